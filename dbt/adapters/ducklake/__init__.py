@@ -1,0 +1,18 @@
+"""The DuckLake adapter for dbt: models run on Apache Spark and become snapshots of a lake."""
+
+from dbt.adapters.base.plugin import AdapterPlugin
+
+from dbt.include import ducklake
+
+from .connections import DuckLakeConnectionManager
+from .credentials import DuckLakeCredentials
+from .impl import DuckLakeAdapter
+
+__all__ = ["DuckLakeAdapter", "DuckLakeConnectionManager", "DuckLakeCredentials", "Plugin"]
+
+Plugin = AdapterPlugin(
+    adapter=DuckLakeAdapter,  # type: ignore[arg-type] # dbt's own adapters do not match its protocol either
+    credentials=DuckLakeCredentials,
+    include_path=ducklake.PACKAGE_PATH,
+    dependencies=["spark"],
+)

@@ -1,0 +1,118 @@
+"""Making staged changes a snapshot: one catalog transaction, tried again when a rival was faster.
+
+Specification: the page "Snapshots" and "Conflict Resolution". An attempt waits for its turn, reads the newest snapshot, compares itself with everything
+committed since its transaction began, and writes all rows in batches. Files are never written again.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from ..errors import ConfigurationError, ConflictError, StatementError
+from ..spec.changes import format_changes
+from ..spec.objects import Snapshot
+from ..spec.options import Options, StoredOption, truth
+from . import tables as t
+from .commit_conflicts import require_no_conflict
+from .commit_objects import write_objects
+from .commit_rows import write_rows
+from .commit_state import CommitState
+from .database import RivalError
+from .history import latest_snapshot
+from .reader import DefinitionCache, SnapshotReader
+from .staged import CommitMessage, Staged
+
+
+@dataclass(frozen=True)
+class RetrySettings:
+    """How often a commit is tried again and how long it waits before: `wait_ms` times `backoff` to the power of the attempt.
+
+    The defaults are the reference's (`ducklake_max_retry_count`, `ducklake_retry_wait_ms`, `ducklake_retry_backoff`).
+    """
+
+    max_retry_count: int = 10
+    wait_ms: float = 100
+    backoff: float = 1.5
+
+    def __post_init__(self) -> None:
+        if self.max_retry_count < 0 or self.wait_ms < 0 or self.backoff < 1:
+            raise ConfigurationError("the retry settings must be: max_retry_count 0 or more, wait_ms 0 or more, backoff 1 or more")
+
+    def seconds(self, attempt: int) -> float:
+        """How long to wait before an attempt; somewhat at random, so that rivals part."""
+        return self.wait_ms / 1000 * random.uniform(0.5, 1) * self.backoff**attempt
+
+
+def commit(
+    cache: DefinitionCache,
+    base: SnapshotReader,
+    staged: Staged,
+    retry: RetrySettings,
+    next_row_ids: Mapping[int, int],
+) -> Snapshot:
+    """Commit staged changes and give the snapshot they became.
+
+    Raises:
+        ConflictError: a rival's change forbids it, or no attempt found the catalog free.
+        StatementError: the lake demands a commit message and none was set.
+        EngineError: the database failed.
+    """
+    for attempt in range(retry.max_retry_count + 1):
+        if attempt:
+            time.sleep(retry.seconds(attempt))
+        try:
+            return _attempt(cache, base, staged, next_row_ids)
+        except RivalError as error:
+            reason = error
+    raise ConflictError(
+        f"other writers kept the catalog busy for {retry.max_retry_count + 1} attempts ({reason}); nothing was written, "
+        "run it again or raise the retry settings"
+    )
+
+
+def _attempt(cache: DefinitionCache, base: SnapshotReader, staged: Staged, next_row_ids: Mapping[int, int]) -> Snapshot:
+    with cache.database.writing() as connection:
+        state = CommitState(connection, cache.database, cache.data_path, base, latest_snapshot(connection), staged)
+        _require_message(state)
+        require_no_conflict(state)
+        write_objects(state)
+        write_rows(state, next_row_ids)
+        snapshot = _write_snapshot(state)
+        state.flush()
+    return snapshot
+
+
+def _write_snapshot(state: CommitState) -> Snapshot:
+    snapshot = Snapshot(state.snapshot_id, state.time, state.schema_version, state.next_catalog_id, state.next_file_id)
+    state.add(
+        t.snapshot,
+        snapshot_id=snapshot.snapshot_id,
+        snapshot_time=snapshot.time,
+        schema_version=snapshot.schema_version,
+        next_catalog_id=snapshot.next_catalog_id,
+        next_file_id=snapshot.next_file_id,
+    )
+    message = state.staged.commit_message or CommitMessage()
+    state.add(
+        t.snapshot_changes,
+        snapshot_id=snapshot.snapshot_id,
+        changes_made=format_changes(state.changes),
+        author=message.author,
+        commit_message=message.message,
+        commit_extra_info=message.extra_info,
+    )
+    return snapshot
+
+
+def _require_message(state: CommitState) -> None:
+    if state.staged.commit_message is not None:
+        return
+    rows = state.connection.execute(select(t.metadata).where(t.metadata.c.key == "require_commit_message"))
+    options = Options.of(StoredOption(row.key, row.value, row.scope, row.scope_id) for row in rows)
+    if truth(options.get("require_commit_message")):
+        raise StatementError("the lake has require_commit_message = true; write CALL set_commit_message(author, message) before the commit")

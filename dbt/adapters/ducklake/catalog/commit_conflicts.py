@@ -1,0 +1,156 @@
+"""Whether a transaction can still be committed: its actions against everything that rivals committed since it began.
+
+The rules are in `spec/conflicts.py`; here are the facts they need. Nothing is asked if there were no rivals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from typing import Any
+
+from sqlalchemy import Select, select
+
+from ..errors import ConflictError
+from ..spec.changes import Change
+from ..spec.conflicts import Act, Action, Renamed, find_conflict
+from ..spec.objects import Table, View
+from . import tables as t
+from .commit_state import CommitState
+from .database import batches
+from .history import snapshot_records
+from .reader import SnapshotReader
+from .staged import RowChanges, Staged
+
+_AGAIN = "; nothing was written, run it again"
+
+
+def require_no_conflict(state: CommitState) -> None:
+    """Compare with every snapshot since the start.
+
+    Raises:
+        ConflictError: a rival's change forbids this commit, or some of the snapshots have expired meanwhile.
+    """
+    start = state.base.snapshot
+    if state.latest.snapshot_id == start.snapshot_id:
+        return
+    records = snapshot_records(state.connection, after=start.snapshot_id)
+    if len(records) != state.latest.snapshot_id - start.snapshot_id:
+        raise ConflictError(
+            "snapshots that were committed during this transaction have expired already, so it cannot be told whether "
+            "they conflict with it" + _AGAIN
+        )
+    theirs: list[tuple[int | None, Change | Renamed]] = [
+        (record.snapshot.snapshot_id, change) for record in records for change in record.changes
+    ]
+    theirs += [(None, renamed) for renamed in _renamed(state)]
+    conflict = find_conflict(actions_of(state.base, state.staged), theirs)
+    if conflict is not None:
+        raise ConflictError(conflict.describe() + _AGAIN)
+    for table_id, changes in state.staged.rows.items():
+        _require_untouched_files(state, table_id, changes)
+
+
+def actions_of(base: SnapshotReader, staged: Staged) -> list[Action]:
+    """What the staged changes do, with names for messages."""
+    return [
+        *_schema_actions(base, staged),
+        *_table_actions(base, staged),
+        *_view_actions(base, staged),
+        *_row_actions(base, staged),
+    ]
+
+
+def _schema_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
+    names = {schema.schema_id: schema.name for schema in base.schemas()}
+    for schema_id, schema in staged.schemas.items():
+        if schema is None:
+            yield Action(Act.DROP_SCHEMA, schema_id, names.get(schema_id))
+        elif schema_id < 0:
+            yield Action(Act.CREATE_SCHEMA, None, schema.name)
+
+
+def _table_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
+    for table_id, table in staged.tables.items():
+        before = base.by_id(table_id) if table_id >= 0 else None
+        if table is None:
+            if isinstance(before, Table):
+                yield Action(Act.DROP_TABLE, table_id, before.schema_name, before.name)
+        elif not isinstance(before, Table):
+            yield Action(Act.CREATE, _schema_id(base, table.schema_name), table.schema_name, table.name)
+        else:
+            if (table.schema_name, table.name) != (before.schema_name, before.name):
+                yield Action(Act.RENAME_TABLE, table_id, table.schema_name, table.name)
+            if replace(table, schema_name=before.schema_name, name=before.name) != before:
+                yield Action(Act.ALTER_TABLE, table_id, before.schema_name, before.name)
+
+
+def _view_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
+    for view_id, view in staged.views.items():
+        before = base.by_id(view_id) if view_id >= 0 else None
+        if view is None:
+            if isinstance(before, View):
+                yield Action(Act.DROP_VIEW, view_id, before.schema_name, before.name)
+        elif not isinstance(before, View):
+            yield Action(Act.CREATE, _schema_id(base, view.schema_name), view.schema_name, view.name)
+        elif (view.schema_name, view.name) != (before.schema_name, before.name):
+            yield Action(Act.RENAME_VIEW, view_id, view.schema_name, view.name)
+        else:
+            yield Action(Act.ALTER_VIEW, view_id, before.schema_name, before.name)
+
+
+def _row_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
+    for table_id, changes in staged.rows.items():
+        before = base.by_id(table_id) if table_id >= 0 else None
+        if not isinstance(before, Table):
+            continue
+        acts = [
+            (Act.INSERT, bool(changes.files)),
+            (Act.DELETE, bool(changes.ended_files) or any(file_id >= 0 for file_id in changes.delete_files)),
+            (Act.DELETE_ALL, changes.truncated),
+            (Act.DELETE_INLINED, any(changes.ended_inlined.values())),
+            (Act.DEPEND_ON_ROWS, changes.depends_on_rows),
+        ]
+        for act, holds in acts:
+            if holds:
+                yield Action(act, table_id, before.schema_name, before.name)
+
+
+def _schema_id(base: SnapshotReader, name: str) -> int | None:
+    schema = base.schema(name)
+    return None if schema is None else schema.schema_id
+
+
+def _renamed(state: CommitState) -> Iterator[Renamed]:
+    """Changed tables and views that a rival gave a new row: the log of a rename does not tell which table it was."""
+    start = state.base.snapshot.snapshot_id
+    for table, key, ids in (
+        (t.table, t.table.c.table_id, [each for each in state.staged.tables if each >= 0]),
+        (t.view, t.view.c.view_id, [each for each in state.staged.views if each >= 0]),
+    ):
+        for batch in batches(ids, state.database.dialect.batch_size):
+            query: Select[Any] = select(key).where(key.in_(batch), table.c.begin_snapshot > start)
+            yield from (Renamed(found) for found in state.connection.scalars(query))
+
+
+def _require_untouched_files(state: CommitState, table_id: int, changes: RowChanges) -> None:
+    """Deletes of two transactions go together only on different files."""
+    touched = {file_id for file_id in changes.delete_files if file_id >= 0} | changes.ended_files
+    start = state.base.snapshot
+    alive: set[int] = set()
+    for batch in batches(touched, state.database.dialect.batch_size):
+        files, deletes = t.data_file, t.delete_file
+        query = select(files.c.data_file_id).where(files.c.data_file_id.in_(batch), files.c.end_snapshot.is_(None))
+        alive.update(state.connection.scalars(query))
+        newer = select(deletes.c.data_file_id).where(
+            deletes.c.data_file_id.in_(batch),
+            deletes.c.end_snapshot.is_(None),
+            deletes.c.delete_file_id >= start.next_file_id,
+        )
+        alive.difference_update(state.connection.scalars(newer))
+    if alive != touched:
+        table = state.table(table_id)
+        raise ConflictError(
+            f"cannot delete from {table.schema_name}.{table.name}: a concurrent transaction deleted rows of the same files" + _AGAIN
+        )

@@ -1,0 +1,213 @@
+"""The rows that data files, delete files and ended rows get in a commit.
+
+Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_files_scheduled_for_deletion". At most one delete file per data file is ever
+live: a later one holds all positions, and the row of the earlier one is removed physically.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import select
+
+from ..errors import ConflictError, LakeError
+from ..spec.changes import Kind
+from ..spec.files import WrittenDeleteFile
+from ..spec.objects import Table
+from ..spec.paths import relative_to, resolve
+from . import tables as t
+from .commit_state import CommitState
+from .commit_stats import TableStats, read_table_stats, write_table_stats
+from .database import batches
+from .inlined import end_rows, registered
+from .staged import RowChanges, StagedFile
+
+
+def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
+    """All staged changes to rows. `next_row_ids` are the ones that reads in the transaction assumed, by table id."""
+    for staged_id, changes in state.staged.rows.items():
+        if not changes.has_changes:
+            continue
+        table = state.table(staged_id)
+        table_id = state.catalog_id(staged_id)
+        if changes.truncated:
+            _end_everything(state, table_id)
+        _end_files(state, table, table_id, changes)
+        _end_inlined(state, table, table_id, changes)
+        file_ids = {staged.file_id: state.new_file_id() for staged in changes.files}
+        _write_delete_files(state, table, table_id, changes, file_ids)
+        if changes.files:
+            stats = read_table_stats(state.connection, table_id)
+            _write_files(state, table, table_id, changes, file_ids, stats, next_row_ids.get(staged_id))
+            state.log(Kind.INSERTED_INTO_TABLE, table_id)
+
+
+def _end_everything(state: CommitState, table_id: int) -> None:
+    if state.end(t.data_file, t.data_file.c.table_id, [table_id]):
+        state.log(Kind.DELETED_FROM_TABLE, table_id)
+    ended = 0
+    for name, _ in registered(state.connection, [table_id]).get(table_id, []):
+        ended += end_rows(state.connection, name, state.snapshot_id, None, state.database.dialect.batch_size)
+    if ended:
+        state.log(Kind.INLINED_DELETE, table_id)
+
+
+def _end_files(state: CommitState, table: Table, table_id: int, changes: RowChanges) -> None:
+    if not changes.ended_files or changes.truncated:
+        return
+    ended = state.end(t.data_file, t.data_file.c.data_file_id, changes.ended_files, t.data_file.c.table_id == table_id)
+    if ended != len(changes.ended_files):
+        raise _gone(table)
+    state.log(Kind.DELETED_FROM_TABLE, table_id)
+
+
+def _end_inlined(state: CommitState, table: Table, table_id: int, changes: RowChanges) -> None:
+    if changes.truncated:
+        return
+    size = state.database.dialect.batch_size
+    for name, row_ids in changes.ended_inlined.items():
+        if not row_ids:
+            continue
+        if end_rows(state.connection, name, state.snapshot_id, sorted(row_ids), size) != len(row_ids):
+            raise _gone(table)
+        state.log(Kind.INLINED_DELETE, table_id)
+
+
+def _gone(table: Table) -> ConflictError:
+    return ConflictError(
+        f"rows of {table.schema_name}.{table.name} that this transaction deletes are no longer where they were; "
+        "nothing was written, run it again"
+    )
+
+
+def _write_delete_files(state: CommitState, table: Table, table_id: int, changes: RowChanges, file_ids: Mapping[int, int]) -> None:
+    committed = [file_id for file_id in changes.delete_files if file_id >= 0]
+    superseded = _live_delete_files(state, committed)
+    for file_id, staged in changes.delete_files.items():
+        old = superseded.get(file_id)
+        begin, partial_max = _lifetime(state, staged.file, old)
+        path, is_relative = relative_to(table.path, staged.file.path)
+        state.add(
+            t.delete_file,
+            delete_file_id=state.new_file_id(),
+            table_id=table_id,
+            begin_snapshot=begin,
+            data_file_id=file_ids.get(file_id, file_id),
+            path=path,
+            path_is_relative=is_relative,
+            format="parquet",
+            delete_count=staged.file.delete_count,
+            file_size_bytes=staged.file.size_bytes,
+            footer_size=staged.file.footer_size,
+            partial_max=partial_max,
+        )
+        if old is not None:
+            _schedule(state, table, old)
+    state.remove(t.delete_file, t.delete_file.c.delete_file_id, [old.delete_file_id for old in superseded.values()])
+    if committed:
+        state.log(Kind.DELETED_FROM_TABLE, table_id)
+
+
+def _live_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, Any]:
+    source = t.delete_file
+    found: dict[int, Any] = {}
+    for batch in batches(file_ids, state.database.dialect.batch_size):
+        query = select(source).where(source.c.data_file_id.in_(batch), source.c.end_snapshot.is_(None))
+        found |= {row.data_file_id: row for row in state.connection.execute(query)}
+    return found
+
+
+def _lifetime(state: CommitState, file: WrittenDeleteFile, old: Any) -> tuple[int, int | None]:
+    """(begin_snapshot, partial_max) of a delete file: the smallest and greatest snapshot in it, if it holds earlier deletes too."""
+    started = state.base.snapshot.snapshot_id
+    earlier = file.min_snapshot is not None and file.min_snapshot <= started
+    if old is None and not earlier:
+        return state.snapshot_id, None
+    if file.min_snapshot is None or file.max_snapshot is None:
+        raise LakeError(
+            f"delete file {file.path} takes the place of an earlier one and says of no row when it was deleted; "
+            "write it with the snapshot ids of all its rows"
+        )
+    begin = file.min_snapshot if old is None else min(file.min_snapshot, old.begin_snapshot)
+    return begin, file.max_snapshot
+
+
+def _schedule(state: CommitState, table: Table, old: Any) -> None:
+    """Here alone a relative path begins at `data_path`."""
+    path, is_relative = relative_to(state.data_path, resolve(table.path, old.path, old.path_is_relative))
+    state.add(
+        t.files_scheduled_for_deletion,
+        data_file_id=old.delete_file_id,
+        path=path,
+        path_is_relative=is_relative,
+        schedule_start=state.time,
+    )
+
+
+def _write_files(
+    state: CommitState,
+    table: Table,
+    table_id: int,
+    changes: RowChanges,
+    file_ids: Mapping[int, int],
+    stats: TableStats,
+    assumed_row_id: int | None,
+) -> None:
+    _require_row_ids(table, changes, stats, assumed_row_id)
+    for staged in changes.files:
+        file, file_id = staged.file, file_ids[staged.file_id]
+        path, is_relative = relative_to(table.path, file.path)
+        partition_id = state.known_id(staged.partition_id)
+        state.add(
+            t.data_file,
+            data_file_id=file_id,
+            table_id=table_id,
+            begin_snapshot=state.snapshot_id,
+            path=path,
+            path_is_relative=is_relative,
+            file_format="parquet",
+            record_count=file.record_count,
+            file_size_bytes=file.size_bytes,
+            footer_size=file.footer_size,
+            row_id_start=stats.next_row_id + staged.row_id_offset,
+            partition_id=partition_id,
+        )
+        _write_file_details(state, table_id, file_id, staged, partition_id)
+    write_table_stats(state, table_id, table, stats, changes)
+
+
+def _require_row_ids(table: Table, changes: RowChanges, stats: TableStats, assumed: int | None) -> None:
+    """Rows of this transaction that it updated itself carry the row ids it assumed; a rival's insert has taken them."""
+    embedded = any(staged.file.embedded_row_ids for staged in changes.files)
+    if embedded and assumed is not None and assumed != stats.next_row_id:
+        raise ConflictError(
+            f"a concurrent transaction inserted into {table.schema_name}.{table.name} and took the row ids that this one "
+            "wrote into its files; nothing was written, run it again"
+        )
+
+
+def _write_file_details(state: CommitState, table_id: int, file_id: int, staged: StagedFile, partition_id: int | None) -> None:
+    for each in staged.file.column_stats:
+        state.add(
+            t.file_column_stats,
+            data_file_id=file_id,
+            table_id=table_id,
+            column_id=each.column_id,
+            column_size_bytes=each.size_bytes,
+            value_count=each.value_count,
+            null_count=each.null_count,
+            min_value=each.min_value,
+            max_value=each.max_value,
+            contains_nan=each.contains_nan,
+            extra_stats=each.extra_stats,
+        )
+    if partition_id is not None:
+        for index, value in enumerate(staged.file.partition_values):
+            state.add(
+                t.file_partition_value,
+                data_file_id=file_id,
+                table_id=table_id,
+                partition_key_index=index,
+                partition_value=value,
+            )

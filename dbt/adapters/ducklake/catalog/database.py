@@ -1,0 +1,113 @@
+"""The connection to the catalog database: an engine, two kinds of transaction, and foreign errors translated.
+
+Reading transactions see one state of the catalog in all their queries; writing ones have waited for every other writer first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from sqlalchemy import create_engine
+from sqlalchemy import exc as sa_exc
+from sqlalchemy.engine import Connection, Engine, make_url
+
+from ..errors import ConfigurationError, EngineError
+from .dialects import CatalogDialect, dialect_of
+from .location import CatalogLocation
+
+T = TypeVar("T")
+
+
+class RivalError(Exception):
+    """Another writer was faster, or holds its lock too long; the same transaction may succeed when tried again."""
+
+
+class Database:
+    """An SQLAlchemy engine with the facts of its dialect. Thread-safe: every transaction has a connection of its own."""
+
+    def __init__(self, location: CatalogLocation, *, read_only: bool = False) -> None:
+        self.location = location
+        self.read_only = read_only
+        url = make_url(location.url)
+        self.dialect: CatalogDialect = dialect_of(url.get_backend_name())
+        self.schema = location.metadata_schema or self.dialect.default_schema
+        self._engine = self._create_engine()
+        self.dialect.prepare_engine(self._engine, read_only)
+
+    def _create_engine(self) -> Engine:
+        try:
+            engine = create_engine(self.location.url, pool_size=16, max_overflow=32, **self.dialect.engine_options)
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                f"the catalog {self.location} needs the Python package {error.name}; pip install 'dbt-ducklake[postgres]'"
+            ) from error
+        return engine.execution_options(schema_translate_map={None: self.schema}) if self.schema else engine
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction whose queries all see the same state.
+
+        Raises:
+            EngineError: the database failed; the text has the driver's words but no address.
+        """
+        with self._translated(), self._engine.connect() as connection, connection.begin():
+            self.dialect.begin_read(connection)
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that has waited for the other writers; committed at the end, rolled back by an exception.
+
+        Raises:
+            RivalError: try again.
+            EngineError: the database failed.
+        """
+        with self._translated(), self._engine.connect() as plain:
+            connection = plain.execution_options(ducklake_writes=True)
+            with connection.begin():
+                self.dialect.begin_commit(connection, self.schema)
+                yield connection
+
+    @contextmanager
+    def creating(self) -> Iterator[Connection]:
+        """A transaction that writes while the metadata tables do not exist yet."""
+        with self._translated(), self._engine.connect() as plain:
+            connection = plain.execution_options(ducklake_writes=True)
+            with connection.begin():
+                yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sa_exc.DBAPIError as error:
+            cause = error.orig if error.orig is not None else error
+            if self.dialect.is_rival(cause):
+                raise RivalError(str(cause).strip()) from error
+            raise EngineError(f"the catalog database {self.location} failed: {str(cause).strip()}") from error
+        except sa_exc.SQLAlchemyError as error:
+            raise EngineError(f"the catalog database {self.location} failed: {error}") from error
+
+
+def batches(items: Iterable[T], size: int) -> Iterator[Sequence[T]]:
+    """Lists of at most `size` items."""
+    batch: list[T] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def insert_rows(connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows as one batch; no rows are no statement."""
+    if rows:
+        connection.execute(table.insert(), list(rows))

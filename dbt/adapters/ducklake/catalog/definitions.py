@@ -1,0 +1,289 @@
+"""The definitions of schemas, tables and views visible at a snapshot, read in a fixed number of queries.
+
+Specification: the tables `ducklake_schema`, `ducklake_table`, `ducklake_column`, `ducklake_view`, `ducklake_tag`, `ducklake_column_tag`,
+`ducklake_partition_info` and `ducklake_sort_info`. Definitions depend on the schema version only, so one `Definitions` serves all snapshots
+that share it. Oddities of the reference are accepted: live table rows without live columns are no tables (a rename that met a drop), a
+partition row without keys means unpartitioned, and the default `NULL` is none.
+"""
+
+from __future__ import annotations
+
+import csv
+import threading
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, func, or_, select
+from sqlalchemy import Table as MetadataTable
+from sqlalchemy.engine import Connection
+
+from ..spec.objects import Column, Default, PartitionField, Partitioning, Relation, Schema, SortField, Table, View
+from ..spec.paths import resolve
+from . import tables as t
+from .database import Database
+
+_LOAD_ALL_BEYOND = 20
+"""So many relations asked for at once are loaded with all others: one full read is cheaper than many ids in a query."""
+
+
+def visible(table: MetadataTable, snapshot_id: int) -> ColumnElement[bool]:
+    """The condition that a row of a versioned table is visible at a snapshot."""
+    return (table.c.begin_snapshot <= snapshot_id) & or_(table.c.end_snapshot.is_(None), table.c.end_snapshot > snapshot_id)
+
+
+@dataclass(frozen=True)
+class _Name:
+    """What the list of names holds of a relation before its definition is needed."""
+
+    relation_id: int
+    schema_id: int
+    row: Any
+    is_table: bool
+
+
+class Definitions:
+    """All definitions at one schema version: names at once, the rest of a table or view when first asked for. Thread-safe."""
+
+    def __init__(self, database: Database, data_path: str, snapshot_id: int) -> None:
+        self._database = database
+        self._data_path = data_path
+        self._snapshot_id = snapshot_id
+        self._lock = threading.RLock()
+        self._schemas: dict[int, Schema] | None = None
+        self._names: dict[tuple[int, str], _Name] = {}
+        self._relations: dict[int, Relation | None] = {}
+
+    def schemas(self) -> list[Schema]:
+        """All schemas, by name."""
+        return sorted(self._load_names().values(), key=lambda schema: schema.name)
+
+    def schema(self, name: str) -> Schema | None:
+        """The schema of a name, compared without case."""
+        folded = name.casefold()
+        return next((schema for schema in self._load_names().values() if schema.name.casefold() == folded), None)
+
+    def find(self, schema_name: str, name: str) -> Relation | None:
+        """The table or view of a name, compared without case."""
+        schema = self.schema(schema_name)
+        if schema is None:
+            return None
+        entry = self._names.get((schema.schema_id, name.casefold()))
+        return None if entry is None else self._loaded([entry])[0]
+
+    def by_id(self, relation_id: int) -> Relation | None:
+        """The table or view of an id."""
+        self._load_names()
+        entry = next((name for name in self._names.values() if name.relation_id == relation_id), None)
+        return None if entry is None else self._loaded([entry])[0]
+
+    def relations(self, schema_name: str | None = None) -> list[Relation]:
+        """All tables and views, of one schema or of all, by schema and name."""
+        schemas = self._load_names()
+        wanted = None if schema_name is None else schema_name.casefold()
+        entries = [entry for entry in self._names.values() if wanted is None or schemas[entry.schema_id].name.casefold() == wanted]
+        found = [relation for relation in self._loaded(entries) if relation is not None]
+        return sorted(found, key=lambda relation: (relation.schema_name, relation.name))
+
+    def _load_names(self) -> dict[int, Schema]:
+        with self._lock:
+            if self._schemas is None:
+                with self._database.reading() as connection:
+                    loader = _Loader(connection, self._snapshot_id)
+                    schemas = loader.schemas(self._data_path)
+                    self._names = loader.names(schemas)
+                    self._schemas = schemas
+            return self._schemas
+
+    def _loaded(self, entries: Collection[_Name]) -> list[Relation | None]:
+        schemas = self._load_names()
+        with self._lock:
+            missing = [entry for entry in entries if entry.relation_id not in self._relations]
+            if len(missing) > _LOAD_ALL_BEYOND:
+                missing = [entry for entry in self._names.values() if entry.relation_id not in self._relations]
+            if missing:
+                with self._database.reading() as connection:
+                    loader = _Loader(connection, self._snapshot_id)
+                    few = len(missing) <= _LOAD_ALL_BEYOND
+                    ids = [entry.relation_id for entry in missing] if few else None
+                    self._relations |= loader.relations(missing, schemas, ids)
+            return [self._relations[entry.relation_id] for entry in entries]
+
+
+class _Loader:
+    """The queries. `ids` None: no restriction."""
+
+    def __init__(self, connection: Connection, snapshot_id: int) -> None:
+        self._connection = connection
+        self._snapshot_id = snapshot_id
+
+    def schemas(self, data_path: str) -> dict[int, Schema]:
+        rows = self._rows(select(t.schema).where(visible(t.schema, self._snapshot_id)))
+        tags = self._tags([row.schema_id for row in rows] if len(rows) <= _LOAD_ALL_BEYOND else None)
+        return {
+            row.schema_id: Schema(
+                row.schema_id,
+                row.schema_uuid,
+                row.schema_name,
+                resolve(data_path, row.path, row.path_is_relative),
+                tags.get(row.schema_id, {}).get("comment"),
+            )
+            for row in rows
+        }
+
+    def names(self, schemas: dict[int, Schema]) -> dict[tuple[int, str], _Name]:
+        tables = self._rows(select(t.table).where(visible(t.table, self._snapshot_id)))
+        views = self._rows(select(t.view).where(visible(t.view, self._snapshot_id)))
+        live: set[int] = set(self._connection.scalars(select(t.column.c.table_id).where(visible(t.column, self._snapshot_id)).distinct()))
+        found = [(row.table_name, _Name(row.table_id, row.schema_id, row, True)) for row in tables if row.table_id in live]
+        found += [(row.view_name, _Name(row.view_id, row.schema_id, row, False)) for row in views]
+        return {(entry.schema_id, name.casefold()): entry for name, entry in found if entry.schema_id in schemas}
+
+    def relations(self, entries: Iterable[_Name], schemas: dict[int, Schema], ids: list[int] | None) -> dict[int, Relation | None]:
+        tags = self._tags(ids)
+        tables = any(entry.is_table for entry in entries)
+        columns = self._columns(ids) if tables else {}
+        greatest = self._greatest_column_ids(ids) if tables else {}
+        partitionings = self._partitionings(ids) if tables else {}
+        sortings = self._sortings(ids) if tables else {}
+        found: dict[int, Relation | None] = {}
+        for entry in entries:
+            schema, own_tags = schemas[entry.schema_id], tags.get(entry.relation_id, {})
+            found[entry.relation_id] = (
+                Table(
+                    entry.relation_id,
+                    entry.row.table_uuid,
+                    schema.name,
+                    entry.row.table_name,
+                    resolve(schema.path, entry.row.path, entry.row.path_is_relative),
+                    columns[entry.relation_id],
+                    greatest[entry.relation_id] + 1,
+                    partitionings.get(entry.relation_id),
+                    sortings.get(entry.relation_id, ()),
+                    own_tags.get("comment"),
+                    other_tags(own_tags),
+                )
+                if entry.is_table
+                else _view(entry.row, schema, own_tags)
+            )
+        return found
+
+    def _columns(self, ids: list[int] | None) -> dict[int, tuple[Column, ...]]:
+        query = select(t.column).where(visible(t.column, self._snapshot_id)).order_by(t.column.c.column_order)
+        comments: dict[tuple[int, int], str] = {
+            (row.table_id, row.column_id): row.value for row in self._of(t.column_tag, t.column_tag.c.table_id, ids) if row.key == "comment"
+        }
+        rows: dict[int, list[Any]] = defaultdict(list)
+        for row in self._rows(_restricted(query, t.column.c.table_id, ids)):
+            rows[row.table_id].append(row)
+        return {table_id: column_tree(own, comments) for table_id, own in rows.items()}
+
+    def _greatest_column_ids(self, ids: list[int] | None) -> dict[int, int]:
+        query = select(t.column.c.table_id, func.max(t.column.c.column_id)).group_by(t.column.c.table_id)
+        return {row[0]: row[1] for row in self._rows(_restricted(query, t.column.c.table_id, ids))}
+
+    def _partitionings(self, ids: list[int] | None) -> dict[int, Partitioning]:
+        info, keys = t.partition_info, t.partition_column
+        query = (
+            select(info.c.table_id, info.c.partition_id, keys.c.column_id, keys.c.transform)
+            .join(keys, (keys.c.partition_id == info.c.partition_id) & (keys.c.table_id == info.c.table_id))
+            .where(visible(info, self._snapshot_id))
+            .order_by(info.c.partition_id, keys.c.partition_key_index)
+        )
+        found: dict[int, Partitioning] = {}
+        for row in self._rows(_restricted(query, info.c.table_id, ids)):
+            field = PartitionField(row.column_id, row.transform)
+            earlier = found.get(row.table_id)
+            same = earlier is not None and earlier.partition_id == row.partition_id
+            found[row.table_id] = Partitioning(row.partition_id, (*(earlier.fields if earlier and same else ()), field))
+        return found
+
+    def _sortings(self, ids: list[int] | None) -> dict[int, tuple[SortField, ...]]:
+        info, keys = t.sort_info, t.sort_expression
+        query = (
+            select(keys)
+            .join(info, (keys.c.sort_id == info.c.sort_id) & (keys.c.table_id == info.c.table_id))
+            .where(visible(info, self._snapshot_id))
+            .order_by(keys.c.sort_id, keys.c.sort_key_index)
+        )
+        found: dict[int, tuple[SortField, ...]] = defaultdict(tuple)
+        for row in self._rows(_restricted(query, info.c.table_id, ids)):
+            found[row.table_id] += (SortField(row.expression, row.sort_direction, row.null_order, row.dialect),)
+        return found
+
+    def _tags(self, ids: list[int] | None) -> dict[int, dict[str, str]]:
+        found: dict[int, dict[str, str]] = defaultdict(dict)
+        for row in self._of(t.tag, t.tag.c.object_id, ids):
+            if row.value is not None:
+                found[row.object_id][row.key] = row.value
+        return found
+
+    def _of(self, table: MetadataTable, key: ColumnElement[Any], ids: list[int] | None) -> list[Row[Any]]:
+        return self._rows(_restricted(select(table).where(visible(table, self._snapshot_id)), key, ids))
+
+    def _rows(self, query: Select[Any]) -> list[Row[Any]]:
+        return list(self._connection.execute(query))
+
+
+def column_tree(rows: Iterable[Any], comments: dict[tuple[int, int], str]) -> tuple[Column, ...]:
+    """Columns with their nested fields, from rows of `ducklake_column` in the order of `column_order`."""
+    children: dict[int | None, list[Any]] = defaultdict(list)
+    for row in rows:
+        children[row.parent_column].append(row)
+
+    def build(parent: int | None) -> tuple[Column, ...]:
+        return tuple(
+            Column(
+                row.column_id,
+                row.column_name,
+                row.column_type,
+                build(row.column_id),
+                row.nulls_allowed is not False or parent is not None,  # meaningless on nested fields
+                row.initial_default,
+                _default(row),
+                comments.get((row.table_id, row.column_id)),
+            )
+            for row in children.get(parent, ())
+        )
+
+    return build(None)
+
+
+def other_tags(tags: dict[str, str]) -> dict[str, str]:
+    """Tags without the comment, which has a place of its own."""
+    return {key: value for key, value in tags.items() if key != "comment"}
+
+
+def _default(row: Any) -> Default | None:
+    if row.default_value is None or row.default_value == "NULL":
+        return None
+    return Default(row.default_value, row.default_value_type or "literal", row.default_value_dialect or "duckdb")
+
+
+def _view(row: Any, schema: Schema, tags: dict[str, str]) -> View:
+    return View(
+        row.view_id,
+        row.view_uuid,
+        schema.name,
+        row.view_name,
+        row.sql,
+        row.dialect,
+        parse_aliases(row.column_aliases),
+        tags.get("comment"),
+        other_tags(tags),
+    )
+
+
+def parse_aliases(text: str | None) -> tuple[str, ...]:
+    """The stored list of a view's column names: `"x","y z"`, a quote inside doubled."""
+    return tuple(next(csv.reader([text], skipinitialspace=True))) if text else ()
+
+
+def format_aliases(names: Iterable[str]) -> str:
+    """The list as it is stored; DuckDB cannot open a lake in which it is NULL, so none is the empty text."""
+    return ",".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def _restricted(query: Select[Any], key: ColumnElement[Any], ids: list[int] | None) -> Select[Any]:
+    return query if ids is None else query.where(key.in_(ids))

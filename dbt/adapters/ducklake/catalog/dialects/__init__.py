@@ -1,0 +1,77 @@
+"""Catalog databases: one behaviour, and each difference between them a named attribute with its reason.
+
+An `if dialect ==` anywhere else is a mistake: add an attribute here and a value in each file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy.engine import Connection, Dialect, Engine
+from sqlalchemy.types import TypeEngine
+
+
+@dataclass(frozen=True)
+class CatalogDialect:
+    """What differs between catalog databases."""
+
+    name: str
+    """SQLAlchemy's name of the dialect."""
+
+    default_schema: str | None
+    """The schema of the metadata tables when none was asked for."""
+
+    uuid_type: TypeEngine[Any]
+    boolean_type: TypeEngine[Any]
+    timestamp_type: TypeEngine[Any]
+    """How the reference declares these three; DuckDB checks values against the declared type, so they must be the same."""
+
+    write_boolean: Callable[[bool], Any]
+    write_timestamp: Callable[[Any], Any]
+    read_timestamp: Callable[[Any], Any]
+
+    engine_options: Mapping[str, Any]
+    """Keyword arguments of `create_engine`."""
+
+    prepare_engine: Callable[[Engine, bool], None]
+    """Install what every connection needs; the flag says that nothing will be written."""
+
+    begin_read: Callable[[Connection], None]
+    """First statement of a transaction that only reads: all its queries see one state of the catalog."""
+
+    begin_commit: Callable[[Connection, str | None], None]
+    """First statement of a transaction that writes: wait for the other writers, then see everything they committed.
+    The text is the schema of the metadata tables."""
+
+    is_rival: Callable[[BaseException], bool]
+    """Whether a driver's error means that another writer was faster, so that trying again makes sense."""
+
+    inlined_types: Mapping[str, TypeEngine[Any]]
+    """Column types of inlined-data tables by DuckLake type (without parameters)."""
+
+    inlined_type: Callable[[TypeEngine[Any], str], TypeEngine[Any]]
+    """One of `inlined_types` with the parameters of a stored type, where the database keeps them."""
+
+    read_as_text: frozenset[str] = field(default_factory=frozenset)
+    """DuckLake types whose inlined values the driver would change; they are cast to text in the query."""
+
+    largest_identifier: int | None = None
+    """Longest column name in bytes that an inlined-data table can have."""
+
+    batch_size: int = 500
+    """Ids in one IN list, below every driver's limit of parameters."""
+
+
+def dialect_of(name: str) -> CatalogDialect:
+    """The dialect of that SQLAlchemy name."""
+    from .postgres import POSTGRES
+    from .sqlite import SQLITE
+
+    return {SQLITE.name: SQLITE, POSTGRES.name: POSTGRES}[name]
+
+
+def physical(dialect: Dialect) -> CatalogDialect:
+    """The same for SQLAlchemy's own dialect object."""
+    return dialect_of(dialect.name)

@@ -1,0 +1,92 @@
+"""SQLite as a catalog database: one file, one writer at a time.
+
+Timestamps, uuids and booleans have no type there; DuckDB stores them as text, text and 0/1, and refuses anything else in those columns.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from datetime import datetime, timezone
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import event
+from sqlalchemy.dialects.sqlite import BLOB
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.types import BIGINT, VARCHAR
+
+from . import CatalogDialect
+
+BUSY_TIMEOUT_SECONDS = 5.0
+"""The reference's default: how long a statement waits for another process's lock."""
+
+_TEXT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?\s*(Z|[+-]\d\d(?::?\d\d)?)?")
+
+
+def write_timestamp(value: datetime) -> str:
+    """UTC with a blank and `+00`, zeros at the end of the fraction cut: DuckDB compares these texts in places."""
+    moment = value.astimezone(timezone.utc)
+    fraction = f".{moment.microsecond:06d}".rstrip("0") if moment.microsecond else ""
+    return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}+00"
+
+
+def read_timestamp(value: Any) -> datetime:
+    """Any text that DuckDB reads; without an offset it is taken as UTC."""
+    match = _TEXT.fullmatch(str(value).strip())
+    if match is None:
+        raise ValueError(f"not a timestamp: {value!r}")
+    offset = match[4] or "+00"
+    offset = "+00:00" if offset == "Z" else offset if ":" in offset else f"{offset[:3]}:{offset[3:] or '00'}"
+    text = f"{match[1]}T{match[2]}.{(match[3] or '0').ljust(6, '0')}{offset}"
+    return datetime.fromisoformat(text).astimezone(timezone.utc)
+
+
+def _prepare(engine: Engine, read_only: bool) -> None:
+    """The driver's own transaction handling is off, because it begins a transaction too late to take the lock first."""
+
+    @event.listens_for(engine, "connect")
+    def _connect(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None
+        if read_only:
+            connection.execute("PRAGMA query_only = ON")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("ducklake_writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _nothing(_connection: Connection, _schema: str | None = None) -> None:
+    """BEGIN was sent already, of the right kind."""
+
+
+def _is_rival(error: BaseException) -> bool:
+    text = str(error).lower()
+    return isinstance(error, sqlite3.OperationalError) and ("locked" in text or "busy" in text)
+
+
+_INTEGER_TYPES = ("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+_TEXT_TYPES = (
+    *("uint64", "int128", "uint128", "float32", "float64", "decimal", "date", "time", "timetz", "time_ns", "timestamp"),
+    *("timestamp_us", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz", "interval", "varchar", "json", "uuid"),
+    *("list", "struct", "map"),
+)
+
+SQLITE = CatalogDialect(
+    name="sqlite",
+    default_schema=None,
+    uuid_type=VARCHAR(),
+    boolean_type=BIGINT(),
+    timestamp_type=VARCHAR(),
+    write_boolean=int,
+    write_timestamp=write_timestamp,
+    read_timestamp=read_timestamp,
+    engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}}),
+    prepare_engine=_prepare,
+    begin_read=_nothing,
+    begin_commit=_nothing,
+    is_rival=_is_rival,
+    inlined_type=lambda found, _stored: found,
+    inlined_types=MappingProxyType(dict.fromkeys(_INTEGER_TYPES, BIGINT()) | dict.fromkeys(_TEXT_TYPES, VARCHAR()) | {"blob": BLOB()}),
+)

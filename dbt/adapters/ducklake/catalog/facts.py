@@ -1,0 +1,125 @@
+"""Figures about tables for people: rows, files, bytes, and the snapshot that last changed the rows.
+
+Specification: none; the figures of `ducklake_table_stats` are gross, so these come from the files, their deletes and the inlined rows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, case, func, inspect, select
+from sqlalchemy.engine import Connection
+
+from ..spec.objects import Table
+from . import tables as t
+from .database import Database, batches
+from .definitions import visible
+from .inlined import count_deletes, count_rows, delete_table_name, registered
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """Figures of one table at one snapshot."""
+
+    record_count: int
+    """Rows that a query returns; exact unless a delete file holds later deletes too, then slightly too low for an older snapshot."""
+    file_count: int
+    size_bytes: int
+    """Bytes of the data files."""
+    last_snapshot_id: int | None
+    """The snapshot that last changed rows; None if there never were any."""
+    last_snapshot_time: datetime | None
+    """None also if that snapshot has expired."""
+
+
+def read_facts(connection: Connection, database: Database, snapshot_id: int, tables: Collection[Table]) -> dict[int, TableFacts]:
+    """Facts by table id, in a number of queries that does not grow with the number of tables without inlined deletes."""
+    ids = [table.table_id for table in tables]
+    rows: dict[int, int] = defaultdict(int)
+    files: dict[int, tuple[int, int]] = {}
+    last: dict[int, int] = defaultdict(lambda: -1)
+    data = t.data_file
+    counted = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes), func.sum(data.c.record_count)).where(
+        visible(data, snapshot_id)
+    )
+    for table_id, count, size, records in _grouped(connection, database, counted, data, ids):
+        files[table_id] = (int(count), int(size or 0))
+        rows[table_id] += int(records or 0)
+    _subtract_deletes(connection, database, snapshot_id, ids, rows)
+    for table_id, moment in _moments(connection, database, snapshot_id, ids):
+        last[table_id] = max(last[table_id], moment)
+    _add_inlined(connection, database, snapshot_id, ids, rows, last)
+    times = _times(connection, {moment for moment in last.values() if moment >= 0})
+    return {
+        table_id: TableFacts(
+            rows[table_id],
+            *files.get(table_id, (0, 0)),
+            last[table_id] if last[table_id] >= 0 else None,
+            times.get(last[table_id]),
+        )
+        for table_id in ids
+    }
+
+
+def _grouped(connection: Connection, database: Database, query: Select[Any], table: Any, ids: list[int]) -> list[Any]:
+    found: list[Any] = []
+    for batch in batches(ids, database.dialect.batch_size):
+        found += connection.execute(query.where(table.c.table_id.in_(batch)).group_by(table.c.table_id)).all()
+    return found
+
+
+def _subtract_deletes(connection: Connection, database: Database, snapshot_id: int, ids: list[int], rows: dict[int, int]) -> None:
+    data, delete = t.data_file, t.delete_file
+    query = (
+        select(data.c.table_id, func.sum(delete.c.delete_count))
+        .join(delete, delete.c.data_file_id == data.c.data_file_id)
+        .where(visible(data, snapshot_id), visible(delete, snapshot_id))
+    )
+    for table_id, count in _grouped(connection, database, query, data, ids):
+        rows[table_id] -= int(count or 0)
+
+
+def _moments(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> list[tuple[int, int]]:
+    """(table id, snapshot id) of the last beginnings and ends of files."""
+    found: list[tuple[int, int]] = []
+    for table in (t.data_file, t.delete_file):
+        begun = func.max(case((table.c.begin_snapshot <= snapshot_id, table.c.begin_snapshot)))
+        ended = func.max(case((table.c.end_snapshot <= snapshot_id, table.c.end_snapshot)))
+        partial = func.max(case((table.c.partial_max <= snapshot_id, table.c.partial_max)))
+        query = select(table.c.table_id, begun, ended, partial)
+        for table_id, *moments in _grouped(connection, database, query, table, ids):
+            found += [(table_id, moment) for moment in moments if moment is not None]
+    return found
+
+
+def _add_inlined(
+    connection: Connection,
+    database: Database,
+    snapshot_id: int,
+    ids: list[int],
+    rows: dict[int, int],
+    last: dict[int, int],
+) -> None:
+    wanted = set(ids)
+    names = {name: table_id for table_id, entries in registered(connection, None).items() if table_id in wanted for name, _ in entries}
+    for name, (count, moment) in count_rows(connection, list(names), snapshot_id).items():
+        rows[names[name]] += count
+        last[names[name]] = max(last[names[name]], -1 if moment is None else moment)
+    existing = set(inspect(connection).get_table_names(schema=database.schema))
+    for table_id in ids:
+        if delete_table_name(table_id) in existing:
+            count, moment = count_deletes(connection, table_id, snapshot_id)
+            rows[table_id] -= count
+            last[table_id] = max(last[table_id], -1 if moment is None else moment)
+
+
+def _times(connection: Connection, snapshots: Collection[int]) -> dict[int, datetime]:
+    found: dict[int, datetime] = {}
+    for batch in batches(snapshots, 500):
+        query = select(t.snapshot.c.snapshot_id, t.snapshot.c.snapshot_time).where(t.snapshot.c.snapshot_id.in_(batch))
+        found |= {row[0]: row[1] for row in connection.execute(query)}
+    return found

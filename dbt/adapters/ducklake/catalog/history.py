@@ -1,0 +1,109 @@
+"""Snapshots: the newest one, the one of a version or a moment, and the log of what each changed.
+
+Specification: the tables `ducklake_snapshot` and `ducklake_snapshot_changes`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from sqlalchemy import Row, Select, func, select
+from sqlalchemy.engine import Connection
+
+from ..errors import LakeError, NotFoundError
+from ..spec.changes import Change, parse_changes
+from ..spec.objects import Snapshot
+from . import tables as t
+
+
+@dataclass(frozen=True)
+class SnapshotRecord:
+    """A snapshot with its entry in the log."""
+
+    snapshot: Snapshot
+    changes: tuple[Change, ...]
+    changes_made: str | None
+    author: str | None
+    message: str | None
+    extra_info: str | None
+
+
+def latest_snapshot(connection: Connection) -> Snapshot:
+    """The newest snapshot.
+
+    Raises:
+        LakeError: there is none.
+    """
+    row = connection.execute(_snapshots().order_by(t.snapshot.c.snapshot_id.desc()).limit(1)).first()
+    if row is None:
+        raise LakeError("the catalog has no snapshot: ducklake_snapshot is empty; restore it from a backup")
+    return _snapshot(row)
+
+
+def snapshot_of_version(connection: Connection, version: int) -> Snapshot:
+    """The snapshot of an id.
+
+    Raises:
+        NotFoundError: it never was, or has expired.
+    """
+    row = connection.execute(_snapshots().where(t.snapshot.c.snapshot_id == version)).first()
+    if row is None:
+        first, last = _range(connection)
+        raise NotFoundError("snapshot", str(version), f"The lake has snapshots from {first} to {last}, apart from expired ones")
+    return _snapshot(row)
+
+
+def snapshot_at(connection: Connection, moment: datetime) -> Snapshot:
+    """The newest snapshot that was committed at or before a moment; one without a zone is taken as UTC.
+
+    Raises:
+        NotFoundError: all are later.
+    """
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
+    row = connection.execute(
+        _snapshots()
+        .where(t.snapshot.c.snapshot_time <= moment)
+        .order_by(t.snapshot.c.snapshot_time.desc(), t.snapshot.c.snapshot_id.desc())
+        .limit(1)
+    ).first()
+    if row is None:
+        raise NotFoundError("snapshot", f"at {moment.isoformat()}", "Every snapshot of the lake is later")
+    return _snapshot(row)
+
+
+def snapshot_records(
+    connection: Connection, *, after: int | None = None, until: int | None = None, limit: int | None = None
+) -> list[SnapshotRecord]:
+    """Snapshots with their log entries, oldest first: those with an id in (`after`, `until`], of these the newest `limit`."""
+    key = t.snapshot.c.snapshot_id
+    query = select(t.snapshot, *list(t.snapshot_changes.c)[1:]).outerjoin(t.snapshot_changes, t.snapshot_changes.c.snapshot_id == key)
+    if after is not None:
+        query = query.where(key > after)
+    if until is not None:
+        query = query.where(key <= until)
+    rows = connection.execute(query.order_by(key.desc()).limit(limit)).all()
+    return [
+        SnapshotRecord(
+            _snapshot(row),
+            parse_changes(row.changes_made),
+            row.changes_made,
+            row.author,
+            row.commit_message,
+            row.commit_extra_info,
+        )
+        for row in reversed(rows)
+    ]
+
+
+def _snapshots() -> Select[tuple[object, ...]]:
+    return select(t.snapshot)
+
+
+def _snapshot(row: Row[tuple[object, ...]]) -> Snapshot:
+    return Snapshot(row.snapshot_id, row.snapshot_time, row.schema_version, row.next_catalog_id, row.next_file_id)
+
+
+def _range(connection: Connection) -> tuple[int | None, int | None]:
+    row = connection.execute(select(func.min(t.snapshot.c.snapshot_id), func.max(t.snapshot.c.snapshot_id))).one()
+    return row[0], row[1]

@@ -1,0 +1,202 @@
+"""The inlined-data and inlined-delete tables of a table: which there are, their layouts, their visible rows.
+
+Specification: the page "Data Inlining". A layout is the columns as of the snapshot at which the inlined table's schema version began for its table.
+Which positions of files are deleted stands in `ducklake_inlined_delete_<table id>`, which is registered nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import BigInteger, Table, and_, cast, column, func, inspect, literal, or_, select, union_all, update
+from sqlalchemy import MetaData as SqlMetaData
+from sqlalchemy import table as table_clause
+from sqlalchemy.engine import Connection
+from sqlalchemy.schema import Column as SqlColumn
+from sqlalchemy.schema import CreateTable
+from sqlalchemy.sql.elements import ColumnClause, quoted_name
+from sqlalchemy.sql.expression import TableClause
+from sqlalchemy.types import VARCHAR
+
+from ..spec.files import InlinedRows
+from ..spec.inlined import RESERVED_NAMES, base_type, decode
+from ..spec.objects import Column
+from . import tables as t
+from .database import batches
+from .dialects import CatalogDialect
+
+
+@dataclass(frozen=True)
+class InlinedTable:
+    """A row of `ducklake_inlined_data_tables` with the layout of that table."""
+
+    name: str
+    schema_version: int
+    columns: tuple[Column, ...]
+
+
+def data_table_name(table_id: int, schema_version: int) -> str:
+    """The name of an inlined-data table."""
+    return f"ducklake_inlined_data_{table_id}_{schema_version}"
+
+
+def delete_table_name(table_id: int) -> str:
+    """The name of the table of positions deleted from files."""
+    return f"ducklake_inlined_delete_{table_id}"
+
+
+def clause(name: str, columns: Iterable[str]) -> TableClause:
+    """A table that is not in `METADATA`, in the schema of the metadata tables."""
+    names = ["row_id", "begin_snapshot", "end_snapshot", *columns]
+    return table_clause(quoted_name(name, True), *(column(quoted_name(each, True)) for each in names))
+
+
+def visible_rows(table: TableClause, snapshot_id: int) -> Any:
+    """The condition that a row of an inlined-data table is visible at a snapshot."""
+    return and_(
+        table.c.begin_snapshot <= snapshot_id,
+        or_(table.c.end_snapshot.is_(None), table.c.end_snapshot > snapshot_id),
+    )
+
+
+def read_inlined(connection: Connection, dialect: CatalogDialect, inlined: Sequence[InlinedTable], snapshot_id: int) -> list[InlinedRows]:
+    """The visible rows of each table that has any."""
+    full = _with_rows(connection, [each.name for each in inlined], snapshot_id) if len(inlined) > 1 else None
+    found = []
+    for each in inlined:
+        if full is None or each.name in full:
+            rows = _read_one(connection, dialect, each, snapshot_id)
+            if rows.row_ids:
+                found.append(rows)
+    return found
+
+
+def _read_one(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, snapshot_id: int) -> InlinedRows:
+    source = clause(inlined.name, [each.name for each in inlined.columns])
+    cells: list[Any] = [
+        cast(cell, VARCHAR()) if base_type(each.type) in dialect.read_as_text else cell
+        for each, cell in zip(inlined.columns, list(source.c)[3:], strict=True)
+    ]
+    query = select(source.c.row_id, source.c.begin_snapshot, *cells).where(visible_rows(source, snapshot_id)).order_by(source.c.row_id)
+    rows = [tuple(row) for row in connection.execute(query)]
+    return InlinedRows(
+        inlined.name,
+        inlined.columns,
+        tuple(row[0] for row in rows),
+        tuple(row[1] for row in rows),
+        tuple(tuple(decode(cell, each) for cell, each in zip(row[2:], inlined.columns, strict=True)) for row in rows),
+    )
+
+
+def _with_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> set[str]:
+    """Which inlined-data tables have a visible row; one query per some hundred tables."""
+    found: set[str] = set()
+    for batch in batches(names, 100):
+        parts = []
+        for name in batch:
+            source = clause(name, ())
+            exists = select(source.c.row_id).where(visible_rows(source, snapshot_id)).exists()
+            parts.append(select(literal(name).label("name")).where(exists))
+        found.update(connection.scalars(union_all(*parts)))
+    return found
+
+
+def has_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> bool:
+    """Whether any inlined-data table has a visible row."""
+    return bool(_with_rows(connection, names, snapshot_id))
+
+
+def count_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> dict[str, tuple[int, int | None]]:
+    """Per inlined-data table: (visible rows, greatest snapshot up to this one that began or ended a row)."""
+    found: dict[str, tuple[int, int | None]] = {}
+    for batch in batches(names, 100):
+        parts = []
+        for name in batch:
+            source = clause(name, ())
+            shown = select(func.count()).select_from(source).where(visible_rows(source, snapshot_id)).scalar_subquery()
+            begun = select(func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id)
+            ended = select(func.max(source.c.end_snapshot)).where(source.c.end_snapshot <= snapshot_id)
+            parts.append(select(literal(name), shown, begun.scalar_subquery(), ended.scalar_subquery()))
+        for name, rows, begin, end in connection.execute(union_all(*parts)):
+            moments = [each for each in (begin, end) if each is not None]
+            found[name] = (rows, max(moments, default=None))
+    return found
+
+
+def registered(connection: Connection, table_ids: Collection[int] | None) -> dict[int, list[tuple[str, int]]]:
+    """(name, schema version) of the inlined-data tables of each table, by schema version."""
+    source = t.inlined_data_tables
+    query = select(source).distinct().order_by(source.c.schema_version)
+    if table_ids is not None:
+        query = query.where(source.c.table_id.in_(table_ids))
+    found: dict[int, list[tuple[str, int]]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.table_id, []).append((row.table_name, row.schema_version))
+    return found
+
+
+def _positions(table_id: int) -> TableClause:
+    return table_clause(
+        quoted_name(delete_table_name(table_id), True),
+        *(ColumnClause[int](name) for name in ("file_id", "row_id", "begin_snapshot")),
+    )
+
+
+def has_delete_table(connection: Connection, schema: str | None, table_id: int) -> bool:
+    """Whether positions of files were ever deleted in the catalog."""
+    return inspect(connection).has_table(delete_table_name(table_id), schema=schema)
+
+
+def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dict[int, list[int]]:
+    """Positions deleted from each file of a table, ascending."""
+    source = _positions(table_id)
+    query = (
+        select(source.c.file_id, source.c.row_id)
+        .where(source.c.begin_snapshot <= snapshot_id)
+        .order_by(source.c.file_id, source.c.row_id)
+        .distinct()
+    )
+    found: dict[int, list[int]] = {}
+    for file_id, position in connection.execute(query):
+        found.setdefault(file_id, []).append(position)
+    return found
+
+
+def count_deletes(connection: Connection, table_id: int, snapshot_id: int) -> tuple[int, int | None]:
+    """(positions deleted from files that are visible, greatest snapshot that deleted any)."""
+    source = _positions(table_id)
+    alive = select(t.data_file.c.data_file_id).where(
+        t.data_file.c.table_id == table_id,
+        t.data_file.c.begin_snapshot <= snapshot_id,
+        or_(t.data_file.c.end_snapshot.is_(None), t.data_file.c.end_snapshot > snapshot_id),
+    )
+    row = connection.execute(
+        select(func.count(), func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id, source.c.file_id.in_(alive))
+    ).one()
+    return row[0], row[1]
+
+
+def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Sequence[int] | None, size: int) -> int:
+    """End live rows of an inlined-data table, the given ones or all; how many there were."""
+    source = clause(name, ())
+    statement = update(source).where(source.c.end_snapshot.is_(None)).values(end_snapshot=snapshot_id)
+    if row_ids is None:
+        return connection.execute(statement).rowcount
+    return sum(connection.execute(statement.where(source.c.row_id.in_(batch))).rowcount for batch in batches(row_ids, size))
+
+
+def create_data_table(connection: Connection, dialect: CatalogDialect, schema: str | None, name: str, columns: Sequence[Column]) -> bool:
+    """Create an inlined-data table for these columns; False if the database cannot hold one of them."""
+    types = []
+    for each in columns:
+        found = dialect.inlined_types.get(base_type(each.type))
+        longest = dialect.largest_identifier
+        too_long = longest is not None and len(each.name.encode()) > longest
+        if found is None or too_long or each.name.casefold() in RESERVED_NAMES:
+            return False
+        types.append(SqlColumn(quoted_name(each.name, True), dialect.inlined_type(found, each.type)))
+    fixed = [SqlColumn(each, BigInteger()) for each in ("row_id", "begin_snapshot", "end_snapshot")]
+    connection.execute(CreateTable(Table(quoted_name(name, True), SqlMetaData(), *fixed, *types, schema=schema)))
+    return True

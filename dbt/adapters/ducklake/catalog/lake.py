@@ -1,0 +1,151 @@
+"""One lake: its catalog database, opened. Readers, transactions, the history and the options start here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from types import TracebackType
+
+from sqlalchemy import select
+
+from ..spec.files import WriteOptions
+from ..spec.objects import Snapshot, Table
+from ..spec.options import Options, StoredOption
+from . import tables as t
+from .attach import LakeFacts, attach
+from .database import Database
+from .facts import TableFacts, read_facts
+from .history import SnapshotRecord, latest_snapshot, snapshot_at, snapshot_of_version, snapshot_records
+from .location import CatalogLocation, parse_location
+from .reader import DefinitionCache, SnapshotReader
+from .transaction import RetrySettings, Transaction
+
+
+@dataclass(frozen=True)
+class _Opened:
+    database: Database
+    facts: LakeFacts
+    cache: DefinitionCache
+    retry: RetrySettings
+
+
+class LakeCatalog:
+    """The catalog of a lake. Thread-safe; the readers it gives are too, its transactions are not."""
+
+    def __init__(self, opened: _Opened) -> None:
+        self._opened = opened
+
+    @classmethod
+    def open(
+        cls,
+        location: CatalogLocation | str,
+        *,
+        data_path: str | None = None,
+        read_only: bool = False,
+        create_if_not_exists: bool = True,
+        retry: RetrySettings | None = None,
+    ) -> LakeCatalog:
+        """Open a lake.
+
+        Args:
+            data_path: where the files of a new lake go; a relative one is taken from the working directory and stored absolute.
+                For an existing lake it may be left out, and must be the stored one otherwise.
+
+        Raises:
+            ConfigurationError: no such catalog, or contradictory settings.
+            LakeError: a lake that this version cannot read.
+            EngineError: the database cannot be reached.
+        """
+        if isinstance(location, str):
+            location = parse_location(location)
+        database = Database(location, read_only=read_only)
+        try:
+            facts = attach(database, data_path=data_path, create_if_not_exists=create_if_not_exists)
+        except BaseException:
+            database.close()
+            raise
+        return cls(_Opened(database, facts, DefinitionCache(database, facts.data_path), retry or RetrySettings()))
+
+    @property
+    def data_path(self) -> str:
+        """The directory or URL that relative paths of schemas begin at; with its trailing `/`."""
+        return self._opened.facts.data_path
+
+    @property
+    def encrypted(self) -> bool:
+        """Always false: encrypted lakes are refused when opened."""
+        return self._opened.facts.encrypted
+
+    @property
+    def read_only(self) -> bool:
+        """Whether staging changes is refused."""
+        return self._opened.database.read_only
+
+    @property
+    def location(self) -> CatalogLocation:
+        """The catalog database."""
+        return self._opened.database.location
+
+    def begin(self) -> Transaction:
+        """A transaction on the newest snapshot; on a lake that was opened read-only it can only be read from."""
+        return Transaction(self._opened.cache, self.latest(), self._opened.retry, read_only=self.read_only)
+
+    def latest(self) -> Snapshot:
+        """The newest snapshot."""
+        with self._opened.database.reading() as connection:
+            return latest_snapshot(connection)
+
+    def resolve(self, *, version: int | None = None, timestamp: datetime | None = None) -> Snapshot:
+        """The snapshot of a version or of a moment (one without a zone is UTC); the newest if neither is given.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        with self._opened.database.reading() as connection:
+            if version is not None:
+                return snapshot_of_version(connection, version)
+            return latest_snapshot(connection) if timestamp is None else snapshot_at(connection, timestamp)
+
+    def reader(self, snapshot: Snapshot | None = None) -> SnapshotReader:
+        """A reader of a snapshot, of the newest one if none is given."""
+        return SnapshotReader(self._opened.cache, self.latest() if snapshot is None else snapshot)
+
+    def snapshots(self, *, after: int | None = None, until: int | None = None, limit: int | None = None) -> list[SnapshotRecord]:
+        """Snapshots with their log entries, oldest first: ids in (`after`, `until`], of these the newest `limit`."""
+        with self._opened.database.reading() as connection:
+            return snapshot_records(connection, after=after, until=until, limit=limit)
+
+    def table_facts(self, snapshot: Snapshot, tables: Collection[Table] | None = None) -> dict[int, TableFacts]:
+        """Rows, files, bytes and last change by table id, of the given tables or of all."""
+        if tables is None:
+            tables = [each for each in self.reader(snapshot).relations() if isinstance(each, Table)]
+        committed = [table for table in tables if table.table_id >= 0]
+        with self._opened.database.reading() as connection:
+            return read_facts(connection, self._opened.database, snapshot.snapshot_id, committed)
+
+    def options(self) -> Options:
+        """All stored options as they are now; they are not part of snapshots."""
+        with self._opened.database.reading() as connection:
+            rows = connection.execute(select(t.metadata)).all()
+        return Options.of(StoredOption(row.key, row.value, row.scope, row.scope_id) for row in rows)
+
+    def option(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
+        """The value of an option that holds for a table, a schema or the lake; its default if none is stored."""
+        return self.options().get(key, schema_id=schema_id, table_id=table_id)
+
+    def write_options(self, table: Table) -> WriteOptions:
+        """How data files of a table are written."""
+        schema = self.reader().schema(table.schema_name)
+        table_id = table.table_id if table.table_id >= 0 else None
+        return self.options().write_options(schema_id=None if schema is None else schema.schema_id, table_id=table_id)
+
+    def close(self) -> None:
+        """Close all connections; open readers and transactions can no longer be used."""
+        self._opened.database.close()
+
+    def __enter__(self) -> LakeCatalog:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,111 @@
+"""Everything visible at one snapshot, and what is kept between readers of the same schema version."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..spec.files import ColumnRange, ScanPlan
+from ..spec.objects import Relation, Schema, Snapshot, Table
+from .database import Database
+from .definitions import Definitions
+from .scan_plan import CommittedRows, TableHistory, read_history, read_rows
+
+_KEPT_VERSIONS = 8
+
+
+@dataclass
+class DefinitionCache:
+    """Definitions and column histories by schema version; shared by all readers of a lake. Thread-safe."""
+
+    database: Database
+    data_path: str
+    _definitions: OrderedDict[int, Definitions] = field(default_factory=OrderedDict)
+    _histories: OrderedDict[tuple[int, int], TableHistory] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def definitions(self, snapshot: Snapshot) -> Definitions:
+        """The definitions at a snapshot; they are the same at every snapshot of its schema version."""
+        with self._lock:
+            found = self._definitions.get(snapshot.schema_version)
+            if found is None:
+                found = Definitions(self.database, self.data_path, snapshot.snapshot_id)
+                self._definitions[snapshot.schema_version] = found
+            self._definitions.move_to_end(snapshot.schema_version)
+            while len(self._definitions) > _KEPT_VERSIONS:
+                self._definitions.popitem(last=False)
+            return found
+
+    def history(self, table_id: int, schema_version: int) -> TableHistory | None:
+        """A history that was kept before."""
+        with self._lock:
+            return self._histories.get((table_id, schema_version))
+
+    def keep_history(self, table_id: int, schema_version: int, history: TableHistory) -> None:
+        """Keep a history for other readers."""
+        with self._lock:
+            self._histories[table_id, schema_version] = history
+            while len(self._histories) > 1000:
+                self._histories.popitem(last=False)
+
+
+class SnapshotReader:
+    """Reads the lake as it is at one snapshot, for ever the same. Thread-safe."""
+
+    def __init__(self, cache: DefinitionCache, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._cache = cache
+
+    def schemas(self) -> list[Schema]:
+        """All schemas, by name."""
+        return self._definitions.schemas()
+
+    def schema(self, name: str) -> Schema | None:
+        """The schema of a name, compared without case."""
+        return self._definitions.schema(name)
+
+    def relations(self, schema_name: str | None = None) -> list[Relation]:
+        """All tables and views, of one schema or of all, by schema and name."""
+        return self._definitions.relations(schema_name)
+
+    def find(self, schema_name: str, name: str) -> Relation | None:
+        """The table or view of a name, compared without case."""
+        return self._definitions.find(schema_name, name)
+
+    def by_id(self, relation_id: int) -> Relation | None:
+        """The table or view of an id."""
+        return self._definitions.by_id(relation_id)
+
+    def scan_plan(self, table: Table, within: Sequence[ColumnRange] = ()) -> ScanPlan:
+        """How to read a table.
+
+        Args:
+            within: ranges that the rows of interest lie in, all of them; files provably outside any are left out.
+        """
+        rows, history = self.committed_rows(table, within)
+        return ScanPlan(
+            f"{table.schema_name}.{table.name}",
+            table.columns,
+            rows.files,
+            rows.inlined,
+            rows.pruned_files,
+            history.reused_names(table.columns),
+            history.retyped(table.columns),
+        )
+
+    def committed_rows(self, table: Table, within: Sequence[ColumnRange] = ()) -> tuple[CommittedRows, TableHistory]:
+        """The files and inlined rows of a table, with the history of its columns, from one state of the catalog."""
+        version = self.snapshot.schema_version
+        history = self._cache.history(table.table_id, version)
+        with self._cache.database.reading() as connection:
+            if history is None:
+                history = read_history(connection, table.table_id)
+                self._cache.keep_history(table.table_id, version, history)
+            rows = read_rows(connection, self._cache.database, table, history, self.snapshot.snapshot_id, within)
+        return rows, history
+
+    @property
+    def _definitions(self) -> Definitions:
+        return self._cache.definitions(self.snapshot)

@@ -1,0 +1,27 @@
+"""Two questions about a table's committed rows that a transaction asks on its own: are there any, and what is the next row id?"""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from . import tables as t
+from .database import Database
+from .definitions import visible
+from .inlined import has_rows, registered
+
+
+def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:
+    """Whether any data file or inlined row of a table is visible; a file all of whose rows are deleted counts."""
+    with database.reading() as connection:
+        query = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, visible(t.data_file, snapshot_id))
+        if connection.execute(query.limit(1)).first() is not None:
+            return True
+        names = [name for name, _ in registered(connection, [table_id]).get(table_id, [])]
+        return bool(names) and has_rows(connection, names, snapshot_id)
+
+
+def next_row_id(database: Database, table_id: int) -> int:
+    """The first row id that the next file of a table gets; 0 for a table that never had rows."""
+    with database.reading() as connection:
+        query = select(t.table_stats.c.next_row_id).where(t.table_stats.c.table_id == table_id)
+        return connection.execute(query).scalar() or 0

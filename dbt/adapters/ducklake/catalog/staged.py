@@ -1,0 +1,130 @@
+"""Staged changes: what a transaction was asked for, as values without any id of the catalog in them.
+
+Objects that do not exist yet, their files and their partition specs have negative ids, given by the transaction; a commit replaces them. A `Staged`
+is never changed, so one kept from before a statement is a savepoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from ..spec.files import WrittenDeleteFile, WrittenFile
+from ..spec.objects import Schema, Table, View
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class StagedFile:
+    """A data file to be registered. `row_id_offset` is where its row ids begin, counted from the table's next row id."""
+
+    file_id: int
+    file: WrittenFile
+    row_id_offset: int
+    partition_id: int | None = None
+
+
+@dataclass(frozen=True)
+class StagedDeleteFile:
+    """A delete file to be registered."""
+
+    file_id: int
+    file: WrittenDeleteFile
+
+
+@dataclass(frozen=True)
+class RowChanges:
+    """What happens to the rows of one table."""
+
+    files: tuple[StagedFile, ...] = ()
+    delete_files: Mapping[int, StagedDeleteFile] = field(default_factory=dict)
+    """By data file id, committed or staged."""
+    ended_files: frozenset[int] = frozenset()
+    """Committed data files."""
+    ended_inlined: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Row ids by inlined-data table."""
+    truncated: bool = False
+    """Everything that is committed ends."""
+    ends_something: bool = False
+    """With `truncated`: there was something to end."""
+    depends_on_rows: bool = False
+    reserved_row_ids: int = 0
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether a commit would record anything."""
+        return bool(
+            self.files
+            or self.delete_files
+            or self.ended_files
+            or any(self.ended_inlined.values())
+            or (self.truncated and self.ends_something)
+        )
+
+    def paths(self) -> Iterator[str]:
+        """The files that a commit would register."""
+        yield from (staged.file.path for staged in self.files)
+        yield from (staged.file.path for staged in self.delete_files.values())
+
+    def staged_ids(self) -> frozenset[int]:
+        """Ids of the staged data files."""
+        return frozenset(staged.file_id for staged in self.files)
+
+    def without_files(self, ids: frozenset[int]) -> RowChanges:
+        """The same without some staged data files and the deletes on them."""
+        return replace(
+            self,
+            files=tuple(staged for staged in self.files if staged.file_id not in ids),
+            delete_files={key: value for key, value in self.delete_files.items() if key not in ids},
+        )
+
+
+@dataclass(frozen=True)
+class CommitMessage:
+    """What `set_commit_message` was called with."""
+
+    author: str | None = None
+    message: str | None = None
+    extra_info: str | None = None
+
+
+@dataclass(frozen=True)
+class Staged:
+    """All staged changes of a transaction. Objects by id: the new definition, or None for one that is dropped."""
+
+    schemas: Mapping[int, Schema | None] = field(default_factory=dict)
+    tables: Mapping[int, Table | None] = field(default_factory=dict)
+    views: Mapping[int, View | None] = field(default_factory=dict)
+    rows: Mapping[int, RowChanges] = field(default_factory=dict)
+    commit_message: CommitMessage | None = None
+
+    @property
+    def has_schema_changes(self) -> bool:
+        """Whether the schema version must move."""
+        return bool(self.schemas or self.tables or self.views)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether a commit would make a snapshot."""
+        return self.has_schema_changes or any(changes.has_changes for changes in self.rows.values())
+
+    def paths(self) -> set[str]:
+        """The files that a commit would register."""
+        return {path for changes in self.rows.values() for path in changes.paths()}
+
+    def with_rows(self, table_id: int, changes: RowChanges) -> Staged:
+        """The same with other changes to the rows of a table."""
+        return replace(self, rows=put(self.rows, table_id, changes))
+
+
+def put(mapping: Mapping[K, V], key: K, value: V) -> dict[K, V]:
+    """A mapping with one entry set."""
+    return {**mapping, key: value}
+
+
+def without(mapping: Mapping[K, V], key: K) -> dict[K, V]:
+    """A mapping without one entry."""
+    return {other: value for other, value in mapping.items() if other != key}

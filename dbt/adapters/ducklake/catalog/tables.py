@@ -1,0 +1,199 @@
+"""The 28 tables of the metadata catalog, format 1.0.
+
+Specification: "Tables". The order of the columns is part of the contract: DuckDB inserts by position, so no column may be added or moved.
+Only the five primary keys exist; there are no foreign keys and no other index.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Column, MetaData, Table
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import BIGINT, VARCHAR, TypeDecorator, TypeEngine
+
+from .dialects import physical
+
+METADATA = MetaData()
+
+
+class Uuid(TypeDecorator[str]):
+    """A uuid, in Python always lower-case text with dashes."""
+
+    impl = VARCHAR
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return physical(dialect).uuid_type
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        return None if value is None else str(value)
+
+
+class Boolean(TypeDecorator[bool]):
+    """A truth value, 0 or 1 where the database has no type for it."""
+
+    impl = BIGINT
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return physical(dialect).boolean_type
+
+    def process_bind_param(self, value: bool | None, dialect: Dialect) -> Any:
+        return None if value is None else physical(dialect).write_boolean(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> bool | None:
+        return None if value is None else bool(value)
+
+
+class Timestamp(TypeDecorator[datetime]):
+    """A moment, in Python aware and in UTC."""
+
+    impl = VARCHAR
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return physical(dialect).timestamp_type
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        return None if value is None else physical(dialect).write_timestamp(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+        return None if value is None else physical(dialect).read_timestamp(value)
+
+
+_B: TypeEngine[Any] = BIGINT()
+_V: TypeEngine[Any] = VARCHAR()
+_U: TypeEngine[Any] = Uuid()
+_L: TypeEngine[Any] = Boolean()
+_T: TypeEngine[Any] = Timestamp()
+
+
+def _table(name: str, columns: list[tuple[str, TypeEngine[Any]]], key: str | None = None, required: int = 0) -> Table:
+    """A table; `key` is its primary key, the first `required` columns are NOT NULL."""
+    return Table(
+        name,
+        METADATA,
+        *(
+            Column(column, type_, primary_key=column == key, autoincrement=False, nullable=column != key and i >= required)
+            for i, (column, type_) in enumerate(columns)
+        ),
+    )
+
+
+_LIFE = [("begin_snapshot", _B), ("end_snapshot", _B)]
+
+metadata = _table("ducklake_metadata", [("key", _V), ("value", _V), ("scope", _V), ("scope_id", _B)], required=2)
+snapshot = _table(
+    "ducklake_snapshot",
+    [("snapshot_id", _B), ("snapshot_time", _T), ("schema_version", _B), ("next_catalog_id", _B), ("next_file_id", _B)],
+    key="snapshot_id",
+)
+snapshot_changes = _table(
+    "ducklake_snapshot_changes",
+    [("snapshot_id", _B), ("changes_made", _V), ("author", _V), ("commit_message", _V), ("commit_extra_info", _V)],
+    key="snapshot_id",
+)
+schema = _table(
+    "ducklake_schema",
+    [("schema_id", _B), ("schema_uuid", _U), *_LIFE, ("schema_name", _V), ("path", _V), ("path_is_relative", _L)],
+    key="schema_id",
+)
+table = _table(
+    "ducklake_table",
+    [
+        *[("table_id", _B), ("table_uuid", _U), *_LIFE, ("schema_id", _B), ("table_name", _V)],
+        *[("path", _V), ("path_is_relative", _L)],
+    ],
+)
+view = _table(
+    "ducklake_view",
+    [
+        *[("view_id", _B), ("view_uuid", _U), *_LIFE, ("schema_id", _B), ("view_name", _V)],
+        *[("dialect", _V), ("sql", _V), ("column_aliases", _V)],
+    ],
+)
+tag = _table("ducklake_tag", [("object_id", _B), *_LIFE, ("key", _V), ("value", _V)])
+column_tag = _table("ducklake_column_tag", [("table_id", _B), ("column_id", _B), *_LIFE, ("key", _V), ("value", _V)])
+data_file = _table(
+    "ducklake_data_file",
+    [
+        *[("data_file_id", _B), ("table_id", _B), *_LIFE, ("file_order", _B), ("path", _V), ("path_is_relative", _L)],
+        *[("file_format", _V), ("record_count", _B), ("file_size_bytes", _B), ("footer_size", _B), ("row_id_start", _B)],
+        *[("partition_id", _B), ("encryption_key", _V), ("mapping_id", _B), ("partial_max", _B)],
+    ],
+    key="data_file_id",
+)
+_STATS = [("column_size_bytes", _B), ("value_count", _B), ("null_count", _B), ("min_value", _V), ("max_value", _V)]
+_STATS += [("contains_nan", _L), ("extra_stats", _V)]
+file_column_stats = _table("ducklake_file_column_stats", [("data_file_id", _B), ("table_id", _B), ("column_id", _B), *_STATS])
+file_variant_stats = _table(
+    "ducklake_file_variant_stats",
+    [("data_file_id", _B), ("table_id", _B), ("column_id", _B), ("variant_path", _V), ("shredded_type", _V), *_STATS],
+)
+delete_file = _table(
+    "ducklake_delete_file",
+    [
+        *[("delete_file_id", _B), ("table_id", _B), *_LIFE, ("data_file_id", _B), ("path", _V), ("path_is_relative", _L)],
+        *[("format", _V), ("delete_count", _B), ("file_size_bytes", _B), ("footer_size", _B), ("encryption_key", _V)],
+        ("partial_max", _B),
+    ],
+    key="delete_file_id",
+)
+column = _table(
+    "ducklake_column",
+    [
+        *[("column_id", _B), *_LIFE, ("table_id", _B), ("column_order", _B), ("column_name", _V), ("column_type", _V)],
+        *[("initial_default", _V), ("default_value", _V), ("nulls_allowed", _L), ("parent_column", _B)],
+        *[("default_value_type", _V), ("default_value_dialect", _V)],
+    ],
+)
+table_stats = _table("ducklake_table_stats", [("table_id", _B), ("record_count", _B), ("next_row_id", _B), ("file_size_bytes", _B)])
+table_column_stats = _table(
+    "ducklake_table_column_stats",
+    [
+        *[("table_id", _B), ("column_id", _B), ("contains_null", _L), ("contains_nan", _L)],
+        *[("min_value", _V), ("max_value", _V), ("extra_stats", _V)],
+    ],
+)
+partition_info = _table("ducklake_partition_info", [("partition_id", _B), ("table_id", _B), *_LIFE])
+partition_column = _table(
+    "ducklake_partition_column",
+    [("partition_id", _B), ("table_id", _B), ("partition_key_index", _B), ("column_id", _B), ("transform", _V)],
+)
+file_partition_value = _table(
+    "ducklake_file_partition_value",
+    [("data_file_id", _B), ("table_id", _B), ("partition_key_index", _B), ("partition_value", _V)],
+)
+files_scheduled_for_deletion = _table(
+    "ducklake_files_scheduled_for_deletion",
+    [("data_file_id", _B), ("path", _V), ("path_is_relative", _L), ("schedule_start", _T)],
+)
+inlined_data_tables = _table("ducklake_inlined_data_tables", [("table_id", _B), ("table_name", _V), ("schema_version", _B)])
+column_mapping = _table("ducklake_column_mapping", [("mapping_id", _B), ("table_id", _B), ("type", _V)])
+name_mapping = _table(
+    "ducklake_name_mapping",
+    [
+        *[("mapping_id", _B), ("column_id", _B), ("source_name", _V), ("target_field_id", _B)],
+        *[("parent_column", _B), ("is_partition", _L)],
+    ],
+)
+schema_versions = _table("ducklake_schema_versions", [("begin_snapshot", _B), ("schema_version", _B), ("table_id", _B)])
+macro = _table("ducklake_macro", [("schema_id", _B), ("macro_id", _B), ("macro_name", _V), *_LIFE])
+macro_impl = _table("ducklake_macro_impl", [("macro_id", _B), ("impl_id", _B), ("dialect", _V), ("sql", _V), ("type", _V)])
+macro_parameters = _table(
+    "ducklake_macro_parameters",
+    [
+        *[("macro_id", _B), ("impl_id", _B), ("column_id", _B), ("parameter_name", _V), ("parameter_type", _V)],
+        *[("default_value", _V), ("default_value_type", _V)],
+    ],
+)
+sort_info = _table("ducklake_sort_info", [("sort_id", _B), ("table_id", _B), *_LIFE])
+sort_expression = _table(
+    "ducklake_sort_expression",
+    [
+        *[("sort_id", _B), ("table_id", _B), ("sort_key_index", _B), ("expression", _V), ("dialect", _V)],
+        *[("sort_direction", _V), ("null_order", _V)],
+    ],
+)

@@ -1,0 +1,412 @@
+"""A transaction: one pinned snapshot, the changes staged on top of it, and reading that sees both.
+
+Nothing is written to the catalog before `commit`; files are written by the caller before they are staged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from ..errors import ConfigurationError, StatementError
+from ..spec.files import ColumnRange, DataFile, ScanPlan, WrittenDeleteFile, WrittenFile
+from ..spec.objects import Column, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
+from ..spec.paths import directory_name, new_uuid
+from .commit import RetrySettings, commit
+from .overlay import Overlay, staged_scan_plan
+from .reader import DefinitionCache, SnapshotReader
+from .row_state import base_has_rows, next_row_id
+from .staged import CommitMessage, RowChanges, Staged, StagedDeleteFile, StagedFile, put, without
+
+__all__ = ["RetrySettings", "Savepoint", "Transaction"]
+
+Savepoint = Staged
+"""What `savepoint` gives and `restore` takes."""
+
+
+class Transaction:
+    """Reads like a `SnapshotReader`, its own staged changes included. Not thread-safe: it has one owner."""
+
+    def __init__(
+        self, cache: DefinitionCache, snapshot: Snapshot, retry: RetrySettings, *, read_only: bool = False
+    ) -> None:
+        self.snapshot = snapshot
+        """The newest snapshot when the transaction began."""
+        self.base = SnapshotReader(cache, snapshot)
+        """The lake without the staged changes."""
+        self._cache = cache
+        self._retry = retry
+        self._read_only = read_only
+        self._staged = Staged()
+        self._last_id = 0
+        self._seen: dict[str, None] = {}
+        self._next_row_ids: dict[int, int] = {}
+        self._finished = False
+
+    # Reading
+
+    def schemas(self) -> list[Schema]:
+        """All schemas, by name."""
+        return self._overlay.schemas()
+
+    def schema(self, name: str) -> Schema | None:
+        """The schema of a name, compared without case."""
+        return self._overlay.schema(name)
+
+    def relations(self, schema_name: str | None = None) -> list[Relation]:
+        """All tables and views, of one schema or of all, by schema and name."""
+        return self._overlay.relations(schema_name)
+
+    def find(self, schema_name: str, name: str) -> Relation | None:
+        """The table or view of a name, compared without case."""
+        return self._overlay.find(schema_name, name)
+
+    def by_id(self, relation_id: int) -> Relation | None:
+        """The table or view of an id, which is negative for one created by this transaction."""
+        return self._overlay.by_id(relation_id)
+
+    def scan_plan(self, table: Table, within: Sequence[ColumnRange] = ()) -> ScanPlan:
+        """How to read a table with the changes staged so far; staged files are never left out by `within`."""
+        changes = self._rows(table)
+        first = self._next_row_id(table) if changes.files else 0
+        return staged_scan_plan(self.base, table, changes, within, first)
+
+    def staged_files(self, table: Table) -> list[DataFile]:
+        """The data files that this transaction adds to a table."""
+        changes = self._rows(table)
+        return [each for each in self.scan_plan(table).files if each.data_file_id in changes.staged_ids()]
+
+    # Schemas, tables and views
+
+    def new_schema(self, name: str) -> Schema:
+        """Stage a schema.
+
+        Raises:
+            StatementError: one of that name exists.
+        """
+        self._require_open()
+        if self.schema(name) is not None:
+            raise StatementError(f"schema {name} exists already")
+        identifier = new_uuid()
+        path = self._cache.data_path + directory_name(name, identifier)
+        schema = Schema(self._new_id(), identifier, name, path)
+        self._staged = replace(self._staged, schemas=put(self._staged.schemas, schema.schema_id, schema))
+        return schema
+
+    def put_schema(self, schema: Schema) -> None:
+        """Stage the new definition of a schema; only its comment may change.
+
+        Raises:
+            StatementError: another name, which format 1.0 cannot record.
+        """
+        self._require_open()
+        base = next((each for each in self.base.schemas() if each.schema_id == schema.schema_id), None)
+        before = self._staged.schemas.get(schema.schema_id) or base
+        if before is not None and before.name != schema.name:
+            raise StatementError(f"schema {before.name} cannot be renamed: DuckLake 1.0 has no rename of schemas")
+        changed = schema != base
+        entries = put(self._staged.schemas, schema.schema_id, schema)
+        self._staged = replace(self._staged, schemas=entries if changed else without(self._staged.schemas, schema.schema_id))
+
+    def drop_schema(self, schema: Schema) -> None:
+        """Stage the end of a schema whose tables and views were dropped before.
+
+        Raises:
+            StatementError: it still has some.
+        """
+        self._require_open()
+        if self.relations(schema.name):
+            raise StatementError(f"schema {schema.name} is not empty; drop its tables and views first, or write CASCADE")
+        rest = without(self._staged.schemas, schema.schema_id)
+        self._staged = replace(self._staged, schemas=rest if schema.schema_id < 0 else put(rest, schema.schema_id, None))
+
+    def new_table(
+        self,
+        schema: Schema,
+        name: str,
+        columns: tuple[Column, ...],
+        *,
+        partitioning: tuple[PartitionField, ...] = (),
+        sorting: tuple[SortField, ...] = (),
+        comment: str | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> Table:
+        """Stage a table without rows; its id is negative until it is committed.
+
+        Raises:
+            StatementError: a table or view of that name exists, or there are no columns.
+        """
+        self._require_open()
+        self._require_free(schema.name, name, None)
+        identifier = new_uuid()
+        greatest = max((each.column_id for column in columns for each in column.walk()), default=0)
+        table = Table(
+            self._new_id(),
+            identifier,
+            schema.name,
+            name,
+            schema.path + directory_name(name, identifier),
+            columns,
+            greatest + 1,
+            Partitioning(self._new_id(), partitioning) if partitioning else None,
+            sorting,
+            comment,
+            dict(tags or {}),
+        )
+        self._require_columns(table)
+        self._staged = replace(self._staged, tables=put(self._staged.tables, table.table_id, table))
+        return table
+
+    def put_table(self, table: Table) -> None:
+        """Stage the new definition of a table; another name is a rename. One that equals the committed one stages nothing.
+
+        Raises:
+            StatementError: the new name is taken, or no column is left.
+        """
+        self._require_open()
+        self._require_free(table.schema_name, table.name, table.table_id)
+        self._require_columns(table)
+        base = self.base.by_id(table.table_id) if table.table_id >= 0 else None
+        table = replace(table, partitioning=self._partitioning(table, base if isinstance(base, Table) else None))
+        tables = without(self._staged.tables, table.table_id)
+        self._staged = replace(self._staged, tables=tables if table == base else put(tables, table.table_id, table))
+
+    def drop_table(self, table: Table) -> None:
+        """Stage the end of a table and of all its rows; files staged for it are abandoned."""
+        self._require_open()
+        tables = without(self._staged.tables, table.table_id)
+        self._staged = replace(
+            self._staged,
+            tables=tables if table.table_id < 0 else put(tables, table.table_id, None),
+            rows=without(self._staged.rows, table.table_id),
+        )
+
+    def new_view(
+        self,
+        schema: Schema,
+        name: str,
+        sql: str,
+        dialect: str = "duckdb",
+        column_aliases: Sequence[str] = (),
+        comment: str | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> View:
+        """Stage a view.
+
+        Raises:
+            StatementError: a table or view of that name exists.
+        """
+        self._require_open()
+        self._require_free(schema.name, name, None)
+        identifier, aliases = new_uuid(), tuple(column_aliases)
+        view = View(self._new_id(), identifier, schema.name, name, sql, dialect, aliases, comment, dict(tags or {}))
+        self._staged = replace(self._staged, views=put(self._staged.views, view.view_id, view))
+        return view
+
+    def put_view(self, view: View) -> View:
+        """Stage the new definition of a view, which keeps its id; another name is a rename.
+
+        Raises:
+            StatementError: the new name is taken.
+        """
+        self._require_open()
+        self._require_free(view.schema_name, view.name, view.view_id)
+        views = without(self._staged.views, view.view_id)
+        unchanged = view.view_id >= 0 and view == self.base.by_id(view.view_id)
+        self._staged = replace(self._staged, views=views if unchanged else put(views, view.view_id, view))
+        return view
+
+    def drop_view(self, view: View) -> None:
+        """Stage the end of a view."""
+        self._require_open()
+        views = without(self._staged.views, view.view_id)
+        self._staged = replace(self._staged, views=views if view.view_id < 0 else put(views, view.view_id, None))
+
+    # Rows
+
+    def add_files(self, table: Table, files: Sequence[WrittenFile]) -> None:
+        """Stage data files; their partition values belong to the table's partitioning as it is now."""
+        self._require_open()
+        changes = self._rows(table)
+        current = self._current(table)
+        offset = changes.reserved_row_ids
+        added = []
+        for file in files:
+            self._seen[file.path] = None
+            if file.record_count == 0:
+                continue  # never registered: an abandoned file
+            partitioned = current.partitioning is not None and bool(file.partition_values)
+            partition_id = current.partitioning.partition_id if current.partitioning and partitioned else None
+            added.append(StagedFile(self._new_id(), file, offset, partition_id))
+            offset += file.record_count
+        self._put_rows(table, replace(changes, files=(*changes.files, *added), reserved_row_ids=offset))
+
+    def delete_rows(
+        self,
+        table: Table,
+        *,
+        delete_files: Sequence[WrittenDeleteFile] = (),
+        ended_files: Collection[int] = (),
+        inlined: Mapping[str, Collection[int]] | None = None,
+    ) -> None:
+        """Stage deletes.
+
+        Args:
+            delete_files: each holds all deleted positions of its data file, which may be a staged one.
+            ended_files: ids of data files all of whose rows go; a staged one is simply abandoned.
+            inlined: row ids by name of the inlined-data table.
+        """
+        self._require_open()
+        changes = self._rows(table)
+        ended = frozenset(ended_files)
+        deletes = dict(changes.delete_files)
+        for file in delete_files:
+            self._seen[file.path] = None
+            deletes[file.data_file_id] = StagedDeleteFile(self._new_id(), file)
+        rows = dict(changes.ended_inlined)
+        for name, row_ids in (inlined or {}).items():
+            rows[name] = rows.get(name, frozenset()) | frozenset(row_ids)
+        changes = replace(
+            changes,
+            delete_files=deletes,
+            ended_files=changes.ended_files | frozenset(each for each in ended if each >= 0),
+            ended_inlined=rows,
+        )
+        self._put_rows(table, changes.without_files(ended))
+
+    def truncate(self, table: Table) -> None:
+        """Stage the end of every row; files staged for the table are abandoned."""
+        self._require_open()
+        changes = self._rows(table)
+        ends = table.table_id >= 0 and (
+            changes.ends_something or base_has_rows(self._cache.database, table.table_id, self.snapshot.snapshot_id)
+        )
+        self._put_rows(
+            table,
+            RowChanges(
+                truncated=table.table_id >= 0,
+                ends_something=ends,
+                depends_on_rows=changes.depends_on_rows,
+                reserved_row_ids=changes.reserved_row_ids,
+            ),
+        )
+
+    def depends_on_rows(self, table: Table) -> None:
+        """Declare that the result depends on the rows of a table: any insert or delete by a rival is then a conflict."""
+        self._require_open()
+        if table.table_id >= 0:
+            self._put_rows(table, replace(self._rows(table), depends_on_rows=True))
+
+    # The transaction itself
+
+    def set_commit_message(self, author: str | None, message: str | None, extra_info: str | None = None) -> None:
+        """What the snapshot's entry in the log will say."""
+        self._staged = replace(self._staged, commit_message=CommitMessage(author, message, extra_info))
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether a commit would make a snapshot."""
+        return self._staged.has_changes
+
+    @property
+    def staged(self) -> Staged:
+        """All staged changes."""
+        return self._staged
+
+    def abandoned_files(self) -> list[str]:
+        """Files that were staged and are not part of the lake: dropped again, or of a transaction that did not commit.
+
+        Meaningful once the transaction is over; before that, `restore` may bring some back.
+        """
+        kept = self._staged.paths()
+        return [path for path in self._seen if path not in kept]
+
+    def savepoint(self) -> Savepoint:
+        """The present state, for `restore`."""
+        return self._staged
+
+    def restore(self, savepoint: Savepoint) -> None:
+        """Forget everything staged since a savepoint."""
+        reserved = {table_id: changes.reserved_row_ids for table_id, changes in self._staged.rows.items()}
+        rows = {
+            table_id: replace(changes, reserved_row_ids=max(changes.reserved_row_ids, reserved.get(table_id, 0)))
+            for table_id, changes in savepoint.rows.items()
+        }
+        self._staged = replace(savepoint, rows=rows)
+
+    def commit(self) -> Snapshot | None:
+        """Make the staged changes a snapshot; None if there is nothing to record.
+
+        Raises:
+            ConflictError: a rival committed a change that these depend on, or kept the catalog busy for too long.
+            StatementError: the lake demands a commit message and there is none.
+            EngineError: the catalog database failed.
+        """
+        if self._finished:
+            raise StatementError("the transaction is over; begin another one")
+        self._finished = True
+        if not self._staged.has_changes:
+            self._staged = Staged()
+            return None
+        try:
+            return commit(self._cache, self.base, self._staged, self._retry, self._next_row_ids)
+        except BaseException:
+            self._staged = Staged()
+            raise
+
+    def rollback(self) -> None:
+        """Forget everything."""
+        self._finished = True
+        self._staged = Staged()
+
+    @property
+    def _overlay(self) -> Overlay:
+        return Overlay(self.base, self._staged)
+
+    def _rows(self, table: Table) -> RowChanges:
+        return self._staged.rows.get(table.table_id, RowChanges())
+
+    def _put_rows(self, table: Table, changes: RowChanges) -> None:
+        self._staged = self._staged.with_rows(table.table_id, changes)
+
+    def _current(self, table: Table) -> Table:
+        found = self._overlay.by_id(table.table_id)
+        return found if isinstance(found, Table) else table
+
+    def _new_id(self) -> int:
+        self._last_id -= 1
+        return self._last_id
+
+    def _next_row_id(self, table: Table) -> int:
+        """The first row id of the staged files, if no rival inserts; a commit checks it when it matters."""
+        if table.table_id not in self._next_row_ids:
+            self._next_row_ids[table.table_id] = next_row_id(self._cache.database, table.table_id)
+        return self._next_row_ids[table.table_id]
+
+    def _partitioning(self, table: Table, base: Table | None) -> Partitioning | None:
+        """The wanted keys with the id they have already, else with a new one."""
+        wanted = table.partitioning
+        if wanted is None or not wanted.fields:
+            return None
+        staged = self._staged.tables.get(table.table_id)
+        for known in (base, staged):
+            if known is not None and known.partitioning is not None and known.partitioning.fields == wanted.fields:
+                return known.partitioning
+        return Partitioning(self._new_id(), wanted.fields)
+
+    def _require_open(self) -> None:
+        if self._finished:
+            raise StatementError("the transaction is over; begin another one")
+        if self._read_only:
+            raise ConfigurationError("the lake is opened read-only; set read_only: false to change it")
+
+    def _require_free(self, schema_name: str, name: str, own_id: int | None) -> None:
+        taken = self.find(schema_name, name)
+        if taken is not None and own_id != (taken.table_id if isinstance(taken, Table) else taken.view_id):
+            kind = "table" if isinstance(taken, Table) else "view"
+            raise StatementError(f"{kind} {taken.schema_name}.{taken.name} exists already")
+
+    @staticmethod
+    def _require_columns(table: Table) -> None:
+        if not table.columns:
+            raise StatementError(f"table {table.schema_name}.{table.name} must have at least one column")

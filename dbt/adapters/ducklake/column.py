@@ -1,0 +1,93 @@
+"""A column as dbt sees it: Spark's type names, back-quoted, with the widenings that DuckLake does without rewriting a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.base.column import Column
+
+from .errors import DuckLakeError
+from .spec.identifiers import backquoted
+from .spec.types import can_promote, decimal_parameters, parse_type, spark_name, stored
+
+_INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
+_FLOATS = frozenset({"float", "double"})
+
+
+@dataclass
+class DuckLakeColumn(Column):
+    """A column with its Spark type in `dtype`: `bigint`, `decimal(10,2)`, `struct<a:int>`."""
+
+    nullable: bool = True
+    comment: str | None = None
+
+    @classmethod
+    def translate_type(cls, dtype: str) -> str:
+        """Spark's name of a type that people write in any of the usual dialects; a type that no lake can hold stays as it is."""
+        try:
+            return spark_name(parse_type(dtype))
+        except DuckLakeError:
+            return dtype
+
+    @property
+    def quoted(self) -> str:
+        """The name in back-quotes."""
+        return backquoted(self.column)
+
+    @property
+    def data_type(self) -> str:
+        """The whole type as one writes it in a cast."""
+        return self.dtype
+
+    def is_string(self) -> bool:
+        """Text of any length: lakes know no other."""
+        return self._known_type == "string"
+
+    def is_integer(self) -> bool:
+        """A signed integer of up to eight bytes."""
+        return self._known_type in _INTEGERS
+
+    def is_float(self) -> bool:
+        """A binary floating-point number."""
+        return self._known_type in _FLOATS
+
+    def is_numeric(self) -> bool:
+        """A decimal number."""
+        return self._known_type.startswith("decimal(")
+
+    def can_expand_to(self, other_column: Column) -> bool:
+        """Whether the lake can make this column's type the other's by metadata alone."""
+        try:
+            return can_promote(stored(parse_type(self.dtype)), stored(parse_type(other_column.dtype)))
+        except DuckLakeError:
+            return False
+
+    def literal(self, value: Any) -> str:
+        """SQL for `value` in this column's type."""
+        return f"cast({value} as {self.dtype})"
+
+    @classmethod
+    def string_type(cls, size: int) -> str:
+        """Lakes keep no lengths."""
+        return "string"
+
+    @classmethod
+    def numeric_type(cls, dtype: str, precision: Any, scale: Any) -> str:
+        """A decimal of that precision and scale; what is not given is Spark's default."""
+        if precision is None:
+            return cls.translate_type(dtype)
+        return f"decimal({precision},{scale or 0})"
+
+    @classmethod
+    def from_description(cls, name: str, raw_data_type: str) -> DuckLakeColumn:
+        """A column from a name and a type that somebody wrote."""
+        column = cls(name, cls.translate_type(raw_data_type))
+        parameters = decimal_parameters(column.dtype)
+        if parameters is not None:
+            column.numeric_precision, column.numeric_scale = parameters
+        return column
+
+    @property
+    def _known_type(self) -> str:
+        return self.translate_type(self.dtype)

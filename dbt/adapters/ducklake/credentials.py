@@ -1,0 +1,176 @@
+"""What a profile of type `ducklake` says, checked: unknown fields and contradictions are refused by name, and no secret is ever shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.contracts.connection import Credentials
+from dbt_common.exceptions import DbtRuntimeError
+
+from .catalog.location import parse_location
+from .errors import ConfigurationError
+from .spark.settings import SparkSettings
+
+if TYPE_CHECKING:
+    from .session import LakeSettings
+
+HIDDEN = "********"
+
+_PASSWORD_IN_URL = re.compile(r"(?P<before>://[^:/@\s]*:)[^@/\s]*(?=@)")
+_SECRET_WORD = r"(?:pass(?:word|wd|code|phrase)?|pwd|secret|token|credential|access[_.\-]?key|private[_.\-]?key)"
+_SECRET_PAIR = re.compile(rf"(?P<before>\b[\w.\-]*{_SECRET_WORD}[\w.\-]*\s*=\s*)(?:'(?:[^'\\]|\\.)*'|\"[^\"]*\"|[^\s&;,]+)", re.IGNORECASE)
+_SECRET_NAME = re.compile(_SECRET_WORD, re.IGNORECASE)
+
+RETRY_FIELDS = {"count": "max_retry_count", "wait_ms": "wait_ms", "backoff": "backoff"}
+"""Names in the profile and in `RetrySettings`."""
+
+
+@dataclass
+class DuckLakeCredentials(Credentials):
+    """One output of a profile.
+
+    Args:
+        database: the name that the lake has in SQL, `database.schema.table`; users also write it `catalog`.
+        schema: where models go that do not say otherwise.
+        path: the catalog database: an SQLAlchemy URL or DuckDB's `ducklake:…` attach string.
+        data_path: where the Parquet files of a new lake go; an existing lake knows.
+        metadata_schema: the schema of the catalog database that holds the lake's tables.
+        read_only: refuse every write.
+        create_if_not_exists: make the lake if the catalog database holds none; by default yes, unless read_only.
+        retries: how often and how patiently a commit is tried again: `count`, `wait_ms`, `backoff`.
+        spark: how to get Spark: `master` or `remote`, `app_name`, `config`.
+        author: who stands in the lake's history.
+    """
+
+    database: str = "lake"
+    schema: str = "main"
+    path: str = field(default="", repr=False)
+    data_path: str | None = field(default=None, repr=False)
+    metadata_schema: str | None = None
+    read_only: bool = False
+    create_if_not_exists: bool | None = None
+    retries: dict[str, Any] = field(default_factory=dict)
+    spark: dict[str, Any] = field(default_factory=dict, repr=False)
+    author: str | None = None
+
+    _ALIASES = {"catalog": "database"}  # noqa: RUF012 -- dbt's base class declares it as a ClassVar
+
+    @property
+    def type(self) -> str:
+        """dbt's name of this adapter."""
+        return "ducklake"
+
+    @property
+    def unique_field(self) -> str:
+        """What dbt hashes to tell one lake from another; no secret is in it."""
+        return redacted(self.path)
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        return (
+            "database",
+            "schema",
+            "path",
+            "data_path",
+            "metadata_schema",
+            "read_only",
+            "create_if_not_exists",
+            "retries",
+            "spark",
+            "author",
+        )
+
+    def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
+        """The fields that `dbt debug` prints and `target` holds, without secrets and without what is not set."""
+        for key, value in super().connection_info(with_aliases=with_aliases):
+            if value not in (None, {}):
+                yield key, hidden(value)
+
+    @classmethod
+    def validate(cls, data: Any) -> None:
+        """Refuse unknown fields by name before dbt checks the types of the others.
+
+        Raises:
+            DbtRuntimeError: the text names the field and what was probably meant.
+        """
+        _refuse_unknown("the profile", data, [*(f.name for f in dataclasses.fields(cls)), *cls._ALIASES])
+        super().validate(data)
+
+    def __post_init__(self) -> None:
+        if not self.path:
+            raise DbtRuntimeError(
+                "The profile has no `path`. Say where the catalog database is, "
+                "for example `path: ducklake:sqlite:lake.sqlite` or `path: postgresql+psycopg://user@host/database`"
+            )
+        if self.read_only and self.create_if_not_exists:
+            raise DbtRuntimeError("`read_only: true` and `create_if_not_exists: true` contradict each other; remove one of them")
+        _refuse_unknown("`retries`", self.retries, RETRY_FIELDS)
+        for name, value in self.retries.items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+                raise DbtRuntimeError(f"`retries.{name}` must be a number that is not negative, not {value!r}")
+        self.spark_settings()
+        try:
+            parse_location(self.path, metadata_schema=self.metadata_schema)
+        except ConfigurationError as error:
+            raise DbtRuntimeError(f"`path`: {error}") from error
+
+    def lake_settings(self) -> LakeSettings:
+        """Everything that opening the lake needs."""
+        from .catalog.transaction import RetrySettings
+        from .session import LakeSettings
+
+        return LakeSettings(
+            self.path,
+            self.data_path,
+            database=self.database,
+            metadata_schema=self.metadata_schema,
+            read_only=self.read_only,
+            create_if_not_exists=not self.read_only if self.create_if_not_exists is None else self.create_if_not_exists,
+            retry=RetrySettings(**{RETRY_FIELDS[name]: value for name, value in self.retries.items()}),
+            spark=self.spark_settings(),
+        )
+
+    def spark_settings(self) -> SparkSettings:
+        """The `spark` block as checked values.
+
+        Raises:
+            DbtRuntimeError: an unknown or contradictory setting; the text names it.
+        """
+        fields = {f.name for f in dataclasses.fields(SparkSettings)}
+        _refuse_unknown("`spark`", self.spark, fields)
+        if not isinstance(self.spark.get("config", {}), Mapping):
+            raise DbtRuntimeError("`spark.config` must be a mapping of Spark settings to values")
+        try:
+            return SparkSettings(**self.spark)
+        except ConfigurationError as error:
+            raise DbtRuntimeError(f"`spark`: {error}") from error
+
+
+def redacted(text: str) -> str:
+    """A URL or an attach string without the passwords, tokens and keys in it."""
+    text = _PASSWORD_IN_URL.sub(lambda match: match["before"] + HIDDEN, text)
+    return _SECRET_PAIR.sub(lambda match: match["before"] + HIDDEN, text)
+
+
+def hidden(value: Any) -> Any:
+    """A value of a profile with every secret in it hidden: in texts by their form, in mappings by their names."""
+    match value:
+        case str():
+            return redacted(value)
+        case dict():
+            return {key: HIDDEN if _SECRET_NAME.search(str(key)) else hidden(inner) for key, inner in value.items()}
+        case _:
+            return value
+
+
+def _refuse_unknown(where: str, given: Mapping[str, Any], known: Collection[str]) -> None:
+    for name in given:
+        if name in known:
+            continue
+        similar = difflib.get_close_matches(str(name), known, n=1)
+        hint = f"did you mean `{similar[0]}`?" if similar else f"known are {', '.join(sorted(known))}"
+        raise DbtRuntimeError(f"{where} has the unknown field `{name}`: {hint}")

@@ -1,0 +1,158 @@
+"""The DB-API face of a lake session: the connection handle that dbt holds and the cursors that run its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from .script import controls_transaction, split_statements, with_values
+
+if TYPE_CHECKING:
+    from .provenance import Provenance
+    from .session import LakeSession, Result
+    from .spec.objects import Snapshot
+
+
+class LakeHandle:
+    """One dbt connection: a lake session with the transaction that dbt opened on it.
+
+    Args:
+        session: the session, which this handle closes.
+        provenance: who and what stands in the snapshots of this connection until another is given.
+    """
+
+    def __init__(self, session: LakeSession, provenance: Provenance) -> None:
+        self.session = session
+        self.closed = False
+        self.sign(provenance)
+        self._listeners: list[Callable[[int], None]] = []
+
+    def cursor(self) -> LakeCursor:
+        """A cursor on the session."""
+        return LakeCursor(self)
+
+    def begin(self) -> None:
+        """Open a transaction, unless SQL has opened one already."""
+        if not self.session.in_transaction:
+            self.session.begin()
+
+    def commit(self) -> Snapshot | None:
+        """Make what the transaction staged one snapshot; None if nothing changed or no transaction is open."""
+        if not self.session.in_transaction:
+            return None
+        snapshot = self.session.commit()
+        listeners, self._listeners = self._listeners, []
+        if snapshot is not None:
+            for listener in listeners:
+                listener(snapshot.snapshot_id)
+        return snapshot
+
+    def on_commit(self, listener: Callable[[int], None]) -> None:
+        """Tell `listener` the id of the snapshot that the open transaction becomes, if it becomes one."""
+        if self.session.in_transaction:
+            self._listeners.append(listener)
+
+    def rollback(self) -> None:
+        """Forget what the transaction staged."""
+        self._listeners = []
+        if self.session.in_transaction:
+            self.session.rollback()
+
+    def sign(self, provenance: Provenance) -> None:
+        """Say who and what stands in the snapshots to come; SQL (`CALL lake.set_commit_message`) may say otherwise later."""
+        self.provenance = provenance
+        self.session.set_commit_message(provenance.author, provenance.message, provenance.extra_info)
+
+    def cancel(self) -> None:
+        """Stop what another thread runs on this handle."""
+        self.session.cancel()
+
+    def close(self) -> None:
+        """Roll back and close the session."""
+        if not self.closed:
+            self.closed = True
+            self.session.close()
+
+
+class LakeCursor:
+    """A DB-API cursor: a query is checked when it is executed and computed when its rows are fetched."""
+
+    arraysize = 1
+
+    def __init__(self, handle: LakeHandle) -> None:
+        self._handle = handle
+        self._rows: list[tuple[Any, ...]] | None = None
+        self._position = 0
+        self.result: Result | None = None
+
+    @property
+    def description(self) -> list[tuple[str, str, None, None, None, None, None]] | None:
+        """(name, Spark type, …) per column; None when the last statement gave no rows."""
+        if self.result is None or not self.result.columns:
+            return None
+        return [(column.name, column.type, None, None, None, None, None) for column in self.result.columns]
+
+    @property
+    def rowcount(self) -> int:
+        """Rows that the last statement wrote; -1 when it wrote none or nobody counted."""
+        return -1 if self.result is None else self.result.rowcount
+
+    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
+        """Run a statement, or several with semicolons between them, which then succeed or fail together.
+
+        Args:
+            sql: the text; the result is that of its last statement.
+            bindings: values for the places `%s` or `?` of the text.
+        """
+        statements = split_statements(with_values(sql, bindings) if bindings else sql)
+        self.result, self._rows, self._position = None, None, 0
+        session = self._handle.session
+        together = len(statements) > 1 and not session.in_transaction and not any(map(controls_transaction, statements))
+        if together:
+            self._handle.begin()
+        try:
+            for statement in statements:
+                self.result = session.execute(statement)
+            if together:
+                self._handle.commit()
+        except BaseException:
+            if together:
+                self._handle.rollback()
+            raise
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row; None when there is none."""
+        rows = self._take(1)
+        return rows[0] if rows else None
+
+    def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
+        """The next `size` rows. The first call computes no more than these; a later one computes the rest."""
+        size = self.arraysize if size is None else size
+        if self._rows is None and self._position == 0:
+            rows = self._queried().fetch(size)
+            self._position = len(rows)
+            return rows
+        return self._take(size)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """The rows that were not fetched yet."""
+        return self._take(None)
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self.result, self._rows = None, None
+
+    def _take(self, size: int | None) -> list[tuple[Any, ...]]:
+        if self._rows is None:
+            self._rows = self._queried().fetch(None)
+        end = None if size is None else self._position + size
+        rows = self._rows[self._position : end]
+        self._position += len(rows)
+        return rows
+
+    def _queried(self) -> Result:
+        if self.result is None or not self.result.columns:
+            raise DbtRuntimeError("The last statement gave no rows to fetch")
+        return self.result

@@ -1,0 +1,114 @@
+"""dbt's documentation catalog from the lake's own metadata: columns, types, comments, sizes. No Spark, a few queries in all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
+
+from .spec.objects import Relation, Table
+from .spec.types import data_type_of, spark_name
+
+if TYPE_CHECKING:
+    from agate.table import Table as AgateTable
+
+    from .catalog.facts import TableFacts
+    from .session import LakeSession
+
+
+@dataclass(frozen=True)
+class Described:
+    """A relation with what the catalog knows of its columns and size."""
+
+    relation: Relation
+    columns: tuple[tuple[str, str, str | None], ...]
+    """(name, Spark type, comment) per column; empty for a view that DuckDB made, whose columns only a query could tell."""
+    stats: tuple[StatsItem, ...]
+
+    @property
+    def kind(self) -> str:
+        return kind_of(self.relation)
+
+
+def kind_of(relation: Relation) -> str:
+    """dbt's word for the kind of a relation."""
+    return "table" if isinstance(relation, Table) else "view"
+
+
+def describe(session: LakeSession, wanted: Callable[[Relation], bool]) -> list[Described]:
+    """The relations of the lake that are wanted, as the session sees them, with their columns and statistics."""
+    with session.reading() as reader:
+        relations = [relation for relation in reader.relations() if wanted(relation)]
+        tables = [relation for relation in relations if isinstance(relation, Table)]
+        facts = session.catalog.table_facts(reader.snapshot, tables) if tables else {}
+    return [
+        Described(
+            relation,
+            tuple(_columns(relation)),
+            tuple(_stats(facts[relation.table_id])) if isinstance(relation, Table) and relation.table_id in facts else (),
+        )
+        for relation in relations
+    ]
+
+
+def catalog_table(database: str, described: Described) -> CatalogTable:
+    """One relation in the form of `get_catalog_for_single_relation`."""
+    relation = described.relation
+    columns = {
+        name: ColumnMetadata(type=type_, index=index, name=name, comment=comment)
+        for index, (name, type_, comment) in enumerate(described.columns, start=1)
+    }
+    metadata = TableMetadata(
+        type=described.kind,
+        schema=relation.schema_name,
+        name=relation.name,
+        database=database,
+        comment=relation.comment,
+    )
+    return CatalogTable(metadata=metadata, columns=columns, stats={item.id: item for item in described.stats})
+
+
+def catalog_rows(database: str, described: Sequence[Described]) -> AgateTable:
+    """Relations in the form of dbt's `get_catalog`: one row per column."""
+    from dbt_common.clients.agate_helper import table_from_data
+
+    rows: list[dict[str, Any]] = []
+    for item in described:
+        head: dict[str, Any] = {
+            "table_database": database,
+            "table_schema": item.relation.schema_name,
+            "table_name": item.relation.name,
+            "table_type": item.kind,
+            "table_comment": item.relation.comment,
+            "table_owner": None,
+        }
+        stats = {
+            f"stats:{stat.id}:{key}": getattr(stat, key) for stat in item.stats for key in ("label", "value", "description", "include")
+        }
+        for index, (name, type_, comment) in enumerate(item.columns, start=1):
+            column = {"column_name": name, "column_index": index, "column_type": type_, "column_comment": comment}
+            rows.append(head | column | stats)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    table: AgateTable = table_from_data([{name: row.get(name) for name in names} for row in rows], names)
+    return table
+
+
+def _columns(relation: Relation) -> Iterator[tuple[str, str, str | None]]:
+    if isinstance(relation, Table):
+        for column in relation.columns:
+            yield column.name, spark_name(data_type_of(column)), column.comment
+        return
+    from .lake.views import view_columns
+
+    for recorded in view_columns(relation):
+        yield recorded.name, recorded.type, recorded.comment
+
+
+def _stats(facts: TableFacts) -> Iterator[StatsItem]:
+    yield StatsItem("row_count", "Rows", facts.record_count, True, "Rows that the table holds")
+    yield StatsItem("bytes", "Bytes", facts.size_bytes, True, "Size of its data files")
+    yield StatsItem("files", "Files", facts.file_count, True, "Number of its data files")
+    if facts.last_snapshot_id is not None:
+        yield StatsItem("snapshot", "Last snapshot", facts.last_snapshot_id, True, "The snapshot that last changed its rows")

@@ -1,0 +1,113 @@
+"""ALTER TABLE and COMMENT ON: another definition of the same table, by metadata alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..errors import DataError, NotFoundError
+from ..spark.scan import scan
+from ..spec import evolution
+from ..spec.evolution import NewColumn
+from ..spec.objects import Default, Table
+from ..spec.types import DataType
+from .context import Context
+from .tables import kind_of, partition_fields, repartitioned, required_relation, required_table
+
+
+def add_columns(
+    context: Context,
+    table: Table,
+    columns: Sequence[tuple[tuple[str, ...], NewColumn]],
+    *,
+    if_not_exists: bool = False,
+) -> None:
+    """Stage new columns, each (path to the struct that gets it, definition)."""
+    for parent, definition in columns:
+        if if_not_exists and _exists(table, (*parent, definition.name)):
+            continue
+        table = evolution.add_column(table, parent, definition)
+    context.transaction.put_table(table)
+
+
+def drop_columns(context: Context, table: Table, columns: Sequence[tuple[str, ...]], *, if_exists: bool = False) -> None:
+    """Stage the end of columns."""
+    for path in columns:
+        if if_exists and not _exists(table, path):
+            continue
+        table = evolution.drop_column(table, path)
+    context.transaction.put_table(table)
+
+
+def rename_column(context: Context, table: Table, path: tuple[str, ...], to: str) -> None:
+    """Stage another name for a column."""
+    context.transaction.put_table(evolution.rename_column(table, path, to))
+
+
+def set_type(context: Context, table: Table, path: tuple[str, ...], to: DataType) -> None:
+    """Stage a wider type for a column."""
+    context.transaction.put_table(evolution.set_type(table, path, to))
+
+
+def set_nullable(context: Context, table: Table, path: tuple[str, ...], nullable: bool) -> None:
+    """Stage NOT NULL, or its end.
+
+    Raises:
+        DataError: SET NOT NULL while a row has NULL there.
+    """
+    changed = evolution.set_nullable(table, path, nullable)
+    if not nullable and evolution.find_column(table, path).nullable:
+        plan = context.transaction.scan_plan(table)
+        if plan.files or plan.inlined:
+            rows = scan(context.spark(), plan)
+            if not rows.where(rows[path[0]].isNull()).isEmpty():
+                raise DataError(
+                    f"column {path[0]} of {table.schema_name}.{table.name} cannot be NOT NULL: it holds NULLs. UPDATE them first"
+                )
+        context.transaction.depends_on_rows(table)
+    context.transaction.put_table(changed)
+
+
+def set_default(context: Context, table: Table, path: tuple[str, ...], default: Default | None) -> None:
+    """Stage another default for rows to come."""
+    context.transaction.put_table(evolution.set_default(table, path, default))
+
+
+def set_column_comment(context: Context, table: Table, path: tuple[str, ...], comment: str | None) -> None:
+    """Stage another comment on a column."""
+    context.transaction.put_table(evolution.set_comment(table, path, comment))
+
+
+def set_partitioning(context: Context, table: Table, keys: Sequence[tuple[str, str]]) -> None:
+    """Stage other partition keys for rows to come; without keys the table is unpartitioned from here on."""
+    fields = partition_fields(table.columns, keys, f"{table.schema_name}.{table.name}")
+    context.transaction.put_table(repartitioned(table, fields))
+
+
+def comment_on(context: Context, kind: str, schema: str, name: str, comment: str | None) -> None:
+    """Stage another comment on a schema (`name` is unused), table or view.
+
+    Raises:
+        NotFoundError: there is none of that kind and name.
+    """
+    if kind == "schema":
+        found = context.transaction.schema(schema)
+        if found is None:
+            raise NotFoundError("schema", schema)
+        context.transaction.put_schema(replace(found, comment=comment))
+        return
+    relation = required_relation(context, schema, name)
+    if kind == "table":
+        context.transaction.put_table(replace(required_table(context, schema, name), comment=comment))
+    elif isinstance(relation, Table):
+        raise NotFoundError("view", f"{schema}.{name}", f"It is a {kind_of(relation)}")
+    else:
+        context.transaction.put_view(replace(relation, comment=comment))
+
+
+def _exists(table: Table, path: tuple[str, ...]) -> bool:
+    try:
+        evolution.find_column(table, path)
+    except NotFoundError:
+        return False
+    return True

@@ -1,0 +1,38 @@
+"""INSERT: write rows as new data files of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..spark.write import write_rows
+from ..spec.objects import Table
+from .context import Context
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = False) -> int:
+    """Write `rows` and stage their files.
+
+    Args:
+        rows: the table's columns by position; types are cast, a value that does not fit is an error.
+        row_ids: the rows are new versions of old ones and bring their ids in a column `LINEAGE_ROW_ID`.
+
+    Returns:
+        The number of rows written.
+
+    Raises:
+        DataError: a NULL in a column that is NOT NULL.
+    """
+    files = write_rows(
+        rows,
+        table.columns,
+        table.path,
+        context.catalog.write_options(table),
+        row_ids=row_ids,
+        partition_fields=table.partitioning.fields if table.partitioning else (),
+    )
+    if files:
+        context.transaction.add_files(table, files)
+    return sum(file.record_count for file in files)

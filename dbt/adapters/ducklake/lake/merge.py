@@ -1,0 +1,112 @@
+"""MERGE: plan, read, match, write, stage — the source once, the target's rows only where they can match.
+
+The keys of the source bound what is read of the target: files whose statistics lie outside are left out of the plan. Changed rows become
+one delete file per data file touched and new files for their new versions, under their old row ids; all of it is staged together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import DataError
+from ..spark.extremes import measure, within
+from ..spark.held import held
+from ..spark.match import ACTION, BROADCAST_ROWS, SOURCE_ROW, Match, When, actions, numbered, repeated_match
+from ..spark.scan import scan
+from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, ScanPlan
+from ..spec.objects import Column, Table
+from .context import Context, RowCounts
+from .insert import insert
+from .row_changes import end_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class MergeRequest:
+    """A MERGE whose names are bound. Texts are SQL over `target_alias` and `source_alias`."""
+
+    source: DataFrame
+    target_alias: str
+    source_alias: str
+    condition: str
+    keys: Sequence[tuple[Column, str]]
+    """(target column, SQL over the source) pairs that the condition requires to be equal."""
+    matched: Sequence[When] = ()
+    not_matched: Sequence[When] = ()
+    not_matched_by_source: Sequence[When] = ()
+
+
+def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
+    """Stage the effect of a MERGE.
+
+    Raises:
+        DataError: a row of the table is matched by more than one row of the source.
+    """
+    context.transaction.depends_on_rows(table)
+    with held(numbered(request.source)) as source:
+        count, ranges = measure(source, request.source_alias, request.keys)
+        if count == 0 and not request.not_matched_by_source:
+            return RowCounts()
+        if request.not_matched_by_source:
+            ranges = []  # every row of the table has to be looked at
+        plan = context.transaction.scan_plan(table, within=[key.column_range() for key in ranges])
+        target = within(scan(context.spark(), plan, lineage=True), ranges)
+        match = Match(
+            target,
+            source,
+            request.target_alias,
+            request.source_alias,
+            request.condition,
+            table.columns,
+            broadcast=count <= BROADCAST_ROWS,
+        )
+        with held(match.pairs(request.matched)) as pairs:
+            _refuse_repeated(table, request, pairs)
+            counts = _stage_changes(context, table, plan, pairs, request.matched)
+            if request.not_matched:
+                added = insert(context, table, match.source_only(pairs, request.not_matched))
+                counts = _sum(counts, RowCounts(inserted=added))
+        if request.not_matched_by_source:
+            with held(match.target_only(request.not_matched_by_source)) as alone:
+                counts = _sum(counts, _stage_changes(context, table, plan, alone, request.not_matched_by_source))
+        return counts
+
+
+def _refuse_repeated(table: Table, request: MergeRequest, pairs: DataFrame) -> None:
+    """Spark's rule: one row of the target, one row of the source, unless all that can happen to it is to be deleted."""
+    only_delete = len(request.matched) == 1 and request.matched[0].action == "delete" and request.matched[0].condition is None
+    if request.matched and not only_delete and repeated_match(pairs):
+        raise DataError(
+            f"MERGE into {table.schema_name}.{table.name}: a row of the table matches more than one row of the source, so which values "
+            "it should get is undefined. Make the source unique by the keys of the ON condition (for instance with "
+            "`qualify row_number() over (partition by <key> order by <recency> desc) = 1`)"
+        )
+
+
+def _stage_changes(context: Context, table: Table, plan: ScanPlan, rows: DataFrame, clauses: Sequence[When]) -> RowCounts:
+    """Stage the updates and deletes among `rows`, which is held and has the shape of `Match.pairs`."""
+    updated = deleted = 0
+    doomed: dict[int, list[int]] = {}
+    for index, positions in actions(rows).items():
+        number = sum(len(found) for found in positions.values())
+        if clauses[index].action == "update":
+            updated += number
+        else:
+            deleted += number
+        for file_id, found in positions.items():
+            doomed.setdefault(file_id, []).extend(found)
+    if updated:
+        updates = [i for i, clause in enumerate(clauses) if clause.action == "update"]
+        changed = rows.where(rows[ACTION].isin(updates)).drop(ACTION, LINEAGE_FILE, LINEAGE_POSITION, SOURCE_ROW)
+        insert(context, table, changed, row_ids=True)
+    if doomed:
+        end_rows(context, table, plan, doomed)
+    return RowCounts(updated=updated, deleted=deleted)
+
+
+def _sum(a: RowCounts, b: RowCounts) -> RowCounts:
+    return RowCounts(a.inserted + b.inserted, a.updated + b.updated, a.deleted + b.deleted)

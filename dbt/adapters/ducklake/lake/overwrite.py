@@ -1,0 +1,41 @@
+"""INSERT OVERWRITE and REPLACE WHERE: end some rows and add others, in one snapshot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import StatementError
+from ..spark.held import held
+from ..spark.partition_match import rows_of_same_partitions
+from ..spark.scan import scan
+from ..spec.objects import Table
+from .context import Context, RowCounts
+from .delete import delete, truncate
+from .insert import insert
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def overwrite(context: Context, table: Table, rows: DataFrame) -> RowCounts:
+    """Stage `rows` in place of every row there is."""
+    truncate(context, table)
+    return RowCounts(inserted=insert(context, table, rows))
+
+
+def overwrite_partitions(context: Context, table: Table, rows: DataFrame) -> RowCounts:
+    """Stage `rows` in place of the rows of those partitions that `rows` has a row of.
+
+    Raises:
+        StatementError: the table is not partitioned.
+    """
+    if table.partitioning is None:
+        raise StatementError(
+            f"{table.schema_name}.{table.name} is not partitioned, so its partitions cannot be overwritten; "
+            "ALTER TABLE … SET PARTITIONED BY (…) first, or INSERT OVERWRITE without PARTITION to replace every row"
+        )
+    with held(rows) as new:
+        plan = context.transaction.scan_plan(table)
+        old = scan(context.spark(), plan, lineage=True)
+        ended = delete(context, table, plan, rows_of_same_partitions(old, new, table))
+        return RowCounts(inserted=insert(context, table, new), deleted=ended.deleted)

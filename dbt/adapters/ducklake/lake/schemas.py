@@ -1,0 +1,57 @@
+"""CREATE SCHEMA and DROP SCHEMA."""
+
+from __future__ import annotations
+
+from ..errors import NotFoundError, StatementError
+from ..spec.objects import Schema, Table
+from .context import Context
+
+
+def create_schema(context: Context, name: str, *, if_not_exists: bool = False) -> Schema:
+    """Stage a new schema, or give the one that exists.
+
+    Raises:
+        StatementError: it exists and `if_not_exists` is false.
+    """
+    existing = context.transaction.schema(name)
+    if existing is None:
+        return context.transaction.new_schema(name)
+    if not if_not_exists:
+        raise StatementError(f"schema {name} exists already; write CREATE SCHEMA IF NOT EXISTS to accept it")
+    return existing
+
+
+def drop_schema(context: Context, name: str, *, if_exists: bool = False, cascade: bool = False) -> None:
+    """Stage the end of a schema, with `cascade` of everything in it.
+
+    Raises:
+        NotFoundError: there is no such schema.
+        StatementError: something is in it and `cascade` is false.
+    """
+    schema = context.transaction.schema(name)
+    if schema is None:
+        if if_exists:
+            return
+        raise NotFoundError("schema", name, "Write DROP SCHEMA IF EXISTS to accept that")
+    members = context.transaction.relations(schema.name)
+    if members and not cascade:
+        some = ", ".join(member.name for member in members[:5])
+        raise StatementError(f"schema {name} is not empty ({some}{', …' if len(members) > 5 else ''}); write DROP SCHEMA … CASCADE")
+    for member in members:
+        if isinstance(member, Table):
+            context.transaction.drop_table(member)
+        else:
+            context.transaction.drop_view(member)
+    context.transaction.drop_schema(schema)
+
+
+def required_schema(context: Context, name: str) -> Schema:
+    """The schema of that name.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    schema = context.transaction.schema(name)
+    if schema is None:
+        raise NotFoundError("schema", name, f"CREATE SCHEMA {name} makes it")
+    return schema

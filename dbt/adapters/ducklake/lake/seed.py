@@ -1,0 +1,33 @@
+"""Seeds: rows that are already in the driver become a table without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..spark.arrow import arrow_table, write_arrow
+from ..spec.objects import Table
+from .context import Context
+
+
+def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -> int:
+    """Stage rows of Python values, in the order of the table's columns.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        DataError: a value does not fit its column; the text names both.
+    """
+    data = arrow_table(rows, table.columns)
+    if data.num_rows == 0:
+        return 0
+    files = write_arrow(
+        data,
+        table.columns,
+        table.path,
+        context.catalog.write_options(table),
+        partition_fields=table.partitioning.fields if table.partitioning else (),
+    )
+    context.transaction.add_files(table, files)
+    return int(data.num_rows)

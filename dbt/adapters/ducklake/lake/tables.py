@@ -1,0 +1,182 @@
+"""CREATE TABLE, CREATE OR REPLACE TABLE, DROP TABLE and RENAME.
+
+A table that is replaced keeps its id and with it comments, options, layout, history and change feed: its rows are ended, its columns
+changed where they differ, and the new rows added, in one snapshot (ARCHITECTURE.md, "A rebuild").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ..errors import NotFoundError, StatementError
+from ..spec.evolution import NewColumn, columns_of, rebuilt
+from ..spec.objects import Column, PartitionField, Partitioning, Relation, Table, View
+from .context import Context
+from .insert import insert
+from .schemas import required_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class TableRequest:
+    """What CREATE TABLE asks for. `partitioning` None: not said; `comment` None: not said."""
+
+    schema: str
+    name: str
+    columns: Sequence[NewColumn]
+    partitioning: Sequence[tuple[str, str]] | None = None
+    """(column, transform) pairs."""
+    comment: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+def create_table(context: Context, request: TableRequest, *, replace_existing: bool = False) -> Table:
+    """Stage a table without rows; a table of that name is emptied and given these columns, a view of that name is dropped.
+
+    Raises:
+        StatementError: something of that name exists and `replace_existing` is false, or a name is used twice.
+    """
+    existing = context.transaction.find(request.schema, request.name)
+    if existing is not None and not replace_existing:
+        raise StatementError(
+            f"{kind_of(existing)} {request.schema}.{request.name} exists already; "
+            "write CREATE OR REPLACE TABLE to replace it, or IF NOT EXISTS to keep it"
+        )
+    if isinstance(existing, Table):
+        return _rebuild(context, existing, request)
+    if isinstance(existing, View):
+        context.transaction.drop_view(existing)
+    columns = columns_of(request.columns)
+    return context.transaction.new_table(
+        required_schema(context, request.schema),
+        request.name,
+        columns,
+        partitioning=partition_fields(columns, request.partitioning or (), f"{request.schema}.{request.name}"),
+        comment=request.comment,
+        tags=request.tags,
+    )
+
+
+def create_table_as(context: Context, request: TableRequest, rows: DataFrame, *, replace_existing: bool = False) -> tuple[Table, int]:
+    """Stage a table with `rows`; they may come from the very table that is replaced, because what they read was pinned before.
+
+    Returns:
+        The table and the number of its rows.
+    """
+    table = create_table(context, request, replace_existing=replace_existing)
+    return table, insert(context, table, rows)
+
+
+def drop_table(context: Context, schema: str, name: str, *, if_exists: bool = False) -> None:
+    """Stage the end of a table.
+
+    Raises:
+        NotFoundError: there is none; StatementError: it is a view.
+    """
+    existing = context.transaction.find(schema, name)
+    if isinstance(existing, View):
+        raise StatementError(f"{schema}.{name} is a view; write DROP VIEW {schema}.{name}")
+    if existing is None:
+        if not if_exists:
+            raise NotFoundError("table", f"{schema}.{name}", "Write DROP TABLE IF EXISTS to accept that")
+        return
+    context.transaction.drop_table(existing)
+
+
+def rename(context: Context, schema: str, name: str, to_schema: str, to_name: str) -> None:
+    """Stage another name for a table or view. The reference knows no move between schemas, so neither does this.
+
+    Raises:
+        NotFoundError: there is nothing of the old name; StatementError: the new name is taken or in another schema.
+    """
+    relation = required_relation(context, schema, name)
+    if to_schema.casefold() != schema.casefold():
+        raise StatementError(f"{schema}.{name} cannot be renamed into schema {to_schema}: create it there from a query and drop this one")
+    taken = context.transaction.find(to_schema, to_name)
+    if taken is not None and to_name.casefold() != name.casefold():
+        raise StatementError(f"{kind_of(taken)} {to_schema}.{to_name} exists already")
+    if isinstance(relation, Table):
+        context.transaction.put_table(replace(relation, name=to_name))
+    else:
+        context.transaction.put_view(replace(relation, name=to_name))
+
+
+def required_relation(context: Context, schema: str, name: str) -> Relation:
+    """The table or view of that name.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    relation = context.transaction.find(schema, name)
+    if relation is None:
+        raise NotFoundError("table or view", f"{schema}.{name}")
+    return relation
+
+
+def required_table(context: Context, schema: str, name: str) -> Table:
+    """The table of that name.
+
+    Raises:
+        NotFoundError: there is none; StatementError: it is a view.
+    """
+    relation = context.transaction.find(schema, name)
+    if relation is None:
+        raise NotFoundError("table", f"{schema}.{name}")
+    if isinstance(relation, View):
+        raise StatementError(f"{schema}.{name} is a view; its rows cannot be changed")
+    return relation
+
+
+def kind_of(relation: Relation) -> str:
+    """ "table" or "view"."""
+    return "table" if isinstance(relation, Table) else "view"
+
+
+def partition_fields(columns: Sequence[Column], keys: Sequence[tuple[str, str]], table: str) -> tuple[PartitionField, ...]:
+    """Partition keys given by column name, as keys by column id.
+
+    Raises:
+        NotFoundError: no such column.
+    """
+    by_name = {column.name.casefold(): column for column in columns}
+    fields = []
+    for name, transform in keys:
+        column = by_name.get(name.casefold())
+        if column is None:
+            raise NotFoundError("column", f"{name} of {table}", f"There are: {', '.join(c.name for c in columns)}")
+        fields.append(PartitionField(column.column_id, transform))
+    return tuple(fields)
+
+
+def repartitioned(table: Table, fields: Sequence[PartitionField]) -> Table:
+    """The table with these partition keys for rows to come; files that exist keep theirs."""
+    current = table.partitioning.fields if table.partitioning else ()
+    if tuple(fields) == current:
+        return table
+    return replace(table, partitioning=Partitioning(-1, tuple(fields)) if fields else None)
+
+
+def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
+    """Stage the end of all rows and the new definition, in which layout and comments live on unless the request says otherwise."""
+    changed = rebuilt(table, request.columns)
+    if request.comment is not None:
+        changed = replace(changed, comment=request.comment)
+    changed = replace(changed, tags={**table.tags, **request.tags})
+    keys = request.partitioning if request.partitioning is not None else _keys_by_name(table, changed)
+    changed = repartitioned(changed, partition_fields(changed.columns, keys, f"{table.schema_name}.{table.name}"))
+    if any(changed.column(key.expression.strip('"')) is None for key in changed.sorting):
+        changed = replace(changed, sorting=())
+    context.transaction.truncate(table)
+    context.transaction.put_table(changed)
+    return changed
+
+
+def _keys_by_name(table: Table, changed: Table) -> list[tuple[str, str]]:
+    """The partition keys of `table`, or none if `changed` lacks a column of theirs."""
+    names = {column.column_id: column.name for column in table.columns}
+    keys = [(names[key.column_id], key.transform) for key in (table.partitioning.fields if table.partitioning else ())]
+    return keys if all(changed.column(name) for name, _ in keys) else []

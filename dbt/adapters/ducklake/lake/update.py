@@ -1,0 +1,31 @@
+"""UPDATE: end the old versions of rows and write the new ones under their old row ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..spark.held import held
+from ..spark.row_positions import collect_positions
+from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, ScanPlan
+from ..spec.objects import Table
+from .context import Context, RowCounts
+from .insert import insert
+from .row_changes import end_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def update(context: Context, table: Table, plan: ScanPlan, changed: DataFrame) -> RowCounts:
+    """Stage new versions of rows.
+
+    Args:
+        changed: the table's columns with their new values, then the lineage columns of the scan of `plan`.
+    """
+    context.transaction.depends_on_rows(table)
+    with held(changed) as rows:
+        positions = collect_positions(rows)
+        if not positions:
+            return RowCounts()
+        insert(context, table, rows.drop(LINEAGE_FILE, LINEAGE_POSITION), row_ids=True)
+        return RowCounts(updated=end_rows(context, table, plan, positions))

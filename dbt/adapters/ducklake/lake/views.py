@@ -1,0 +1,124 @@
+"""CREATE VIEW and DROP VIEW.
+
+The catalog keeps a view in DuckDB's dialect where it can be said in it, so that DuckDB can query it, and the Spark text beside it as a tag
+(`docs/decisions/0006`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import NotFoundError, StatementError
+from ..spec.objects import Table, View
+from .context import Context
+from .schemas import required_schema
+from .tables import kind_of
+
+SPARK_SQL_TAG = "dbt_ducklake.spark_sql"
+COLUMNS_TAG = "dbt_ducklake.columns"
+
+
+@dataclass(frozen=True)
+class ViewColumn:
+    """A column of a view: its name, its type as Spark names it, its comment."""
+
+    name: str
+    type: str
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class ViewRequest:
+    """What CREATE VIEW asks for.
+
+    `spark_sql` is the query with every name of the lake qualified; `stored_sql` the text for the catalog, of `dialect`.
+    """
+
+    schema: str
+    name: str
+    spark_sql: str
+    stored_sql: str
+    dialect: str
+    columns: Sequence[ViewColumn]
+    aliases: tuple[str, ...] = ()
+    """The names that CREATE VIEW v (…) gives to the columns, if it does."""
+    comment: str | None = None
+
+
+def create_view(context: Context, request: ViewRequest, *, replace_existing: bool = False) -> View:
+    """Stage a view; a table or view of that name is dropped if it is to be replaced, and a comment lives on unless another is given.
+
+    Raises:
+        StatementError: something of that name exists and `replace_existing` is false.
+    """
+    existing = context.transaction.find(request.schema, request.name)
+    if existing is not None and not replace_existing:
+        raise StatementError(
+            f"{kind_of(existing)} {request.schema}.{request.name} exists already; "
+            "write CREATE OR REPLACE VIEW to replace it, or IF NOT EXISTS to keep it"
+        )
+    tags = {
+        SPARK_SQL_TAG: request.spark_sql,
+        COLUMNS_TAG: json.dumps([[c.name, c.type, c.comment] for c in request.columns], ensure_ascii=False),
+    }
+    comment = request.comment
+    if isinstance(existing, Table):
+        context.transaction.drop_table(existing)
+    elif existing is not None:
+        comment = comment if comment is not None else existing.comment
+        if _same(existing, request, comment, tags):
+            return existing
+        context.transaction.drop_view(existing)
+    return context.transaction.new_view(
+        required_schema(context, request.schema),
+        request.name,
+        request.stored_sql,
+        dialect=request.dialect,
+        column_aliases=request.aliases,
+        comment=comment,
+        tags=tags,
+    )
+
+
+def drop_view(context: Context, schema: str, name: str, *, if_exists: bool = False) -> None:
+    """Stage the end of a view.
+
+    Raises:
+        NotFoundError: there is none; StatementError: it is a table.
+    """
+    existing = context.transaction.find(schema, name)
+    if isinstance(existing, Table):
+        raise StatementError(f"{schema}.{name} is a table; write DROP TABLE {schema}.{name}")
+    if existing is None:
+        if not if_exists:
+            raise NotFoundError("view", f"{schema}.{name}", "Write DROP VIEW IF EXISTS to accept that")
+        return
+    context.transaction.drop_view(existing)
+
+
+def view_columns(view: View) -> list[ViewColumn]:
+    """The columns that were recorded when the view was made; empty for a view that DuckDB made."""
+    recorded = view.tags.get(COLUMNS_TAG)
+    if recorded is None:
+        return []
+    return [ViewColumn(name, kind, comment) for name, kind, comment in json.loads(recorded)]
+
+
+def comment_on_view_columns(context: Context, view: View, comments: dict[str, str | None]) -> None:
+    """Stage comments on columns of a view; the format has no place for them, so they stand in a tag of ours."""
+    folded = {name.casefold(): comment for name, comment in comments.items()}
+    columns = [replace(c, comment=folded.get(c.name.casefold(), c.comment)) for c in view_columns(view)]
+    text = json.dumps([[c.name, c.type, c.comment] for c in columns], ensure_ascii=False)
+    context.transaction.put_view(replace(view, tags={**view.tags, COLUMNS_TAG: text}))
+
+
+def _same(view: View, request: ViewRequest, comment: str | None, tags: dict[str, str]) -> bool:
+    return (
+        view.sql == request.stored_sql
+        and view.comment == comment
+        and dict(view.tags) == tags
+        and view.column_aliases == request.aliases
+        and view.name == request.name
+    )

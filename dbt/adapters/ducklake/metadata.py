@@ -1,0 +1,172 @@
+"""What dbt asks about a lake: relations, columns, schemas, sizes, ages. The catalog answers, without SQL and without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base.meta import available
+from dbt.adapters.base.relation import BaseRelation, InformationSchema
+from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.sql.impl import SQLAdapter
+from dbt_common.contracts.metadata import CatalogTable
+
+from .column import DuckLakeColumn
+from .connections import DuckLakeConnectionManager
+from .docs import Described, catalog_rows, catalog_table, describe, kind_of
+from .errors import NotFoundError
+from .relation import DuckLakeRelation
+from .spec.objects import Relation, Table
+
+if TYPE_CHECKING:
+    from agate.table import Table as AgateTable
+
+    from .session import LakeSession
+
+FULL = CapabilitySupport(support=Support.Full)
+
+
+class LakeMetadata(SQLAdapter):
+    """The part of the adapter that only reads the catalog."""
+
+    ConnectionManager = DuckLakeConnectionManager
+    connections: DuckLakeConnectionManager
+    Relation = DuckLakeRelation
+    Column = DuckLakeColumn
+    _capabilities = CapabilityDict(
+        {
+            Capability.SchemaMetadataByRelations: FULL,
+            Capability.GetCatalogForSingleRelation: FULL,
+            Capability.TableLastModifiedMetadata: FULL,
+            Capability.TableLastModifiedMetadataBatch: FULL,
+        }
+    )
+
+    def _session(self) -> LakeSession:
+        return self.connections.handle().session
+
+    # -- relations and columns -------------------------------------------------------------------------------------------------
+
+    @available.parse_list
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """The tables and views of a schema; none if the schema is not there or not in this lake."""
+        session = self._session()
+        if not self._is_ours(schema_relation.database):
+            return []
+        with self.connections.exception_handler("list relations"), session.reading() as reader:
+            schema = reader.schema(schema_relation.schema or session.schema)
+            relations = reader.relations(schema.name) if schema else []
+        return [
+            self.Relation.create(
+                database=session.database, schema=found.schema_name, identifier=found.name, type=RelationType(kind_of(found))
+            )
+            for found in relations
+        ]
+
+    @available.parse_list
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[DuckLakeColumn]:
+        """The columns of a table, view or temporary view; none if it is not there."""
+        assert isinstance(relation, DuckLakeRelation)
+        if not relation.is_temporary and not self._is_ours(relation.database):
+            return list(self.get_column_schema_from_query(f"select * from {relation} where false"))
+        with self.connections.exception_handler(f"columns of {relation}"):
+            try:
+                columns = self._session().columns(relation.name_parts)
+            except NotFoundError:
+                return []
+        found = [self.Column.from_description(column.name, column.type) for column in columns]
+        for column, known in zip(found, columns, strict=True):
+            column.comment = known.comment
+        return found
+
+    def expand_column_types(self, goal: BaseRelation, current: BaseRelation) -> None:
+        """Widen the columns of `current` to the types of `goal` where the lake does it by metadata alone."""
+        targets = {column.name.casefold(): column for column in self.get_columns_in_relation(current)}
+        for column in self.get_columns_in_relation(goal):
+            target = targets.get(column.name.casefold())
+            if target is not None and target.can_expand_to(column):
+                self.alter_column_type(current, target.name, column.data_type)
+
+    # -- schemas ---------------------------------------------------------------------------------------------------------------
+
+    @available.parse_list
+    def list_schemas(self, database: str) -> list[str]:
+        """The schemas of the lake."""
+        if not self._is_ours(database):
+            return []
+        with self.connections.exception_handler("list schemas"), self._session().reading() as reader:
+            return [schema.name for schema in reader.schemas()]
+
+    @available.parse(lambda *a, **k: False)
+    def check_schema_exists(self, database: str, schema: str) -> bool:
+        """Whether the lake has that schema."""
+        return schema.casefold() in (name.casefold() for name in self.list_schemas(database))
+
+    # -- the documentation catalog ---------------------------------------------------------------------------------------------
+
+    def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
+        """Columns, comments and statistics of one relation; None if it is not there."""
+        found = self._described(relation.database, {_key(relation)})
+        return catalog_table(self._session().database, found[0]) if found else None
+
+    def _get_one_catalog(
+        self,
+        information_schema: InformationSchema,
+        schemas: Iterable[str | None],
+        used_schemas: frozenset[tuple[str, str]],
+    ) -> AgateTable:
+        found = self._described(information_schema.database, {(str(schema).casefold(), None) for schema in schemas})
+        return self._filtered(found, used_schemas)
+
+    def _get_one_catalog_by_relations(
+        self,
+        information_schema: InformationSchema,
+        relations: Iterable[BaseRelation],
+        used_schemas: frozenset[tuple[str, str]],
+    ) -> AgateTable:
+        found = self._described(information_schema.database, {_key(relation) for relation in relations})
+        return self._filtered(found, used_schemas)
+
+    def _filtered(self, found: list[Described], used_schemas: frozenset[tuple[str, str]]) -> AgateTable:
+        table: AgateTable = self._catalog_filter_table(catalog_rows(self._session().database, found), used_schemas)
+        return table
+
+    def _described(self, database: str | None, wanted: set[tuple[str, str | None]]) -> list[Described]:
+        """The relations whose (schema, name), or whose (schema, None), is wanted."""
+        if not self._is_ours(database):
+            return []
+
+        def is_wanted(relation: Relation) -> bool:
+            schema, name = relation.schema_name.casefold(), relation.name.casefold()
+            return (schema, name) in wanted or (schema, None) in wanted
+
+        with self.connections.exception_handler("describe relations"):
+            return describe(self._session(), is_wanted)
+
+    # -- freshness -------------------------------------------------------------------------------------------------------------
+
+    def calculate_freshness_from_metadata_batch(
+        self, sources: list[BaseRelation], macro_resolver: Any = None
+    ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, Any]]:
+        """When the rows of each source last changed; compaction and changes of the schema alone do not count."""
+        now = datetime.now(timezone.utc)
+        changed: dict[tuple[str, str | None], datetime | None] = {}
+        with self.connections.exception_handler("source freshness"), self._session().reading() as reader:
+            wanted = {_key(source) for source in sources}
+            tables = [r for r in reader.relations() if isinstance(r, Table) and (r.schema_name.casefold(), r.name.casefold()) in wanted]
+            facts = self._session().catalog.table_facts(reader.snapshot, tables)
+            for table in tables:
+                known = facts.get(table.table_id)
+                changed[table.schema_name.casefold(), table.name.casefold()] = known.last_snapshot_time if known else None
+        answers = {source: self._create_freshness_response(changed[_key(source)], now) for source in sources if _key(source) in changed}
+        return [], answers
+
+    def _is_ours(self, database: str | None) -> bool:
+        return database is None or database.casefold() == self._session().database.casefold()
+
+
+def _key(relation: BaseRelation) -> tuple[str, str | None]:
+    return str(relation.schema).casefold(), str(relation.identifier).casefold()

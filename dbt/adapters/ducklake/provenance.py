@@ -1,0 +1,55 @@
+"""What a snapshot says about where it came from: author, message, and dbt's invocation, node, target and versions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from dbt_common.invocation import get_invocation_id
+
+from .__version__ import version as adapter_version
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """`author`, `message` and `extra_info` (JSON text) of the snapshots that a connection commits."""
+
+    author: str | None
+    message: str
+    extra_info: str
+
+    def with_message(self, message: str, author: str | None) -> Provenance:
+        """The same origin under a message, and perhaps an author, of the user's."""
+        return replace(self, message=message.strip() or self.message, author=author or self.author)
+
+
+def of_connection(config: Any, name: str | None) -> Provenance:
+    """Of what happens on a connection: a node, an operation, the hooks of a run.
+
+    Args:
+        config: dbt's runtime configuration, or the profile alone as `dbt debug` has it.
+        name: the connection's name, which is the node's unique id where there is a node.
+    """
+    command = getattr(getattr(config, "args", None), "which", None)
+    is_node = name is not None and "." in name
+    message = " ".join(["dbt", *filter(None, [command, name if is_node or command is None else None])])
+    extra: Mapping[str, str | None] = {
+        "invocation_id": get_invocation_id(),
+        "node_id": name if is_node else None,
+        "target": getattr(config, "target_name", None),
+        "project": getattr(config, "project_name", None),
+        "dbt_version": _installed("dbt-core"),
+        "dbt_ducklake_version": adapter_version,
+    }
+    author = getattr(config.credentials, "author", None)
+    return Provenance(author, message, json.dumps({key: value for key, value in extra.items() if value is not None}))
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

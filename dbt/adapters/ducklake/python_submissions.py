@@ -1,0 +1,93 @@
+"""Python models: the compiled model runs in this process, in the session and the transaction of its node."""
+
+from __future__ import annotations
+
+import importlib.util
+import linecache
+import re
+import traceback
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from .errors import CancelledError
+
+if TYPE_CHECKING:
+    from .session import LakeSession
+
+SUBMISSION_METHOD = "in_process"
+
+
+class ModelSession:
+    """What a Python model gets as `session` and as `spark`: a Spark session whose `sql` and `table` see the lake."""
+
+    def __init__(self, session: LakeSession) -> None:
+        self._session = session
+
+    def sql(self, query: str, *args: Any, **kwargs: Any) -> Any:
+        """A DataFrame of a query that may name lake tables; with parameters the query is Spark's alone."""
+        if args or kwargs:
+            return self._session.spark().sql(query, *args, **kwargs)
+        return self._session.sql(query)
+
+    def table(self, name: str) -> Any:
+        """A DataFrame of a table or view, as of the transaction's snapshot."""
+        return self._session.table(name)
+
+    def create_temp_view(self, name: str, result: Any) -> None:
+        """Make a model's result, of any supported kind of frame, the temporary view `name`."""
+        self._session.create_temp_view(name, self._session.to_dataframe(result))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session.spark(), name)
+
+
+def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
+    """Run a compiled Python model as a module of its own.
+
+    Args:
+        node: the model's node as dbt's dictionary.
+        code: the compiled text, which registers its result as a temporary view at its end.
+        session: the lake session of the node.
+
+    Raises:
+        DbtRuntimeError: the model failed; the text ends with its own traceback.
+    """
+    _check_config(node)
+    filename = f"{node['original_file_path']} (compiled)"
+    module = ModuleType(f"dbt_model_{node['alias']}")
+    module.__file__ = filename
+    proxy = ModelSession(session)
+    vars(module).update(session=proxy, spark=proxy)
+    linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
+    try:
+        exec(compile(code, filename, "exec"), vars(module))
+    except CancelledError:
+        raise
+    except Exception as error:
+        raise DbtRuntimeError(f"Python model {node['name']} failed:\n{_own_traceback(error, filename)}") from error
+    finally:
+        linecache.cache.pop(filename, None)
+
+
+def _check_config(node: Mapping[str, Any]) -> None:
+    config = node["config"]
+    method = config.get("submission_method") or SUBMISSION_METHOD
+    if method != SUBMISSION_METHOD:
+        raise DbtRuntimeError(
+            f"submission_method {method!r} does not exist here: Python models run in dbt's own process. Remove the setting"
+        )
+    for package in config.get("packages") or []:
+        name = re.split(r"[\s<>=!~\[;]", str(package).strip(), maxsplit=1)[0]
+        if importlib.util.find_spec(name.replace("-", "_")) is None:
+            raise DbtRuntimeError(f"Python model {node['name']} needs the package {name}: install it where dbt runs")
+
+
+def _own_traceback(error: BaseException, filename: str) -> str:
+    """The part of the traceback that begins in the model."""
+    frames = traceback.extract_tb(error.__traceback__)
+    first = next((index for index, frame in enumerate(frames) if frame.filename == filename), len(frames))
+    lines = traceback.format_list(frames[first:]) + traceback.format_exception_only(type(error), error)
+    return "".join(lines).rstrip()

@@ -1,0 +1,48 @@
+"""What a seed's CSV means as a table: the columns it gets, and its rows in the order of a table that exists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+if TYPE_CHECKING:
+    from agate.table import Table as AgateTable
+
+_PLAIN_NAME = re.compile(r"(?!\d+$)\w+")
+
+
+def seed_columns(
+    table: AgateTable,
+    column_types: Mapping[str, str],
+    quote_columns: bool | None,
+    inferred: Callable[[AgateTable, int], str | None],
+) -> list[tuple[str, str]]:
+    """(name, type) of each column of a seed.
+
+    Raises:
+        DbtDatabaseError: `quote_columns` is false and a name needs quotes, as it does when the delimiter is wrong.
+    """
+    for name in table.column_names:
+        if quote_columns is False and not _PLAIN_NAME.fullmatch(name):
+            raise DbtDatabaseError(
+                f"Syntax error: the seed has a column named {name!r}, which needs quotes. "
+                "Check the seed's `delimiter`, or set `quote_columns: true`"
+            )
+    return [(name, column_types.get(name) or inferred(table, index) or "string") for index, name in enumerate(table.column_names)]
+
+
+def fitted_rows(table: AgateTable, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """The rows of a seed in the order of the columns of its table; a column that the CSV has not is NULL.
+
+    Raises:
+        DbtRuntimeError: the CSV has a column that the table has not.
+    """
+    places = {name.casefold(): index for index, name in enumerate(table.column_names)}
+    missing = [name for name in table.column_names if name.casefold() not in {column.casefold() for column in columns}]
+    if missing:
+        raise DbtRuntimeError(f"The seed has new columns ({', '.join(missing)}) that its table has not. Run `dbt seed --full-refresh`")
+    order = [places.get(column.casefold()) for column in columns]
+    return (tuple(None if place is None else row[place] for place in order) for row in table.rows)

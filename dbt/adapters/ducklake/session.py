@@ -1,0 +1,462 @@
+"""The live resources: one lake, one Spark, and a session for each connection; and `connect`, the way in without dbt.
+
+    from dbt.adapters.ducklake.session import connect
+
+    with connect("ducklake:sqlite:lake.sqlite", "lake_files/") as lake:
+        lake.execute("CREATE TABLE t AS SELECT 1 AS a")
+        lake.sql("SELECT * FROM t").show()
+
+A statement outside BEGIN … COMMIT is a transaction of its own. Such a statement is planned anew, a few times, when a rival's commit has
+overtaken it; inside a transaction the conflict is the caller's, because only the caller can repeat all of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from .catalog.lake import LakeCatalog
+from .catalog.location import parse_location
+from .catalog.transaction import RetrySettings
+from .catalog.transaction import Transaction
+from .errors import CancelledError, ConflictError, DuckLakeError, StatementError
+from .lake.context import Context, RowCounts
+from .lake.seed import append_rows
+from .lake.tables import TableRequest, create_table
+from .spark.errors import translate
+from .spark.runtime import Scope, SparkRuntime
+from .spark.settings import SparkSettings
+from .spark.storage import remove
+from .spec.evolution import NewColumn
+from .spec.objects import Snapshot, Table
+from .spec.types import parse_type
+from .statements.environment import Environment, Pins
+from .statements.parse import parse
+from .statements.result import Result
+from .statements.run import run
+from .statements.run_inspect import describe_columns
+from .statements.values import Begin, Commit, Name, Rollback, Statement, Use
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from .lake.views import ViewColumn
+
+REPLANS = 3
+"""How often a statement of its own is planned anew after a conflict."""
+
+
+@dataclass(frozen=True)
+class LakeSettings:
+    """Where a lake is and how to work with it; see the README's profile reference for each field."""
+
+    path: str
+    data_path: str | None = None
+    database: str = "lake"
+    metadata_schema: str | None = None
+    read_only: bool = False
+    create_if_not_exists: bool = True
+    retry: RetrySettings = field(default_factory=RetrySettings)
+    spark: SparkSettings = field(default_factory=SparkSettings)
+
+
+class Lake:
+    """A lake that is open in this process: its catalog and the Spark that works on it. Thread-safe."""
+
+    def __init__(self, settings: LakeSettings, catalog: LakeCatalog, runtime: SparkRuntime) -> None:
+        self.settings = settings
+        self.catalog = catalog
+        self.runtime = runtime
+
+    @classmethod
+    def open(cls, settings: LakeSettings, spark: SparkSession | None = None) -> Lake:
+        """Open the catalog, making it where it does not exist; Spark is not started.
+
+        Raises:
+            ConfigurationError: the settings contradict each other or the catalog; LakeError: it is not a lake of version 1.0.
+        """
+        location = parse_location(settings.path, metadata_schema=settings.metadata_schema)
+        catalog = LakeCatalog.open(
+            location,
+            data_path=settings.data_path,
+            read_only=settings.read_only,
+            create_if_not_exists=settings.create_if_not_exists,
+            retry=settings.retry,
+        )
+        return cls(settings, catalog, SparkRuntime(settings.spark if spark is None else spark))
+
+    def session(self, schema: str = "main") -> LakeSession:
+        """A new session; sessions share nothing but the lake and Spark itself."""
+        return LakeSession(self, schema)
+
+    def close(self) -> None:
+        """Close the catalog and stop Spark if this process started it."""
+        self.runtime.stop()
+        self.catalog.close()
+
+    def __enter__(self) -> Lake:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+@contextmanager
+def connect(
+    path: str,
+    data_path: str | None = None,
+    *,
+    database: str = "lake",
+    schema: str = "main",
+    spark: SparkSession | None = None,
+    spark_config: Mapping[str, str] | None = None,
+    read_only: bool = False,
+) -> Iterator[LakeSession]:
+    """A session on the lake whose catalog is at `path`.
+
+    Args:
+        path: an SQLAlchemy URL or DuckDB's attach string, such as `ducklake:sqlite:lake.sqlite` or `ducklake:postgres:dbname=lake host=db`.
+        data_path: where the Parquet files are; needed only to make a lake.
+        database: the lake's name in three-part names.
+        schema: the current schema.
+        spark: a session to work with; it is never stopped. Without it Spark is started when the first statement needs it.
+        spark_config: Spark settings, such as `{"spark.master": "local[4]"}`.
+        read_only: refuse every change.
+
+    Raises:
+        DuckLakeError: see `dbt.adapters.ducklake.errors`.
+    """
+    config = dict(spark_config or {})
+    master = config.pop("spark.master", None)
+    settings = SparkSettings(config=config) if master is None else SparkSettings(master=master, config=config)
+    opened = LakeSettings(path, data_path, database=database, read_only=read_only, spark=settings)
+    with Lake.open(opened, spark) as lake, lake.session(schema) as session:
+        yield session
+
+
+class LakeSession:
+    """One line of work on a lake: a current schema, at most one open transaction, a Spark session of its own.
+
+    Not for several threads at once, except `cancel`.
+    """
+
+    _numbers = itertools.count(1)
+
+    def __init__(self, lake: Lake, schema: str = "main") -> None:
+        self.lake = lake
+        self.schema = schema
+        self.group = f"dbt-ducklake-{next(LakeSession._numbers)}"
+        self._transaction: Transaction | None = None
+        self._message: tuple[str | None, str | None, str | None] | None = None
+        self._spark: SparkSession | None = None
+        self._pins = Pins()
+        self._held: list[DataFrame] = []
+        self._scopes: ExitStack | None = None
+        self._scope: Scope | None = None
+        self._description = ""
+        self._cancelled = threading.Event()
+
+    # -- what it is ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def database(self) -> str:
+        """The lake's name in three-part names."""
+        return self.lake.settings.database
+
+    @property
+    def catalog(self) -> LakeCatalog:
+        return self.lake.catalog
+
+    @property
+    def runtime(self) -> SparkRuntime:
+        return self.lake.runtime
+
+    @property
+    def in_transaction(self) -> bool:
+        """BEGIN was said and neither COMMIT nor ROLLBACK yet."""
+        return self._transaction is not None
+
+    def spark(self) -> SparkSession:
+        """This session's Spark session; the first call starts Spark if it is not running."""
+        if self._spark is None:
+            self._spark = self.runtime.session()
+        if self._scopes is not None and self._scope is None:
+            self._scope = self._scopes.enter_context(self.runtime.scope(self._spark, self.group, self.group, self._description))
+        return self._spark
+
+    # -- statements ------------------------------------------------------------------------------------------------------------
+
+    def execute(self, text: str) -> Result:
+        """Run one statement of SQL. Rows of a query are computed when they are fetched.
+
+        Raises:
+            DuckLakeError: the lake, and the open transaction, are as they were before the statement.
+        """
+        with self._working(text):
+            statement = parse(text)
+            match statement:
+                case Begin():
+                    self.begin()
+                    return Result("BEGIN")
+                case Commit():
+                    return Result("COMMIT", snapshot=self.commit())
+                case Rollback():
+                    self.rollback()
+                    return Result("ROLLBACK")
+                case Use(name):
+                    return self._use(name)
+            result = self._run(lambda env: run(env, statement))
+            return replace(result, fetcher=self._fetcher(result)) if result.frame is not None else result
+
+    def sql(self, text: str) -> DataFrame:
+        """The rows of a statement as a DataFrame of this session."""
+        result = self.execute(text)
+        if result.frame is not None:
+            return result.frame
+        if result.rows is None:
+            return self.spark().createDataFrame([(result.message,)], "result string")
+        schema = ", ".join(f"`{column.name}` {column.type}" for column in result.columns)
+        return self.spark().createDataFrame(list(result.rows), schema)
+
+    def table(self, name: str) -> DataFrame:
+        """The rows of a table, view or temporary view, by its name in SQL."""
+        return self.sql(f"SELECT * FROM {name}")
+
+    # -- transactions ----------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Open a transaction: from here on every statement sees the lake as it is now, plus its own changes.
+
+        Raises:
+            StatementError: one is open.
+        """
+        if self._transaction is not None:
+            raise StatementError("a transaction is open already; COMMIT or ROLLBACK it first")
+        self._transaction = self._begin()
+
+    def commit(self) -> Snapshot | None:
+        """Make the changes of the open transaction one snapshot.
+
+        Returns:
+            The snapshot, or None if nothing was changed.
+
+        Raises:
+            StatementError: no transaction is open; ConflictError: a rival's commit stands against it, and it is rolled back.
+        """
+        if self._transaction is None:
+            raise StatementError("no transaction is open; BEGIN opens one")
+        transaction, self._transaction = self._transaction, None
+        return self._commit(transaction)
+
+    def rollback(self) -> None:
+        """Forget the changes of the open transaction; without one, nothing happens."""
+        if self._transaction is not None:
+            transaction, self._transaction = self._transaction, None
+            self._abandon(transaction)
+
+    def set_commit_message(self, author: str | None, message: str | None, extra_info: str | None = None) -> None:
+        """Author, message and extra information of the snapshots to come; a transaction that is open gets them too."""
+        self._message = (author, message, extra_info)
+        if self._transaction is not None:
+            self._transaction.set_commit_message(author, message, extra_info)
+
+    def cancel(self) -> None:
+        """From any thread: stop what the session is doing; the statement fails with CancelledError and commits nothing."""
+        self._cancelled.set()
+        self.runtime.cancel(self.group)
+
+    def close(self) -> None:
+        """Roll back what is open and let go of what is held."""
+        self.rollback()
+        self._release()
+
+    def __enter__(self) -> LakeSession:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    # -- without SQL -----------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """What statements see now: the open transaction, or the newest snapshot."""
+        if self._transaction is not None:
+            yield self._transaction
+            return
+        transaction = self.catalog.begin()
+        try:
+            yield transaction
+        finally:
+            transaction.rollback()
+
+    def columns(self, parts: Sequence[str]) -> list[ViewColumn]:
+        """The columns of a table, view or temporary view with Spark's types."""
+        return self._run(lambda env: describe_columns(env, Name(tuple(parts))))
+
+    def create_temp_view(self, name: str, frame: DataFrame) -> None:
+        """A temporary view of this session over a DataFrame of this session."""
+        frame.createOrReplaceTempView(f"`{name}`")
+
+    def to_dataframe(self, rows: Any) -> DataFrame:
+        """A PySpark, pandas, pandas-on-Spark, polars or Arrow table as a DataFrame of this session."""
+        from .spark.frames import to_dataframe
+
+        with self._working("rows of a Python model"):
+            return to_dataframe(self.spark(), rows)
+
+    def hold(self, name: str) -> int:
+        """Compute a temporary view once and keep its rows until the transaction ends (or the session, outside one).
+
+        Returns:
+            The number of rows.
+        """
+        with self._working(f"hold {name}"):
+            frame = self.spark().table(f"`{name}`").persist()
+            self._held.append(frame)
+            rows = int(frame.count())
+            frame.createOrReplaceTempView(f"`{name}`")
+            return rows
+
+    def load_seed(
+        self,
+        schema: str,
+        name: str,
+        columns: Sequence[tuple[str, str]],
+        rows: Iterable[Sequence[Any]],
+        *,
+        rebuild: bool = True,
+    ) -> int:
+        """Fill a table with rows that are in this process, without Spark.
+
+        Args:
+            columns: (name, type) pairs; types as people write them (`parse_type`).
+            rows: Python values in the order of the columns.
+            rebuild: give the table these columns; otherwise only its rows are replaced.
+
+        Returns:
+            The number of rows.
+        """
+
+        def load(env: Environment) -> int:
+            existing = env.transaction.find(schema, name)
+            if rebuild or not isinstance(existing, Table):
+                definitions = [NewColumn(column, parse_type(kind)) for column, kind in columns]
+                table = create_table(env.context, TableRequest(schema, name, definitions), replace_existing=True)
+            else:
+                table = existing
+                env.transaction.truncate(table)
+            return append_rows(env.context, table, rows)
+
+        with self._working(f"seed {schema}.{name}"):
+            return self._run(load)
+
+    # -- inside ----------------------------------------------------------------------------------------------------------------
+
+    def _use(self, name: Name) -> Result:
+        with self.reading() as reader:
+            parts = name.parts
+            if len(parts) == 1 and parts[0].casefold() == self.database.casefold() and reader.schema(parts[0]) is None:
+                self.schema = "main"
+                return Result(f"USE {name}")
+            schema = self._environment(reader).schema_place(name)
+            found = reader.schema(schema)
+        if found is None:
+            raise StatementError(f"schema {name} does not exist; CREATE SCHEMA {name} makes it")
+        self.schema = found.name
+        return Result(f"USE {name}")
+
+    def _run(self, action: Callable[[Environment], Any]) -> Any:
+        """Run an action in the open transaction, or in one of its own that is repeated when a rival overtakes it."""
+        if self._transaction is not None:
+            return self._attempt(self._transaction, action)
+        for replan in range(REPLANS + 1):
+            transaction = self._begin()
+            try:
+                result = self._attempt(transaction, action)
+                snapshot = self._commit(transaction)
+            except ConflictError:
+                if replan == REPLANS:
+                    raise
+            except BaseException:
+                self._abandon(transaction)
+                raise
+            else:
+                return replace(result, snapshot=snapshot) if isinstance(result, Result) else result
+        raise AssertionError("the loop above returns or raises")
+
+    def _attempt(self, transaction: Transaction, action: Callable[[Environment], Any]) -> Any:
+        savepoint = transaction.savepoint()
+        try:
+            return action(self._environment(transaction))
+        except BaseException:
+            transaction.restore(savepoint)
+            raise
+
+    def _environment(self, transaction: Transaction) -> Environment:
+        context = Context(self.catalog, transaction, self.spark)
+        return Environment(self.database, self.schema, context, self._pins, lambda: self._spark is not None)
+
+    def _begin(self) -> Transaction:
+        transaction = self.catalog.begin()
+        if self._message is not None:
+            transaction.set_commit_message(*self._message)
+        return transaction
+
+    def _commit(self, transaction: Transaction) -> Snapshot | None:
+        try:
+            if self._cancelled.is_set():
+                raise CancelledError("the statement was cancelled; nothing was committed")
+            snapshot = transaction.commit()
+        except BaseException:
+            self._abandon(transaction)
+            raise
+        remove(transaction.abandoned_files())
+        self._release()
+        return snapshot
+
+    def _abandon(self, transaction: Transaction) -> None:
+        transaction.rollback()
+        remove(transaction.abandoned_files())
+        self._release()
+
+    def _release(self) -> None:
+        while self._held:
+            self._held.pop().unpersist()
+
+    def _fetcher(self, result: Result) -> Callable[[DataFrame, int | None], list[tuple[Any, ...]]]:
+        fetch = result.fetcher
+        assert fetch is not None
+
+        def fetch_here(frame: DataFrame, limit: int | None) -> list[tuple[Any, ...]]:
+            with self._working(self._description):
+                self.spark()
+                return fetch(frame, limit)
+
+        return fetch_here
+
+    @contextmanager
+    def _working(self, description: str) -> Iterator[None]:
+        """Everything Spark does inside belongs to this session's job group, and its errors come out as ours."""
+        if self._scopes is not None:  # one working block inside another
+            yield
+            return
+        self._cancelled.clear()
+        self._description = description
+        try:
+            with ExitStack() as self._scopes:
+                yield
+        except DuckLakeError:
+            raise
+        except Exception as error:
+            raise translate(error, self._pins.names) from error
+        finally:
+            self._scopes = None
+            self._scope = None
+
+
+__all__ = ["Lake", "LakeSession", "LakeSettings", "Result", "RowCounts", "Statement", "connect"]

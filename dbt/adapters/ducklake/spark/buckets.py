@@ -1,0 +1,148 @@
+"""bucket(n) in Spark: the hash of DuckLake in terms of Spark's own, without code on the executors.
+
+Both are Murmur3 (x86, 32 bits); Spark's `hash` begins with the seed 42 and passes the hash of one argument on as the
+seed of the next. An argument whose hash is 0 in front gives the seed 0 that DuckLake wants. Spark mixes the last one
+to three bytes of a text in its own way, so a text is hashed up to a multiple of four bytes, and what remains is done
+with arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from ..errors import StatementError
+from ..spec.identifiers import backquoted
+from ..spec.types import decimal_parameters
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
+
+_MASK = 0xFFFFFFFF
+_C1, _C2 = 0xCC9E2D51, 0x1B873593
+_FINAL_1, _FINAL_2 = 0x85EBCA6B, 0xC2B2AE35
+_AS_LONG = frozenset({"boolean", "int8", "int16", "int32", "int64"})
+_AS_TEXT = frozenset({"uint8", "uint16", "uint32", "uint64", "int128", "uint128", "uuid", "varchar", "json"})
+
+
+def bucket(rows: DataFrame, value: SparkColumn, type_name: str, count: int, name: str) -> DataFrame:
+    """The rows with a column `name`: the bucket, 0 to `count` - 1, of `value`, or NULL where that is NULL.
+
+    Raises:
+        StatementError: a type that cannot be bucketed.
+    """
+    long = _as_long(value, type_name)
+    if long is not None:
+        hashed = F.hash(F.lit(ZERO_HASH), long)
+        masked = hashed.bitwiseAND(F.lit(0x7FFFFFFF))
+        return rows.withColumn(name, F.when(value.isNotNull(), masked % count))
+    data = _as_bytes(value, type_name)
+    if data is None:
+        raise StatementError(f"bucket({count}) is not possible on a column of the type {type_name}")
+    rows = _hash_bytes(rows, data, name)
+    return rows.withColumn(name, F.when(value.isNotNull(), F.col(name).bitwiseAND(F.lit(0x7FFFFFFF)) % count))
+
+
+def _as_long(value: SparkColumn, type_name: str) -> SparkColumn | None:
+    """The 64 bits that are hashed, for types that are hashed as a number."""
+    parameters = decimal_parameters(type_name)
+    if type_name in _AS_LONG:
+        return value.cast("bigint")
+    if type_name == "date":
+        return F.unix_date(value).cast("bigint")
+    if type_name == "timestamptz":
+        return F.unix_micros(value)
+    if type_name == "timestamp":
+        return F.unix_micros(F.concat(value.cast("string"), F.lit("Z")).cast("timestamp"))
+    if parameters is not None and parameters[0] <= 18:
+        return F.replace(value.cast("string"), F.lit(".")).cast("bigint")
+    return None
+
+
+def _as_bytes(value: SparkColumn, type_name: str) -> SparkColumn | None:
+    """The bytes that are hashed, for types that are hashed as a text or blob."""
+    if type_name == "blob":
+        return value
+    if type_name in _AS_TEXT or decimal_parameters(type_name) is not None:
+        return value.cast("string").cast("binary")
+    return None
+
+
+def _hash_bytes(rows: DataFrame, data: SparkColumn, name: str) -> DataFrame:
+    """The rows with a BIGINT column `name`, the unsigned hash of `data`. Every step is a column: named once, used
+    more than once.
+    """
+    columns = rows.columns
+    steps = _Steps(rows, name)
+    data = steps.step(data)
+    length = steps.step(F.octet_length(data).cast("bigint"))
+    rest = steps.step(length % 4)
+    head = F.substring(data, F.lit(1), (length - rest).cast("int"))
+    whole = steps.step(F.hash(F.lit(ZERO_HASH), head).cast("bigint").bitwiseAND(F.lit(_MASK)))
+    hashed = steps.step(steps.unfinish(whole).bitwiseXOR(length - rest))
+    byte = [F.hex(F.substring(data, (length - rest + i).cast("int"), F.lit(1))) for i in (3, 2, 1)]
+    tail = steps.step(F.conv(F.concat(*byte), 16, 10).cast("bigint"))
+    tail = steps.multiply(steps.rotate(steps.multiply(tail, _C1), 15), _C2)
+    mixed = steps.step(hashed.bitwiseXOR(tail).bitwiseXOR(length))
+    result = F.when(rest == 0, whole).otherwise(steps.finish(mixed))
+    return steps.rows.withColumn(name, result).select(*[F.col(backquoted(c)) for c in columns], F.col(name))
+
+
+class _Steps:
+    """Arithmetic of 32 bits on BIGINT columns, each result a column of `rows` under a name of its own."""
+
+    def __init__(self, rows: DataFrame, name: str) -> None:
+        self.rows = rows
+        self._name = name
+        self._count = 0
+
+    def step(self, value: SparkColumn) -> SparkColumn:
+        self._count += 1
+        name = f"{self._name}_step_{self._count}"
+        self.rows = self.rows.withColumn(name, value)
+        return F.col(name)
+
+    def multiply(self, value: SparkColumn, factor: int) -> SparkColumn:
+        low = value.bitwiseAND(F.lit(0xFFFF)) * F.lit(factor)
+        high = (F.shiftright(value, 16) * F.lit(factor)).bitwiseAND(F.lit(0xFFFF)) * F.lit(0x10000)
+        return self.step((low + high).bitwiseAND(F.lit(_MASK)))
+
+    def rotate(self, value: SparkColumn, bits: int) -> SparkColumn:
+        turned = F.shiftleft(value, bits).bitwiseOR(F.shiftright(value, 32 - bits))
+        return self.step(turned.bitwiseAND(F.lit(_MASK)))
+
+    def fold(self, value: SparkColumn, *bits: int) -> SparkColumn:
+        folded = value
+        for count in bits:
+            folded = folded.bitwiseXOR(F.shiftright(value, count))
+        return self.step(folded)
+
+    def finish(self, value: SparkColumn) -> SparkColumn:
+        """The last step of the hash."""
+        value = self.multiply(self.fold(value, 16), _FINAL_1)
+        value = self.multiply(self.fold(value, 13), _FINAL_2)
+        return self.fold(value, 16)
+
+    def unfinish(self, value: SparkColumn) -> SparkColumn:
+        """The inverse of `finish`."""
+        value = self.multiply(self.fold(value, 16), _inverse(_FINAL_2))
+        value = self.multiply(self.fold(value, 13, 26), _inverse(_FINAL_1))
+        return self.fold(value, 16)
+
+
+def _inverse(odd: int) -> int:
+    return pow(odd, -1, 1 << 32)
+
+
+def _zero_hash() -> int:
+    """The INT whose hash with Spark's seed of 42 is 0: each step of the hash of an INT, undone."""
+    state = (4 - 0xE6546B64) * _inverse(5) & _MASK
+    block = (state >> 13 | state << 19 & _MASK) ^ 42
+    block = block * _inverse(_C2) & _MASK
+    block = (block >> 15 | block << 17 & _MASK) * _inverse(_C1) & _MASK
+    return block - (1 << 32) if block >> 31 else block
+
+
+ZERO_HASH = _zero_hash()

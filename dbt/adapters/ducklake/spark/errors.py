@@ -1,0 +1,164 @@
+"""Spark's exceptions as ours: the condition and the text, in the user's names, without the JVM's stack.
+
+Handles classic PySpark (captured exceptions and raw py4j errors, with their causes) and Spark Connect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..errors import CancelledError, DataError, DuckLakeError, EngineError, LakeError, StatementError
+from .conversions import REFUSED
+
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
+_STACK = re.compile(r"\n+\s*(?:at [\w.$<>/]+\(|JVM stacktrace:|Driver stacktrace:|Caused by: ).*", re.DOTALL)
+_SQLSTATE = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
+_PREFIX = re.compile(r"^(?:An error occurred while calling \S+\s*:?\s*)?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error):\s*")
+_MISSING = re.compile(r"(?:File|file) (\S+?\.parquet\S*) does not exist|(?:reading file) (\S+?)[.]?(?:\s|$)")
+_MARKER = re.compile(r"^[ \t]*\^+[ \t]*\n?|^-+\^+-*[ \t]*\n?", re.MULTILINE)
+_CANCELLED = re.compile(
+    r"SPARK_JOB_CANCELLED|OPERATION_CANCELED|cancelled (?:part of cancelled job group|as part of cancellation)|Job \d+ cancelled"
+    r"|INVALID_HANDLE\.OPERATION_ABANDONED|cancelled because SparkContext was shut down"
+)
+_WRAPPERS = ("TASK_WRITE_FAILED", "FAILED_READ_FILE.NO_HINT", "INTERNAL_ERROR", "FAILED_EXECUTE_UDF")
+_VALUE_CONDITIONS = (
+    "CAST_INVALID_INPUT",
+    "CAST_OVERFLOW",
+    "CAST_OVERFLOW_IN_TABLE_INSERT",
+    "NUMERIC_VALUE_OUT_OF_RANGE",
+    "NUMERIC_OUT_OF_SUPPORTED_RANGE",
+    "DATETIME_OVERFLOW",
+    "INVALID_DATETIME",
+    "CANNOT_PARSE_TIMESTAMP",
+    "ARITHMETIC_OVERFLOW",
+    "DIVIDE_BY_ZERO",
+    "NOT_NULL_ASSERT_VIOLATION",
+    "DUPLICATED_MAP_KEY",
+)
+
+
+def translate(error: BaseException, names: Mapping[str, str] | None = None) -> DuckLakeError:
+    """The error of our tree that says the same.
+
+    Args:
+        error: what Spark, py4j or gRPC raised.
+        names: temporary view, such as `lake.main.orders@42` → the name that the user wrote for it.
+    """
+    if isinstance(error, DuckLakeError):
+        return error
+    messages = list(_messages(error))
+    everything = "\n".join(messages)
+    if _CANCELLED.search(everything):
+        return CancelledError("The statement was cancelled; nothing was committed", "SPARK_JOB_CANCELLED")
+    refused = everything.find(REFUSED)
+    if refused >= 0:
+        return LakeError(_clean(everything[refused + len(REFUSED) :].split("\n")[0]).rstrip(". ") + ".")
+    missing = _missing_file(messages)
+    if missing is not None:
+        return LakeError(
+            f"The file {missing} is missing, though the lake's catalog lists it. If another process has just compacted the lake or expired "
+            "its snapshots, run the statement again; otherwise restore the file"
+        )
+    if _lost_jvm(error):
+        return EngineError("The connection to Spark is lost: its process has ended, perhaps for want of memory. Run the command again")
+    condition, text = _telling(messages)
+    text = in_users_names(_clean(text), names or {}) or type(error).__name__
+    if condition is not None and condition.split(".")[0] in _VALUE_CONDITIONS:
+        return DataError(text)
+    if _is_about_statement(error, condition):
+        return StatementError(text)
+    return EngineError(text, condition)
+
+
+def in_users_names(text: str, names: Mapping[str, str]) -> str:
+    """Our temporary views by the names that the user gave, longest first; markers under a changed text would point at nothing."""
+    changed = text
+    for view in sorted(names, key=len, reverse=True):
+        changed = changed.replace(f"`{view}`", names[view]).replace(view, names[view])
+    return changed if changed == text else _MARKER.sub("", changed)
+
+
+def _messages(error: BaseException) -> Iterator[str]:
+    """The texts of the error and its causes, outermost first, each without its stack."""
+    seen = 0
+    current: Any = error
+    while current is not None and seen < 20:
+        seen += 1
+        java = getattr(current, "java_exception", None)
+        if java is not None:
+            yield from _java_messages(java)
+            return
+        yield _message(current)
+        current = getattr(current, "_cause", None) or getattr(current, "__cause__", None)
+
+
+def _message(error: Any) -> str:
+    get = getattr(error, "getMessage", None)
+    text = get() if callable(get) else None
+    if not text:
+        text = str(error)
+    condition = _own_condition(error)
+    return text if condition is None or f"[{condition}" in text else f"[{condition}] {text}"
+
+
+def _own_condition(error: Any) -> str | None:
+    get = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
+    try:
+        found = get() if callable(get) else None
+    except Exception:
+        return None
+    return found if isinstance(found, str) and found else None
+
+
+def _java_messages(java: Any) -> Iterator[str]:
+    for _ in range(20):
+        if java is None:
+            return
+        text = java.getMessage()
+        yield f"{java.getClass().getName()}: {text}" if text else str(java.getClass().getName())
+        java = java.getCause()
+
+
+def _telling(messages: list[str]) -> tuple[str | None, str]:
+    """The outermost text with a condition that is no mere wrapper; else the innermost text."""
+    fallback: tuple[str | None, str] | None = None
+    for text in messages:
+        match = _CONDITION.search(_STACK.sub("", text))
+        if match is None:
+            continue
+        found = (match.group(1), text[match.start() :])
+        if match.group(1) not in _WRAPPERS:
+            return found
+        fallback = fallback or found
+    innermost = next((text for text in reversed(messages) if text.strip()), "")
+    if fallback is not None:
+        return fallback[0], f"{_clean(fallback[1])} {_clean(innermost)}" if fallback[1] not in innermost else fallback[1]
+    return None, innermost
+
+
+def _clean(text: str) -> str:
+    text = _PREFIX.sub("", _STACK.sub("", text))
+    return _SQLSTATE.sub("", text).strip()
+
+
+def _missing_file(messages: list[str]) -> str | None:
+    for text in messages:
+        if "FAILED_READ_FILE.FILE_NOT_EXIST" in text or "FileNotFoundException" in text or "NoSuchKey" in text:
+            match = _MISSING.search(text)
+            if match is not None:
+                return (match.group(1) or match.group(2)).rstrip(".")
+    return None
+
+
+def _lost_jvm(error: BaseException) -> bool:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & {"Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError"})
+
+
+def _is_about_statement(error: BaseException, condition: str | None) -> bool:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if names & {"ParseException", "AnalysisException"}:
+        return True
+    return condition is not None and condition.startswith(("PARSE_", "UNRESOLVED_", "TABLE_OR_VIEW_NOT_FOUND", "DATATYPE_MISMATCH"))

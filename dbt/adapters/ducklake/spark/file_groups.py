@@ -1,0 +1,100 @@
+"""Sort the files of a scan into groups that one Parquet scan can read: same names and types to ask for, same conversions after.
+
+A table without history is one group, and no footer is read for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..errors import LakeError
+from ..spec.files import DataFile, MappedField, ScanPlan
+from .physical import FileField, physical_schemas
+from .reading import Place, Reading, needs_footer, read_column, signature
+
+
+@dataclass(frozen=True)
+class NumberedFile:
+    """A data file with its place in the plan."""
+
+    number: int
+    file: DataFile
+
+    @property
+    def is_restricted(self) -> bool:
+        """Some of its rows are not there: deleted, or not yet."""
+        return (
+            self.file.delete_file is not None or bool(self.file.inlined_deletes) or self.file.rows_until_snapshot is not None
+        )
+
+
+@dataclass(frozen=True)
+class FileGroup:
+    """Files that are read alike."""
+
+    files: tuple[NumberedFile, ...]
+    readings: tuple[Reading, ...]
+    """One per column of the table."""
+    partition_keys: tuple[tuple[int, str], ...]
+    """(index of the column, key of its directory) of columns whose values come from the path."""
+    by_name: bool
+    """Matched by the file's own names: there are no field ids, hence no embedded columns."""
+
+    def split(self) -> list[FileGroup]:
+        """At most two groups: files of which every row counts, and the others."""
+        parts = [tuple(file for file in self.files if file.is_restricted is restricted) for restricted in (False, True)]
+        return [FileGroup(part, self.readings, self.partition_keys, self.by_name) for part in parts if part]
+
+
+def group_files(plan: ScanPlan) -> list[FileGroup]:
+    """The groups, in the order of their first files.
+
+    Raises:
+        LakeError: a file is encrypted, missing or no Parquet file.
+    """
+    numbered = [NumberedFile(number, file) for number, file in enumerate(plan.files)]
+    for each in numbered:
+        if each.file.encryption_key is not None:
+            raise LakeError(
+                f"table {plan.name} is encrypted, and Spark cannot read files that DuckDB encrypted. "
+                "Copy the table into a lake without encryption"
+            )
+    schemas = _schemas(plan, numbered)
+    kinds: dict[object, list[NumberedFile]] = {}
+    for each, schema in zip(numbered, schemas, strict=True):
+        kinds.setdefault((each.file.mapping, schema), []).append(each)
+    groups: dict[object, FileGroup] = {}
+    for members in kinds.values():
+        first = members[0]
+        made = _group(plan, first.file.mapping, schemas[first.number], members)
+        key = (signature(made.readings), made.partition_keys, made.by_name)
+        known = groups.get(key)
+        files = made.files if known is None else (*known.files, *made.files)
+        groups[key] = FileGroup(files, made.readings, made.partition_keys, made.by_name)
+    return list(groups.values())
+
+
+def _schemas(plan: ScanPlan, numbered: Sequence[NumberedFile]) -> list[tuple[FileField, ...] | None]:
+    """The schemas of the files whose footers are needed; None for the others."""
+    every = needs_footer(plan)
+    wanted = [each for each in numbered if every or each.file.mapping is not None]
+    if not wanted:
+        return [None] * len(numbered)
+    read = dict(zip([w.number for w in wanted], physical_schemas(plan.name, [w.file for w in wanted]), strict=True))
+    return [read.get(each.number) for each in numbered]
+
+
+def _group(
+    plan: ScanPlan,
+    mapping: tuple[MappedField, ...] | None,
+    schema: tuple[FileField, ...] | None,
+    files: Sequence[NumberedFile],
+) -> FileGroup:
+    keys = {node.column_id: node.source_name for node in mapping or () if node.is_partition}
+    place = Place(plan.name, plan.reused_names, schema, mapping)
+    readings = tuple(read_column(column, place) for column in plan.columns)
+    partition_keys = tuple(
+        (index, keys[column.column_id]) for index, column in enumerate(plan.columns) if column.column_id in keys
+    )
+    return FileGroup(tuple(files), readings, partition_keys, mapping is not None)

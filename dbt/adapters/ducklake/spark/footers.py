@@ -1,0 +1,165 @@
+"""Footers of written files: ids checked and completed, statistics read, files without rows removed.
+
+One read of a file's tail gives everything; the pages are never touched. Specification: "ducklake_file_column_stats".
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..errors import LakeError
+from ..spec.files import WrittenFile
+from ..spec.objects import Column
+from . import storage
+from .field_ids import expected_ids, put_ids, read_schema
+from .footer_statistics import column_stats
+
+_MAGIC = b"PAR1"
+_TAIL = 64 * 1024
+_THREADS = 4
+
+
+@dataclass(frozen=True)
+class FileToRead:
+    """A file just written, with what its footer cannot say."""
+
+    path: str
+    size_bytes: int
+    partition_values: tuple[str | None, ...] = ()
+
+
+def read_files(
+    files: Sequence[FileToRead],
+    columns: tuple[Column, ...],
+    *,
+    embedded_row_ids: bool = False,
+    contains_nan: Mapping[int, bool] | None = None,
+) -> list[WrittenFile]:
+    """What the footers say of files just written; files without rows are removed and left out.
+
+    Ids that are missing on nested nodes are put in.
+
+    Args:
+        files: the files.
+        columns: the fields of the files in order, embedded columns included.
+        embedded_row_ids: whether the last of `columns` holds row ids.
+        contains_nan: per column id, for writers that leave NaN out of the footer's bounds; None: bounds tell it.
+
+    Raises:
+        LakeError: a file is not as it was to be written.
+    """
+
+    def read(file: FileToRead) -> WrittenFile | None:
+        return read_file(file, columns, embedded_row_ids=embedded_row_ids, contains_nan=contains_nan)
+
+    if len(files) < 4:
+        found = [read(file) for file in files]
+    else:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            found = list(pool.map(read, files))
+    storage.remove(file.path for file, written in zip(files, found, strict=True) if written is None)
+    return [written for written in found if written is not None]
+
+
+def read_file(
+    file: FileToRead,
+    columns: tuple[Column, ...],
+    *,
+    embedded_row_ids: bool = False,
+    contains_nan: Mapping[int, bool] | None = None,
+) -> WrittenFile | None:
+    """As `read_files`, for one file; None if it has no rows (it is not removed)."""
+    footer = read_footer(file.path, file.size_bytes)
+    metadata = parse_footer(footer)
+    if metadata.num_rows == 0:
+        return None
+    matched = expected_ids(read_schema(footer), columns)
+    wrong = {index: column.column_id for index, (node, column) in matched.items() if node.field_id != column.column_id}
+    size = file.size_bytes
+    if wrong:
+        patched = put_ids(footer, wrong)
+        replace_footer(file.path, size, len(footer), patched)
+        size += len(patched) - len(footer)
+        footer = patched
+    leaves = {node.index: number for number, node in enumerate(read_schema(footer).leaves())}
+    numbered = [(leaves[index], column) for index, (_, column) in matched.items() if index in leaves]
+    if embedded_row_ids:
+        numbered = [(number, column) for number, column in numbered if column is not columns[-1]]
+    return WrittenFile(
+        path=file.path,
+        record_count=metadata.num_rows,
+        size_bytes=size,
+        footer_size=len(footer),
+        column_stats=tuple(column_stats(metadata, number, column, contains_nan) for number, column in numbered),
+        partition_values=file.partition_values,
+        embedded_row_ids=embedded_row_ids,
+    )
+
+
+def read_footer(path: str, size: int) -> bytes:
+    """The serialised footer of a Parquet file of `size` bytes.
+
+    Raises:
+        LakeError: the file is no Parquet file.
+    """
+    files, inner = storage.filesystem(path)
+    with files.open_input_file(inner) as source:
+        tail = source.read_at(min(size, _TAIL), max(0, size - _TAIL))
+        if len(tail) < 12 or tail[-4:] != _MAGIC:
+            raise LakeError(f"{path} is not a Parquet file")
+        length = struct.unpack("<I", tail[-8:-4])[0]
+        if length + 8 > len(tail):
+            tail = source.read_at(length + 8, size - length - 8)
+    return bytes(tail[len(tail) - length - 8 : -8])
+
+
+def footer_length(path: str, size: int) -> int:
+    """The length of the serialised footer of a Parquet file of `size` bytes."""
+    return len(read_footer(path, size))
+
+
+def parse_footer(footer: bytes) -> pq.FileMetaData:
+    """PyArrow's view of a serialised footer, without its file."""
+    image = _MAGIC + footer + struct.pack("<I", len(footer)) + _MAGIC
+    return pq.ParquetFile(pa.BufferReader(image)).metadata
+
+
+def replace_footer(path: str, size: int, old_length: int, footer: bytes) -> None:
+    """Replace the footer of a file: in place where that is possible, else by writing the object again."""
+    tail = footer + struct.pack("<I", len(footer)) + _MAGIC
+    kept = size - old_length - 8
+    files, inner = storage.filesystem(path)
+    if storage.is_local(path):
+        with open(inner, "r+b") as target:
+            target.seek(kept)
+            target.write(tail)
+            target.truncate()
+        return
+    # An object appears when its stream is closed, so reading the old one meanwhile is safe once it is open.
+    with files.open_input_stream(inner) as source:
+        content = source.read(kept)
+    with files.open_output_stream(inner) as target:
+        target.write(content)
+        target.write(tail)
+
+
+def null_counts(files: Iterable[WrittenFile], column_id: int) -> int:
+    """How many values of a column are NULL in all the files.
+
+    Raises:
+        LakeError: a footer does not say it.
+    """
+    total = 0
+    for file in files:
+        for stats in file.column_stats:
+            if stats.column_id == column_id:
+                if stats.null_count is None:
+                    raise LakeError(f"the footer of {file.path} does not count the NULLs of column id {column_id}")
+                total += stats.null_count
+    return total

@@ -1,0 +1,108 @@
+"""Partition keys in Spark: the expressions that split rows into files, and the values read back from the directories.
+
+Spark writes `''` and NULL into one directory (trap T8) and rewrites other values, so each key is written as `v` + a
+plain text from which the value, in DuckDB's spelling, is made here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from pyspark.sql import functions as F
+
+from ..spec.identifiers import backquoted
+from ..spec.moments import parse_time, parse_timestamp
+from ..spec.objects import Column, PartitionField
+from ..spec.partitioning import bucket_count, check_transform, key_columns, value_text
+from ..spec.statistics import FLOATS, TIMESTAMPS, plain_value
+from ..spec.types import decimal_parameters
+from .buckets import bucket
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
+
+_PREFIX = "v"
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_PARTS = {"year": F.year, "month": F.month, "day": F.dayofmonth, "hour": F.hour}
+
+
+def key_name(index: int) -> str:
+    """The name of the column, and of the directory, of a key while Spark writes."""
+    return f"__ducklake_key_{index}"
+
+
+def with_keys(rows: DataFrame, columns: Sequence[Column], fields: Sequence[PartitionField]) -> DataFrame:
+    """The rows with a column `key_name(i)` for each key.
+
+    Raises:
+        StatementError: a transform that the column does not have.
+    """
+    for index, (column, field) in enumerate(zip(key_columns(columns, fields), fields, strict=True)):
+        check_transform(column, field.transform)
+        value = F.col(backquoted(column.name))
+        count = bucket_count(field.transform)
+        if count is not None:
+            rows = bucket(rows, value, column.type, count, key_name(index))
+            text = F.col(key_name(index)).cast("string")
+        elif field.transform in _PARTS:
+            text = _PARTS[field.transform](value).cast("string")
+        else:
+            text = _plain_text(value, column.type)
+        rows = rows.withColumn(key_name(index), F.concat(F.lit(_PREFIX), text))
+    return rows
+
+
+def values_of(path: str, columns: Sequence[Column], fields: Sequence[PartitionField]) -> tuple[str | None, ...]:
+    """The values of a file's keys, in DuckDB's spelling, from the directories that Spark put it in."""
+    found = dict(re.findall(r"/(__ducklake_key_\d+)=([^/]*)(?=/)", path))
+    values: list[str | None] = []
+    for index, (column, field) in enumerate(zip(key_columns(columns, fields), fields, strict=True)):
+        text = unquote(found[key_name(index)])
+        if text == _NULL:
+            values.append(None)
+        elif field.transform == "identity":
+            values.append(_value_text(text[len(_PREFIX) :], column.type))
+        else:
+            values.append(text[len(_PREFIX) :])
+    return tuple(values)
+
+
+def _plain_text(value: SparkColumn, type_name: str) -> SparkColumn:
+    """A text from which `_value_text` makes the value again, whatever the session's settings are."""
+    if type_name == "date":
+        return F.unix_date(value).cast("string")
+    if type_name == "timestamptz":
+        return F.unix_micros(value).cast("string")
+    return F.hex(value) if type_name == "blob" else value.cast("string")
+
+
+def _value_text(text: str, type_name: str) -> str | None:
+    if type_name == "blob":
+        return value_text(type_name, bytes.fromhex(text))
+    if type_name == "date":
+        return value_text(type_name, int(text))
+    if type_name == "timestamptz":
+        return value_text(type_name, int(text) * 1000)
+    if type_name in TIMESTAMPS:
+        return value_text(type_name, parse_timestamp(_common_era(text))[0])
+    if type_name == "time":
+        return value_text(type_name, parse_time(text))
+    if type_name in FLOATS:
+        return value_text(type_name, float(text))
+    if decimal_parameters(type_name) is not None:
+        return value_text(type_name, plain_value(Decimal(text), type_name))
+    return text
+
+
+def _common_era(text: str) -> str:
+    """Java's spelling of years beyond 9999 and before 1, `+12345-…` and `-0043-…`, as DuckDB spells them."""
+    if text.startswith("-"):
+        year, rest = text[1:].split("-", 1)
+        date, _, time = rest.partition(" ")
+        return f"{int(year) + 1:04d}-{date} (BC) {time}"
+    return text.lstrip("+")

@@ -1,0 +1,160 @@
+"""What a profile says about Spark, checked, and the Spark configuration that follows from it. Imports no Spark.
+
+Two sets of session configuration: `REQUIRED` is what makes reads and writes of a lake right (a profile that contradicts it is refused);
+`session_defaults` is what a profile may change.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..errors import ConfigurationError
+
+DEFAULT_MASTER = "local[*]"
+
+REQUIRED: Mapping[str, str] = {
+    # Columns are matched by DuckLake's column ids; a file without ids must be an error and not a table of NULLs (trap T9).
+    "spark.sql.parquet.fieldId.read.enabled": "true",
+    "spark.sql.parquet.fieldId.read.ignoreMissing": "false",
+    "spark.sql.parquet.fieldId.write.enabled": "true",
+    # A data file that is gone or broken is an error, never fewer rows.
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    # DuckLake's timestamps: microseconds, proleptic Gregorian, never INT96.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "spark.sql.parquet.binaryAsString": "false",
+    # Nanoseconds arrive as BIGINT, and the scan makes timestamps of them.
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
+    # TIME exists from Spark 4.1 on, behind this switch.
+    "spark.sql.timeType.enabled": "true",
+    # Names compare without case in DuckLake.
+    "spark.sql.caseSensitive": "false",
+    # The list of files comes from the catalog: the manifest must be obeyed, and no listing job started.
+    "spark.sql.streaming.fileStreamSink.ignoreMetadata": "false",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+}
+
+
+@dataclass(frozen=True)
+class SparkSettings:
+    """How to get a Spark session.
+
+    Args:
+        master: Spark master URL; None leaves it to `spark-defaults.conf` or `spark-submit`.
+        remote: Spark Connect URL (`sc://host:port`); then there is no `master`.
+        app_name: what Spark's own pages call the application.
+        config: Spark configuration, merged over our defaults.
+        fast_start: for tests and CI: local start in 3 s instead of 8, by a class data archive in the cache directory (180 MB, made when the
+            first session ends) and the first-tier compiler only, so long queries run slower.
+    """
+
+    master: str | None = DEFAULT_MASTER
+    remote: str | None = None
+    app_name: str = "dbt-ducklake"
+    config: Mapping[str, str] = field(default_factory=dict)
+    fast_start: bool = False
+    log_path: str | None = None
+    """Where to append what Spark logs; None: nowhere that stays."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "config", {str(k): _text(v) for k, v in self.config.items()})
+        if self.remote is not None:
+            self._check_remote(self.remote)
+        for key, value in REQUIRED.items():
+            given = self.config.get(key)
+            if given is not None and given.lower() != value.lower():
+                raise ConfigurationError(
+                    f"Spark setting {key}={given} would make lake tables read or written wrongly. "
+                    f"Remove it from the Spark configuration (dbt-ducklake sets it to {value})"
+                )
+        if "spark.remote" in self.config:
+            raise ConfigurationError("Give the Spark Connect address as `remote`, not as the Spark setting spark.remote")
+        if "spark.master" in self.config and self.config["spark.master"] != self.master:
+            raise ConfigurationError("Give the Spark master as `master`, not as the Spark setting spark.master")
+
+    def _check_remote(self, remote: str) -> None:
+        if self.master not in (None, DEFAULT_MASTER):
+            raise ConfigurationError("Give either a Spark `master` or a Spark Connect `remote`, not both")
+        if not remote.startswith("sc://") and not remote.startswith("local"):
+            raise ConfigurationError(f"`remote` must be a Spark Connect address such as sc://host:15002, not {remote!r}")
+        if self.fast_start and not remote.startswith("local"):
+            raise ConfigurationError("`fast_start` is for a Spark that this process starts; a `remote` one is running already")
+
+    @property
+    def is_local(self) -> bool:
+        """The driver of this process does all the work."""
+        return self.remote is None and self.master is not None and self.master.startswith("local")
+
+    def local_cores(self) -> int | None:
+        """Number of worker threads of a local master; None for a cluster."""
+        if not self.is_local or self.master is None or self.master.startswith("local-cluster"):
+            return None
+        match = re.fullmatch(r"local\[\s*(\d+|\*)\s*(?:,.*)?\]", self.master)
+        if match is None:
+            return 1
+        return available_cores() if match.group(1) == "*" else max(1, int(match.group(1)))
+
+    def launch_config(self) -> dict[str, str]:
+        """What must be known when Spark starts, `config` merged in; without the Java options, which depend on the Java found."""
+        config = {"spark.app.name": self.app_name}
+        if self.remote is None:
+            config |= {
+                "spark.ui.enabled": "false",
+                "spark.ui.showConsoleProgress": "false",
+                "spark.scheduler.mode": "FAIR",
+            }
+        if self.is_local:
+            config |= {
+                "spark.driver.host": "127.0.0.1",
+                "spark.driver.bindAddress": "127.0.0.1",
+                "spark.driver.memory": _default_driver_memory(),
+            }
+        if self.master is not None and self.remote is None:
+            config["spark.master"] = self.master
+        return config | self.session_defaults() | REQUIRED | dict(self.config)
+
+    def session_defaults(self) -> dict[str, str]:
+        """Session configuration that a profile may override."""
+        config = {
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.ansi.enabled": "true",
+            "spark.sql.storeAssignmentPolicy": "ANSI",
+        }
+        cores = self.local_cores()
+        if cores is not None:
+            config["spark.sql.shuffle.partitions"] = str(cores)
+        return config
+
+    def session_config(self) -> dict[str, str]:
+        """What every new session gets: the defaults, the profile's own `spark.sql.` settings, and what is required."""
+        own = {k: v for k, v in self.config.items() if k.startswith("spark.sql.")}
+        return self.session_defaults() | own | REQUIRED
+
+
+def available_cores() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+def _default_driver_memory() -> str:
+    """A quarter of the machine's memory, which is the JVM's own rule that `spark-submit` replaces by 1 GiB; at least 1 GiB."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return "2g"
+    return f"{max(1024, total // 4 // 2**20)}m"
+
+
+def _text(value: object) -> str:
+    """YAML gives booleans and numbers; Spark takes texts."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

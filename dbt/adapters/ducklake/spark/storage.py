@@ -1,0 +1,100 @@
+"""File systems for the driver: opening, measuring and removing files of a lake, local or remote, through PyArrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import lru_cache
+
+from pyarrow import fs
+
+_SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
+"""Hadoop's names of schemes with PyArrow's."""
+
+
+def filesystem(path: str) -> tuple[fs.FileSystem, str]:
+    """The file system that holds `path` and the path within it.
+
+    Args:
+        path: a plain local path, absolute or relative to the working directory, or a URL as Spark understands it
+            (`s3a://…`, `gs://…`): its path is taken as it stands, `%20` is no space.
+    """
+    scheme = scheme_of(path)
+    if scheme == "":
+        return fs.LocalFileSystem(), path
+    if scheme == "file":
+        return fs.LocalFileSystem(), path[len("file:") :].replace("///", "/", 1)
+    authority, _, inner = path[len(scheme) + len("://") :].partition("/")
+    files, root = _remote(_SCHEMES.get(scheme, scheme), authority)
+    return files, f"{root.rstrip('/')}/{inner}"
+
+
+@lru_cache(maxsize=64)
+def _remote(scheme: str, authority: str) -> tuple[fs.FileSystem, str]:
+    """A client for the bucket or host; making one is slow, and it may be shared by threads."""
+    found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(f"{scheme}://{authority}/")
+    return found
+
+
+def scheme_of(path: str) -> str:
+    """The scheme of a URL in lower case; "" for a plain path."""
+    scheme, separator, _ = path.partition("://")
+    if separator and scheme.isalnum():
+        return scheme.lower()
+    return "file" if path.startswith("file:/") else ""
+
+
+def is_local(path: str) -> bool:
+    """Whether the path is on this machine's file system, where a file can be changed in place."""
+    return scheme_of(path) in {"", "file"}
+
+
+def size(path: str) -> int:
+    """The size of a file in bytes.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    files, inner = filesystem(path)
+    info = files.get_file_info(inner)
+    if not info.is_file:
+        raise FileNotFoundError(path)
+    return int(info.size)
+
+
+def remove(paths: Iterable[str]) -> None:
+    """Remove files; those that are already gone are passed over."""
+    for path in paths:
+        files, inner = filesystem(path)
+        if files.get_file_info(inner).is_file:
+            files.delete_file(inner)
+
+
+def remove_tree(directory: str) -> None:
+    """Remove a directory with everything in it; one that does not exist is passed over."""
+    files, inner = filesystem(directory.rstrip("/"))
+    with suppress(FileNotFoundError):
+        files.delete_dir(inner)
+
+
+def list_files(directory: str) -> list[tuple[str, int]]:
+    """(path, size in bytes) of every file below a directory, in order of path; paths in the style of `directory`."""
+    files, inner = filesystem(directory.rstrip("/"))
+    base = inner.rstrip("/")
+    prefix = directory.rstrip("/")
+    found = files.get_file_info(fs.FileSelector(base, allow_not_found=True, recursive=True))
+    return sorted((prefix + info.path[len(base) :], int(info.size)) for info in found if info.is_file)
+
+
+def make_directory(directory: str) -> None:
+    """Create a directory with its parents where the file system has directories."""
+    files, inner = filesystem(directory.rstrip("/"))
+    files.create_dir(inner, recursive=True)
+
+
+def move(source: str, target: str) -> None:
+    """Rename a file within its file system; the directory of `target` is made if it is missing."""
+    files, inner = filesystem(source)
+    if is_local(target):
+        make_directory(target.rpartition("/")[0])
+    files.move(inner, filesystem(target)[1])

@@ -1,0 +1,127 @@
+"""Thrift's compact protocol, as much of it as finding and replacing fields of a Parquet footer takes.
+
+Nothing is decoded that need not change: a value is a slice of the buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+I32 = 5
+LIST = 9
+STRUCT = 12
+_BOOLEANS = (1, 2)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a struct: its id, its type in the protocol, and where its value lies in the buffer."""
+
+    id: int
+    type: int
+    start: int
+    end: int
+
+
+def read_varint(buffer: bytes, at: int) -> tuple[int, int]:
+    """An unsigned integer at `at`, and the position after it."""
+    result = shift = 0
+    while True:
+        byte = buffer[at]
+        at += 1
+        result |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return result, at
+        shift += 7
+
+
+def write_varint(value: int) -> bytes:
+    """The bytes of an unsigned integer."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def zigzag(value: int) -> int:
+    """A signed integer as an unsigned one."""
+    return (value << 1) ^ (value >> 63)
+
+
+def unzigzag(value: int) -> int:
+    """The inverse of `zigzag`."""
+    return (value >> 1) ^ -(value & 1)
+
+
+def read_struct(buffer: bytes, at: int) -> tuple[list[Field], int]:
+    """The fields of the struct at `at`, and the position after its stop byte.
+
+    Raises:
+        ValueError: not the compact protocol.
+    """
+    fields: list[Field] = []
+    field_id = 0
+    while True:
+        header = buffer[at]
+        at += 1
+        if header == 0:
+            return fields, at
+        delta = header >> 4
+        if delta:
+            field_id += delta
+        else:
+            number, at = read_varint(buffer, at)
+            field_id = unzigzag(number)
+        end = _skip(buffer, at, header & 15)
+        fields.append(Field(field_id, header & 15, at, end))
+        at = end
+
+
+def write_struct(fields: Mapping[int, tuple[int, bytes]]) -> bytes:
+    """A struct of the fields given as id → (type, bytes of the value)."""
+    out = bytearray()
+    last = 0
+    for field_id in sorted(fields):
+        type_, value = fields[field_id]
+        delta = field_id - last
+        out += bytes([delta << 4 | type_]) if delta <= 15 else bytes([type_]) + write_varint(zigzag(field_id))
+        out += value
+        last = field_id
+    out.append(0)
+    return bytes(out)
+
+
+def read_list(buffer: bytes, at: int) -> tuple[int, int, int]:
+    """(number of elements, their type, position of the first) of the list at `at`."""
+    header = buffer[at]
+    at += 1
+    count, type_ = header >> 4, header & 15
+    if count == 15:
+        count, at = read_varint(buffer, at)
+    return count, type_, at
+
+
+def _skip(buffer: bytes, at: int, type_: int) -> int:
+    """The position after the value of that type at `at`."""
+    if type_ in _BOOLEANS:
+        return at
+    if type_ == 3:
+        return at + 1
+    if type_ in (4, 5, 6):
+        return read_varint(buffer, at)[1]
+    if type_ == 7:
+        return at + 8
+    if type_ == 8:
+        length, at = read_varint(buffer, at)
+        return at + length
+    if type_ in (9, 10):
+        count, element, at = read_list(buffer, at)
+        for _ in range(count):
+            at = at + 1 if element in _BOOLEANS else _skip(buffer, at, element)
+        return at
+    if type_ == STRUCT:
+        return read_struct(buffer, at)[1]
+    raise ValueError(f"type {type_} of the compact protocol does not occur in Parquet footers")

@@ -1,0 +1,157 @@
+"""Writes rows as the data files of a table: one Spark job, then the footers; a failure leaves nothing behind.
+
+Specification: "Data files", "Field identifiers", "Partitioning". Spark's own Parquet writer fills a fresh directory;
+the footers then get the ids that Spark leaves out and give the statistics; on a local file system the files move to
+where DuckDB would put them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from ..errors import DataError, LakeError
+from ..spec.files import LINEAGE_ROW_ID, ROW_ID_COLUMN, ROW_ID_FIELD_ID, WriteOptions, WrittenFile
+from ..spec.objects import Column, PartitionField
+from ..spec.partitioning import directory as partition_directory
+from ..spec.partitioning import key_columns, key_names
+from ..spec.paths import data_file_name, with_separator
+from . import storage
+from .conform import conform, data_error
+from .footers import FileToRead, read_files
+from .partitions import key_name, values_of, with_keys
+from .rules import check_rules
+from .sizes import few_files, rows_per_file
+from .write_options import spark_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
+
+ROW_ID = Column(ROW_ID_FIELD_ID, ROW_ID_COLUMN, "int64")
+"""The column of files that hold new versions of old rows."""
+
+
+def write_rows(
+    rows: DataFrame,
+    columns: tuple[Column, ...],
+    directory: str,
+    options: WriteOptions,
+    *,
+    row_ids: bool = False,
+    partition_fields: tuple[PartitionField, ...] = (),
+    order: Sequence[SparkColumn] = (),
+) -> list[WrittenFile]:
+    """Write the rows as data files below `directory`; nothing is registered.
+
+    Args:
+        rows: the columns by position, of any type that casts to theirs; with `row_ids`, LINEAGE_ROW_ID besides, by
+        name. columns: the table's columns.
+        directory: the table's path.
+        options: how files are written.
+        row_ids: the rows are new versions of old ones; their ids go into the files.
+        partition_fields: the table's partition keys; a file then holds one partition.
+        order: how each file is sorted, if at all: over the table's column names.
+
+    Returns:
+        The files, none of them empty; no file at all if there are no rows.
+
+    Raises:
+        DataError: a NULL in a column that is NOT NULL, or a value that its column's type does not have.
+        StatementError: a column that Spark cannot write.
+        LakeError: the driver does not see the files that Spark wrote.
+    """
+    written_columns = (*columns, ROW_ID) if row_ids else columns
+    shaped = _shape(rows, columns, row_ids)
+    keys: list[str] = []
+    if partition_fields:
+        shaped = with_keys(shaped, columns, partition_fields)
+        keys = [key_name(index) for index in range(len(partition_fields))]
+    target = with_separator(directory) + data_file_name().removesuffix(".parquet")
+    try:
+        _run_job(shaped, target, written_columns, options, keys, order)
+        found = [
+            FileToRead(path, size, values_of(path[len(target) :], columns, partition_fields) if keys else ())
+            for path, size in storage.list_files(target)
+            if not path.rpartition("/")[2].startswith((".", "_"))
+        ]
+        if not found and not keys:
+            raise LakeError(f"Spark wrote files to {target} that this machine does not see: data_path must be shared")
+        files = read_files(found, written_columns, embedded_row_ids=row_ids)
+        check_rules(files, columns)
+        return _settle(files, target, directory, options, columns, partition_fields)
+    except BaseException as error:
+        storage.remove_tree(target)
+        told = data_error(error)
+        if told is not None:
+            raise told from error
+        raise
+
+
+def _shape(rows: DataFrame, columns: Sequence[Column], row_ids: bool) -> DataFrame:
+    """The rows with exactly the columns of the file, cast, named, and with their ids."""
+    names = [name for name in rows.columns if not (row_ids and name == LINEAGE_ROW_ID)]
+    if len(names) != len(columns):
+        raise DataError(f"the rows have {len(names)} columns, the table has {len(columns)}")
+    # By generated names: those of the rows may repeat or differ only in case.
+    plain = rows.toDF(*[f"_{i}" if name in names else name for i, name in enumerate(rows.columns)])
+    sources = [name for name in plain.columns if not (row_ids and name == LINEAGE_ROW_ID)]
+    fitted = [conform(F.col(source), column) for source, column in zip(sources, columns, strict=True)]
+    if row_ids:
+        fitted.append(conform(F.col(LINEAGE_ROW_ID), ROW_ID))
+    return plain.select(*fitted)
+
+
+def _run_job(
+    rows: DataFrame,
+    target: str,
+    columns: Sequence[Column],
+    options: WriteOptions,
+    keys: Sequence[str],
+    order: Sequence[SparkColumn],
+) -> None:
+    if keys:
+        # One task per value, so one file per partition; Spark evens out what is too large or too small.
+        rows = rows.hint("rebalance", *[F.col(key) for key in keys])
+    else:
+        rows = few_files(rows)
+    if order:
+        rows = rows.sortWithinPartitions(*[F.col(key) for key in keys], *order)
+    local = storage.is_local(target)
+    writer = rows.write.mode("append").options(**spark_options(options, local=local))
+    writer = writer.option("maxRecordsPerFile", str(rows_per_file(columns, options.target_file_size)))
+    if keys:
+        writer = writer.partitionBy(*keys)
+    writer.parquet("file:" + os.path.abspath(target) if storage.scheme_of(target) == "" else target)
+
+
+def _settle(
+    files: Iterable[WrittenFile],
+    target: str,
+    directory: str,
+    options: WriteOptions,
+    columns: Sequence[Column],
+    fields: Sequence[PartitionField],
+) -> list[WrittenFile]:
+    """On a local file system, move the files to where DuckDB puts them; elsewhere a move is a copy, and they stay."""
+    if not storage.is_local(target):
+        return list(files)
+    names = key_names(key_columns(columns, fields), fields)
+    settled: list[WrittenFile] = []
+    try:
+        for file in files:
+            home = with_separator(directory)
+            if fields and options.hive_file_pattern:
+                home += partition_directory(names, file.partition_values)
+            path = home + data_file_name()
+            storage.move(file.path, path)
+            settled.append(replace(file, path=path))
+    except BaseException:
+        storage.remove(file.path for file in settled)
+        raise
+    storage.remove_tree(target)
+    return settled

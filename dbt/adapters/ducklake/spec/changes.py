@@ -1,0 +1,124 @@
+"""Logged changes: the text of `ducklake_snapshot_changes.changes_made` as values, both ways.
+
+Specification: the table `ducklake_snapshot_changes`. The text is a comma-separated list without blanks of `kind:value`. A value is an id, or
+for things created a name in double quotes (`"schema"` or `"schema"."name"`, a quote inside doubled). Kinds are read without regard to case.
+DuckDB refuses the whole lake over a kind it does not know, so `Kind` is the closed list of what may be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(Enum):
+    """What happened, in the order in which the reference writes the entries of one snapshot."""
+
+    DROPPED_SCHEMA = "dropped_schema"
+    DROPPED_TABLE = "dropped_table"
+    DROPPED_VIEW = "dropped_view"
+    CREATED_SCHEMA = "created_schema"
+    CREATED_TABLE = "created_table"
+    """Also a rename, with the new name only."""
+    CREATED_VIEW = "created_view"
+    CREATED_SCALAR_MACRO = "created_scalar_macro"
+    CREATED_TABLE_MACRO = "created_table_macro"
+    DROPPED_SCALAR_MACRO = "dropped_scalar_macro"
+    DROPPED_TABLE_MACRO = "dropped_table_macro"
+    INSERTED_INTO_TABLE = "inserted_into_table"
+    DELETED_FROM_TABLE = "deleted_from_table"
+    ALTERED_TABLE = "altered_table"
+    ALTERED_VIEW = "altered_view"
+    INLINED_INSERT = "inlined_insert"
+    INLINED_DELETE = "inlined_delete"
+    INLINE_FLUSH = "inline_flush"
+    MERGE_ADJACENT = "merge_adjacent"
+    REWRITE_DELETE = "rewrite_delete"
+    UNKNOWN = "unknown"
+    """Only read, never written: a kind of some later version."""
+
+
+CREATIONS = frozenset(
+    {
+        Kind.CREATED_SCHEMA,
+        Kind.CREATED_TABLE,
+        Kind.CREATED_VIEW,
+        Kind.CREATED_SCALAR_MACRO,
+        Kind.CREATED_TABLE_MACRO,
+    }
+)
+_KINDS = {kind.value: kind for kind in Kind if kind is not Kind.UNKNOWN} | {
+    "flushed_inlined": Kind.INLINE_FLUSH,
+    "compacted_table": Kind.REWRITE_DELETE,  # of older versions; the stricter of the two compactions
+}
+_RANK = {kind: rank for rank, kind in enumerate(Kind)}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One entry. Creations have a name (schemas only `schema`), everything else an id."""
+
+    kind: Kind
+    object_id: int | None = None
+    schema: str | None = None
+    name: str | None = None
+
+
+def parse_changes(text: str | None) -> tuple[Change, ...]:
+    """The entries of a `changes_made` text; what cannot be understood becomes an entry of kind UNKNOWN."""
+    return tuple(_parse_entry(entry) for entry in _split(text or "", ","))
+
+
+def format_changes(changes: Iterable[Change]) -> str | None:
+    """The `changes_made` text of some changes, without repetitions and in the reference's order; None if there are none.
+
+    Raises:
+        ValueError: an entry of kind UNKNOWN, which must never be written.
+    """
+    entries = sorted(set(changes), key=_sort_key)
+    if any(change.kind is Kind.UNKNOWN for change in entries):
+        raise ValueError("a change of unknown kind cannot be written")
+    return ",".join(f"{change.kind.value}:{_value(change)}" for change in entries) or None
+
+
+def _sort_key(change: Change) -> tuple[int, int, str, str]:
+    return _RANK[change.kind], change.object_id or 0, change.schema or "", change.name or ""
+
+
+def _value(change: Change) -> str:
+    if change.kind not in CREATIONS:
+        return str(change.object_id)
+    parts = [part for part in (change.schema, change.name) if part is not None]
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def _parse_entry(entry: str) -> Change:
+    word, _, value = entry.partition(":")
+    kind = _KINDS.get(word.strip().lower(), Kind.UNKNOWN)
+    if kind in CREATIONS:
+        parts = [_unquote(part) for part in _split(value, ".")]
+        return Change(kind, schema=parts[0] if parts else "", name=parts[1] if len(parts) > 1 else None)
+    if kind is Kind.UNKNOWN or not value.strip().isdigit():
+        return Change(Kind.UNKNOWN, name=entry)
+    return Change(kind, int(value))
+
+
+def _unquote(part: str) -> str:
+    if len(part) >= 2 and part[0] == part[-1] == '"':
+        return part[1:-1].replace('""', '"')
+    return part
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Parts between separators that stand outside double quotes."""
+    parts, start, quoted = [], 0, False
+    for position, character in enumerate(text):
+        if character == '"':
+            quoted = not quoted
+        elif character == separator and not quoted:
+            parts.append(text[start:position])
+            start = position + 1
+    if text:
+        parts.append(text[start:])
+    return [part for part in parts if part]

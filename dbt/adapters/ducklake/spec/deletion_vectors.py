@@ -1,0 +1,87 @@
+"""Deletion vectors: the positions in a `-delete.puffin` file.
+
+Specification: `ducklake_delete_file.format` = `puffin`. In format 1.0 the file is one Iceberg `deletion-vector-v1` blob: length of (magic and
+vector) as 4 bytes big-endian, magic D1 D3 39 64, the vector, CRC-32 of (magic and vector) big-endian. The vector is the number of 32-bit
+bitmaps (8 bytes little-endian), then for each the high 32 bits (4 bytes) and a roaring bitmap in the portable format.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+from ..errors import LakeError
+
+MAGIC = b"\xd1\xd3\x39\x64"
+_COOKIE_RUNS = 12347
+_COOKIE_PLAIN = 12346
+_NO_OFFSETS_BELOW = 4
+_ARRAY_LIMIT = 4096
+
+
+def read_deletion_vector(data: bytes) -> list[int]:
+    """The positions, ascending.
+
+    Raises:
+        LakeError: this is no deletion vector, or it is damaged.
+    """
+    if len(data) < 20 or data[4:8] != MAGIC:
+        raise LakeError("a delete file of the format puffin is not a deletion vector of DuckLake 1.0")
+    (length,) = struct.unpack_from(">I", data, 0)
+    body = data[4 : 4 + length]
+    if len(data) < 8 + length or struct.unpack_from(">I", data, 4 + length)[0] != zlib.crc32(body):
+        raise LakeError("the deletion vector is damaged: its checksum does not match")
+    try:
+        return _vector(body)
+    except (struct.error, IndexError) as error:
+        raise LakeError("the deletion vector is damaged: it ends too early") from error
+
+
+def _vector(body: bytes) -> list[int]:
+    (bitmaps,) = struct.unpack_from("<Q", body, 4)
+    offset = 12
+    positions: list[int] = []
+    for _ in range(bitmaps):
+        (high,) = struct.unpack_from("<I", body, offset)
+        values, offset = _bitmap(body, offset + 4)
+        positions += [(high << 32) | value for value in values]
+    return positions
+
+
+def _bitmap(body: bytes, start: int) -> tuple[list[int], int]:
+    """The values of one 32-bit roaring bitmap and where it ends."""
+    (cookie,) = struct.unpack_from("<I", body, start)
+    offset = start + 4
+    if cookie & 0xFFFF == _COOKIE_RUNS:
+        count = (cookie >> 16) + 1
+        flags = body[offset : offset + (count + 7) // 8]
+        offset += len(flags)
+        runs = [bool(flags[index // 8] >> (index % 8) & 1) for index in range(count)]
+    elif cookie == _COOKIE_PLAIN:
+        (count,) = struct.unpack_from("<I", body, offset)
+        offset += 4
+        runs = [False] * count
+    else:
+        raise LakeError(f"the deletion vector is damaged: {cookie} is no roaring bitmap")
+    headers = [struct.unpack_from("<HH", body, offset + 4 * index) for index in range(count)]
+    offset += 4 * count
+    if cookie == _COOKIE_PLAIN or count >= _NO_OFFSETS_BELOW:
+        offset += 4 * count
+    values: list[int] = []
+    for (key, size), is_run in zip(headers, runs, strict=True):
+        lows, offset = _container(body, offset, size + 1, is_run)
+        values += [(key << 16) | low for low in lows]
+    return values, offset
+
+
+def _container(body: bytes, offset: int, cardinality: int, is_run: bool) -> tuple[list[int], int]:
+    """The 16-bit values of one container and where it ends."""
+    if is_run:
+        (count,) = struct.unpack_from("<H", body, offset)
+        pairs = struct.unpack_from(f"<{2 * count}H", body, offset + 2)
+        runs = zip(pairs[::2], pairs[1::2], strict=True)
+        return [low for first, more in runs for low in range(first, first + more + 1)], offset + 2 + 4 * count
+    if cardinality > _ARRAY_LIMIT:
+        bits = body[offset : offset + 8192]
+        return [8 * index + bit for index, byte in enumerate(bits) for bit in range(8) if byte >> bit & 1], offset + 8192
+    return list(struct.unpack_from(f"<{cardinality}H", body, offset)), offset + 2 * cardinality

@@ -1,0 +1,244 @@
+"""How a table's definition changes: each ALTER TABLE, and a rebuild, as a function from one `Table` to the next.
+
+Specification: the pages "Schema Evolution" and "ducklake_column". A column id is never used twice; a rename, a promotion or a change of
+nullability keeps it, so that old files stay readable; a re-added name gets a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+
+from ..errors import NotFoundError, StatementError
+from .identifiers import double_quoted
+from .objects import Column, Default, Table
+from .types import DataType, Field, assign_ids, can_promote, data_type_of, spark_name
+
+
+@dataclass(frozen=True)
+class NewColumn:
+    """A column to be: everything but its id."""
+
+    name: str
+    type: DataType
+    nullable: bool = True
+    default: Default | None = None
+    comment: str | None = None
+
+
+def columns_of(definitions: Sequence[NewColumn], first_id: int = 1) -> tuple[Column, ...]:
+    """Columns with ids from `first_id` on, numbered depth first.
+
+    Raises:
+        StatementError: two columns have one name (names are compared without case).
+    """
+    seen: set[str] = set()
+    columns: list[Column] = []
+    for definition in definitions:
+        if definition.name.casefold() in seen:
+            raise StatementError(f"column {definition.name} is named twice; give one of the two another name")
+        seen.add(definition.name.casefold())
+        column = assign_ids([Field(definition.name, definition.type)], first_id)[0]
+        columns.append(
+            replace(
+                column,
+                nullable=definition.nullable,
+                default=definition.default,
+                initial_default=_initial(definition.default, column.type),
+                comment=definition.comment,
+            )
+        )
+        first_id = max(c.column_id for c in column.walk()) + 1
+    return tuple(columns)
+
+
+def next_id(columns: Sequence[Column], at_least: int = 1) -> int:
+    """One more than the greatest id in use."""
+    return max([at_least - 1, *(c.column_id for column in columns for c in column.walk())]) + 1
+
+
+def add_column(table: Table, parent: tuple[str, ...], definition: NewColumn) -> Table:
+    """ADD COLUMN, at the end of the table or of the struct that `parent` leads to.
+
+    Raises:
+        StatementError: the name is taken; the column is NOT NULL or its default is no constant, so that the rows there could not have it.
+    """
+    if not definition.nullable and definition.default is None:
+        raise StatementError(
+            f"column {definition.name} cannot be added as NOT NULL to {table.name}: rows that exist would have no value. "
+            "Add it without NOT NULL, fill it, then ALTER COLUMN … SET NOT NULL"
+        )
+    if definition.default is not None and definition.default.kind != "literal":
+        raise StatementError(
+            f"column {definition.name} cannot be added with the default {definition.default.text}: rows that exist need a constant. "
+            "Add it without a default, UPDATE the rows, then ALTER COLUMN … SET DEFAULT"
+        )
+    column = columns_of([definition], table.next_column_id)[0]
+
+    def add(siblings: tuple[Column, ...]) -> tuple[Column, ...]:
+        if any(c.name.casefold() == column.name.casefold() for c in siblings):
+            raise StatementError(f"column {'.'.join([*parent, column.name])} exists already in {table.name}")
+        return (*siblings, column)
+
+    if parent:
+        columns = _edit(table, parent, lambda c: (replace(c, children=add(_struct_children(table, parent, c))),))
+    else:
+        columns = add(table.columns)
+    return replace(table, columns=columns, next_column_id=next_id([column], table.next_column_id))
+
+
+def drop_column(table: Table, path: tuple[str, ...]) -> Table:
+    """DROP COLUMN.
+
+    Raises:
+        StatementError: it is the last one, or the table is partitioned or sorted by it.
+    """
+    column = find_column(table, path)
+    siblings = table.columns if len(path) == 1 else find_column(table, path[:-1]).children
+    if len(siblings) == 1:
+        raise StatementError(f"column {'.'.join(path)} is the only one of {table.name}; drop the table instead")
+    partitioned = table.partitioning.fields if table.partitioning else ()
+    if any(key.column_id == column.column_id for key in partitioned):
+        raise StatementError(f"column {'.'.join(path)} is a partition key of {table.name}; ALTER TABLE … RESET PARTITIONED BY first")
+    if len(path) == 1 and any(_names(key.expression, column.name) for key in table.sorting):
+        raise StatementError(f"column {'.'.join(path)} is a sort key of {table.name}; ALTER TABLE … RESET SORTED BY first")
+    return replace(table, columns=_edit(table, path, lambda c: ()))
+
+
+def rename_column(table: Table, path: tuple[str, ...], to: str) -> Table:
+    """RENAME COLUMN."""
+    column = find_column(table, path)
+    siblings = table.columns if len(path) == 1 else find_column(table, path[:-1]).children
+    if any(c.name.casefold() == to.casefold() and c.column_id != column.column_id for c in siblings):
+        raise StatementError(f"column {to} exists already in {table.name}")
+    sorting = table.sorting
+    if len(path) == 1:
+        sorting = tuple(replace(key, expression=_quoted(to)) if _names(key.expression, column.name) else key for key in sorting)
+    return replace(table, columns=_edit(table, path, lambda c: (replace(c, name=to),)), sorting=sorting)
+
+
+def set_type(table: Table, path: tuple[str, ...], to: DataType) -> Table:
+    """SET DATA TYPE: only to a type that holds every value of the old one.
+
+    Raises:
+        StatementError: it does not; the text says what to do instead.
+    """
+    column = find_column(table, path)
+    if data_type_of(column) == to:
+        return table
+    if to.fields or column.children or not can_promote(column.type, to.name):
+        raise StatementError(
+            f"column {'.'.join(path)} of {table.name} is {spark_name(data_type_of(column))} and cannot become {spark_name(to)} in place: "
+            "not every value would fit. Add a column of the new type, fill it by UPDATE, drop the old one and rename the new one"
+        )
+    return replace(table, columns=_edit(table, path, lambda c: (replace(c, type=to.name),)))
+
+
+def set_nullable(table: Table, path: tuple[str, ...], nullable: bool) -> Table:
+    """SET or DROP NOT NULL (that no row is NULL is for the caller to check)."""
+    find_column(table, path)
+    if len(path) > 1:
+        raise StatementError(f"{'.'.join(path)}: only a column of the table itself can be NOT NULL in a DuckLake, not a nested field")
+    return replace(table, columns=_edit(table, path, lambda c: (replace(c, nullable=nullable),)))
+
+
+def set_default(table: Table, path: tuple[str, ...], default: Default | None) -> Table:
+    """SET or DROP DEFAULT; rows that exist are not touched."""
+    find_column(table, path)
+    return replace(table, columns=_edit(table, path, lambda c: (replace(c, default=default),)))
+
+
+def set_comment(table: Table, path: tuple[str, ...], comment: str | None) -> Table:
+    """COMMENT ON COLUMN."""
+    find_column(table, path)
+    return replace(table, columns=_edit(table, path, lambda c: (replace(c, comment=comment),)))
+
+
+def rebuilt(table: Table, definitions: Sequence[NewColumn]) -> Table:
+    """The table with other columns and the same id, for a rebuild.
+
+    A column of the same name and type keeps its id, its comment and its default; every other one is new. The caller ends the rows.
+    """
+    columns: list[Column] = []
+    following = table.next_column_id
+    fresh = columns_of(definitions, following)
+    for definition, new in zip(definitions, fresh, strict=True):
+        old = table.column(definition.name)
+        if old is not None and data_type_of(old) == definition.type:
+            kept = replace(old, name=definition.name, nullable=definition.nullable)
+            if definition.default is not None:
+                kept = replace(kept, default=definition.default)
+            if definition.comment is not None:
+                kept = replace(kept, comment=definition.comment)
+            columns.append(kept)
+        else:
+            column = columns_of([definition], following)[0]
+            if old is not None and new.comment is None:
+                column = replace(column, comment=old.comment)
+            following = next_id([column], following)
+            columns.append(column)
+    return replace(table, columns=tuple(columns), next_column_id=following)
+
+
+def find_column(table: Table, path: tuple[str, ...]) -> Column:
+    """The column, or nested field, that the path of names leads to.
+
+    Raises:
+        NotFoundError: there is none; the text lists the names that there are.
+    """
+    siblings: tuple[Column, ...] = table.columns
+    column: Column | None = None
+    for part in path:
+        column = next((c for c in siblings if c.name.casefold() == part.casefold()), None)
+        if column is None:
+            there = ", ".join(c.name for c in siblings)
+            raise NotFoundError("column", f"{'.'.join(path)} of {table.schema_name}.{table.name}", f"There are: {there}")
+        siblings = column.children
+    if column is None:
+        raise StatementError("a column name is empty")
+    return column
+
+
+def _edit(table: Table, path: tuple[str, ...], change: Callable[[Column], tuple[Column, ...]]) -> tuple[Column, ...]:
+    find_column(table, path)
+
+    def walk(columns: tuple[Column, ...], rest: tuple[str, ...]) -> tuple[Column, ...]:
+        result: list[Column] = []
+        for column in columns:
+            if column.name.casefold() != rest[0].casefold():
+                result.append(column)
+            elif len(rest) == 1:
+                result.extend(change(column))
+            else:
+                result.append(replace(column, children=walk(column.children, rest[1:])))
+        return tuple(result)
+
+    return walk(table.columns, path)
+
+
+def _struct_children(table: Table, path: tuple[str, ...], column: Column) -> tuple[Column, ...]:
+    if column.type != "struct":
+        raise StatementError(f"{'.'.join(path)} of {table.name} is no struct, so no field can be added to it")
+    return column.children
+
+
+def _initial(default: Default | None, stored_type: str) -> str | None:
+    """The text of `initial_default`: a literal default cast to the column's type; an expression has none."""
+    if default is None or default.kind != "literal":
+        return None
+    if stored_type.startswith("decimal("):
+        scale = int(stored_type.rstrip(")").split(",")[1])
+        try:
+            return str(Decimal(default.text).quantize(Decimal(1).scaleb(-scale)))
+        except InvalidOperation:
+            return default.text
+    return default.text
+
+
+def _names(expression: str, column: str) -> bool:
+    return expression.strip().strip('"').casefold() == column.casefold()
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else double_quoted(name)

@@ -1,0 +1,185 @@
+"""Nested values as text: DuckDB's literal form, and the SQL form in which it writes structs.
+
+The literal form is what a cast to VARCHAR gives: `[a, 'b c', NULL]`, `{'f': x}`, `{k=v}`; inside quotes a backslash takes the next character as it is.
+The SQL form is written for structs that are columns of an inlined table: every text quoted with quotes doubled and no backslashes,
+`CAST('2020-01-02' AS DATE)` for what has no literal, and lists and maps within it in the literal form again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .objects import Column
+
+Scalar = Callable[[str, str], Any]
+"""(text, stored type) to a value; raises ValueError if the text is none of that type."""
+
+_CAST_END = re.compile(r"\s+AS\s+[A-Za-z_ ]+(\([0-9, ]*\))?\s*\)", re.IGNORECASE)
+_SQL_BARE = re.compile(r"[+-]?[0-9.eE+-]+|true|false", re.IGNORECASE)
+
+
+def parse_nested(text: str, column: Column, scalar: Scalar) -> Any:
+    """A list, a dict (struct) or a list of pairs (map).
+
+    Raises:
+        ValueError: the text is not a value of the column's type in either form.
+    """
+    if column.type == "struct":
+        try:
+            return _Parser(text, scalar, sql_form=True).whole(column)
+        except ValueError:
+            pass  # not the SQL form: some other writer
+    return _Parser(text, scalar, sql_form=False).whole(column)
+
+
+class _Parser:
+    """One pass over one text. `sql_form` holds for structs and their scalar fields only."""
+
+    def __init__(self, text: str, scalar: Scalar, *, sql_form: bool) -> None:
+        self.text = text
+        self.position = 0
+        self.scalar = scalar
+        self.sql_form = sql_form
+
+    def whole(self, column: Column) -> Any:
+        value = self.value(column, "")
+        self.blanks()
+        if self.position != len(self.text):
+            raise self.unexpected()
+        return value
+
+    def value(self, column: Column, ends: str) -> Any:
+        self.blanks()
+        if column.type in ("list", "struct", "map"):
+            if self.null(ends):
+                return None
+            outer = self.sql_form
+            self.sql_form = outer and column.type == "struct"
+            try:
+                return {"list": self.list, "struct": self.struct, "map": self.map}[column.type](column)
+            finally:
+                self.sql_form = outer
+        quotes = ("'",) if column.type == "json" else ("'", '"')  # a JSON string has double quotes of its own
+        if self.text.startswith(quotes, self.position):
+            return self.scalar(self.quoted(), column.type)
+        if self.sql_form and self.text[self.position : self.position + 5].upper() == "CAST(":
+            return self.cast(column)
+        bare = self.bare(ends)
+        if bare.upper() == "NULL":
+            return None
+        if self.sql_form and not _SQL_BARE.fullmatch(bare):
+            raise self.unexpected()
+        return self.scalar(bare, column.type)
+
+    def list(self, column: Column) -> list[Any]:
+        self.expect("[")
+        items: list[Any] = []
+        while not self.accept("]"):
+            if items:
+                self.expect(",")
+            items.append(self.value(column.children[0], ",]"))
+        return items
+
+    def struct(self, column: Column) -> dict[str, Any]:
+        fields = {child.name.casefold(): child for child in column.children}
+        found: dict[str, Any] = {child.name: None for child in column.children}
+        first = True
+        self.expect("{")
+        while not self.accept("}"):
+            if not first:
+                self.expect(",")
+            first = False
+            self.blanks()
+            name = self.quoted() if self.text.startswith(("'", '"'), self.position) else self.bare(":")
+            self.expect(":")
+            child = fields.get(name.casefold())
+            if child is None:
+                raise ValueError(f"no field {name}")
+            found[child.name] = self.value(child, ",}")
+        return found
+
+    def map(self, column: Column) -> list[tuple[Any, Any]]:
+        key, value = column.children
+        pairs: list[tuple[Any, Any]] = []
+        self.expect("{")
+        while not self.accept("}"):
+            if pairs:
+                self.expect(",")
+            name = self.value(key, "=")
+            self.expect("=")
+            pairs.append((name, self.value(value, ",}")))
+        return pairs
+
+    def cast(self, column: Column) -> Any:
+        self.position += 5
+        self.blanks()
+        text = self.quoted()
+        end = _CAST_END.match(self.text, self.position)
+        if end is None:
+            raise self.unexpected()
+        self.position = end.end()
+        return self.scalar(text, column.type)
+
+    def quoted(self) -> str:
+        quote = self.text[self.position]
+        self.position += 1
+        parts: list[str] = []
+        while self.position < len(self.text):
+            character = self.text[self.position]
+            self.position += 1
+            if character == "\\" and not self.sql_form:
+                parts.append(self.text[self.position : self.position + 1])
+                self.position += 1
+            elif character != quote:
+                parts.append(character)
+            elif self.sql_form and self.text.startswith(quote, self.position):
+                parts.append(quote)
+                self.position += 1
+            else:
+                return "".join(parts)
+        raise self.unexpected()
+
+    def bare(self, ends: str) -> str:
+        """Text up to one of `ends`; brackets and quoted parts inside are passed over."""
+        start, depth, quote = self.position, 0, ""
+        while self.position < len(self.text):
+            character = self.text[self.position]
+            if quote:
+                quote = "" if character == quote else quote
+            elif depth == 0 and character in ends:
+                break
+            elif character == '"':
+                quote = character
+            elif character in "[{(":
+                depth += 1
+            elif character in "]})":
+                depth -= 1
+            self.position += 1
+        return self.text[start : self.position].strip()
+
+    def null(self, ends: str) -> bool:
+        following = self.text[self.position + 4 : self.position + 5]
+        if self.text[self.position : self.position + 4].upper() == "NULL" and (not following or following in ends + " "):
+            self.position += 4
+            return True
+        return False
+
+    def accept(self, character: str) -> bool:
+        self.blanks()
+        if self.text.startswith(character, self.position):
+            self.position += 1
+            return True
+        return False
+
+    def expect(self, character: str) -> None:
+        if not self.accept(character):
+            raise self.unexpected()
+
+    def blanks(self) -> None:
+        while self.position < len(self.text) and self.text[self.position].isspace():
+            self.position += 1
+
+    def unexpected(self) -> ValueError:
+        return ValueError(f"unexpected text at {self.position}: {self.text[self.position : self.position + 20]!r}")

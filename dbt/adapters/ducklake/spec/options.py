@@ -1,0 +1,122 @@
+"""Options stored in the lake: keys, defaults, and which value holds for a table.
+
+Specification: the page "Configuration" and the table `ducklake_metadata`. A value for the table wins over one for its schema, that over one
+for the whole lake, that over the default. Keys that are not known belong to somebody else and are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from ..errors import LakeError
+from .files import WriteOptions
+
+DEFAULTS: Mapping[str, str] = MappingProxyType(
+    {
+        "parquet_compression": "snappy",
+        "parquet_version": "V1",
+        "parquet_row_group_size": "122880",
+        "target_file_size": "536870912",
+        "data_inlining_row_limit": "10",
+        "require_commit_message": "false",
+        "hive_file_pattern": "true",
+        "auto_compact": "true",
+        "per_thread_output": "false",
+        "write_deletion_vectors": "false",
+        "sort_on_insert": "true",
+        "rewrite_delete_threshold": "0.95",
+        "delete_older_than": "2 days",
+    }
+)
+_WRITING = frozenset(
+    {
+        "parquet_compression",
+        "parquet_compression_level",
+        "parquet_version",
+        "parquet_row_group_size",
+        "parquet_row_group_size_bytes",
+        "target_file_size",
+        "hive_file_pattern",
+        "sort_on_insert",
+    }
+)
+_FACTS = frozenset({"version", "created_by", "data_path", "encrypted"})
+
+
+@dataclass(frozen=True)
+class StoredOption:
+    """A row of `ducklake_metadata`; `scope` is None, `schema` or `table`, with the id of that object."""
+
+    key: str
+    value: str
+    scope: str | None = None
+    scope_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """All stored options of a lake."""
+
+    rows: tuple[StoredOption, ...] = ()
+    _found: Mapping[tuple[str, str | None, int | None], str] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, rows: Iterable[StoredOption]) -> Options:
+        kept = tuple(rows)
+        found = {(row.key.lower(), (row.scope or "").lower() or None, row.scope_id): row.value for row in kept}
+        return cls(kept, found)
+
+    def get(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
+        """The value that holds for a table, a schema or the lake; None if there is neither a row nor a default."""
+        key = key.lower()
+        places: list[tuple[str | None, int | None]] = [(None, None)]
+        if schema_id is not None:
+            places.insert(0, ("schema", schema_id))
+        if table_id is not None:
+            places.insert(0, ("table", table_id))
+        for scope, scope_id in places:
+            value = self._found.get((key, scope, scope_id))
+            if value is not None:
+                return value
+        return DEFAULTS.get(key)
+
+    def write_options(self, *, schema_id: int | None = None, table_id: int | None = None) -> WriteOptions:
+        """How data files of a table are written.
+
+        Raises:
+            LakeError: a stored value cannot be understood.
+        """
+
+        def text(key: str) -> str | None:
+            return self.get(key, schema_id=schema_id, table_id=table_id)
+
+        def number(key: str) -> int | None:
+            value = text(key)
+            if value is not None and not value.strip().isdigit():
+                raise LakeError(f"option {key} of the lake has the value {value!r}, which is no whole number; set it again")
+            return None if value is None else int(value)
+
+        version = (text("parquet_version") or "V1").strip().upper().removeprefix("V")
+        if version not in ("1", "2"):
+            raise LakeError(f"option parquet_version of the lake has the value {version!r}; it can be V1 or V2")
+        extra = {
+            row.key.lower(): value for row in self.rows if row.key.lower() not in _WRITING | _FACTS and (value := text(row.key)) is not None
+        }
+        return WriteOptions(
+            compression=(text("parquet_compression") or "snappy").lower(),
+            compression_level=number("parquet_compression_level"),
+            parquet_version=int(version),
+            row_group_size=number("parquet_row_group_size") or 122880,
+            row_group_size_bytes=number("parquet_row_group_size_bytes"),
+            target_file_size=number("target_file_size") or 512 * 1024 * 1024,
+            hive_file_pattern=truth(text("hive_file_pattern")),
+            sort_on_insert=truth(text("sort_on_insert")),
+            extra=extra,
+        )
+
+
+def truth(value: str | None) -> bool:
+    """A stored boolean; anything DuckDB casts to true."""
+    return (value or "").strip().lower() in ("true", "t", "1", "yes", "y", "on")

@@ -1,0 +1,103 @@
+"""Partition keys: their names, the text of their values, and the directories of files.
+
+Specification: "Partitioning" and "ducklake_file_partition_value"; what is silent there is as the reference
+implementation does it: values are DuckDB's texts, times are calendar parts (year 1969, not -1), NULL and '' are
+different.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from ..errors import LakeError, StatementError
+from .objects import Column, PartitionField
+from .statistics import FLOATS, TEXTS, Value, encode_plain
+
+TIME_PARTS = ("year", "month", "day", "hour")
+NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
+_BUCKET = re.compile(r"bucket\((\d+)\)")
+_WITH_DATE = frozenset({"date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz"})
+_WITH_HOUR = (_WITH_DATE - {"date"}) | {"time"}
+
+
+def bucket_count(transform: str) -> int | None:
+    """n of the transform `bucket(n)`; None for every other transform."""
+    match = _BUCKET.fullmatch(transform)
+    return int(match[1]) if match else None
+
+
+def key_columns(columns: Sequence[Column], fields: Sequence[PartitionField]) -> list[Column]:
+    """The column of each key.
+
+    Raises:
+        LakeError: a key names a column that the table does not have.
+    """
+    by_id = {column.column_id: column for column in columns}
+    missing = [field.column_id for field in fields if field.column_id not in by_id]
+    if missing:
+        raise LakeError(f"the table is partitioned by column id {missing[0]}, which it does not have")
+    return [by_id[field.column_id] for field in fields]
+
+
+def check_transform(column: Column, transform: str) -> None:
+    """Refuse a transform that a column's type does not have.
+
+    Raises:
+        StatementError: it has not.
+    """
+    allowed = {"year": _WITH_DATE, "month": _WITH_DATE, "day": _WITH_DATE, "hour": _WITH_HOUR | {"date"}}
+    if transform in allowed:
+        if column.type not in allowed[transform]:
+            raise StatementError(f"{transform}({column.name}) needs a date or timestamp, {column.name} is {column.type}")
+    elif transform != "identity" and bucket_count(transform) is None:
+        raise StatementError(f"{transform} is not a way to partition: use identity, year, month, day, hour or bucket(n)")
+    if column.children or column.type in {"variant", "geometry"}:
+        raise StatementError(f"a table cannot be partitioned by {column.name}, a {column.type}")
+
+
+def key_names(columns: Sequence[Column], fields: Sequence[PartitionField]) -> list[str]:
+    """The name of each key in directories: the column's, or the transform's; `<transform>_<column>` where that is
+    taken.
+    """
+    plain = [
+        column.name if field.transform == "identity" else field.transform.partition("(")[0]
+        for column, field in zip(columns, fields, strict=True)
+    ]
+    folded = [name.casefold() for name in plain]
+    return [
+        f"{field.transform.partition('(')[0]}_{column.name}"
+        if field.transform != "identity" and folded.count(name.casefold()) > 1
+        else name
+        for name, column, field in zip(plain, columns, fields, strict=True)
+    ]
+
+
+def value_text(type_name: str, value: Value | None) -> str | None:
+    """The text of an identity key's value, given as `spec.statistics` takes values; None for NULL."""
+    if value is None:
+        return None
+    if type_name == "boolean":
+        return "true" if value else "false"
+    if isinstance(value, float) and value != value and type_name in FLOATS:
+        return "nan"
+    if isinstance(value, bytes):
+        return value.decode() if type_name in TEXTS else blob_text(value)
+    text = encode_plain(value, type_name)
+    if text is None:
+        raise StatementError(f"a table cannot be partitioned by a column of the type {type_name}")
+    return text
+
+
+def blob_text(value: bytes) -> str:
+    """DuckDB's text of a blob: printable ASCII as it is, every other byte as `\\xAB`."""
+    return "".join(chr(byte) if 32 <= byte < 127 and byte not in b"\\'\"" else f"\\x{byte:02X}" for byte in value)
+
+
+def directory(names: Sequence[str], values: Sequence[str | None]) -> str:
+    """The directory of a partition's files below the table's: `<key>=<value>/` per key."""
+    return "".join(
+        f"{quote(name, safe='')}={NULL_DIRECTORY if value is None else quote(value, safe='')}/"
+        for name, value in zip(names, values, strict=True)
+    )

@@ -1,0 +1,29 @@
+"""The values that a statement leaves to the table: DEFAULT, and columns that an INSERT does not name."""
+
+from __future__ import annotations
+
+from ..errors import StatementError
+from ..spec.objects import Column
+from ..spec.types import data_type_of, spark_name
+from .dialects import to_spark
+
+
+def default_sql(column: Column) -> str:
+    """The column's default as SQL of Spark; NULL if it has none.
+
+    Raises:
+        StatementError: DuckDB stored an expression that has no translation.
+    """
+    if column.default is None:
+        return "NULL"
+    if column.default.kind == "literal":
+        text = column.default.text.replace("\\", "\\\\").replace("'", "\\'")
+        return f"CAST('{text}' AS {spark_name(data_type_of(column))})"
+    if column.default.dialect == "spark":
+        return column.default.text
+    translated = to_spark(f"SELECT {column.default.text}")
+    if translated is None:
+        raise StatementError(
+            f"the default of column {column.name}, {column.default.text}, cannot be said in Spark's SQL; name the column and give a value"
+        )
+    return translated.strip()[len("SELECT ") :]

@@ -1,0 +1,83 @@
+"""Text of views and defaults between Spark's SQL and DuckDB's, which share a lake.
+
+`{DUCKLAKE_CATALOG}` in a text stands for the lake's own name (specification: `ducklake_view`); it survives both ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from ..errors import StatementError
+from ..spec.identifiers import backquoted
+from .references import references
+from .tokens import Cursor, Source
+from .values import Name, Reference, Sql
+
+PLACEHOLDER = "{DUCKLAKE_CATALOG}"
+
+_SAME = frozenset({"NOW", "GREATEST", "LEAST", "TRANSLATE", "LPAD", "RPAD", "ASCII", "BIT_COUNT"})
+"""Functions that sqlglot does not know, and that are the same in both."""
+
+
+def qualify(sql: Sql, fill: Callable[[Reference], Name | None]) -> str:
+    """The text with each name written in full, as a view is stored: `` {DUCKLAKE_CATALOG}.`schema`.`name` ``.
+
+    Args:
+        sql: a query.
+        fill: the full name of a reference (its last two parts count), or None for a relation that is not of this lake.
+    """
+    text = sql.text
+    for reference in sorted(sql.references, key=lambda found: found.start, reverse=True):
+        name = fill(reference)
+        if name is not None:
+            behind = reference.start + _name_length(text[reference.start : reference.end])
+            full = ".".join([PLACEHOLDER, *(backquoted(part) for part in name.parts[-2:])])
+            text = text[: reference.start] + full + text[behind:]
+    return text
+
+
+def to_duckdb(text: str) -> str | None:
+    """Spark's SQL in DuckDB's words; None where a construct or function has no counterpart known to mean the same."""
+    try:
+        sql = references(text)
+    except StatementError:
+        return None
+    for reference in reversed(sql.references):
+        if reference.at is not None:
+            behind = reference.start + _name_length(text[reference.start : reference.end])
+            version, timestamp = reference.at.version, reference.at.timestamp
+            at = f"VERSION => {version}" if timestamp is None else f"TIMESTAMP => {timestamp}"
+            text = f"{text[:behind]} AT ({at}){text[reference.end :]}"
+    return _translate(text, "databricks", "duckdb", "`")
+
+
+def to_spark(text: str) -> str | None:
+    """DuckDB's SQL in Spark's words; None where a construct or function has no counterpart known to mean the same."""
+    return _translate(text, "duckdb", "spark", '"')
+
+
+def _name_length(text: str) -> int:
+    """The length of the name with which a text begins."""
+    cursor = Cursor(Source(text))
+    cursor.name()
+    return cursor.source.tokens[cursor.position - 1].end
+
+
+@lru_cache(maxsize=1024)
+def _translate(text: str, read: str, write: str, quote: str) -> str | None:
+    back = "`" if quote == '"' else '"'
+    try:
+        trees = sqlglot.parse(text.replace(PLACEHOLDER, quote + PLACEHOLDER + quote), read=read)
+        if len(trees) != 1 or trees[0] is None or isinstance(trees[0], exp.Command):
+            return None
+        if any(function.name.upper() not in _SAME for function in trees[0].find_all(exp.Anonymous)):
+            return None
+        translated = trees[0].sql(dialect=write, unsupported_level=ErrorLevel.RAISE, comments=False)
+    except (SqlglotError, RecursionError):
+        return None
+    return translated.replace(back + PLACEHOLDER + back, PLACEHOLDER)

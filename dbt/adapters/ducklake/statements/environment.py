@@ -1,0 +1,217 @@
+"""Where a statement runs: which lake, which schema is current, which snapshot it sees, and which names mean what.
+
+Binding: each lake relation that a text names becomes a temporary view of Spark, pinned at a snapshot, whose name says which:
+`lake.main.orders@42`. A one-part name means, in this order, a CTE (the parser leaves those out), a temporary view, a relation of the
+current schema. Names that are none of ours are left to Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from ..catalog.reader import SnapshotReader
+from ..catalog.transaction import Transaction
+from ..errors import DuckLakeError, LakeError, NotFoundError, StatementError
+from ..lake.context import Context
+from ..lake.views import SPARK_SQL_TAG
+from ..spark.scan import scan
+from ..spark.temporary import is_temporary_view, timestamp_value
+from ..spec.identifiers import backquoted
+from ..spec.objects import Relation, Table, View
+from .dialects import to_spark
+from .references import references
+from .values import Name, Reference, Sql, TimeTravel
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Reader = SnapshotReader | Transaction
+CATALOG_PLACEHOLDER = "{DUCKLAKE_CATALOG}"
+DEEPEST_VIEW = 64
+
+
+@dataclass
+class Pins:
+    """The pinned views that a Spark session holds: view name → the user's name for it."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    snapshot_id: int = -1
+    fresh: set[str] = field(default_factory=set)
+    staged: object = None
+    revision: int = 0
+
+    def at(self, snapshot_id: int) -> None:
+        """Forget which views are fresh when the lake has moved on: what lies behind an older pin may have been compacted since."""
+        if snapshot_id != self.snapshot_id:
+            self.fresh.clear()
+            self.snapshot_id = snapshot_id
+
+    def suffix(self, reader: Reader) -> str:
+        """What tells the lake with staged changes from the snapshot they are based on; another one after each change."""
+        if not isinstance(reader, Transaction) or not reader.has_changes:
+            return ""
+        if reader.staged is not self.staged:
+            self.staged = reader.staged
+            self.revision += 1
+        return f"+{self.revision}"
+
+
+@dataclass
+class Environment:
+    """One statement's surroundings."""
+
+    database: str
+    schema: str
+    context: Context
+    pins: Pins
+    spark_started: Callable[[], bool]
+
+    @property
+    def transaction(self) -> Transaction:
+        return self.context.transaction
+
+    # -- names -----------------------------------------------------------------------------------------------------------------
+
+    def place(self, name: Name) -> tuple[str, str]:
+        """(schema, name) of a relation that a statement makes or changes.
+
+        Raises:
+            StatementError: the name belongs to another database.
+        """
+        parts = name.parts
+        if len(parts) == 1:
+            return self.schema, parts[0]
+        if len(parts) == 2:
+            return parts[0], parts[1]
+        if len(parts) == 3 and parts[0].casefold() == self.database.casefold():
+            return parts[1], parts[2]
+        raise StatementError(f"{name} is not in this lake, whose name is {self.database}; only its own tables and views can be changed")
+
+    def schema_place(self, name: Name | None) -> str:
+        """The schema that `name` (one or two parts) means; without a name the current one."""
+        if name is None:
+            return self.schema
+        if len(name.parts) == 1:
+            return name.parts[0]
+        if len(name.parts) == 2 and name.parts[0].casefold() == self.database.casefold():
+            return name.parts[1]
+        raise StatementError(f"schema {name} is not in this lake, whose name is {self.database}")
+
+    def find(self, name: Name, reader: Reader, *, temporary: bool = True) -> Relation | None:
+        """The relation of the lake that a name in a query means; None if it is Spark's to judge.
+
+        Raises:
+            NotFoundError: the name can only be meant for this lake, and nothing of that name is there.
+        """
+        parts = name.parts
+        if len(parts) == 1:
+            if temporary and self.spark_started() and is_temporary_view(self.context.spark(), parts[0]):
+                return None
+            return reader.find(self.schema, parts[0])
+        if len(parts) == 2:
+            if reader.schema(parts[0]) is None:
+                return None
+            return self._required(reader, parts[0], parts[1], name)
+        if len(parts) == 3 and parts[0].casefold() == self.database.casefold():
+            return self._required(reader, parts[1], parts[2], name)
+        return None
+
+    def _required(self, reader: Reader, schema: str, relation: str, name: Name) -> Relation:
+        found = reader.find(schema, relation)
+        if found is None:
+            if reader.schema(schema) is None:
+                raise NotFoundError("schema", schema, f"{name} was asked for; CREATE SCHEMA {schema} makes the schema")
+            raise NotFoundError("table or view", str(name))
+        return found
+
+    # -- binding ---------------------------------------------------------------------------------------------------------------
+
+    def bound(self, sql: Sql, known: tuple[Name, ...] = ()) -> str:
+        """The text with every name of the lake replaced by its pinned view."""
+        return sql.bind(lambda reference: self._resolve(reference, self.transaction), known)
+
+    def query(self, sql: Sql) -> DataFrame:
+        """The rows of a query, lazily."""
+        return self.context.spark().sql(self.bound(sql))
+
+    def reader_at(self, at: TimeTravel | None, reader: Reader | None = None) -> Reader:
+        """The reader for a time-travel clause; without one, the transaction itself (or `reader`)."""
+        if at is None:
+            return reader if reader is not None else self.transaction
+        moment = None if at.timestamp is None else self._moment(at.timestamp)
+        return self.context.catalog.reader(self.context.catalog.resolve(version=at.version, timestamp=moment))
+
+    def _moment(self, text: str) -> datetime:
+        plain = text.strip().strip("'")
+        try:
+            moment = datetime.fromisoformat(plain)
+        except ValueError:
+            moment = timestamp_value(self.context.spark(), text)
+        return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+
+    def _resolve(self, reference: Reference, reader: Reader, *, temporary: bool = True, depth: int = 0) -> str | None:
+        reader = self.reader_at(reference.at, reader)
+        relation = self.find(reference.name, reader, temporary=temporary)
+        if relation is None:
+            if reference.at is not None and len(reference.name.parts) == 1:
+                raise NotFoundError("table", str(reference.name), "Only tables of the lake have earlier versions")
+            return None
+        return backquoted(self.pinned(relation, reader, str(reference.name), depth))
+
+    def pinned(self, relation: Relation, reader: Reader, user_name: str, depth: int = 0) -> str:
+        """The name of a temporary view that shows `relation` as `reader` sees it, registered if it is not yet."""
+        self.pins.at(self.transaction.snapshot.snapshot_id)
+        pin = f"{self.database}.{relation.schema_name}.{relation.name}@{reader.snapshot.snapshot_id}{self.pins.suffix(reader)}"
+        if pin not in self.pins.fresh:
+            frame = self._frame(relation, reader, user_name, depth)
+            frame.createOrReplaceTempView(backquoted(pin))
+            self.pins.fresh.add(pin)
+        self.pins.names[pin] = user_name
+        return pin
+
+    def _frame(self, relation: Relation, reader: Reader, user_name: str, depth: int) -> DataFrame:
+        if isinstance(relation, Table):
+            return scan(self.context.spark(), reader.scan_plan(relation))
+        return self.view_frame(relation, reader, user_name, depth)
+
+    def view_frame(self, view: View, reader: Reader, user_name: str, depth: int = 0) -> DataFrame:
+        """The rows of a view: its text bound in its own schema, where temporary views do not count.
+
+        Raises:
+            LakeError: the text cannot be said in Spark's dialect, or refers to something that is gone.
+        """
+        if depth > DEEPEST_VIEW:
+            raise LakeError(f"view {user_name} refers to itself; CREATE OR REPLACE VIEW it with a query that does not")
+        text = self.spark_text(view)
+        own = replace(self, schema=view.schema_name)
+        try:
+            bound = references(text).bind(lambda reference: own._resolve(reference, reader, temporary=False, depth=depth + 1))
+            frame = self.context.spark().sql(bound)
+        except (NotFoundError, StatementError) as error:
+            raise LakeError(f"view {user_name} is broken: {error}. CREATE OR REPLACE VIEW or DROP VIEW mends it") from error
+        except DuckLakeError:
+            raise
+        return frame.toDF(*view.column_aliases) if view.column_aliases else frame
+
+    def spark_text(self, view: View) -> str:
+        """The query of a view in Spark's dialect, with this lake's name in it.
+
+        Raises:
+            LakeError: it was made by DuckDB with SQL that has no translation.
+        """
+        text = view.tags.get(SPARK_SQL_TAG)
+        if text is None and view.dialect == "spark":
+            text = view.sql
+        if text is not None:
+            return text.replace(CATALOG_PLACEHOLDER, backquoted(self.database))
+        stored = view.sql.replace(CATALOG_PLACEHOLDER, '"' + self.database.replace('"', '""') + '"')
+        translated = to_spark(stored)
+        if translated is None:
+            raise LakeError(
+                f"view {view.schema_name}.{view.name} was made by DuckDB with SQL that cannot be said in Spark's: {view.sql}. "
+                "Create it again from here, or as a table"
+            )
+        return translated

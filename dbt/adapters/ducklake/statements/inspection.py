@@ -1,0 +1,158 @@
+"""SHOW, DESCRIBE, USE, CALL and the statements of transactions."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from ..errors import StatementError
+from .references import fragment
+from .timetravel import time_travel
+from .tokens import Cursor, Kind
+from .values import (
+    Argument,
+    Begin,
+    Call,
+    Commit,
+    Describe,
+    Name,
+    Query,
+    Rollback,
+    Show,
+    Sql,
+    Statement,
+    Use,
+)
+
+_CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
+_SPARKS = ("FUNCTION", "SCHEMA", "DATABASE", "NAMESPACE", "PROCEDURE", "CATALOG")
+_TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIMESTAMPTZ", "DATE")
+
+
+def show(cursor: Cursor) -> Statement:
+    """SHOW SCHEMAS | DATABASES | TABLES | VIEWS | COLUMNS; any other SHOW is Spark's."""
+    match cursor.peek(1).word:
+        case "SCHEMAS" | "DATABASES" | "NAMESPACES":
+            what = "schemas"
+        case "TABLES":
+            what = "tables"
+        case "VIEWS":
+            what = "views"
+        case "COLUMNS":
+            what = "columns"
+        case _:
+            return Query(Sql(cursor.source.text))
+    cursor.position += 2
+    name = None
+    if cursor.accept_any("FROM", "IN"):
+        name = cursor.name()
+        if what == "columns" and cursor.accept_any("FROM", "IN"):
+            schema = cursor.name()
+            name = Name((*schema.parts, name.parts[-1]))
+    like = None
+    if cursor.accept("LIKE") or cursor.peek().kind is Kind.STRING:
+        like = cursor.string()
+    cursor.finish()
+    if what == "columns" and name is None:
+        raise cursor.error("SHOW COLUMNS needs IN and the name of a table")
+    return Show(what, name, like)
+
+
+def describe(cursor: Cursor) -> Statement:
+    """DESCRIBE [TABLE] [EXTENDED | FORMATTED] name; of a query, a function or a schema it is Spark's."""
+    source = cursor.source
+    cursor.position += 1
+    if cursor.accept("QUERY") or (source.query_starts(cursor.position) and not cursor.at("TABLE")):
+        return Query(fragment(source, 0, whole=True))
+    if cursor.at_any(_SPARKS) and cursor.peek(1).is_identifier:
+        return Query(Sql(source.text))
+    if cursor.peek(1).is_identifier:
+        cursor.accept("TABLE")
+    extended = cursor.peek(1).is_identifier and cursor.accept_any("EXTENDED", "FORMATTED") is not None
+    name = cursor.name()
+    at, cursor.position = time_travel(source, cursor.position, cursor.stop)
+    if not cursor.done:
+        raise StatementError("DESCRIBE of one column or partition is not supported: describe the table")
+    return Describe(name, extended, at)
+
+
+def use(cursor: Cursor) -> Use:
+    """USE [SCHEMA | DATABASE | CATALOG] name."""
+    cursor.expect("USE")
+    if cursor.peek(1).is_identifier:
+        cursor.accept_any("SCHEMA", "DATABASE", "NAMESPACE", "CATALOG")
+    name = cursor.name()
+    cursor.finish()
+    return Use(name)
+
+
+def transaction(cursor: Cursor) -> Statement:
+    """BEGIN, START TRANSACTION, COMMIT, ROLLBACK, with TRANSACTION or WORK."""
+    word = cursor.accept_any("BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END")
+    cursor.accept_any("TRANSACTION", "WORK")
+    cursor.finish()
+    match word:
+        case "BEGIN" | "START":
+            return Begin()
+        case "COMMIT" | "END":
+            return Commit()
+        case _:
+            return Rollback()
+
+
+def call(cursor: Cursor) -> Call:
+    """CALL name(argument, name => argument, …) with constants."""
+    cursor.expect("CALL")
+    name = cursor.name()
+    arguments = []
+    for item in cursor.group().items():
+        keyword = None
+        if item.peek().is_identifier and item.peek(1).word in ("=>", ":"):
+            keyword = item.identifier()
+            item.position += 1 + (item.peek(1).word == "=")
+        arguments.append(Argument(keyword, constant(item)))
+        item.finish()
+    cursor.finish()
+    return Call(name, tuple(arguments))
+
+
+def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[object] | None:
+    """A string, number, boolean, NULL, moment, or list of these.
+
+    Raises:
+        StatementError: it is something that would have to be computed.
+    """
+    token = cursor.peek()
+    sign = -1 if cursor.accept("-") else 1
+    if cursor.peek().kind is Kind.NUMBER:
+        text = cursor.peek().text
+        cursor.position += 1
+        digits = re.sub(r"[BDLSYF]+$", "", text, flags=re.IGNORECASE)
+        return sign * (int(digits) if digits.isdecimal() else float(digits))
+    if token.kind is Kind.STRING:
+        return cursor.string()
+    if token.word in _CONSTANTS:
+        cursor.position += 1
+        return _CONSTANTS[token.word]
+    if token.word in _TIMES and cursor.peek(1).kind is Kind.STRING:
+        cursor.position += 1
+        return _moment(cursor)
+    if (token.word == "ARRAY" and cursor.peek(1).word == "(") or token.word == "[":
+        cursor.position += token.word == "ARRAY"
+        inside = Cursor(cursor.source, cursor.position + 1, cursor.source.partner[cursor.position])
+        cursor.position = inside.stop + 1
+        return [constant(item) for item in inside.items()]
+    raise cursor.error("a constant was expected: a string, number, boolean, NULL, TIMESTAMP '…' or a list of these")
+
+
+def _moment(cursor: Cursor) -> datetime:
+    start = cursor.position
+    text = cursor.string().strip()
+    text = re.sub(r"\s*(Z|UTC)$", "+00:00", text)
+    text = re.sub(r"([+-]\d\d)$", r"\1:00", text) if ":" in text else text
+    text = re.sub(r"\.(\d{1,6})\d*", lambda found: "." + found.group(1).ljust(6, "0"), text)
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        cursor.position = start
+        raise cursor.error("this is not a moment; write it like 2026-01-31 12:00:00+00:00") from None

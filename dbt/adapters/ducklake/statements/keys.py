@@ -1,0 +1,44 @@
+"""Which columns of the target a MERGE condition requires to equal something of the source: what prunes the target."""
+
+from __future__ import annotations
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ..spec.objects import Column, Table
+
+
+def equal_keys(condition: str, table: Table, target_alias: str, source_alias: str) -> list[tuple[Column, str]]:
+    """(target column, SQL over the source) of each conjunct `target.column = expression of the source`.
+
+    Only what is certain is given: both sides must be qualified, and a condition that cannot be parsed gives nothing.
+    """
+    try:
+        tree = sqlglot.parse_one(condition, dialect="spark")
+    except SqlglotError:
+        return []
+    conjuncts = list(tree.flatten()) if isinstance(tree, exp.And) else [tree]
+    found: list[tuple[Column, str]] = []
+    for conjunct in conjuncts:
+        conjunct = conjunct.unnest()
+        if not isinstance(conjunct, exp.EQ):
+            continue
+        for one, other in ((conjunct.left, conjunct.right), (conjunct.right, conjunct.left)):
+            column = _target_column(one, table, target_alias)
+            if column is not None and _only_source(other, source_alias):
+                found.append((column, other.sql("spark")))
+                break
+    return found
+
+
+def _target_column(node: exp.Expression, table: Table, alias: str) -> Column | None:
+    if not isinstance(node, exp.Column) or node.table.casefold() != alias.casefold() or node.args.get("db"):
+        return None
+    column = table.column(node.name)
+    return None if column is None or column.children else column
+
+
+def _only_source(node: exp.Expression, alias: str) -> bool:
+    """A plain column of the source: anything more could be one thing to sqlglot and another to Spark."""
+    return isinstance(node, exp.Column) and node.table.casefold() == alias.casefold() and not node.args.get("db")

@@ -1,0 +1,162 @@
+"""From a text to a statement: the first words decide who reads the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ..errors import StatementError
+from .alterations import alter_table, alter_view
+from .definitions import SCHEMA, comment_on, create_schema, create_table, create_view, drop
+from .inspection import call, describe, show, transaction, use
+from .merge import merge
+from .references import references
+from .rows import delete, insert, truncate, update
+from .tokens import QUERY_STARTS, Cursor, Source, tokenize
+from .values import PassThrough, Query, Sql, Statement
+from .with_clause import with_clause
+
+_VERBATIM = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*.*?\*/)*(?:SET|RESET|ADD|LIST)\b", re.IGNORECASE | re.DOTALL)
+"""Statements whose words are not SQL: configuration values and paths."""
+
+_READERS: dict[str, Callable[[Cursor], Statement]] = {
+    "SHOW": show,
+    "DESCRIBE": describe,
+    "DESC": describe,
+    "USE": use,
+    "CALL": call,
+    "TRUNCATE": truncate,
+}
+_TRANSACTION = frozenset({"BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT"})
+_UNSUPPORTED = {
+    "MATERIALIZED": "materialized views are not supported: create a table, or an incremental model",
+    "STREAMING": "streaming tables are not supported: create a table",
+}
+
+
+def parse(text: str) -> Statement:
+    """What one statement asks for.
+
+    Args:
+        text: Spark's SQL with DuckLake's additions; comments before it and semicolons behind it are allowed.
+
+    Raises:
+        StatementError: a statement that is ours is wrong ("Syntax error in line …") or asks for something that a lake
+            cannot do. What only Spark can judge is a `Query` or `PassThrough`.
+    """
+    if _VERBATIM.match(text):
+        return PassThrough(Sql(text.rstrip().rstrip(";")))
+    source = _one_statement(text)
+    cursor = Cursor(source)
+    ctes = with_clause(cursor)
+    match cursor.peek().word:
+        case "INSERT" if cursor.peek(2).word not in ("DIRECTORY", "LOCAL"):
+            return insert(cursor, ctes)
+        case "UPDATE":
+            return update(cursor, ctes)
+        case "DELETE":
+            return delete(cursor, ctes)
+        case "MERGE":
+            return merge(cursor, ctes)
+        case "CREATE" | "REPLACE":
+            return _create(cursor)
+        case "DROP":
+            return _drop(cursor)
+        case "ALTER":
+            return _alter(cursor)
+        case "COMMENT":
+            cursor.expect("COMMENT", "ON")
+            return comment_on(cursor)
+        case word if word in _READERS:
+            return _READERS[word](cursor)
+        case word if word in _TRANSACTION and not _is_script(source):
+            return transaction(cursor)
+        case word if word in QUERY_STARTS or word in ("(", "EXPLAIN"):
+            _refuse_insert_behind_from(source)
+            return Query(references(source.text))
+        case _:
+            return PassThrough(references(source.text))
+
+
+def split(text: str) -> list[str]:
+    """The statements of a text, cut at its semicolons (not those in quotes, comments or a script of BEGIN … END)."""
+    tokens = tokenize(text)
+    if _is_script_start(tuple(token.word for token in tokens[:2])):
+        return [text]
+    bounds = [token.end for token in tokens if token.word == ";"]
+    pieces = [text[start:end] for start, end in zip([0, *bounds], [*bounds, len(text)], strict=True)]
+    return [piece.strip().removesuffix(";").rstrip() for piece in pieces if any(t.word != ";" for t in tokenize(piece))]
+
+
+def _one_statement(text: str) -> Source:
+    """The text without semicolons and comments at its end."""
+    source = Source(text)
+    count = len(source.tokens)
+    while count and source.tokens[count - 1].word == ";":
+        count -= 1
+    if count == 0:
+        raise StatementError("the statement is empty: write SQL")
+    if source.tokens[count - 1].end < len(text):
+        source = Source(text[: source.tokens[count - 1].end])
+    if not _is_script(source):
+        second = next((token for token in source.tokens if token.word == ";"), None)
+        if second is not None:
+            raise StatementError("there is more than one statement: run each by itself, without semicolons between them")
+    return source
+
+
+def _is_script(source: Source) -> bool:
+    """BEGIN … END of SQL scripting, not the begin of a transaction."""
+    return _is_script_start((source.token(0).word, source.token(1).word))
+
+
+def _is_script_start(words: tuple[str, ...]) -> bool:
+    return words[:1] == ("BEGIN",) and words[1:2] not in ((), ("",), (";",), ("TRANSACTION",), ("WORK",))
+
+
+def _create(cursor: Cursor) -> Statement:
+    replace = cursor.accept_any("CREATE", "REPLACE") == "REPLACE"
+    if cursor.accept("OR", "REPLACE"):
+        replace = True
+    cursor.accept("EXTERNAL")
+    word = cursor.peek().word
+    reason = _UNSUPPORTED.get(word)
+    if reason is not None:
+        raise StatementError(reason)
+    if cursor.accept("TABLE"):
+        return create_table(cursor, replace=replace)
+    if cursor.accept("VIEW"):
+        return create_view(cursor, replace=replace)
+    if cursor.accept_any(*SCHEMA):
+        return create_schema(cursor)
+    return PassThrough(references(cursor.source.text))
+
+
+def _drop(cursor: Cursor) -> Statement:
+    cursor.expect("DROP")
+    reason = _UNSUPPORTED.get(cursor.peek().word)
+    if reason is not None:
+        raise StatementError(reason)
+    if cursor.at_any((*SCHEMA, "TABLE", "VIEW")):
+        return drop(cursor)
+    return PassThrough(references(cursor.source.text))
+
+
+def _alter(cursor: Cursor) -> Statement:
+    cursor.expect("ALTER")
+    if cursor.accept("TABLE"):
+        return alter_table(cursor)
+    if cursor.accept("VIEW"):
+        return alter_view(cursor)
+    if cursor.at_any(SCHEMA):
+        raise StatementError("ALTER SCHEMA is not supported: use COMMENT ON SCHEMA … IS for a comment")
+    return PassThrough(references(cursor.source.text))
+
+
+def _refuse_insert_behind_from(source: Source) -> None:
+    """FROM t INSERT INTO …, Hive's statement with several targets."""
+    cursor = Cursor(source)
+    if cursor.at("FROM"):
+        cursor.upto(("INSERT",))
+        if not cursor.done and cursor.peek(1).word in ("INTO", "OVERWRITE"):
+            raise StatementError("FROM … INSERT is not supported: write INSERT INTO … SELECT … FROM … for each table")

@@ -1,0 +1,78 @@
+"""Running one statement: each of its kinds finds its action here."""
+
+from __future__ import annotations
+
+from ..spark.rows import column_types, fetch
+from .environment import Environment
+from .result import Result, ResultColumn
+from .run_definitions import (
+    run_alter,
+    run_comment,
+    run_create_schema,
+    run_create_table,
+    run_create_view,
+    run_drop_relation,
+    run_drop_schema,
+    run_rename,
+)
+from .run_inspect import run_call, run_describe, run_show
+from .run_rows import run_delete, run_insert, run_merge, run_truncate, run_update
+from .values import (
+    AlterTable,
+    Call,
+    Comment,
+    CreateSchema,
+    CreateTable,
+    CreateView,
+    Delete,
+    Describe,
+    DropRelation,
+    DropSchema,
+    Insert,
+    Merge,
+    PassThrough,
+    Query,
+    RenameRelation,
+    Show,
+    Sql,
+    Statement,
+    Truncate,
+    Update,
+)
+
+_RUNNERS = {
+    CreateSchema: run_create_schema,
+    DropSchema: run_drop_schema,
+    CreateTable: run_create_table,
+    CreateView: run_create_view,
+    DropRelation: run_drop_relation,
+    RenameRelation: run_rename,
+    AlterTable: run_alter,
+    Comment: run_comment,
+    Insert: run_insert,
+    Update: run_update,
+    Delete: run_delete,
+    Truncate: run_truncate,
+    Merge: run_merge,
+    Show: run_show,
+    Describe: run_describe,
+    Call: run_call,
+}
+
+
+def run(env: Environment, statement: Statement) -> Result:
+    """Run a statement in its surroundings: stage its changes, or give the rows of its query, which Spark has analysed but not run.
+
+    BEGIN, COMMIT, ROLLBACK and USE are the session's.
+    """
+    match statement:
+        case Query(query) | PassThrough(query):
+            return _rows(env, query)
+        case _:
+            return _RUNNERS[type(statement)](env, statement)  # type: ignore[operator]
+
+
+def _rows(env: Environment, query: Sql) -> Result:
+    frame = env.query(query)
+    columns = tuple(ResultColumn(*column) for column in column_types(frame))
+    return Result("OK", columns=columns, frame=frame, fetcher=fetch)

@@ -1,0 +1,196 @@
+"""Running CREATE, DROP, ALTER and COMMENT ON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import StatementError
+from ..lake import alter
+from ..lake.context import RowCounts
+from ..lake.schemas import create_schema, drop_schema
+from ..lake.tables import TableRequest, create_table, create_table_as, drop_table, rename, required_table
+from ..lake.views import ViewColumn, ViewRequest, create_view, drop_view
+from ..spark.rows import column_types
+from ..spark.temporary import drop_temporary_view, is_temporary_view
+from ..spark.types import fields_of
+from ..spec.evolution import NewColumn
+from ..spec.objects import Table
+from .dialects import qualify, to_duckdb
+from .environment import Environment
+from .result import Result, changed
+from .values import (
+    AddColumns,
+    AlterTable,
+    ColumnDefinition,
+    Comment,
+    CreateSchema,
+    CreateTable,
+    CreateView,
+    DropColumns,
+    DropRelation,
+    DropSchema,
+    Name,
+    PartitionKey,
+    Reference,
+    RenameColumn,
+    RenameRelation,
+    SetComment,
+    SetDefault,
+    SetNullable,
+    SetPartitioning,
+    SetType,
+)
+
+
+def run_create_schema(env: Environment, statement: CreateSchema) -> Result:
+    """CREATE SCHEMA."""
+    name = env.schema_place(statement.name)
+    existed = env.transaction.schema(name) is not None
+    create_schema(env.context, name, if_not_exists=statement.if_not_exists)
+    if statement.comment is not None and not existed:
+        alter.comment_on(env.context, "schema", name, "", statement.comment)
+    return Result("CREATE SCHEMA")
+
+
+def run_drop_schema(env: Environment, statement: DropSchema) -> Result:
+    """DROP SCHEMA."""
+    drop_schema(env.context, env.schema_place(statement.name), if_exists=statement.if_exists, cascade=statement.cascade)
+    return Result("DROP SCHEMA")
+
+
+def run_create_table(env: Environment, statement: CreateTable) -> Result:
+    """CREATE [OR REPLACE] TABLE, empty or AS a query."""
+    schema, name = env.place(statement.name)
+    if statement.if_not_exists and env.transaction.find(schema, name) is not None:
+        return Result("CREATE TABLE: it exists")
+    definitions = [new_column(column) for column in statement.columns]
+    rows = None if statement.query is None else env.query(statement.query)
+    if rows is not None:
+        found = [NewColumn(f.name, f.type) for f in fields_of(rows.schema)]
+        if definitions and len(definitions) != len(found):
+            raise StatementError(f"CREATE TABLE {statement.name}: {len(definitions)} columns are declared, the query gives {len(found)}")
+        definitions = definitions or found
+    request = TableRequest(
+        schema,
+        name,
+        definitions,
+        partitioning=None if statement.partitioning is None else _keys(statement.partitioning),
+        comment=statement.comment,
+        tags={f"dbt_ducklake.property.{key}": value for key, value in statement.properties},
+    )
+    if rows is None:
+        create_table(env.context, request, replace_existing=statement.replace)
+        return Result("CREATE TABLE")
+    _, written = create_table_as(env.context, request, rows, replace_existing=statement.replace)
+    return changed("CREATE TABLE AS", RowCounts(inserted=written))
+
+
+def run_create_view(env: Environment, statement: CreateView) -> Result:
+    """CREATE [OR REPLACE] VIEW: the query is analysed by Spark, so that a view that cannot work is refused now."""
+    schema, name = env.place(statement.name)
+    if statement.if_not_exists and env.transaction.find(schema, name) is not None:
+        return Result("CREATE VIEW: it exists")
+
+    def fill(reference: Reference) -> Name | None:
+        relation = env.find(reference.name, env.transaction)
+        if relation is not None:
+            if relation.schema_name.casefold() == schema.casefold() and relation.name.casefold() == name.casefold():
+                raise StatementError(f"view {statement.name} cannot read from itself")
+            return Name((relation.schema_name, relation.name))
+        if len(reference.name.parts) == 1 and is_temporary_view(env.context.spark(), reference.name.parts[0]):
+            raise StatementError(
+                f"view {statement.name} cannot read from the temporary view {reference.name}, which ends with the session; "
+                "create a table of its rows first, or make this view temporary"
+            )
+        return None
+
+    qualified = qualify(statement.query, fill)
+    frame = env.query(statement.query)
+    fields_of(frame.schema)  # refuses what a lake has no type for
+    types = column_types(frame)
+    if statement.columns and len(statement.columns) != len(types):
+        raise StatementError(f"CREATE VIEW {statement.name}: {len(statement.columns)} columns are named, the query gives {len(types)}")
+    columns = [
+        ViewColumn(statement.columns[i][0], kind, statement.columns[i][1]) if statement.columns else ViewColumn(column, kind)
+        for i, (column, kind) in enumerate(types)
+    ]
+    duckdb_text = to_duckdb(qualified)
+    request = ViewRequest(
+        schema,
+        name,
+        spark_sql=qualified,
+        stored_sql=qualified if duckdb_text is None else duckdb_text,
+        dialect="spark" if duckdb_text is None else "duckdb",
+        columns=columns,
+        aliases=tuple(alias for alias, _ in statement.columns),
+        comment=statement.comment,
+    )
+    create_view(env.context, request, replace_existing=statement.replace)
+    return Result("CREATE VIEW")
+
+
+def run_drop_relation(env: Environment, statement: DropRelation) -> Result:
+    """DROP TABLE and DROP VIEW; a temporary view of that one-part name goes first."""
+    parts = statement.name.parts
+    if len(parts) == 1 and env.spark_started() and is_temporary_view(env.context.spark(), parts[0]):
+        drop_temporary_view(env.context.spark(), parts[0])
+        return Result("DROP VIEW")
+    drop = drop_table if statement.kind == "table" else drop_view
+    drop(env.context, *env.place(statement.name), if_exists=statement.if_exists)
+    return Result(f"DROP {statement.kind.upper()}")
+
+
+def run_rename(env: Environment, statement: RenameRelation) -> Result:
+    """ALTER TABLE / VIEW … RENAME TO."""
+    schema, name = env.place(statement.name)
+    to_schema, to_name = (schema, statement.to.parts[0]) if len(statement.to.parts) == 1 else env.place(statement.to)
+    rename(env.context, schema, name, to_schema, to_name)
+    return Result("ALTER TABLE")
+
+
+def run_alter(env: Environment, statement: AlterTable) -> Result:
+    """ALTER TABLE: columns and layout."""
+    schema, name = env.place(statement.name)
+    if statement.if_exists and env.transaction.find(schema, name) is None:
+        return Result("ALTER TABLE: it does not exist")
+    _alter(env, required_table(env.context, schema, name), statement)
+    return Result("ALTER TABLE")
+
+
+def _alter(env: Environment, table: Table, statement: AlterTable) -> None:
+    match statement.action:
+        case AddColumns(columns, if_not_exists):
+            added = [(parent, new_column(column)) for parent, column in columns]
+            alter.add_columns(env.context, table, added, if_not_exists=if_not_exists)
+        case DropColumns(columns, if_exists):
+            alter.drop_columns(env.context, table, columns, if_exists=if_exists)
+        case RenameColumn(path, to):
+            alter.rename_column(env.context, table, path, to)
+        case SetType(path, to_type):
+            alter.set_type(env.context, table, path, to_type)
+        case SetNullable(path, nullable):
+            alter.set_nullable(env.context, table, path, nullable)
+        case SetDefault(path, default):
+            alter.set_default(env.context, table, path, default)
+        case SetComment(path, comment):
+            alter.set_column_comment(env.context, table, path, comment)
+        case SetPartitioning(keys):
+            alter.set_partitioning(env.context, table, _keys(keys))
+
+
+def run_comment(env: Environment, statement: Comment) -> Result:
+    """COMMENT ON SCHEMA / TABLE / VIEW."""
+    if statement.kind == "schema":
+        alter.comment_on(env.context, "schema", env.schema_place(statement.name), "", statement.comment)
+    else:
+        alter.comment_on(env.context, statement.kind, *env.place(statement.name), statement.comment)
+    return Result("COMMENT")
+
+
+def new_column(column: ColumnDefinition) -> NewColumn:
+    """A column of a statement as a column to be."""
+    return NewColumn(column.name, column.type, column.nullable, column.default, column.comment)
+
+
+def _keys(keys: Sequence[PartitionKey]) -> list[tuple[str, str]]:
+    return [(key.column, key.transform) for key in keys]

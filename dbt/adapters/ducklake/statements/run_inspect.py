@@ -1,0 +1,146 @@
+"""Running SHOW, DESCRIBE and CALL: questions that the catalog answers, and settings of the transaction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ..errors import StatementError
+from ..lake.tables import required_relation
+from ..lake.views import ViewColumn, view_columns
+from ..spark.rows import column_types
+from ..spark.temporary import is_temporary_view
+from ..spec.identifiers import backquoted
+from ..spec.objects import Relation, Table, View
+from ..spec.types import data_type_of, spark_name
+from .environment import Environment
+from .result import Result, local
+from .values import Call, Describe, Name, Show
+
+
+def run_show(env: Environment, statement: Show) -> Result:
+    """SHOW SCHEMAS / TABLES / VIEWS / COLUMNS, in Spark's columns."""
+    keep = _pattern(statement.like)
+    what = statement.what.upper()
+    if what in ("SCHEMAS", "DATABASES", "NAMESPACES"):
+        names = sorted(schema.name for schema in env.transaction.schemas() if keep(schema.name))
+        return local("SHOW SCHEMAS", [("namespace", "string")], [(name,) for name in names])
+    if what == "COLUMNS":
+        if statement.name is None:
+            raise StatementError("SHOW COLUMNS needs a table: SHOW COLUMNS IN schema.table")
+        return local("SHOW COLUMNS", [("col_name", "string")], [(c.name,) for c in describe_columns(env, statement.name)])
+    schema = env.schema_place(statement.name)
+    relations = sorted(env.transaction.relations(schema), key=lambda relation: relation.name)
+    if what == "VIEWS":
+        relations = [relation for relation in relations if isinstance(relation, View)]
+    title = "viewName" if what == "VIEWS" else "tableName"
+    rows = [(relation.schema_name, relation.name, False) for relation in relations if keep(relation.name)]
+    return local(f"SHOW {what}", [("namespace", "string"), (title, "string"), ("isTemporary", "boolean")], rows)
+
+
+def run_describe(env: Environment, statement: Describe) -> Result:
+    """DESCRIBE [EXTENDED]: columns, and with EXTENDED what the catalog knows of the relation."""
+    columns = describe_columns(env, statement.name, statement)
+    rows: list[tuple[str, str, str | None]] = [(column.name, column.type, column.comment) for column in columns]
+    reader = env.reader_at(statement.at)
+    relation = env.find(statement.name, reader)
+    if statement.extended and relation is not None:
+        rows += [("", "", ""), ("# Detailed Table Information", "", ""), *_details(env, relation)]
+    return local("DESCRIBE", [("col_name", "string"), ("data_type", "string"), ("comment", "string")], rows)
+
+
+def describe_columns(env: Environment, name: Name, statement: Describe | None = None) -> list[ViewColumn]:
+    """The columns of a table, view or temporary view with their types as Spark names them.
+
+    A view that DuckDB made has its columns only when Spark has analysed it; that starts Spark.
+    """
+    reader = env.reader_at(statement.at if statement else None)
+    relation = env.find(name, reader)
+    if relation is None:
+        if len(name.parts) == 1 and env.spark_started() and is_temporary_view(env.context.spark(), name.parts[0]):
+            return [ViewColumn(*column) for column in column_types(env.context.spark().table(backquoted(name.parts[0])))]
+        required_relation(env.context, *env.place(name))
+        raise StatementError(f"{name} cannot be described")
+    if isinstance(relation, Table):
+        return [ViewColumn(c.name, spark_name(data_type_of(c)), c.comment) for c in relation.columns]
+    recorded = view_columns(relation)
+    return recorded or [ViewColumn(*column) for column in column_types(env.view_frame(relation, reader, str(name)))]
+
+
+def run_call(env: Environment, statement: Call) -> Result:
+    """CALL of a procedure of the lake.
+
+    Raises:
+        StatementError: there is no such procedure, or its arguments are off.
+    """
+    parts = statement.name.parts
+    procedure = parts[-1].casefold()
+    if len(parts) > 1 and parts[-2].casefold() not in (env.database.casefold(), "system"):
+        raise StatementError(f"CALL {statement.name}: this lake's name is {env.database}")
+    run = PROCEDURES.get(procedure)
+    if run is None:
+        raise StatementError(f"CALL {statement.name}: no such procedure. There are: {', '.join(sorted(PROCEDURES))}")
+    return run(env, statement)
+
+
+def _set_commit_message(env: Environment, statement: Call) -> Result:
+    given = _arguments(statement, ("author", "message", "extra_info"), required=2)
+    env.transaction.set_commit_message(given["author"], given["message"], given["extra_info"])
+    return Result("SET COMMIT MESSAGE")
+
+
+PROCEDURES: dict[str, Callable[[Environment, Call], Result]] = {
+    "set_commit_message": _set_commit_message,
+    "ducklake_set_commit_message": lambda env, call: _set_commit_message(env, _without_lake(env, call)),
+}
+
+
+def _without_lake(env: Environment, call: Call) -> Call:
+    """The call of a `ducklake_…` function without its first argument, the lake's name."""
+    first = call.arguments[0] if call.arguments else None
+    if first is None or first.name is not None or str(first.value).casefold() != env.database.casefold():
+        raise StatementError(f"CALL {call.name}: the first argument is the lake's name, '{env.database}'")
+    return Call(call.name, call.arguments[1:])
+
+
+def _arguments(statement: Call, names: tuple[str, ...], required: int) -> dict[str, str | None]:
+    """The arguments as texts by name: positional ones first, as the procedure lists them."""
+    given: dict[str, str | None] = dict.fromkeys(names)
+    seen: set[str] = set()
+    for index, argument in enumerate(statement.arguments):
+        name = argument.name.casefold() if argument.name else (names[index] if index < len(names) else None)
+        if name not in given or name in seen:
+            raise StatementError(f"CALL {statement.name} takes {', '.join(names)}; check argument {argument.name or index + 1}")
+        seen.add(name)
+        given[name] = None if argument.value is None else str(argument.value)
+    missing = [name for name in names[:required] if name not in seen]
+    if missing:
+        raise StatementError(f"CALL {statement.name} lacks {', '.join(missing)}; it takes {', '.join(names)}")
+    return given
+
+
+def _details(env: Environment, relation: Relation) -> list[tuple[str, str, str | None]]:
+    rows: list[tuple[str, str, str | None]] = [
+        ("Catalog", env.database, ""),
+        ("Database", relation.schema_name, ""),
+        ("Table", relation.name, ""),
+        ("Type", "TABLE" if isinstance(relation, Table) else "VIEW", ""),
+        ("Comment", relation.comment or "", ""),
+    ]
+    if isinstance(relation, View):
+        return [*rows, ("View Text", env.spark_text(relation), "")]
+    names = {column.column_id: column.name for column in relation.columns}
+    keys = [
+        names[key.column_id] if key.transform == "identity" else f"{key.transform}({names[key.column_id]})"
+        for key in (relation.partitioning.fields if relation.partitioning else ())
+    ]
+    return [*rows, ("Location", relation.path, ""), ("Partitioned by", ", ".join(keys), ""), ("Provider", "ducklake", "")]
+
+
+def _pattern(like: str | None) -> Callable[[str], bool]:
+    """Spark's LIKE of SHOW: `*` for any characters, `|` between alternatives, without case; `%` is taken as `*` too."""
+    if like is None:
+        return lambda name: True
+    alternatives = ["".join(".*" if character in "*%" else re.escape(character) for character in part.strip()) for part in like.split("|")]
+    compiled = re.compile("|".join(f"(?:{part})" for part in alternatives), re.IGNORECASE)
+    return lambda name: compiled.fullmatch(name) is not None

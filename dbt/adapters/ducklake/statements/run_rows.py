@@ -1,0 +1,256 @@
+"""Running INSERT, UPDATE, DELETE, TRUNCATE and MERGE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..errors import StatementError
+from ..lake.alter import add_columns
+from ..lake.context import RowCounts
+from ..lake.delete import delete, truncate
+from ..lake.insert import insert
+from ..lake.merge import MergeRequest, merge
+from ..lake.overwrite import overwrite, overwrite_partitions
+from ..lake.tables import required_table
+from ..lake.update import update
+from ..spark.match import When
+from ..spark.scan import scan
+from ..spark.types import fields_of
+from ..spec.evolution import NewColumn, find_column
+from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
+from ..spec.identifiers import backquoted
+from ..spec.objects import Column, Table
+from .defaults import default_sql
+from .environment import Environment
+from .keys import equal_keys
+from .result import Result, changed
+from .values import Assignment, Delete, Insert, Merge, MergeClause, Name, Sql, Truncate, Update
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
+
+
+def run_insert(env: Environment, statement: Insert) -> Result:
+    """INSERT INTO, INSERT OVERWRITE and INSERT … REPLACE WHERE."""
+    table = required_table(env.context, *env.place(statement.name))
+    rows = _arranged(table, statement, env.query(statement.query))
+    if statement.replace_where is not None:
+        ended = _delete_where(env, table, statement.name, None, statement.replace_where)
+        added = insert(env.context, table, rows)
+        return changed("INSERT", RowCounts(inserted=added, deleted=ended.deleted))
+    if not statement.overwrite:
+        return changed("INSERT", RowCounts(inserted=insert(env.context, table, rows)))
+    if statement.partition or _dynamic_overwrite(env, table):
+        return changed("INSERT OVERWRITE", overwrite_partitions(env.context, table, rows))
+    return changed("INSERT OVERWRITE", overwrite(env.context, table, rows))
+
+
+def run_update(env: Environment, statement: Update) -> Result:
+    """UPDATE."""
+    table = required_table(env.context, *env.place(statement.name))
+    alias = statement.alias or statement.name.parts[-1]
+    plan = env.transaction.scan_plan(table)
+    if not plan.files and not plan.inlined:
+        return changed("UPDATE", RowCounts())
+    bind = partial(_text, env, statement.name)
+    values = _values(table, statement.assignments, alias, bind)
+    frame = scan(env.context.spark(), plan, lineage=True).alias(alias)
+    if statement.condition is not None:
+        frame = frame.where(bind(statement.condition))
+    columns = [
+        f"{values.get(column.name) or f'{backquoted(alias)}.{backquoted(column.name)}'} AS {backquoted(column.name)}"
+        for column in table.columns
+    ]
+    return changed("UPDATE", update(env.context, table, plan, frame.selectExpr(*columns, *_LINEAGE)))
+
+
+def run_delete(env: Environment, statement: Delete) -> Result:
+    """DELETE; without a condition it is TRUNCATE."""
+    table = required_table(env.context, *env.place(statement.name))
+    if statement.condition is None:
+        truncate(env.context, table)
+        return Result("DELETE all rows")
+    return changed("DELETE", _delete_where(env, table, statement.name, statement.alias, statement.condition))
+
+
+def run_truncate(env: Environment, statement: Truncate) -> Result:
+    """TRUNCATE TABLE."""
+    truncate(env.context, required_table(env.context, *env.place(statement.name)))
+    return Result("TRUNCATE")
+
+
+def run_merge(env: Environment, statement: Merge) -> Result:
+    """MERGE INTO."""
+    table = required_table(env.context, *env.place(statement.name))
+    target_alias = statement.alias or statement.name.parts[-1]
+    source = env.context.spark().sql(f"SELECT * FROM {env.bound(statement.source)}")
+    source_alias = statement.source_alias or "_ducklake_source"
+    if statement.schema_evolution:
+        table = _evolved(env, table, source)
+    names = (statement.name, *(reference.name for reference in statement.source.references))
+    condition = env.bound(statement.condition, names)
+
+    def clauses(kind: str) -> list[When]:
+        return [
+            _clause(env, table, clause, source.columns, target_alias, source_alias, names)
+            for clause in statement.clauses
+            if clause.kind == kind
+        ]
+
+    request = MergeRequest(
+        source,
+        target_alias,
+        source_alias,
+        condition,
+        equal_keys(condition, table, target_alias, source_alias),
+        matched=clauses("matched"),
+        not_matched=clauses("not_matched"),
+        not_matched_by_source=clauses("not_matched_by_source"),
+    )
+    return changed("MERGE", merge(env.context, table, request))
+
+
+def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
+    """MERGE WITH SCHEMA EVOLUTION: the table with the columns that only the source has."""
+    new = [NewColumn(f.name, f.type) for f in fields_of(source.schema) if table.column(f.name) is None]
+    if not new:
+        return table
+    add_columns(env.context, table, [((), column) for column in new])
+    return required_table(env.context, table.schema_name, table.name)
+
+
+def _delete_where(env: Environment, table: Table, name: Name, alias: str | None, condition: Sql) -> RowCounts:
+    plan = env.transaction.scan_plan(table)
+    if not plan.files and not plan.inlined:
+        return RowCounts()
+    frame = scan(env.context.spark(), plan, lineage=True).alias(alias or name.parts[-1])
+    return delete(env.context, table, plan, frame.where(_text(env, name, condition)))
+
+
+def _dynamic_overwrite(env: Environment, table: Table) -> bool:
+    mode = env.context.spark().conf.get("spark.sql.sources.partitionOverwriteMode", "static") or "static"
+    return table.partitioning is not None and mode.lower() == "dynamic"
+
+
+def _text(env: Environment, target: Name, sql: Sql) -> str:
+    return env.bound(sql, (target,))
+
+
+# -- rows to columns ---------------------------------------------------------------------------------------------------------------
+
+
+def _arranged(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
+    """The rows with the table's columns in the table's order: by name, by the column list, or by position."""
+    static = {key.casefold(): value for key, value in statement.partition if value is not None}
+    if statement.by_name:
+        given = list(rows.columns)
+    elif statement.columns is not None:
+        given = list(statement.columns)
+    else:
+        given = [column.name for column in table.columns if column.name.casefold() not in static]
+    if len(given) != len(rows.columns):
+        raise StatementError(
+            f"INSERT into {statement.name}: {len(given)} columns are to be filled ({', '.join(given)}) "
+            f"but the query gives {len(rows.columns)} ({', '.join(rows.columns)})"
+        )
+    positions: dict[str, int] = {}
+    for index, name in enumerate(given):
+        column = find_column(table, (name,))
+        if column.name.casefold() in positions:
+            raise StatementError(f"INSERT into {statement.name}: column {name} is given twice")
+        positions[column.name.casefold()] = index
+    numbered = rows.toDF(*[f"_c{index}" for index in range(len(given))])
+    return numbered.selectExpr(*[_source_of(column, positions, static) for column in table.columns])
+
+
+def _source_of(column: Column, positions: dict[str, int], static: dict[str, str]) -> str:
+    name = column.name.casefold()
+    if name in positions:
+        text = f"_c{positions[name]}"
+    else:
+        text = static.get(name) or default_sql(column)
+    return f"{text} AS {backquoted(column.name)}"
+
+
+# -- assignments -------------------------------------------------------------------------------------------------------------------
+
+
+def _values(table: Table, assignments: Sequence[Assignment], alias: str, bind: partial[str]) -> dict[str, str]:
+    """Column name → SQL of its new value. Fields of one struct that are assigned one by one become one new struct.
+
+    Raises:
+        StatementError: a column or field is assigned twice.
+    """
+    values: dict[str, str] = {}
+    nested: dict[str, dict[tuple[str, ...], str]] = {}
+    for assignment in assignments:
+        column = find_column(table, assignment.column)
+        top = find_column(table, assignment.column[:1])
+        text = default_sql(column) if assignment.value is None else bind(assignment.value)
+        path = tuple(part.casefold() for part in assignment.column[1:])
+        if top.name in values or path in nested.get(top.name, {}):
+            raise StatementError(f"column {'.'.join(assignment.column)} of {table.name} is assigned twice")
+        if path:
+            nested.setdefault(top.name, {})[path] = text
+        else:
+            values[top.name] = text
+    for name, fields in nested.items():
+        if name in values:
+            raise StatementError(f"column {name} of {table.name} is assigned as a whole and by field")
+        column = find_column(table, (name,))
+        values[name] = _struct(column, (), f"{backquoted(alias)}.{backquoted(name)}", fields)
+    return values
+
+
+def _struct(column: Column, path: tuple[str, ...], old: str, fields: dict[tuple[str, ...], str]) -> str:
+    """SQL of a struct of which some fields are new."""
+    parts = []
+    for child in column.children:
+        here = (*path, child.name.casefold())
+        value = fields.get(here)
+        if value is None:
+            value = f"{old}.{backquoted(child.name)}"
+            if any(key[: len(here)] == here for key in fields):
+                value = _struct(child, here, value, fields)
+        name = child.name.replace("\\", "\\\\").replace("'", "\\'")
+        parts.append(f"'{name}', {value}")
+    return f"named_struct({', '.join(parts)})"
+
+
+def _clause(
+    env: Environment,
+    table: Table,
+    clause: MergeClause,
+    source_columns: Sequence[str],
+    target_alias: str,
+    source_alias: str,
+    names: tuple[Name, ...],
+) -> When:
+    def bind(sql: Sql) -> str:
+        return env.bound(sql, names)
+
+    condition = None if clause.condition is None else bind(clause.condition)
+    if clause.action == "delete":
+        return When(condition, "delete")
+    if clause.star:
+        return When(condition, clause.action, _star(table, clause, source_columns, source_alias))
+    values = _values(table, clause.assignments, target_alias, partial(bind))
+    if clause.action == "insert":
+        values = {column.name: values.get(column.name) or default_sql(column) for column in table.columns}
+    return When(condition, clause.action, values)
+
+
+def _star(table: Table, clause: MergeClause, source_columns: Sequence[str], source_alias: str) -> dict[str, str]:
+    """UPDATE SET * and INSERT *: every column of the table from the source's column of that name."""
+    there = {name.casefold(): name for name in source_columns}
+    missing = [column.name for column in table.columns if column.name.casefold() not in there]
+    if missing:
+        raise StatementError(
+            f"{clause.action.upper()} * of {table.schema_name}.{table.name} needs every column of the table in the source, which lacks: "
+            f"{', '.join(missing)}. Name the columns to set instead"
+        )
+    return {column.name: f"{backquoted(source_alias)}.{backquoted(there[column.name.casefold()])}" for column in table.columns}

@@ -1,0 +1,320 @@
+"""The words of a statement: Spark's lexical rules, and a cursor with which statements are cut into pieces.
+
+Rules: Spark's `SqlBaseLexer.g4`. A token knows its characters in the text, so that pieces can be cut out as written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+
+from ..errors import StatementError
+from .values import Name
+
+
+def words(*lines: str) -> frozenset[str]:
+    """A set of words."""
+    return frozenset(word for line in lines for word in line.split())
+
+
+class Kind(Enum):
+    """What a token is."""
+
+    WORD = "word"
+    QUOTED = "quoted"
+    STRING = "string"
+    NUMBER = "number"
+    SYMBOL = "symbol"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """text[start:end] of a statement. `word`: upper case of a WORD, the text itself of a SYMBOL, else empty."""
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+    word: str = ""
+
+    @property
+    def is_identifier(self) -> bool:
+        return self.kind is Kind.WORD or self.kind is Kind.QUOTED
+
+    @property
+    def identifier(self) -> str:
+        """The identifier without its quotes."""
+        return self.text[1:-1].replace("``", "`") if self.kind is Kind.QUOTED else self.text
+
+
+_LEXER = re.compile(
+    r"""
+      (?P<space>\s+)
+    | (?P<comment>--(?:\\\r?\n|[^\n])*)
+    | (?P<block>/\*)
+    | (?P<string>[rR]'[^']*'|[rR]"[^"]*"|'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)
+    | (?P<quoted>`(?:[^`]|``)*`)
+    | (?P<number>(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?:BD|bd|[LlSsYyFfDd])?(?!\w))
+    | (?P<word>\w+|\{DUCKLAKE_CATALOG\})
+    | (?P<symbol><=>|=>|->|::|\|>|\|\||!=|<>|<=|>=|==|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BLOCK = re.compile(r"/\*|\*/")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+_PAIRS = {")": "(", "]": "["}
+
+
+def syntax_error(text: str, position: int, message: str) -> StatementError:
+    """The error for a text that is wrong at `position`, with its line and what stands there."""
+    line = text.count("\n", 0, position) + 1
+    near = " ".join(text[position : position + 40].split())
+    place = f"near {near!r}" if near else "at the end of the statement"
+    return StatementError(f"Syntax error in line {line}, {place}: {message}")
+
+
+def tokenize(text: str) -> tuple[Token, ...]:
+    """The tokens of `text` without white space and comments.
+
+    Raises:
+        StatementError: a string, quoted name or comment is not closed.
+    """
+    tokens: list[Token] = []
+    position = 0
+    while position < len(text):
+        found = _LEXER.match(text, position)
+        assert found is not None, "the last alternative matches any character"
+        kind, value, end = found.lastgroup, found.group(), found.end()
+        if kind == "tag":
+            kind = "string"
+        if kind == "block":
+            end = _end_of_block(text, position)
+        elif kind == "word":
+            tokens.append(Token(Kind.WORD, value, position, end, value.upper()))
+        elif kind == "symbol":
+            if value in "'\"`":
+                raise syntax_error(text, position, f"the quote {value} is not closed")
+            tokens.append(Token(Kind.SYMBOL, value, position, end, value))
+        elif kind not in ("space", "comment"):
+            tokens.append(Token(Kind(kind), value, position, end))
+        position = end
+    return tuple(tokens)
+
+
+def _end_of_block(text: str, start: int) -> int:
+    depth = 0
+    for found in _BLOCK.finditer(text, start):
+        depth += 1 if found.group() == "/*" else -1
+        if depth == 0:
+            return found.end()
+    raise syntax_error(text, start, "the comment /* is not closed")
+
+
+def string_value(literal: str) -> str:
+    """The value of one string literal of Spark."""
+    if literal[0] == "$":
+        tag = literal[: literal.index("$", 1) + 1]
+        return literal[len(tag) : -len(tag)]
+    if literal[0] in "rR":
+        return literal[2:-1]
+    quote = literal[0]
+
+    def unescape(found: re.Match[str]) -> str:
+        code = found.group(1)
+        if code[0] in "uU" and len(code) > 1:
+            return chr(int(code[1:], 16))
+        if len(code) == 3:
+            return chr(int(code, 8))
+        return _ESCAPED.get(code, code)
+
+    return _ESCAPE.sub(unescape, literal[1:-1].replace(quote * 2, quote))
+
+
+class Source:
+    """A text with its tokens and the partner of each bracket.
+
+    Raises:
+        StatementError: brackets do not match.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tokenize(text)
+        self.end = Token(Kind.END, "", len(text), len(text))
+        self.partner: dict[int, int] = {}
+        opened: list[int] = []
+        for index, token in enumerate(self.tokens):
+            if token.word in ("(", "["):
+                opened.append(index)
+            elif token.word in _PAIRS:
+                if not opened or self.tokens[opened[-1]].word != _PAIRS[token.word]:
+                    raise syntax_error(text, token.start, f"this {token.word} closes nothing")
+                self.partner[opened.pop()] = index
+        if opened:
+            raise syntax_error(text, self.tokens[opened[-1]].start, "this bracket is not closed")
+
+    def token(self, index: int) -> Token:
+        """The token at `index`, or the END token."""
+        return self.tokens[index] if 0 <= index < len(self.tokens) else self.end
+
+    def slice(self, start: int, stop: int) -> str:
+        """The text of the tokens [start, stop), as written."""
+        return self.text[self.tokens[start].start : self.tokens[stop - 1].end] if start < stop else ""
+
+    def skip(self, index: int) -> int:
+        """The index behind the token at `index`, or behind the bracket that it opens."""
+        return self.partner.get(index, index) + 1
+
+    def query_starts(self, index: int) -> bool:
+        """A query begins at `index`, perhaps behind opening brackets."""
+        while self.token(index).word == "(":
+            index += 1
+        return self.token(index).word in QUERY_STARTS
+
+
+QUERY_STARTS = words("SELECT WITH FROM VALUES TABLE MAP REDUCE")
+
+
+class Cursor:
+    """Reads the tokens [position, stop) of a source from left to right."""
+
+    def __init__(self, source: Source, start: int = 0, stop: int | None = None) -> None:
+        self.source = source
+        self.position = start
+        self.stop = len(source.tokens) if stop is None else stop
+
+    @property
+    def done(self) -> bool:
+        return self.position >= self.stop
+
+    def peek(self, ahead: int = 0) -> Token:
+        index = self.position + ahead
+        return self.source.tokens[index] if index < self.stop else self.source.end
+
+    def at(self, *words: str) -> bool:
+        """The next tokens are these words or symbols."""
+        return all(self.peek(ahead).word == word for ahead, word in enumerate(words))
+
+    def at_any(self, words: Collection[str]) -> bool:
+        return self.peek().word in words
+
+    def accept(self, *words: str) -> bool:
+        """Moves past these words if they come next."""
+        if self.at(*words):
+            self.position += len(words)
+            return True
+        return False
+
+    def accept_any(self, *words: str) -> str | None:
+        """Moves past the next word if it is one of these."""
+        word = self.peek().word
+        if word in words:
+            self.position += 1
+            return word
+        return None
+
+    def expect(self, *words: str) -> None:
+        if not self.accept(*words):
+            raise self.error(f"{' '.join(words)} was expected")
+
+    def error(self, message: str) -> StatementError:
+        token = self.peek()
+        position = token.start
+        if token.kind is Kind.END and self.stop < len(self.source.tokens):
+            position = self.source.tokens[self.stop].start
+        return syntax_error(self.source.text, position, message)
+
+    def finish(self) -> None:
+        """Raises StatementError if anything is left."""
+        if not self.done:
+            raise self.error("this was not expected here")
+
+    def identifier(self) -> str:
+        token = self.peek()
+        if not token.is_identifier:
+            raise self.error("a name was expected")
+        self.position += 1
+        return token.identifier
+
+    def parts(self) -> tuple[str, ...]:
+        """A dotted name."""
+        parts = [self.identifier()]
+        while self.at(".") and self.peek(1).is_identifier:
+            self.position += 1
+            parts.append(self.identifier())
+        return tuple(parts)
+
+    def name(self) -> Name:
+        """The name of a relation or schema, also as IDENTIFIER('name')."""
+        if self.at("IDENTIFIER", "(") and self.peek(2).kind is Kind.STRING and self.peek(3).word == ")":
+            inner = Cursor(Source(string_value(self.peek(2).text)))
+            self.position += 4
+            parts = inner.parts()
+            inner.finish()
+        else:
+            parts = self.parts()
+        if self.at("-"):
+            raise self.error("a name with a hyphen needs back-quotes: `like-this`")
+        if len(parts) > 3:
+            raise StatementError(f"{'.'.join(parts)} has more than three parts; write database.schema.name")
+        return Name(parts)
+
+    def string(self) -> str:
+        """One or more adjacent string literals."""
+        if self.peek().kind is not Kind.STRING:
+            raise self.error("a string in quotes was expected")
+        value = ""
+        while self.peek().kind is Kind.STRING:
+            value += string_value(self.peek().text)
+            self.position += 1
+        return value
+
+    def group(self) -> Cursor:
+        """A cursor over the inside of the bracket that comes next; moves past it."""
+        if not self.at("("):
+            raise self.error("( was expected")
+        close = self.source.partner[self.position]
+        inner = Cursor(self.source, self.position + 1, close)
+        self.position = close + 1
+        return inner
+
+    def items(self) -> list[Cursor]:
+        """What is left, cut at its commas (not those in brackets or in type parameters `<…>`)."""
+        items: list[Cursor] = []
+        while not self.done:
+            items.append(self.upto((",",)))
+            if self.accept(",") and self.done:
+                raise self.error("something was expected behind the comma")
+        return items
+
+    def upto(self, words: Collection[str] = ()) -> Cursor:
+        """A cursor over the tokens before the next of `words` outside brackets and CASE … END; moves to that word."""
+        start = self.position
+        cases = angles = 0
+        previous = ""
+        while not self.done:
+            word = self.peek().word
+            if previous != ".":
+                if cases == 0 and angles == 0 and word in words:
+                    break
+                cases = max(0, cases + (word == "CASE") - (word == "END"))
+            if word == "<" and previous in ("ARRAY", "MAP", "STRUCT"):
+                angles += 1
+            elif angles:
+                angles += (word == "<") - (word == ">")
+            previous = word
+            self.position = self.source.skip(self.position)
+        return Cursor(self.source, start, self.position)
+
+    def rest(self) -> Cursor:
+        """A cursor over what is left; moves to the end."""
+        return self.upto()
+
+    @property
+    def text(self) -> str:
+        """What is left, as written."""
+        return self.source.slice(self.position, self.stop)

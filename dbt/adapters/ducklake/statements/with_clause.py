@@ -1,0 +1,63 @@
+"""A WITH clause written before INSERT, UPDATE, DELETE or MERGE: it is moved into the queries that may use it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .references import fragment, references
+from .tokens import QUERY_STARTS, Cursor, Source
+from .values import Sql
+
+
+@dataclass(frozen=True)
+class WithClause:
+    """The text of the clause, WITH included; empty if there is none."""
+
+    text: str = ""
+
+    def before(self, query: Cursor) -> Sql:
+        """The query that is left in a cursor, behind this clause."""
+        text, query.position = query.text, query.stop
+        return references(self._prefix(text) if self.text else text)
+
+    def into(self, sql: Sql) -> Sql:
+        """An expression with this clause in each of its outermost subqueries."""
+        if not self.text:
+            return sql
+        source = Source(sql.text)
+        text, index, behind = "", 0, 0
+        while index < len(source.tokens):
+            if source.tokens[index].word == "(" and source.token(index + 1).word in QUERY_STARTS:
+                close = source.partner[index]
+                start, end = source.tokens[index].end, source.tokens[close].start
+                text += sql.text[behind:start] + self._prefix(sql.text[start:end])
+                behind, index = end, close
+            index += 1
+        if behind == 0:
+            return sql
+        outer = {qualifier.name for qualifier in sql.qualifiers}
+        return fragment(Source(text + sql.text[behind:]), outer=outer, whole=True)
+
+    def _prefix(self, query: str) -> str:
+        """A query behind the clause; the query's own WITH goes on with the list."""
+        source = Source(query)
+        if source.token(0).word != "WITH":
+            return f"{self.text} {query}"
+        clause, begin = self.text, source.tokens[0].end
+        if source.token(1).word == "RECURSIVE":
+            begin = source.tokens[1].end
+            if Source(clause).token(1).word != "RECURSIVE":
+                clause = "WITH RECURSIVE" + clause[len("WITH") :]
+        return f"{clause},{query[begin:]}"
+
+
+def with_clause(cursor: Cursor) -> WithClause:
+    """The WITH clause that comes next, if the statement behind it is not a query; moves past it then."""
+    start = cursor.position
+    if not cursor.at("WITH"):
+        return WithClause()
+    clause = cursor.upto(("INSERT", "UPDATE", "DELETE", "MERGE"))
+    if cursor.done or cursor.source.token(cursor.position - 1).word != ")":
+        cursor.position = start
+        return WithClause()
+    return WithClause(clause.text)

@@ -1,0 +1,85 @@
+{% macro ducklake__get_columns_in_relation(relation) -%}
+  {% do return(adapter.get_columns_in_relation(relation)) %}
+{%- endmacro %}
+
+
+{% macro ducklake__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
+  {% if add_columns %}
+    {% call statement('add_columns') %}
+      alter table {{ relation.render() }} add columns (
+        {%- for column in add_columns %}
+        {{ column.quoted }} {{ column.data_type }}{{ ',' if not loop.last }}
+        {%- endfor %}
+      )
+    {% endcall %}
+  {% endif %}
+  {% if remove_columns %}
+    {% call statement('drop_columns') %}
+      alter table {{ relation.render() }} drop columns ({{ remove_columns | map(attribute='quoted') | join(', ') }})
+    {% endcall %}
+  {% endif %}
+{% endmacro %}
+
+
+{# A type that the lake can widen changes by metadata alone; any other becomes a new column with the old one's values. #}
+{% macro ducklake__alter_column_type(relation, column_name, new_column_type) %}
+  {%- set column = adapter.quote(column_name) -%}
+  {%- set current = adapter.get_columns_in_relation(relation) | selectattr('name', 'equalto', column_name) | first -%}
+  {%- if current is defined and current.can_expand_to(api.Column.create(column_name, new_column_type)) -%}
+    {% call statement('alter_column_type') %}
+      alter table {{ relation.render() }} alter column {{ column }} type {{ new_column_type }}
+    {% endcall %}
+  {%- else -%}
+    {%- set temporary = adapter.quote(column_name ~ '__dbt_alter') -%}
+    {% call statement('alter_column_type') %}
+      alter table {{ relation.render() }} add columns ({{ temporary }} {{ new_column_type }});
+      update {{ relation.render() }} set {{ temporary }} = cast({{ column }} as {{ new_column_type }});
+      alter table {{ relation.render() }} drop columns ({{ column }});
+      alter table {{ relation.render() }} rename column {{ temporary }} to {{ column }}
+    {% endcall %}
+  {%- endif -%}
+{% endmacro %}
+
+
+{# Snapshots add the new columns of their source. #}
+{% macro ducklake__create_columns(relation, columns) %}
+  {% if columns %}
+    {% do alter_relation_add_remove_columns(relation, columns, none) %}
+  {% endif %}
+{% endmacro %}
+
+
+{# Names compare without case, as in DuckLake. #}
+{% macro ducklake__check_for_schema_changes(source_relation, target_relation) %}
+  {%- set source_columns = adapter.get_columns_in_relation(source_relation) -%}
+  {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}
+  {%- set source_names = source_columns | map(attribute='name') | map('lower') | list -%}
+  {%- set targets = {} -%}
+  {%- for column in target_columns -%}
+    {%- do targets.update({column.name | lower: column}) -%}
+  {%- endfor -%}
+
+  {%- set added = [] -%}
+  {%- set new_types = [] -%}
+  {%- for column in source_columns -%}
+    {%- set target = targets.get(column.name | lower) -%}
+    {%- if target is none -%}
+      {%- do added.append(column) -%}
+    {%- elif column.data_type != target.data_type and not column.can_expand_to(target) -%}
+      {%- do new_types.append({'column_name': target.name, 'new_type': column.data_type}) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- set removed = [] -%}
+  {%- for column in target_columns if (column.name | lower) not in source_names -%}
+    {%- do removed.append(column) -%}
+  {%- endfor -%}
+
+  {% do return({
+    'schema_changed': (added or removed or new_types) | length > 0,
+    'source_not_in_target': added,
+    'target_not_in_source': removed,
+    'source_columns': source_columns,
+    'target_columns': target_columns,
+    'new_target_types': new_types
+  }) %}
+{% endmacro %}

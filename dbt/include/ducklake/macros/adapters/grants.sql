@@ -1,0 +1,6 @@
+{# DuckLake has no grants: access is that of the catalog database and of the storage. #}
+{% macro ducklake__apply_grants(relation, grant_config, should_revoke=True) %}
+  {% if grant_config %}
+    {% do adapter.warn_once("DuckLake has no grants; the config `grants` does nothing. Give access in the catalog database and in the storage.") %}
+  {% endif %}
+{% endmacro %}

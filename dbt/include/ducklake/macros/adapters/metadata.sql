@@ -1,0 +1,15 @@
+{# dbt itself asks the adapter, which asks the catalog; these are for packages that call the macros. #}
+
+{% macro ducklake__list_schemas(database) -%}
+  {% do return(run_query('show schemas')) %}
+{%- endmacro %}
+
+
+{% macro ducklake__check_schema_exists(information_schema, schema) -%}
+  {% do return(run_query('select ' ~ (1 if adapter.check_schema_exists(information_schema.database, schema) else 0))) %}
+{%- endmacro %}
+
+
+{% macro ducklake__list_relations_without_caching(schema_relation) %}
+  {% do return(adapter.list_relations_without_caching(schema_relation)) %}
+{% endmacro %}

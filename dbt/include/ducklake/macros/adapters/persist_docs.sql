@@ -1,0 +1,35 @@
+{# Comments are part of the snapshot. Those on the columns of a view came with the view. #}
+{% macro ducklake__persist_docs(relation, model, for_relation, for_columns) -%}
+  {% if for_relation and config.persist_relation_docs() and model.description %}
+    {% call statement('comment_on_relation') %}
+      {{ alter_relation_comment(relation, model.description) }}
+    {% endcall %}
+  {% endif %}
+  {% if for_columns and config.persist_column_docs() and model.columns and not relation.is_view %}
+    {% set existing = adapter.get_columns_in_relation(relation) | map(attribute='name') | list %}
+    {% set comments = alter_column_comment(relation, validate_doc_columns(relation, model.columns, existing)) | trim %}
+    {% if comments %}
+      {% call statement('comment_on_columns') %}
+        {{ comments }}
+      {% endcall %}
+    {% endif %}
+  {% endif %}
+{%- endmacro %}
+
+
+{% macro ducklake__alter_relation_comment(relation, relation_comment) -%}
+  comment on {{ 'view' if relation.is_view else 'table' }} {{ relation.render() }} is {{ sql_text(relation_comment) }}
+{%- endmacro %}
+
+
+{% macro ducklake__alter_column_comment(relation, column_dict) -%}
+  {%- for name, column in column_dict.items() if column.description -%}
+    alter table {{ relation.render() }} alter column {{ adapter.quote(name) }} comment {{ sql_text(column.description) }};
+  {% endfor -%}
+{%- endmacro %}
+
+
+{# A text as a string literal of Spark SQL. #}
+{% macro sql_text(text) -%}
+  '{{ text | replace("\\", "\\\\") | replace("'", "\\'") }}'
+{%- endmacro %}

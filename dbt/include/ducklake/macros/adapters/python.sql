@@ -1,0 +1,20 @@
+{#
+  A Python model runs in dbt's process, where `session` and `spark` are this node's session. Its result becomes a temporary view, which the
+  next SQL statement reads, so that SQL and Python models are written the same way.
+#}
+{% macro register_python_result(compiled_code, relation) -%}
+{{ compiled_code }}
+
+
+# What follows is dbt-ducklake's: the result of the model becomes the temporary view that the next statement reads.
+dbt = dbtObj(session.table)
+session.create_temp_view({{ relation.identifier | tojson }}, model(dbt, session))
+{%- endmacro %}
+
+
+{% macro py_script_comment() %}
+# To run this model by hand:
+#   from dbt.adapters.ducklake.session import connect
+#   with connect("ducklake:sqlite:lake.sqlite") as session:
+#       df = model(dbtObj(session.table), session)
+{% endmacro %}

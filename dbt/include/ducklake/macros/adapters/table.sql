@@ -1,0 +1,66 @@
+{#
+  A table is replaced, never dropped or renamed: it keeps its id, comments, options and history.
+  A temporary table is a temporary view of Spark's; no schema of the lake ever holds it.
+#}
+{% macro ducklake__create_table_as(temporary, relation, compiled_code, language='sql') -%}
+  {%- if language == 'python' -%}
+    {{ register_python_result(compiled_code, relation) }}
+  {%- elif temporary -%}
+    {{ create_temporary_view(relation, compiled_code) }}
+  {%- else -%}
+    {{ create_lake_table_as(relation, compiled_code) }}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro create_lake_table_as(relation, compiled_code) -%}
+  {%- set contract = config.get('contract') -%}
+  {%- set sql_header = config.get('sql_header', none) -%}
+  {{ sql_header if sql_header is not none }}
+  create or replace table {{ relation.render() }}
+  {%- if contract and contract.enforced %}
+    {{ get_assert_columns_equivalent(compiled_code) }}
+    {{ get_table_columns_and_constraints() }}
+    {%- set compiled_code = get_select_subquery(compiled_code) -%}
+  {%- endif %}
+  {{ partitioned_by_clause() }}
+  as
+  {{ compiled_code }}
+{%- endmacro %}
+
+
+{% macro partitioned_by_clause() -%}
+  {%- set keys = partition_keys() -%}
+  {%- if keys %}partitioned by ({{ keys | join(', ') }}){% endif -%}
+{%- endmacro %}
+
+
+{# The config `partitioned_by` or `partition_by`: a column or an expression such as day(created_at), or a list of them. #}
+{% macro partition_keys() -%}
+  {%- set keys = config.get('partitioned_by') or config.get('partition_by') or [] -%}
+  {{ return([keys] if keys is string else keys | list) }}
+{%- endmacro %}
+
+
+{% macro ducklake__create_temporary_view(relation, compiled_code) -%}
+  {%- set sql_header = config.get('sql_header', none) -%}
+  {{ sql_header if sql_header is not none }}
+  create or replace temporary view {{ relation.include(database=false, schema=false) }} as
+  {{ compiled_code }}
+{%- endmacro %}
+
+
+{% macro ducklake__make_temp_relation(base_relation, suffix) %}
+  {%- set named = base_relation.incorporate(path={'identifier': base_relation.identifier ~ suffix}, type='view') -%}
+  {% do return(named.include(database=false, schema=false)) %}
+{% endmacro %}
+
+
+{% macro ducklake__make_intermediate_relation(base_relation, suffix) %}
+  {% do return(default__make_temp_relation(base_relation, suffix)) %}
+{% endmacro %}
+
+
+{% macro ducklake__get_replace_table_sql(relation, sql) -%}
+  {{ get_create_table_as_sql(False, relation, sql) }}
+{%- endmacro %}

@@ -1,0 +1,70 @@
+{#
+  The first run, and a full refresh, build the table. Any other run makes the model's query a temporary view of Spark's and lets the
+  strategy's SQL bring its rows into the table; changes of the schema are part of the same snapshot.
+#}
+{% materialization incremental, adapter='ducklake', supported_languages=['sql', 'python'] %}
+
+  {%- set existing_relation = load_cached_relation(this) -%}
+  {%- set target_relation = this.incorporate(type='table') -%}
+  {%- set source_relation = make_temp_relation(target_relation) -%}
+  {%- set rebuild = existing_relation is none or existing_relation.is_view or should_full_refresh() -%}
+  {%- set strategy = config.get('incremental_strategy') or 'default' -%}
+  {%- set strategy_macro = adapter.get_incremental_strategy_macro(context, strategy) -%}
+  {%- set query = compiled_code -%}
+
+  {{ run_hooks(pre_hooks, inside_transaction=False) }}
+  {% do begin_snapshot() %}
+  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+
+  {% if model.language == 'python' %}
+    {% call statement('main', language='python') -%}
+      {{ create_table_as(True, source_relation, compiled_code, 'python') }}
+    {%- endcall %}
+    {% set query = 'select * from ' ~ source_relation %}
+  {% endif %}
+
+  {% if rebuild %}
+    {% do drop_if_of_other_type(existing_relation, 'table') %}
+    {% set build_sql = get_create_table_as_sql(False, target_relation, query) %}
+  {% else %}
+    {% if model.language == 'sql' %}
+      {% call statement('source') -%}
+        {{ get_create_table_as_sql(True, source_relation, query) }}
+      {%- endcall %}
+    {% endif %}
+    {% set build_sql = strategy_macro(incremental_arguments(source_relation, existing_relation, target_relation)) %}
+  {% endif %}
+
+  {% call statement('main' if model.language == 'sql' else 'build') -%}
+    {{ build_sql }}
+  {%- endcall %}
+  {% do answer_for_python('build') %}
+
+  {% do apply_grants(target_relation, config.get('grants'), should_revoke=false) %}
+  {% do persist_docs(target_relation, model) %}
+
+  {{ run_hooks(post_hooks, inside_transaction=True) }}
+  {% do adapter.commit() %}
+  {{ run_hooks(post_hooks, inside_transaction=False) }}
+
+  {{ return({'relations': [target_relation]}) }}
+
+{% endmaterialization %}
+
+
+{# What every strategy macro gets, as dbt documents it; the schema of the target has been brought in line when this returns. #}
+{% macro incremental_arguments(source_relation, existing_relation, target_relation) %}
+  {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
+  {%- set contract = config.get('contract') -%}
+  {%- if not (contract and contract.enforced) -%}
+    {%- do adapter.expand_target_column_types(from_relation=source_relation, to_relation=target_relation) -%}
+  {%- endif -%}
+  {%- set dest_columns = process_schema_changes(on_schema_change, source_relation, existing_relation) -%}
+  {% do return({
+    'target_relation': target_relation,
+    'temp_relation': source_relation,
+    'unique_key': config.get('unique_key'),
+    'dest_columns': dest_columns or adapter.get_columns_in_relation(existing_relation),
+    'incremental_predicates': config.get('predicates', none) or config.get('incremental_predicates', none)
+  }) %}
+{% endmacro %}

@@ -1,0 +1,38 @@
+{#
+  Rows of the target whose key, all of it, is in the source give way to the source's rows. The source is computed once, because two
+  statements read it.
+#}
+{% macro ducklake__get_incremental_delete_insert_sql(arg_dict) %}
+  {% do adapter.materialize_temp_view(arg_dict['temp_relation']) %}
+  {% do return(get_delete_insert_merge_sql(
+    arg_dict['target_relation'], arg_dict['temp_relation'], arg_dict['unique_key'], arg_dict['dest_columns'], arg_dict['incremental_predicates']
+  )) %}
+{% endmacro %}
+
+
+{% macro ducklake__get_delete_insert_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}
+  {%- set keys = key_columns(unique_key) -%}
+  {%- if keys %}
+  delete from {{ target }} as DBT_INTERNAL_DEST
+  where {{ key_is_in_source(keys, source) }}
+    {%- for predicate in incremental_predicates or [] %}
+    and ({{ predicate }})
+    {%- endfor %};
+  {%- endif %}
+
+  {{ insert_rows_sql(target, source, dest_columns) }}
+{%- endmacro %}
+
+
+{% macro key_is_in_source(keys, source) -%}
+  {%- if adapter.behavior.enable_truthy_nulls_equals_macro.no_warn -%}
+    exists (
+      select 1 from {{ source }} as DBT_INTERNAL_SOURCE
+      where {% for key in keys -%}
+        {{ equals('DBT_INTERNAL_SOURCE.' ~ key, 'DBT_INTERNAL_DEST.' ~ key) }}{{ ' and ' if not loop.last }}
+      {%- endfor %}
+    )
+  {%- else -%}
+    ({{ keys | join(', ') }}) in (select distinct {{ keys | join(', ') }} from {{ source }})
+  {%- endif -%}
+{%- endmacro %}

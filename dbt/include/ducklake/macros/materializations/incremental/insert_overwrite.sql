@@ -1,0 +1,36 @@
+{# The source replaces the partitions that it has rows for; without `partition_by` it replaces the whole table. #}
+{% macro ducklake__get_incremental_insert_overwrite_sql(arg_dict) %}
+  {%- set keys = partition_keys() -%}
+  {%- set target, source, columns = arg_dict['target_relation'], arg_dict['temp_relation'], arg_dict['dest_columns'] -%}
+  {% if keys | join | replace('(', '') == keys | join %}
+    {% do return(insert_overwrite_sql(target, source, keys, columns)) %}
+  {% endif %}
+  {% do adapter.materialize_temp_view(source) %}
+  {% do return(replace_partitions_sql(target, source, keys, columns)) %}
+{% endmacro %}
+
+
+{% macro insert_overwrite_sql(target, source, keys, dest_columns) -%}
+  {%- set columns = get_quoted_csv(dest_columns | map(attribute='name')) -%}
+  insert overwrite {{ target }}{{ ' partition (' ~ keys | join(', ') ~ ')' if keys }} ({{ columns }})
+  select {{ columns }} from {{ source }}
+{%- endmacro %}
+
+
+{# A PARTITION clause names columns only: where a key is an expression, the partitions of the source are deleted first. #}
+{% macro replace_partitions_sql(target, source, keys, dest_columns) -%}
+  {%- for key in keys if key | lower | trim | replace('bucket', '') != key | lower | trim -%}
+    {%- do exceptions.raise_compiler_error('insert_overwrite cannot replace the partitions of ' ~ key ~ '; use merge or delete+insert') -%}
+  {%- endfor -%}
+  delete from {{ target }} as DBT_INTERNAL_DEST
+  where exists (
+    select 1
+    from (
+      select distinct {% for key in keys %}{{ key }} as key_{{ loop.index }}{{ ', ' if not loop.last }}{% endfor %}
+      from {{ source }}
+    ) as DBT_INTERNAL_SOURCE
+    where {% for key in keys %}DBT_INTERNAL_SOURCE.key_{{ loop.index }} <=> {{ key }}{{ ' and ' if not loop.last }}{% endfor %}
+  );
+
+  {{ insert_rows_sql(target, source, dest_columns) }}
+{%- endmacro %}

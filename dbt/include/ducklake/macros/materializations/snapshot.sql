@@ -1,0 +1,71 @@
+{#
+  dbt's own staging queries and strategies; what differs is that the staging rows are a temporary view, which the merge computes once, and that
+  everything is one snapshot of the lake.
+#}
+{% materialization snapshot, adapter='ducklake' %}
+
+  {%- set target_relation_exists, target_relation = get_or_create_relation(
+    database=model.database, schema=model.schema, identifier=model.get('alias', model.get('name')), type='table'
+  ) -%}
+  {%- if not target_relation.is_table -%}
+    {% do exceptions.relation_wrong_type(target_relation, 'table') %}
+  {%- endif -%}
+
+  {{ run_hooks(pre_hooks, inside_transaction=False) }}
+  {% do begin_snapshot() %}
+  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+
+  {% set strategy_macro = strategy_dispatch(config.get('strategy')) %}
+  {% set strategy = strategy_macro(model, 'snapshotted_data', 'source_data', model['config'], target_relation_exists) %}
+
+  {% if target_relation_exists %}
+    {% set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() %}
+    {% do adapter.assert_valid_snapshot_target_given_strategy(target_relation, names, strategy) %}
+    {% set rows_sql = snapshot_staging_table(strategy, sql, target_relation) %}
+    {% set staging_relation = build_snapshot_staging_table(strategy, sql, target_relation) %}
+    {% set final_sql = snapshot_merge_sql(
+      target=target_relation, source=staging_relation, insert_cols=fit_snapshot_target(strategy, staging_relation, target_relation)
+    ) %}
+  {% else %}
+    {% set rows_sql = build_snapshot_table(strategy, sql) %}
+    {% set final_sql = create_table_as(False, target_relation, rows_sql) %}
+  {% endif %}
+
+  {{ check_time_data_types(rows_sql) }}
+  {% call statement('main') -%}
+    {{ final_sql }}
+  {%- endcall %}
+
+  {% do apply_grants(target_relation, config.get('grants'), should_revoke=false) %}
+  {% do persist_docs(target_relation, model) %}
+
+  {{ run_hooks(post_hooks, inside_transaction=True) }}
+  {% do adapter.commit() %}
+  {% if staging_relation is defined %}
+    {% do post_snapshot(staging_relation) %}
+  {% endif %}
+  {{ run_hooks(post_hooks, inside_transaction=False) }}
+
+  {{ return({'relations': [target_relation]}) }}
+
+{% endmaterialization %}
+
+
+{# New columns of the source become columns of the snapshot; the quoted names of all columns to insert come back. #}
+{% macro fit_snapshot_target(strategy, staging_relation, target_relation) %}
+  {%- do adapter.expand_target_column_types(from_relation=staging_relation, to_relation=target_relation) -%}
+  {%- set helpers = ['dbt_change_type', 'dbt_unique_key'] -%}
+  {%- for key in key_columns(strategy.unique_key) -%}
+    {%- do helpers.append('dbt_unique_key_' ~ loop.index) -%}
+  {%- endfor -%}
+  {%- set known = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | map('lower') | list -%}
+  {%- set missing, names = [], [] -%}
+  {%- for column in adapter.get_columns_in_relation(staging_relation) if column.name | lower not in helpers -%}
+    {%- do names.append(column.quoted) -%}
+    {%- if column.name | lower not in known -%}
+      {%- do missing.append(column) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- do create_columns(target_relation, missing) -%}
+  {% do return(names) %}
+{% endmacro %}

@@ -1,0 +1,38 @@
+{% macro ducklake__snapshot_hash_arguments(args) -%}
+  md5(
+    {%- for arg in args -%}
+    coalesce(cast({{ arg }} as string), ''){{ " || '|' || " if not loop.last }}
+    {%- endfor -%}
+  )
+{%- endmacro %}
+
+
+{% macro ducklake__snapshot_merge_sql(target, source, insert_cols) -%}
+  {%- set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() -%}
+  {%- set valid_to = 'DBT_INTERNAL_DEST.' ~ names.dbt_valid_to -%}
+  {%- set current = config.get('dbt_valid_to_current') -%}
+
+  merge into {{ target.render() }} as DBT_INTERNAL_DEST
+  using {{ source }} as DBT_INTERNAL_SOURCE
+  on DBT_INTERNAL_SOURCE.{{ names.dbt_scd_id }} = DBT_INTERNAL_DEST.{{ names.dbt_scd_id }}
+  when matched
+    and DBT_INTERNAL_SOURCE.dbt_change_type in ('update', 'delete')
+    and ({{ valid_to }} is null{{ ' or ' ~ valid_to ~ ' = ' ~ current if current }})
+  then update set {{ names.dbt_valid_to }} = DBT_INTERNAL_SOURCE.{{ names.dbt_valid_to }}
+  when not matched
+    and DBT_INTERNAL_SOURCE.dbt_change_type = 'insert'
+  then insert ({{ insert_cols | join(', ') }})
+  values (
+    {%- for column in insert_cols -%}
+    DBT_INTERNAL_SOURCE.{{ column }}{{ ', ' if not loop.last }}
+    {%- endfor -%}
+  )
+{%- endmacro %}
+
+
+{# The staging rows are a temporary view: dropping it leaves the lake alone. #}
+{% macro ducklake__post_snapshot(staging_relation) %}
+  {% call statement('post_snapshot', auto_begin=False) -%}
+    drop view if exists {{ staging_relation }}
+  {%- endcall %}
+{% endmacro %}

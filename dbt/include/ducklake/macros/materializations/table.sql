@@ -1,0 +1,51 @@
+{% materialization table, adapter='ducklake', supported_languages=['sql', 'python'] %}
+
+  {%- set existing_relation = load_cached_relation(this) -%}
+  {%- set target_relation = this.incorporate(type='table') -%}
+  {%- set query = compiled_code -%}
+
+  {{ run_hooks(pre_hooks, inside_transaction=False) }}
+  {% do begin_snapshot() %}
+  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+
+  {% if model.language == 'python' %}
+    {% set result = make_temp_relation(target_relation) %}
+    {% call statement('main', language='python') -%}
+      {{ create_table_as(False, result, compiled_code, 'python') }}
+    {%- endcall %}
+    {% set query = 'select * from ' ~ result %}
+  {% endif %}
+
+  {% do drop_if_of_other_type(existing_relation, 'table') %}
+  {% call statement('main' if model.language == 'sql' else 'build') -%}
+    {{ get_create_table_as_sql(False, target_relation, query) }}
+  {%- endcall %}
+  {% do answer_for_python('build') %}
+
+  {% do apply_grants(target_relation, config.get('grants'), should_revoke=false) %}
+  {% do persist_docs(target_relation, model) %}
+
+  {{ run_hooks(post_hooks, inside_transaction=True) }}
+  {% do adapter.commit() %}
+  {{ run_hooks(post_hooks, inside_transaction=False) }}
+
+  {{ return({'relations': [target_relation]}) }}
+
+{% endmaterialization %}
+
+
+{# A table in the place of a view, or a view in the place of a table: the old one ends in the snapshot that has the new one. #}
+{% macro drop_if_of_other_type(existing_relation, type) %}
+  {% if existing_relation is not none and existing_relation.type != type %}
+    {% do adapter.drop_relation(existing_relation) %}
+  {% endif %}
+{% endmacro %}
+
+
+{# What a Python model answers to dbt is what the SQL statement answered that wrote its rows. #}
+{% macro answer_for_python(statement_name) %}
+  {% if model.language == 'python' %}
+    {% set written = load_result(statement_name) %}
+    {% do store_result('main', response=written.response, agate_table=written.table) %}
+  {% endif %}
+{% endmacro %}

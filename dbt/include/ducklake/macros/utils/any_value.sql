@@ -1,0 +1,3 @@
+{% macro ducklake__any_value(expression) -%}
+  any_value({{ expression }})
+{%- endmacro %}

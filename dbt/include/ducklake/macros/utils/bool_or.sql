@@ -1,0 +1,3 @@
+{% macro ducklake__bool_or(expression) -%}
+  bool_or({{ expression }})
+{%- endmacro %}

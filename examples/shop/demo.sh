@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds the shop twice, a day apart, and shows what is in the lake. Run by `make demo`; needs dbt and python on the PATH.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+step() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
+
+rm -rf lake/* landing/* target
+
+step "Day 1: the files arrive and land in the lake"
+python make_data.py 1
+dbt --quiet run-operation load_landing --args '{day: 1}'
+
+step "Day 1: dbt build"
+dbt build
+
+step "Day 2: new files arrive; the buyers change prices with DuckDB"
+python make_data.py 2
+dbt --quiet run-operation load_landing --args '{day: 2}'
+python change_prices.py
+
+step "Day 2: dbt build"
+dbt build
+
+step "The lake, read with DuckDB"
+python show.py

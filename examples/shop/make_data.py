@@ -1,0 +1,151 @@
+"""Writes the files that the shop's systems deliver on a day.
+
+Orders and order items are Parquet; customers and the first price list are JSON.
+
+    python make_data.py 1      # the first day: a month of orders
+    python make_data.py 2      # the second day: new orders, old ones that were shipped or returned, customers who moved
+
+The same day always gives the same files.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+LANDING = Path(__file__).parent / "landing"
+FIRST_DAY_ENDS = datetime(2026, 3, 1)
+
+PRODUCTS = {
+    "APL": ("Apple juice", "3.20"),
+    "BRD": ("Rye bread", "4.10"),
+    "CHS": ("Mountain cheese", "7.90"),
+    "COF": ("Coffee beans", "11.50"),
+    "EGG": ("Ten eggs", "3.60"),
+    "HON": ("Heather honey", "6.80"),
+    "JAM": ("Plum jam", "4.40"),
+    "MLK": ("Oat milk", "2.30"),
+    "OIL": ("Olive oil", "12.90"),
+    "TEA": ("Green tea", "5.70"),
+}
+COUNTRIES = ["AT", "CH", "DE", "DK", "FR", "IT", "NL", "PL"]
+FIRST_NAMES = ["Ada", "Bela", "Chiara", "Dörte", "Emil", "Fleur", "Goran", "Hanna", "Ines", "Jan", "Klara", "Luca"]
+LAST_NAMES = ["Bakker", "Conti", "Dubois", "Eriksen", "Fischer", "Gruber", "Huber", "Kowalski", "Marti", "Nowak"]
+
+ORDERS = pa.schema(
+    [
+        ("order_id", pa.int64()),
+        ("customer_id", pa.int64()),
+        ("ordered_at", pa.timestamp("us")),
+        ("status", pa.string()),
+    ]
+)
+ITEMS = pa.schema(
+    [
+        ("order_id", pa.int64()),
+        ("line", pa.int32()),
+        ("product_code", pa.string()),
+        ("quantity", pa.int32()),
+        ("unit_price", pa.decimal128(10, 2)),
+    ]
+)
+
+
+def customers(day: int) -> list[dict[str, object]]:
+    """A full extract: 60 customers on the first day; on the second, 5 new ones and 3 who moved to another country."""
+    rows: list[dict[str, object]] = []
+    for customer_id in range(1, 61 if day == 1 else 66):
+        chance = random.Random(customer_id)
+        first, last = chance.choice(FIRST_NAMES), chance.choice(LAST_NAMES)
+        country = chance.choice(COUNTRIES)
+        if day == 2 and customer_id in (7, 21, 42):
+            country = COUNTRIES[(COUNTRIES.index(country) + 1) % len(COUNTRIES)]
+        rows.append(
+            {
+                "customer_id": customer_id,
+                "name": f"{first} {last}",
+                "email": f"{first}.{last}.{customer_id}@Example.org",
+                "country_code": country,
+                "signed_up_on": f"2025-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}",
+            }
+        )
+    return rows
+
+
+def order(order_id: int) -> tuple[dict[str, object], list[dict[str, object]]]:
+    """An order as it was placed, with its items. Orders 1 to 300 belong to the first day, 301 to 340 to the second."""
+    chance = random.Random(1000 + order_id)
+    if order_id <= 300:
+        ordered_at = FIRST_DAY_ENDS - timedelta(days=28) + timedelta(minutes=134 * order_id)
+    else:
+        ordered_at = FIRST_DAY_ENDS + timedelta(minutes=30 * (order_id - 300))
+    head = {
+        "order_id": order_id,
+        "customer_id": chance.randint(1, 60 if order_id <= 300 else 65),
+        "ordered_at": ordered_at,
+        "status": "placed",
+    }
+    items: list[dict[str, object]] = []
+    for line, code in enumerate(sorted(chance.sample(sorted(PRODUCTS), chance.randint(1, 4))), start=1):
+        price = Decimal(PRODUCTS[code][1])
+        items.append(
+            {
+                "order_id": order_id,
+                "line": line,
+                "product_code": code,
+                "quantity": chance.randint(1, 5),
+                "unit_price": price,
+            }
+        )
+    return head, items
+
+
+def orders(day: int) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    """The day's orders and items: new ones, and on the second day those of the first whose status changed."""
+    heads: list[dict[str, object]] = []
+    items: list[dict[str, object]] = []
+    for order_id in range(1, 301) if day == 1 else range(301, 341):
+        head, lines = order(order_id)
+        if order_id <= 270:
+            head["status"] = "returned" if order_id % 25 == 0 else "shipped"
+        heads.append(head)
+        items.extend(lines)
+    if day == 2:
+        for order_id in range(271, 291):
+            heads.append({**order(order_id)[0], "status": "shipped"})
+        heads.append({**order(260)[0], "status": "returned"})
+    return heads, items
+
+
+def write_json(path: Path, rows: list[dict[str, object]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def write_parquet(path: Path, rows: list[dict[str, object]], schema: pa.Schema) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+
+
+def main(day: int) -> None:
+    heads, items = orders(day)
+    write_parquet(LANDING / "orders" / f"day_{day}.parquet", heads, ORDERS)
+    write_parquet(LANDING / "order_items" / f"day_{day}.parquet", items, ITEMS)
+    write_json(LANDING / "customers" / f"day_{day}.json", customers(day))
+    if day == 1:
+        prices = [{"product_code": code, "product": name, "price": price} for code, (name, price) in PRODUCTS.items()]
+        write_json(LANDING / "price_list.json", prices)
+    print(f"day {day}: {len(heads)} orders, {len(items)} items, {len(customers(day))} customers in {LANDING.name}/")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] not in (["1"], ["2"]):
+        sys.exit(__doc__)
+    main(int(sys.argv[1]))

@@ -1,0 +1,68 @@
+"""Reads the lake with DuckDB: its snapshots with their messages, a mart, what the last merge changed, the past."""
+
+from __future__ import annotations
+
+import duckdb
+import duckdb_lake
+
+SNAPSHOTS = """
+    SELECT snapshot_id AS id, strftime(snapshot_time, '%H:%M:%S') AS time, author, commit_message AS message,
+           array_to_string([replace(kind, '_', ' ') FOR kind IN map_keys(changes)], ', ') AS changes
+    FROM lake.snapshots() ORDER BY snapshot_id
+"""
+BEST_CUSTOMERS = """
+    SELECT customer_id, name, country, orders, revenue, segment
+    FROM shop.customers JOIN shop.customer_segments USING (customer_id)
+    ORDER BY revenue DESC, customer_id LIMIT 5
+"""
+MERGES = """
+    SELECT min(snapshot_id), max(snapshot_id) FROM lake.snapshots() WHERE commit_message LIKE 'orders:%'
+"""
+CHANGES = """
+    SELECT change_type, order_id, status, amount FROM {feed}
+    WHERE order_id IN (260, 271, 301) ORDER BY order_id, change_type DESC
+"""
+PRICE_HISTORY = """
+    SELECT product_code, product, price, dbt_valid_to IS NULL AS valid_now
+    FROM shop.price_history
+    WHERE product_code IN ('COF', 'JAM', 'NUT', 'OIL') ORDER BY product_code, dbt_valid_from
+"""
+
+
+def heading(text: str) -> None:
+    print(f"\n{text}\n{'-' * len(text)}")
+
+
+def show(lake: duckdb.DuckDBPyConnection, sql: str) -> None:
+    lake.sql(sql).show(max_width=160, max_rows=100)
+
+
+def main() -> None:
+    lake = duckdb_lake.connect()
+
+    heading("Snapshots of the lake: one for each model that changed something")
+    show(lake, SNAPSHOTS)
+
+    heading("The mart `customers` with the Python model `customer_segments`")
+    show(lake, BEST_CUSTOMERS)
+
+    first, last = lake.execute(MERGES).fetchone() or (None, None)
+    heading(f"What the merge of the second day did to `orders` (change feed of snapshot {last})")
+    feed = f"lake.table_changes('orders', {last}, {last})"
+    lake.execute("USE lake.shop")
+    show(lake, f"SELECT change_type, count(*) AS rows FROM {feed} GROUP BY ALL ORDER BY 1")
+    show(lake, CHANGES.format(feed=feed))
+
+    heading(f"The same table then and now (snapshot {first} and the latest)")
+    show(
+        lake,
+        f"SELECT 'then' AS moment, count(*) AS orders, sum(amount) AS amount FROM orders AT (VERSION => {first}) "
+        "UNION ALL SELECT 'now', count(*), sum(amount) FROM orders",
+    )
+
+    heading("The price list's history (a dbt snapshot)")
+    show(lake, PRICE_HISTORY)
+
+
+if __name__ == "__main__":
+    main()

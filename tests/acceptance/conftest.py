@@ -1,0 +1,30 @@
+"""Fixtures of the acceptance tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.projects import Project, Rows, in_order
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """An empty folder for a project."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return Project(folder)
+
+
+@pytest.fixture
+def same_rows() -> Callable[[str, Rows, Rows], None]:
+    """Two results hold the same rows in any order; numbers may differ by rounding (Spark averages decimals as decimals)."""
+
+    def check(what: str, found: Rows, expected: Rows) -> None:
+        assert len(found) == len(expected), f"{what}: {len(found)} rows, expected {len(expected)}"
+        for ours, theirs in zip(in_order(found), in_order(expected), strict=True):
+            assert ours == pytest.approx(theirs, rel=1e-6, abs=1e-6), what
+
+    return check

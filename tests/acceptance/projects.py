@@ -1,0 +1,68 @@
+"""Whole projects, run as a person runs them: the `dbt` command in a process of its own, DuckDB reading what it made."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from duckdb_extensions import import_extension
+
+Rows = list[tuple[Any, ...]]
+
+
+def open_duckdb(*extensions: str) -> duckdb.DuckDBPyConnection:
+    """An in-memory DuckDB with these extensions loaded."""
+    connection = duckdb.connect()
+    for name in extensions:
+        import_extension(name, con=connection)
+        connection.execute(f"LOAD {name}")
+    return connection
+
+
+@dataclass(frozen=True)
+class Project:
+    """A dbt project in a folder, with the lake that its profile `ducklake` names beside it."""
+
+    folder: Path
+
+    def write_profiles(self, profile: str, outputs: dict[str, dict[str, object]], target: str) -> None:
+        """Write profiles.yml; JSON is YAML."""
+        content = {profile: {"target": target, "outputs": outputs}}
+        (self.folder / "profiles.yml").write_text(json.dumps(content, indent=2), encoding="utf-8")
+
+    def ducklake(self, schema: str, threads: int) -> dict[str, object]:
+        """An output of type `ducklake` with an SQLite catalog in the project's folder."""
+        return {
+            "type": "ducklake",
+            "path": "ducklake:sqlite:lake.sqlite",
+            "data_path": "data/",
+            "schema": schema,
+            "threads": threads,
+            "spark": {"fast_start": True},
+        }
+
+    def dbt(self, *arguments: str) -> str:
+        """Run a dbt command in the folder; its output is the failure's text if it fails."""
+        command = [str(Path(sys.executable).with_name("dbt")), "--no-use-colors", *arguments, "--profiles-dir", "."]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=1800)
+        assert done.returncode == 0, f"dbt {' '.join(arguments)} failed:\n{done.stdout[-6000:]}\n{done.stderr[-2000:]}"
+        return done.stdout
+
+    def attach(self, *extensions: str) -> duckdb.DuckDBPyConnection:
+        """DuckDB with the lake attached as `lake`."""
+        connection = open_duckdb("ducklake", "sqlite_scanner", *extensions)
+        connection.execute(f"ATTACH 'ducklake:sqlite:{self.folder / 'lake.sqlite'}' AS lake (READ_ONLY)")
+        return connection
+
+
+def in_order(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Rows in an order that does not depend on the kind of numbers or their last digits."""
+    plain = [tuple(float(v) if isinstance(v, Decimal) else v for v in row) for row in rows]
+    return sorted(plain, key=lambda row: [f"{v:.4g}" if isinstance(v, float) else str(v) for v in row])

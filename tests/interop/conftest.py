@@ -1,0 +1,94 @@
+"""Both sides of a lake at once: our session and DuckDB's ducklake extension, on every catalog database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from dbt.adapters.ducklake.session import LakeSession
+from tests.catalogs import CatalogUnderTest
+from tests.interop.oracle import connect as connect_duckdb
+
+
+def comparable(value: Any) -> Any:
+    """A value in one form, whichever side it came from: maps as dicts, times with a zone in UTC, bytes as bytes."""
+    if isinstance(value, list) and value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
+        return {comparable(k): comparable(v) for k, v in value}
+    if isinstance(value, dict):
+        return {key: comparable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [comparable(item) for item in value]
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, float) and value != value:
+        return "NaN"
+    if hasattr(value, "astimezone") and getattr(value, "tzinfo", None) is not None:
+        import datetime as dt
+
+        return value.astimezone(dt.timezone.utc)
+    return value
+
+
+def comparable_rows(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return sorted((tuple(comparable(v) for v in row) for row in rows), key=repr)
+
+
+class Both:
+    """The two sides of one lake."""
+
+    def __init__(self, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+        self.session = session
+        self.duck = duck
+
+    def spark(self, statement: str) -> None:
+        self.session.execute(statement)
+
+    def duckdb(self, statement: str) -> None:
+        self.duck.execute(statement)
+
+    def rows(self, duckdb_query: str, spark_query: str | None = None) -> list[tuple[Any, ...]]:
+        """The rows of a query, which must be the same on both sides; sorted by their first differing value where that is possible."""
+        theirs = comparable_rows(self.duck.execute(duckdb_query).fetchall())
+        ours = comparable_rows(self.session.execute(spark_query or duckdb_query).fetch())
+        assert ours == theirs
+        try:
+            return sorted(ours)
+        except TypeError:
+            return ours
+
+    def row_ids(self, table: str, key: str) -> dict[Any, int]:
+        return dict(self.duck.execute(f"SELECT {key}, rowid FROM {table} ORDER BY ALL").fetchall())
+
+    def snapshots(self) -> int:
+        return self.duck.execute("SELECT count(*) FROM ducklake_snapshots('lake')").fetchone()[0]
+
+    def check_history(self, table: str) -> None:
+        """The table reads the same on both sides at every snapshot that has it."""
+        first = self.duck.execute(
+            "SELECT min(snapshot_id) FROM ducklake_snapshots('lake') WHERE list_contains(changes['tables_created'], ?) ", [f"main.{table}"]
+        ).fetchone()[0]
+        last = self.duck.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()[0]
+        assert first is not None
+        for version in range(first, last + 1):
+            theirs = comparable_rows(self.duck.execute(f"SELECT * FROM {table} AT (VERSION => {version})").fetchall())
+            ours = comparable_rows(self.session.execute(f"SELECT * FROM {table} VERSION AS OF {version}").fetch())
+            assert ours == theirs, f"snapshot {version}"
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        self.session.begin()
+        yield
+        self.session.commit()
+
+
+@pytest.fixture
+def both(catalog: CatalogUnderTest, lake: LakeSession, tmp_path: Path) -> Iterator[Both]:
+    duck = connect_duckdb(catalog)
+    duck.execute("USE lake")
+    yield Both(lake, duck)
+    duck.close()

@@ -1,0 +1,71 @@
+"""Views and defaults are said in DuckDB's words where it has them, and understood in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.statements.dialects import qualify, to_duckdb, to_spark
+from dbt.adapters.ducklake.statements.references import references
+from dbt.adapters.ducklake.statements.values import Name, Reference
+
+
+def fill(reference: Reference) -> Name | None:
+    parts = reference.name.parts
+    return None if parts[0] == "elsewhere" else Name(("lake", "main", *parts)[-3:])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("select * from t", "select * from {DUCKLAKE_CATALOG}.`main`.`t`"),
+        ("select t.a from s.t, `a b` x", "select t.a from {DUCKLAKE_CATALOG}.`s`.`t`, {DUCKLAKE_CATALOG}.`main`.`a b` x"),
+        ("select lake.s.t.a from lake.s.t", "select lake.s.t.a from {DUCKLAKE_CATALOG}.`s`.`t`"),
+        ("with t as (select * from u) select * from t", "with t as (select * from {DUCKLAKE_CATALOG}.`main`.`u`) select * from t"),
+        ("select * from t version as of 3 x", "select * from {DUCKLAKE_CATALOG}.`main`.`t` version as of 3 x"),
+        ("select * from elsewhere.t", "select * from elsewhere.t"),
+        ("select 'ü😀' from /* t */ t -- t\n, u", "select 'ü😀' from /* t */ {DUCKLAKE_CATALOG}.`main`.`t` -- t\n, {DUCKLAKE_CATALOG}.`main`.`u`"),
+    ],
+)
+def test_names_are_written_in_full(text: str, expected: str) -> None:
+    assert qualify(references(text), fill) == expected
+
+
+def test_the_placeholder_is_a_name() -> None:
+    found = references("select {DUCKLAKE_CATALOG}.main.t.a from {DUCKLAKE_CATALOG}.main.t")
+    assert [r.name for r in found.references] == [Name(("{DUCKLAKE_CATALOG}", "main", "t"))]
+    assert len(found.qualifiers) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("select `a b`, \"c\" from {DUCKLAKE_CATALOG}.`s`.`t`", "SELECT \"a b\", 'c' FROM {DUCKLAKE_CATALOG}.\"s\".\"t\""),
+        ("select cast(a as bigint), try_cast(b as int) from t", "SELECT CAST(a AS BIGINT), TRY_CAST(b AS INT) FROM t"),
+        ("select * from t version as of 3 x", "SELECT * FROM t AT (VERSION => 3) AS x"),
+        ("select * from t timestamp as of '2026-01-01'", "SELECT * FROM t AT (TIMESTAMP => '2026-01-01')"),
+        ("select collect_list(a) from t", "SELECT ARRAY_AGG(a) FILTER(WHERE a IS NOT NULL) FROM t"),
+        ("select my_function(a) from t", None),
+        ("select a from t order by a", "SELECT a FROM t ORDER BY a NULLS FIRST"),
+        ("select 1; select 2", None),
+        ("select from where", None),
+        ("select 'a", None),
+    ],
+)
+def test_spark_to_duckdb(text: str, expected: str | None) -> None:
+    assert to_duckdb(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('SELECT "a b", i::INTEGER AS k FROM {DUCKLAKE_CATALOG}.main.t', "SELECT `a b`, CAST(i AS INT) AS k FROM {DUCKLAKE_CATALOG}.main.t"),
+        ("(1 + 2)", "(1 + 2)"),
+        ("CAST('t' AS BOOLEAN)", "CAST('t' AS BOOLEAN)"),
+        ("now()", "NOW()"),
+        ("SELECT a FROM t ORDER BY a", "SELECT a FROM t ORDER BY a NULLS LAST"),
+        ("SELECT some_macro(a) FROM t", None),
+        ("SELECT * FROM", None),
+    ],
+)
+def test_duckdb_to_spark(text: str, expected: str | None) -> None:
+    assert to_spark(text) == expected

@@ -1,0 +1,104 @@
+"""Arrows point down: which package of dbt-ducklake may import which (ARCHITECTURE.md, Layers)."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "dbt" / "adapters" / "ducklake"
+
+MAY_IMPORT = {
+    "errors": set(),
+    "spec": {"errors"},
+    "catalog": {"spec", "errors"},
+    "spark": {"spec", "errors"},
+    "lake": {"catalog", "spark", "spec", "errors"},
+    "statements": {"lake", "catalog", "spark", "spec", "errors"},
+    "session": {"statements", "lake", "catalog", "spark", "spec", "errors"},
+}
+HOMES = {
+    "sqlalchemy": {"catalog"},
+    "sqlglot": {"statements"},
+    "pyspark": {"spark"},
+    "py4j": {"spark"},
+    "pyarrow": {"spark"},
+}
+LAZY = {"pyspark", "sqlalchemy", "sqlglot", "pyarrow", "pandas"}
+
+
+def layer_of(path: Path) -> str:
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """(absolute module name, is at module level and not for type checking only) of each import of a file."""
+    tree = ast.parse(path.read_text())
+    package = ["dbt", "adapters", "ducklake", *path.relative_to(PACKAGE).parts[:-1]]
+    guarded = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
+        for node in ast.walk(block)
+    }
+    inside = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(block)
+    }
+    found: list[tuple[str, bool]] = []
+    for node in ast.walk(tree):
+        eager = id(node) not in guarded and id(node) not in inside
+        if isinstance(node, ast.Import):
+            found += [(alias.name, eager) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                base = package[: len(package) - node.level + 1]
+                found += [
+                    (".".join([*base, *([node.module] if node.module else []), alias.name]), eager) for alias in node.names
+                ]
+            elif node.module:
+                found += [(f"{node.module}.{alias.name}", eager) for alias in node.names]
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    layer = layer_of(path)
+    for name, _ in imports(path):
+        if name.startswith("dbt.adapters.ducklake."):
+            target = name.split(".")[3]
+            if target != layer and layer in MAY_IMPORT:
+                assert target in MAY_IMPORT[layer], f"{layer} imports {name}"
+        root = name.split(".")[0]
+        if root == "dbt" and layer in MAY_IMPORT:
+            assert name.startswith("dbt.adapters.ducklake"), f"{layer} imports {name}: dbt belongs to the dbt layer"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_each_library_has_one_home(path: Path) -> None:
+    layer = layer_of(path)
+    for name, _ in imports(path):
+        homes = HOMES.get(name.split(".")[0])
+        if homes is not None:
+            assert layer in homes, f"{layer} imports {name}"
+
+
+def test_plugin_load_is_light() -> None:
+    """Loading the plug-in imports none of the heavy libraries: `dbt parse` pays for none of them."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; import dbt.adapters.spark; before = set(sys.modules); import dbt.adapters.ducklake; "
+        f"print(sorted(({LAZY!r} & set(sys.modules)) - before))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE.parents[2], check=True)
+    assert out.stdout.strip() == "[]"
