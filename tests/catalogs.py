@@ -11,6 +11,7 @@ import pytest
 
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.settings import SparkSettings
 
 _numbers = itertools.count()
 
@@ -51,3 +52,10 @@ def lake(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSessi
     yield session
     session.close()
     opened.catalog.close()
+
+
+@pytest.fixture(scope="session")
+def runtime() -> Iterator[SparkRuntime]:
+    """The one Spark of this test process."""
+    with SparkRuntime(SparkSettings(master="local[2]", app_name="dbt-ducklake tests", fast_start=True)) as started:
+        yield started

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.projects import Project, Rows, in_order
+from tests.acceptance.projects import Project, Rows, in_order, same_row
 
 
 @pytest.fixture
@@ -25,6 +25,6 @@ def same_rows() -> Callable[[str, Rows, Rows], None]:
     def check(what: str, found: Rows, expected: Rows) -> None:
         assert len(found) == len(expected), f"{what}: {len(found)} rows, expected {len(expected)}"
         for ours, theirs in zip(in_order(found), in_order(expected), strict=True):
-            assert ours == pytest.approx(theirs, rel=1e-6, abs=1e-6), what
+            assert same_row(ours, theirs), f"{what}: {ours} is not {theirs}"
 
     return check

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -66,3 +67,14 @@ def in_order(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
     """Rows in an order that does not depend on the kind of numbers or their last digits."""
     plain = [tuple(float(v) if isinstance(v, Decimal) else v for v in row) for row in rows]
     return sorted(plain, key=lambda row: [f"{v:.4g}" if isinstance(v, float) else str(v) for v in row])
+
+
+def same_row(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
+    """Whether two rows have the same values, up to rounding where one of them is not an integer."""
+    return len(ours) == len(theirs) and all(map(_same_value, ours, theirs))
+
+
+def _same_value(ours: Any, theirs: Any) -> bool:
+    if isinstance(ours, float) or isinstance(theirs, float):
+        return ours is not None and theirs is not None and math.isclose(ours, theirs, rel_tol=1e-6, abs_tol=1e-6)
+    return bool(ours == theirs)

@@ -16,12 +16,10 @@ from tests.interop.oracle import connect as connect_duckdb
 
 
 def comparable(value: Any) -> Any:
-    """A value in one form, whichever side it came from: maps as dicts, times with a zone in UTC, bytes as bytes."""
-    if isinstance(value, list) and value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
-        return {comparable(k): comparable(v) for k, v in value}
+    """A value in one form, whichever side it came from: structs and maps as pairs, times with a zone in UTC, bytes as bytes."""
     if isinstance(value, dict):
-        return {key: comparable(item) for key, item in value.items()}
-    if isinstance(value, list):
+        value = list(value.items())
+    if isinstance(value, list | tuple):
         return [comparable(item) for item in value]
     if isinstance(value, bytearray | memoryview):
         return bytes(value)

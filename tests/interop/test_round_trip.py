@@ -98,7 +98,7 @@ def test_types_that_both_know(both: Both) -> None:
     )
     expected = (
         True, 1, 2, 3, 4, 1.5, 2.5, Decimal("12345.678"), "ä'\\\"", b"\x00\xff", dt.date(1969, 12, 31),
-        dt.datetime(2020, 1, 2, 1, 4, 5, 123456, tzinfo=UTC), dt.datetime(1500, 1, 1), [1, None], {"k": 1.5}, {"a": 1, "b": ["x"]},
+        dt.datetime(2020, 1, 2, 1, 4, 5, 123456, tzinfo=UTC), dt.datetime(1500, 1, 1), [1, None], [["k", 1.5]], [["a", 1], ["b", ["x"]]],
     )  # fmt: skip
     assert both.rows("SELECT * FROM t WHERE i32 = 3") == [expected]
     assert both.rows("SELECT * FROM t WHERE i32 IS NULL") == [(None,) * 16]

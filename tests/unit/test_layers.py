@@ -37,8 +37,8 @@ def modules() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
-def imports(path: Path) -> list[tuple[str, bool]]:
-    """(absolute module name, is at module level and not for type checking only) of each import of a file."""
+def imports(path: Path) -> list[str]:
+    """The absolute name of each module and member that a file imports, but for type checking only."""
     tree = ast.parse(path.read_text())
     package = ["dbt", "adapters", "ducklake", *path.relative_to(PACKAGE).parts[:-1]]
     guarded = {
@@ -47,32 +47,22 @@ def imports(path: Path) -> list[tuple[str, bool]]:
         if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
         for node in ast.walk(block)
     }
-    inside = {
-        id(node)
-        for block in ast.walk(tree)
-        if isinstance(block, ast.FunctionDef | ast.AsyncFunctionDef)
-        for node in ast.walk(block)
-    }
-    found: list[tuple[str, bool]] = []
+    found: list[str] = []
     for node in ast.walk(tree):
-        eager = id(node) not in guarded and id(node) not in inside
+        if id(node) in guarded:
+            continue
         if isinstance(node, ast.Import):
-            found += [(alias.name, eager) for alias in node.names]
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                base = package[: len(package) - node.level + 1]
-                found += [
-                    (".".join([*base, *([node.module] if node.module else []), alias.name]), eager) for alias in node.names
-                ]
-            elif node.module:
-                found += [(f"{node.module}.{alias.name}", eager) for alias in node.names]
+            base = package[: len(package) - node.level + 1] if node.level else []
+            found += [".".join([*base, *([node.module] if node.module else []), alias.name]) for alias in node.names]
     return found
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_point_down(path: Path) -> None:
     layer = layer_of(path)
-    for name, _ in imports(path):
+    for name in imports(path):
         if name.startswith("dbt.adapters.ducklake."):
             target = name.split(".")[3]
             if target != layer and layer in MAY_IMPORT:
@@ -85,7 +75,7 @@ def test_imports_point_down(path: Path) -> None:
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_each_library_has_one_home(path: Path) -> None:
     layer = layer_of(path)
-    for name, _ in imports(path):
+    for name in imports(path):
         homes = HOMES.get(name.split(".")[0])
         if homes is not None:
             assert layer in homes, f"{layer} imports {name}"

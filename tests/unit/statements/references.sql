@@ -182,6 +182,9 @@ select * from ‹a timestamp as of now() - interval 1 day 2 hours› x, ‹b tim
 --- DuckLake's time travel
 select * from «a AT (VERSION => 3)», ‹s.b at (timestamp => now() - interval '1 day')› x, ‹c at (version => 1)› as y where z
 
+--- DuckDB's order: the alias before the time travel
+select x.i, * from «a x AT (VERSION => 3)» join «s.b as y at (timestamp => now())» on x.i = y.i, «c»
+
 --- an alias called at
 select * from ‹a› at (x, y) where at.x = 1
 
@@ -214,6 +217,9 @@ select s.u.c, a.b.c from «s.t» where t.c = 1
 
 --- qualifiers in a join condition and in subqueries
 select * from «s.t» join «s.u» on ⟨s.t⟩.id = ⟨s.u⟩.id where exists (select 1 from «s.v» where ⟨s.v⟩.id = ⟨s.t⟩.id)
+
+--- qualifiers reach out of subqueries, not into them
+select s.u.c, ⟨s.t⟩.c from «s.t» where exists (select ⟨s.t⟩.c from «s.u» where ⟨s.u⟩.c) union all select s.t.c, ⟨s.u⟩.c from «s.u»
 
 --- a function of a schema is no qualifier
 select s.t.f(1), s.t(2) from «s.t»

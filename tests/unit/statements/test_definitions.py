@@ -62,10 +62,21 @@ CREATE = [
     ("create table t (a int) using DuckLake", CreateTable(T, (col("a", "int"),))),
     ("create table t (a int) stored as parquet", CreateTable(T, (col("a", "int"),))),
     ("create table t comment 'it''s' as select * from s.u", CreateTable(T, query=SELECT, comment="it's")),
-    ("create table t (a int not null comment 'größe', b int null)", CreateTable(T, (col("a", "int", False, comment="größe"), col("b", "int")))),
+    (
+        "create table t (a int not null comment 'größe', b int null)",
+        CreateTable(T, (col("a", "int", False, comment="größe"), col("b", "int"))),
+    ),
     (
         "create table t (a array<struct<x: int, y: map<string, decimal(3,1)>>>, b double precision, c varchar(10), d int[])",
-        CreateTable(T, (col("a", "array<struct<x: int, y: map<string, decimal(3,1)>>>"), col("b", "double"), col("c", "varchar(10)"), col("d", "int[]"))),
+        CreateTable(
+            T,
+            (
+                col("a", "array<struct<x: int, y: map<string, decimal(3,1)>>>"),
+                col("b", "double"),
+                col("c", "varchar(10)"),
+                col("d", "int[]"),
+            ),
+        ),
     ),
     (
         "create table t (c int) partitioned by (a, `b`, year(c), months(c), day(c), hours(c), bucket(16, c))",
@@ -121,7 +132,10 @@ DROP = [
 ALTER: list[tuple[str, Alteration]] = [
     ("add column a int", AddColumns((((), col("a", "int")),))),
     ("add a int, b string comment 'x'", AddColumns((((), col("a", "int")), ((), col("b", "string", comment="x"))))),
-    ("add columns (a int default 5, s.`b` string not null)", AddColumns((((), col("a", "int", default=Default("5"))), (("s",), col("b", "string", False))))),
+    (
+        "add columns (a int default 5, s.`b` string not null)",
+        AddColumns((((), col("a", "int", default=Default("5"))), (("s",), col("b", "string", False)))),
+    ),
     ("add column if not exists a int", AddColumns((((), col("a", "int")),), if_not_exists=True)),
     ("add column a.element.b int", AddColumns(((("a", "element"), col("b", "int")),))),
     ("drop column a", DropColumns((("a",),))),

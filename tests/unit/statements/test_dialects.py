@@ -23,7 +23,10 @@ def fill(reference: Reference) -> Name | None:
         ("with t as (select * from u) select * from t", "with t as (select * from {DUCKLAKE_CATALOG}.`main`.`u`) select * from t"),
         ("select * from t version as of 3 x", "select * from {DUCKLAKE_CATALOG}.`main`.`t` version as of 3 x"),
         ("select * from elsewhere.t", "select * from elsewhere.t"),
-        ("select 'ü😀' from /* t */ t -- t\n, u", "select 'ü😀' from /* t */ {DUCKLAKE_CATALOG}.`main`.`t` -- t\n, {DUCKLAKE_CATALOG}.`main`.`u`"),
+        (
+            "select 'ü😀' from /* t */ t -- t\n, u",
+            "select 'ü😀' from /* t */ {DUCKLAKE_CATALOG}.`main`.`t` -- t\n, {DUCKLAKE_CATALOG}.`main`.`u`",
+        ),
     ],
 )
 def test_names_are_written_in_full(text: str, expected: str) -> None:
@@ -39,9 +42,10 @@ def test_the_placeholder_is_a_name() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("select `a b`, \"c\" from {DUCKLAKE_CATALOG}.`s`.`t`", "SELECT \"a b\", 'c' FROM {DUCKLAKE_CATALOG}.\"s\".\"t\""),
+        ('select `a b`, "c" from {DUCKLAKE_CATALOG}.`s`.`t`', 'SELECT "a b", \'c\' FROM {DUCKLAKE_CATALOG}."s"."t"'),
         ("select cast(a as bigint), try_cast(b as int) from t", "SELECT CAST(a AS BIGINT), TRY_CAST(b AS INT) FROM t"),
-        ("select * from t version as of 3 x", "SELECT * FROM t AT (VERSION => 3) AS x"),
+        ("select * from t version as of 3 x", "SELECT * FROM t AS x AT (VERSION => 3)"),
+        ("select x.i from t as x at (version => 3)", 'SELECT x.i FROM t AS "x" AT (VERSION => 3)'),
         ("select * from t timestamp as of '2026-01-01'", "SELECT * FROM t AT (TIMESTAMP => '2026-01-01')"),
         ("select collect_list(a) from t", "SELECT ARRAY_AGG(a) FILTER(WHERE a IS NOT NULL) FROM t"),
         ("select my_function(a) from t", None),
@@ -58,7 +62,10 @@ def test_spark_to_duckdb(text: str, expected: str | None) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('SELECT "a b", i::INTEGER AS k FROM {DUCKLAKE_CATALOG}.main.t', "SELECT `a b`, CAST(i AS INT) AS k FROM {DUCKLAKE_CATALOG}.main.t"),
+        (
+            'SELECT "a b", i::INTEGER AS k FROM {DUCKLAKE_CATALOG}.main.t',
+            "SELECT `a b`, CAST(i AS INT) AS k FROM {DUCKLAKE_CATALOG}.main.t",
+        ),
         ("(1 + 2)", "(1 + 2)"),
         ("CAST('t' AS BOOLEAN)", "CAST('t' AS BOOLEAN)"),
         ("now()", "NOW()"),

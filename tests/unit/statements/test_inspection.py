@@ -111,6 +111,9 @@ PASSED_THROUGH = [
     "execute immediate 'select 1'",
     "grant select on t to x",
     "frobnicate t",
+    "set variable x = (select max(a) from t)",
+    "/* a */ frobnicate /* b */ set x = (select max(a) from t)",
+    " " * 200 + "frobnicate",
 ]
 VERBATIM = [
     "set spark.sql.shuffle.partitions = 2",

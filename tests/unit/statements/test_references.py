@@ -22,9 +22,9 @@ def cases() -> list[tuple[str, str]]:
 
 def marked(sql: Sql) -> str:
     """The text with the marks of what was found."""
-    edits = [
-        (r.start, r.end, "plain" if r.aliased else "enclosed" if r.enclosed else "alias") for r in sql.references
-    ] + [(q.start, q.end, "qualifier") for q in sql.qualifiers]
+    edits = [(r.start, r.end, "plain" if r.aliased else "enclosed" if r.enclosed else "alias") for r in sql.references] + [
+        (q.start, q.end, "qualifier") for q in sql.qualifiers
+    ]
     opening = {kind: (mark, close) for mark, (close, kind) in MARKS.items()}
     text = sql.text
     for start, end, kind in sorted(edits, reverse=True):
@@ -105,6 +105,21 @@ def test_binding_splices_replacements_into_the_text() -> None:
     assert sql.bind(resolve) == (
         "with c as (select 1)\nselect `t`.x, ü.y from `s.t@7` AS `t` -- from z\n"
         "join u ü on `t`.i = ü.i join c tablesample (1 rows), (`v@7` AS `v`) tablesample (1 rows)"
+    )
+
+
+def test_binding_writes_the_users_alias_where_it_stood_before_the_time_travel() -> None:
+    sql = references("select x.i from s.t as x at (version => 3) where x.i = 1")
+    assert sql.bind(lambda reference: f"`{reference.name}@3`") == "select x.i from `s.t@3` AS `x` where x.i = 1"
+
+
+def test_binding_tells_relations_of_the_same_last_part_apart() -> None:
+    sql = references(
+        "with c as (select t.i from a.t) select a.t.i, b.t.j, (select max(a.t.k) from x.u where b.t.i = u.i) from a.t join b.t on a.t.i = b.t.i"
+    )
+    assert sql.bind(lambda reference: f"`{reference.name}@1`") == (
+        "with c as (select t.i from `a.t@1` AS `t`) select `a.t`.i, `b.t`.j, (select max(`a.t`.k) from `x.u@1` AS `u` where `b.t`.i = u.i)"
+        " from `a.t@1` AS `a.t` join `b.t@1` AS `b.t` on `a.t`.i = `b.t`.i"
     )
 
 

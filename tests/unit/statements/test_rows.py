@@ -7,6 +7,7 @@ import pytest
 from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.statements.parse import parse
 from dbt.adapters.ducklake.statements.references import references
+from dbt.adapters.ducklake.statements.rows import fill_defaults
 from dbt.adapters.ducklake.statements.values import (
     Assignment,
     Delete,
@@ -57,12 +58,22 @@ INSERT = [
         Insert(T, references("with c as (select 1), d as (select * from c) select * from c, d, e")),
     ),
     ("insert overwrite t select * from s.u", Insert(T, SELECT, overwrite=True)),
-    ("insert overwrite table t partition (a = 'x', b) select * from s.u", Insert(T, SELECT, overwrite=True, partition=(("a", "'x'"), ("b", None)))),
-    ("insert into t partition (a = date '2020-01-01') (b) select * from s.u", Insert(T, SELECT, ("b",), partition=(("a", "date '2020-01-01'"),))),
+    (
+        "insert overwrite table t partition (a = 'x', b) select * from s.u",
+        Insert(T, SELECT, overwrite=True, partition=(("a", "'x'"), ("b", None))),
+    ),
+    (
+        "insert into t partition (a = date '2020-01-01') (b) select * from s.u",
+        Insert(T, SELECT, ("b",), partition=(("a", "date '2020-01-01'"),)),
+    ),
     ("insert into t replace where a > 1 select * from s.u", Insert(T, SELECT, replace_where=Sql("a > 1"))),
     (
         "insert into s.t replace where s.t.a in (select b from c) (select * from s.u)",
-        Insert(ST, references("(select * from s.u)"), replace_where=Sql("s.t.a in (select b from c)", (Reference(24, 25, Name(("c",))),), (Qualifier(0, 3, ST),))),
+        Insert(
+            ST,
+            references("(select * from s.u)"),
+            replace_where=Sql("s.t.a in (select b from c)", (Reference(24, 25, Name(("c",))),), (Qualifier(0, 3, ST),)),
+        ),
     ),
     ("/* q */ insert into t -- why\n  select * from s.u -- end", Insert(T, SELECT)),
 ]
@@ -115,7 +126,10 @@ DELETE = [
         "delete from `s`.`t` as DBT_INTERNAL_DEST\n where (id) in (\n select distinct id\n from s.u as DBT_INTERNAL_SOURCE\n );",
         Delete(ST, "DBT_INTERNAL_DEST", references("(id) in (\n select distinct id\n from s.u as DBT_INTERNAL_SOURCE\n )")),
     ),
-    ("delete from t using u where u.i = t.i and t.x > 1", Delete(T, None, references("EXISTS (SELECT 1 FROM u where u.i = t.i and t.x > 1)"))),
+    (
+        "delete from t using u where u.i = t.i and t.x > 1",
+        Delete(T, None, references("EXISTS (SELECT 1 FROM u where u.i = t.i and t.x > 1)")),
+    ),
     ("delete from t a using (select 1 i) b where a.i = b.i", Delete(T, "a", Sql("EXISTS (SELECT 1 FROM (select 1 i) b where a.i = b.i)"))),
     (
         "delete from s.t using s.u where s.u.i = s.t.i",
@@ -139,7 +153,10 @@ ON = Sql("a.i = b.i")
 MERGE = [
     ("merge into t a using u b on a.i = b.i when matched then update set *", Merge(T, "a", source("u", "u"), "b", ON, (MATCHED_STAR,))),
     ("merge into t a using u b on a.i = b.i when matched then update *", Merge(T, "a", source("u", "u"), "b", ON, (MATCHED_STAR,))),
-    ("merge into t a using u b on a.i = b.i when not matched by target then insert *", Merge(T, "a", source("u", "u"), "b", ON, (MISSING_STAR,))),
+    (
+        "merge into t a using u b on a.i = b.i when not matched by target then insert *",
+        Merge(T, "a", source("u", "u"), "b", ON, (MISSING_STAR,)),
+    ),
     (
         "merge into s.t using s.u on s.t.i = s.u.i and u.j = t.j when matched then delete",
         Merge(
@@ -158,6 +175,10 @@ MERGE = [
     (
         "merge into t a using u at (version => 3) b on a.i = b.i when matched then update set *",
         Merge(T, "a", source("u at (version => 3)", "u", at=TimeTravel(version=3)), "b", ON, (MATCHED_STAR,)),
+    ),
+    (
+        "merge into t a using u b at (version => 3) on a.i = b.i when matched then update set *",
+        Merge(T, "a", source("u b at (version => 3)", "u", at=TimeTravel(version=3)), "b", ON, (MATCHED_STAR,)),
     ),
     (
         "merge into t a using (select * from s.u) b on a.i = b.i when not matched then insert *",
@@ -253,7 +274,9 @@ MERGE = [
                         Assignment(("größe",), Sql("DBT_INTERNAL_SOURCE.`größe`")),
                     ),
                 ),
-                MergeClause("not_matched", None, "insert", assignments=(Assignment(("id",), Sql("`id`")), Assignment(("größe",), Sql("`größe`")))),
+                MergeClause(
+                    "not_matched", None, "insert", assignments=(Assignment(("id",), Sql("`id`")), Assignment(("größe",), Sql("`größe`")))
+                ),
             ),
         ),
     ),
@@ -360,3 +383,16 @@ def test_qualifiers_of_the_target_are_bound_from_outside() -> None:
     assert statement.condition is not None
     bound = statement.condition.bind(lambda reference: "`s.u@1`", (statement.name,))
     assert bound == "`t`.a = (select max(b) from `s.u@1` AS `u` where `u`.c = `t`.c)"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("values (1, default), (DEFAULT, 'default')", "values (1, <1>), (<0>, 'default')"),
+        ("values default, (2)", "values <0>, (2)"),
+        ("values (f(default), (select x from default))", "values (f(default), (select x from default))"),
+        ("select default from t", "select default from t"),
+    ],
+)
+def test_the_word_default_in_values_is_filled_by_position(text: str, expected: str) -> None:
+    assert fill_defaults(references(text), lambda ordinal: f"<{ordinal}>").text == expected

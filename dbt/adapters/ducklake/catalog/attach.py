@@ -1,7 +1,7 @@
 """Opening a lake: find its catalog, create it if it is missing and that is allowed, and check that it is one we can work with.
 
-Specification: "Connecting" and "ducklake_metadata". What a fresh catalog holds is what the reference writes: snapshot 0, schema `main`, and four
-entries in `ducklake_metadata`.
+Specification: "Connecting" and "ducklake_metadata". What a fresh catalog holds is what the reference writes: snapshot 0, schema `main`,
+and four entries in `ducklake_metadata`.
 """
 
 from __future__ import annotations
@@ -147,5 +147,6 @@ def _require_same_path(stored: str, given: str | None) -> None:
     if given is None or with_separator(given) == with_separator(stored) or absolute(given) == absolute(stored):
         return
     raise ConfigurationError(
-        f"the lake keeps its files at {stored}, but data_path is {given}; remove data_path, which is needed only to create a lake, or correct it"
+        f"the lake keeps its files at {stored}, but data_path is {given}; correct data_path, or remove it: "
+        "it is needed only to create a lake"
     )

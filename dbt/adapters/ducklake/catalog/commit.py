@@ -1,7 +1,7 @@
 """Making staged changes a snapshot: one catalog transaction, tried again when a rival was faster.
 
-Specification: the page "Snapshots" and "Conflict Resolution". An attempt waits for its turn, reads the newest snapshot, compares itself with everything
-committed since its transaction began, and writes all rows in batches. Files are never written again.
+Specification: the page "Snapshots" and "Conflict Resolution". An attempt waits for its turn, reads the newest snapshot, compares itself
+with everything committed since its transaction began, and writes all rows in batches. Files are never written again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The rows of `ducklake_column` and `ducklake_column_tag` in a commit.
 
-Specification: the page "ducklake_column". A changed column ends and begins again under the same id; the order within a parent is that of `column_order`,
-which equals the id until somebody moves a column.
+Specification: the page "ducklake_column". A changed column ends and begins again under the same id; the order within a parent is that
+of `column_order`, which equals the id until somebody moves a column.
 """
 
 from __future__ import annotations

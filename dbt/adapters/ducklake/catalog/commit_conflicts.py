@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-
 from typing import Any
 
 from sqlalchemy import Select, select

@@ -1,6 +1,7 @@
 """The rows that schemas, tables, views and their tags get in a commit.
 
-Specification: the pages of those tables. A changed object's old row ends and a new one begins, with the same id; that is also how the reference does it.
+Specification: the pages of those tables. A changed object's old row ends and a new one begins, with the same id; that is also how the
+reference does it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The rows that data files, delete files and ended rows get in a commit.
 
-Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_files_scheduled_for_deletion". At most one delete file per data file is ever
-live: a later one holds all positions, and the row of the earlier one is removed physically.
+Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_files_scheduled_for_deletion". At most one delete file
+per data file is ever live: a later one holds all positions, and the row of the earlier one is removed physically.
 """
 
 from __future__ import annotations

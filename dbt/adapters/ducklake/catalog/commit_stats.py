@@ -1,8 +1,9 @@
 """Table statistics in a commit: they widen, and say nothing rather than something too narrow.
 
-Specification: the pages "ducklake_table_stats" and "ducklake_table_column_stats". Counts are gross, deletes never lower them; only `next_row_id` must be
-right. DuckDB answers min() and max() from the bounds and skips whole tables by them; and it takes NULL bounds as "no value yet" and stores the bounds
-of its next insert alone. So where the bounds are unknown there is no row at all: DuckDB only ever updates the rows that it finds.
+Specification: the pages "ducklake_table_stats" and "ducklake_table_column_stats". Counts are gross, deletes never lower them; only
+`next_row_id` must be right. DuckDB answers min() and max() from the bounds and skips whole tables by them; and it takes NULL bounds as
+"no value yet" and stores the bounds of its next insert alone. So where the bounds are unknown there is no row at all: DuckDB only ever
+updates the rows that it finds.
 """
 
 from __future__ import annotations

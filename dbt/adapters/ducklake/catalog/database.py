@@ -52,9 +52,12 @@ class Database:
         Raises:
             EngineError: the database failed; the text has the driver's words but no address.
         """
-        with self._translated(), self._engine.connect() as connection, connection.begin():
-            self.dialect.begin_read(connection)
-            yield connection
+        try:
+            with self._translated(), self._engine.connect() as connection, connection.begin():
+                self.dialect.begin_read(connection)
+                yield connection
+        except RivalError as error:
+            raise EngineError(f"the catalog database {self.location} is kept busy by other writers: {error}") from error
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:

@@ -1,9 +1,9 @@
 """The definitions of schemas, tables and views visible at a snapshot, read in a fixed number of queries.
 
-Specification: the tables `ducklake_schema`, `ducklake_table`, `ducklake_column`, `ducklake_view`, `ducklake_tag`, `ducklake_column_tag`,
-`ducklake_partition_info` and `ducklake_sort_info`. Definitions depend on the schema version only, so one `Definitions` serves all snapshots
-that share it. Oddities of the reference are accepted: live table rows without live columns are no tables (a rename that met a drop), a
-partition row without keys means unpartitioned, and the default `NULL` is none.
+Specification: the tables `ducklake_schema`, `ducklake_table`, `ducklake_column`, `ducklake_view`, `ducklake_tag`,
+`ducklake_column_tag`, `ducklake_partition_info` and `ducklake_sort_info`. Definitions depend on the schema version only, so one
+`Definitions` serves all snapshots that share it. Oddities of the reference are accepted: live table rows without live columns are no
+tables (a rename that met a drop), a partition row without keys means unpartitioned, and the default `NULL` is none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, func, or_, select
+from sqlalchemy import ColumnElement, Select, func, or_, select
 from sqlalchemy import Table as MetadataTable
 from sqlalchemy.engine import Connection
 
@@ -180,8 +180,8 @@ class _Loader:
         return {table_id: column_tree(own, comments) for table_id, own in rows.items()}
 
     def _greatest_column_ids(self, ids: list[int] | None) -> dict[int, int]:
-        query = select(t.column.c.table_id, func.max(t.column.c.column_id)).group_by(t.column.c.table_id)
-        return {row[0]: row[1] for row in self._rows(_restricted(query, t.column.c.table_id, ids))}
+        query: Select[Any] = select(t.column.c.table_id, func.max(t.column.c.column_id)).group_by(t.column.c.table_id)
+        return dict(tuple(row) for row in self._rows(_restricted(query, t.column.c.table_id, ids)))
 
     def _partitionings(self, ids: list[int] | None) -> dict[int, Partitioning]:
         info, keys = t.partition_info, t.partition_column
@@ -219,10 +219,10 @@ class _Loader:
                 found[row.object_id][row.key] = row.value
         return found
 
-    def _of(self, table: MetadataTable, key: ColumnElement[Any], ids: list[int] | None) -> list[Row[Any]]:
+    def _of(self, table: MetadataTable, key: ColumnElement[Any], ids: list[int] | None) -> list[Any]:
         return self._rows(_restricted(select(table).where(visible(table, self._snapshot_id)), key, ids))
 
-    def _rows(self, query: Select[Any]) -> list[Row[Any]]:
+    def _rows(self, query: Select[Any]) -> list[Any]:
         return list(self._connection.execute(query))
 
 

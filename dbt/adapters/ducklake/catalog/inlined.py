@@ -1,7 +1,7 @@
 """The inlined-data and inlined-delete tables of a table: which there are, their layouts, their visible rows.
 
-Specification: the page "Data Inlining". A layout is the columns as of the snapshot at which the inlined table's schema version began for its table.
-Which positions of files are deleted stands in `ducklake_inlined_delete_<table id>`, which is registered nowhere.
+Specification: the page "Data Inlining". A layout is the columns as of the snapshot at which the inlined table's schema version began
+for its table. Which positions of files are deleted stands in `ducklake_inlined_delete_<table id>`, which is registered nowhere.
 """
 
 from __future__ import annotations
@@ -80,13 +80,13 @@ def _read_one(connection: Connection, dialect: CatalogDialect, inlined: InlinedT
         for each, cell in zip(inlined.columns, list(source.c)[3:], strict=True)
     ]
     query = select(source.c.row_id, source.c.begin_snapshot, *cells).where(visible_rows(source, snapshot_id)).order_by(source.c.row_id)
-    rows = [tuple(row) for row in connection.execute(query)]
+    rows: list[Any] = list(connection.execute(query))
     return InlinedRows(
         inlined.name,
         inlined.columns,
         tuple(row[0] for row in rows),
         tuple(row[1] for row in rows),
-        tuple(tuple(decode(cell, each) for cell, each in zip(row[2:], inlined.columns, strict=True)) for row in rows),
+        tuple(tuple(decode(cell, each) for cell, each in zip(tuple(row)[2:], inlined.columns, strict=True)) for row in rows),
     )
 
 
@@ -119,7 +119,8 @@ def count_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -
             begun = select(func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id)
             ended = select(func.max(source.c.end_snapshot)).where(source.c.end_snapshot <= snapshot_id)
             parts.append(select(literal(name), shown, begun.scalar_subquery(), ended.scalar_subquery()))
-        for name, rows, begin, end in connection.execute(union_all(*parts)):
+        counted: list[Any] = list(connection.execute(union_all(*parts)))
+        for name, rows, begin, end in counted:
             moments = [each for each in (begin, end) if each is not None]
             found[name] = (rows, max(moments, default=None))
     return found
@@ -159,7 +160,8 @@ def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dic
         .distinct()
     )
     found: dict[int, list[int]] = {}
-    for file_id, position in connection.execute(query):
+    rows: list[Any] = list(connection.execute(query))
+    for file_id, position in rows:
         found.setdefault(file_id, []).append(position)
     return found
 

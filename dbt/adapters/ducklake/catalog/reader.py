@@ -18,12 +18,11 @@ _KEPT_VERSIONS = 8
 
 @dataclass
 class DefinitionCache:
-    """Definitions and column histories by schema version; shared by all readers of a lake. Thread-safe."""
+    """Definitions by schema version; shared by all readers of a lake. Thread-safe."""
 
     database: Database
     data_path: str
     _definitions: OrderedDict[int, Definitions] = field(default_factory=OrderedDict)
-    _histories: OrderedDict[tuple[int, int], TableHistory] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def definitions(self, snapshot: Snapshot) -> Definitions:
@@ -37,18 +36,6 @@ class DefinitionCache:
             while len(self._definitions) > _KEPT_VERSIONS:
                 self._definitions.popitem(last=False)
             return found
-
-    def history(self, table_id: int, schema_version: int) -> TableHistory | None:
-        """A history that was kept before."""
-        with self._lock:
-            return self._histories.get((table_id, schema_version))
-
-    def keep_history(self, table_id: int, schema_version: int, history: TableHistory) -> None:
-        """Keep a history for other readers."""
-        with self._lock:
-            self._histories[table_id, schema_version] = history
-            while len(self._histories) > 1000:
-                self._histories.popitem(last=False)
 
 
 class SnapshotReader:
@@ -97,12 +84,9 @@ class SnapshotReader:
 
     def committed_rows(self, table: Table, within: Sequence[ColumnRange] = ()) -> tuple[CommittedRows, TableHistory]:
         """The files and inlined rows of a table, with the history of its columns, from one state of the catalog."""
-        version = self.snapshot.schema_version
-        history = self._cache.history(table.table_id, version)
         with self._cache.database.reading() as connection:
-            if history is None:
-                history = read_history(connection, table.table_id)
-                self._cache.keep_history(table.table_id, version, history)
+            # Never kept: a file of an older snapshot may have been written anew, with the names and types of a later schema version.
+            history = read_history(connection, table.table_id)
             rows = read_rows(connection, self._cache.database, table, history, self.snapshot.snapshot_id, within)
         return rows, history
 

@@ -1,7 +1,7 @@
 """What to read of a table at a snapshot: its files, their deletes, its inlined rows, in a few queries however many files there are.
 
-Specification: "Queries", reading data. All queries of one plan see one state of the catalog, because compaction and later deletes remove rows
-physically. What depends on the schema version only (the history of the columns) is read once and kept by the caller.
+Specification: "Queries", reading data. All queries of one plan see one state of the catalog, because compaction and later deletes
+remove rows physically. What depends on the schema version only (the history of the columns) is read once and kept by the caller.
 """
 
 from __future__ import annotations

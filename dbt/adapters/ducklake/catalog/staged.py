@@ -1,12 +1,12 @@
 """Staged changes: what a transaction was asked for, as values without any id of the catalog in them.
 
-Objects that do not exist yet, their files and their partition specs have negative ids, given by the transaction; a commit replaces them. A `Staged`
-is never changed, so one kept from before a statement is a savepoint.
+Objects that do not exist yet, their files and their partition specs have negative ids, given by the transaction; a commit replaces
+them. A `Staged` is never changed, so one kept from before a statement is a savepoint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -72,6 +72,32 @@ class RowChanges:
     def staged_ids(self) -> frozenset[int]:
         """Ids of the staged data files."""
         return frozenset(staged.file_id for staged in self.files)
+
+    def with_files(self, files: Sequence[WrittenFile], partition_id: int | None, new_id: Callable[[], int]) -> RowChanges:
+        """The same and some data files, written under a partition spec; empty ones are never registered."""
+        added, offset = [], self.reserved_row_ids
+        for file in files:
+            if file.record_count == 0:
+                continue
+            added.append(StagedFile(new_id(), file, offset, partition_id if file.partition_values else None))
+            offset += file.record_count
+        return replace(self, files=(*self.files, *added), reserved_row_ids=offset)
+
+    def with_deletes(
+        self,
+        delete_files: Sequence[WrittenDeleteFile],
+        ended_files: Collection[int],
+        inlined: Mapping[str, Collection[int]],
+        new_id: Callable[[], int],
+    ) -> RowChanges:
+        """The same and some deletes; a later delete file of a data file takes the place of the earlier one."""
+        deletes, rows, ended = dict(self.delete_files), dict(self.ended_inlined), frozenset(ended_files)
+        for file in delete_files:
+            deletes[file.data_file_id] = StagedDeleteFile(new_id(), file)
+        for name, row_ids in inlined.items():
+            rows[name] = rows.get(name, frozenset()) | frozenset(row_ids)
+        committed = self.ended_files | frozenset(file_id for file_id in ended if file_id >= 0)
+        return replace(self, delete_files=deletes, ended_files=committed, ended_inlined=rows).without_files(ended)
 
     def without_files(self, ids: frozenset[int]) -> RowChanges:
         """The same without some staged data files and the deletes on them."""

@@ -16,7 +16,7 @@ from .commit import RetrySettings, commit
 from .overlay import Overlay, staged_scan_plan
 from .reader import DefinitionCache, SnapshotReader
 from .row_state import base_has_rows, next_row_id
-from .staged import CommitMessage, RowChanges, Staged, StagedDeleteFile, StagedFile, put, without
+from .staged import CommitMessage, RowChanges, Staged, put, without
 
 __all__ = ["RetrySettings", "Savepoint", "Transaction"]
 
@@ -27,9 +27,7 @@ Savepoint = Staged
 class Transaction:
     """Reads like a `SnapshotReader`, its own staged changes included. Not thread-safe: it has one owner."""
 
-    def __init__(
-        self, cache: DefinitionCache, snapshot: Snapshot, retry: RetrySettings, *, read_only: bool = False
-    ) -> None:
+    def __init__(self, cache: DefinitionCache, snapshot: Snapshot, retry: RetrySettings, *, read_only: bool = False) -> None:
         self.snapshot = snapshot
         """The newest snapshot when the transaction began."""
         self.base = SnapshotReader(cache, snapshot)
@@ -227,19 +225,11 @@ class Transaction:
     def add_files(self, table: Table, files: Sequence[WrittenFile]) -> None:
         """Stage data files; their partition values belong to the table's partitioning as it is now."""
         self._require_open()
-        changes = self._rows(table)
-        current = self._current(table)
-        offset = changes.reserved_row_ids
-        added = []
         for file in files:
             self._seen[file.path] = None
-            if file.record_count == 0:
-                continue  # never registered: an abandoned file
-            partitioned = current.partitioning is not None and bool(file.partition_values)
-            partition_id = current.partitioning.partition_id if current.partitioning and partitioned else None
-            added.append(StagedFile(self._new_id(), file, offset, partition_id))
-            offset += file.record_count
-        self._put_rows(table, replace(changes, files=(*changes.files, *added), reserved_row_ids=offset))
+        partitioning = self._current(table).partitioning
+        partition_id = None if partitioning is None else partitioning.partition_id
+        self._put_rows(table, self._rows(table).with_files(files, partition_id, self._new_id))
 
     def delete_rows(
         self,
@@ -257,22 +247,10 @@ class Transaction:
             inlined: row ids by name of the inlined-data table.
         """
         self._require_open()
-        changes = self._rows(table)
-        ended = frozenset(ended_files)
-        deletes = dict(changes.delete_files)
         for file in delete_files:
             self._seen[file.path] = None
-            deletes[file.data_file_id] = StagedDeleteFile(self._new_id(), file)
-        rows = dict(changes.ended_inlined)
-        for name, row_ids in (inlined or {}).items():
-            rows[name] = rows.get(name, frozenset()) | frozenset(row_ids)
-        changes = replace(
-            changes,
-            delete_files=deletes,
-            ended_files=changes.ended_files | frozenset(each for each in ended if each >= 0),
-            ended_inlined=rows,
-        )
-        self._put_rows(table, changes.without_files(ended))
+        changes = self._rows(table).with_deletes(delete_files, ended_files, inlined or {}, self._new_id)
+        self._put_rows(table, changes)
 
     def truncate(self, table: Table) -> None:
         """Stage the end of every row; files staged for the table are abandoned."""

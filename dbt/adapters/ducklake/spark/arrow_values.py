@@ -9,7 +9,7 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone
-from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +29,14 @@ _INTEGER_LIMITS = {
 _BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
     **dict.fromkeys(("false", "f", "no", "n", "0"), False),
+}
+_PLAIN: Mapping[str, type] = {
+    "varchar": str,
+    "boolean": bool,
+    "int64": int,
+    "int32": int,
+    "float64": float,
+    "blob": bytes,
 }
 _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _EXACT = Context(prec=100)
@@ -56,9 +64,7 @@ def array_of(values: Sequence[Any], column: Column) -> pa.Array:
             converted.append(None if value is None else convert(value))
         except (ValueError, ArithmeticError, TypeError, KeyError) as error:
             reason = f": {error}" if str(error) and column.children else ""
-            raise DataError(
-                f"column {column.name}, row {row}: {value!r} is not a {spark_name(data_type_of(column))}{reason}"
-            ) from error
+            raise DataError(f"column {column.name}, row {row}: {value!r} is not a {spark_name(data_type_of(column))}{reason}") from error
     return pa.array(converted, type_)
 
 
@@ -85,8 +91,8 @@ def converter(column: Column) -> Convert:
 
 def _is_plain(values: Iterable[Any], type_name: str) -> bool:
     """Whether all values already are of the one Python type that PyArrow takes for the column's as it is meant."""
-    wanted = {"varchar": str, "boolean": bool, "int64": int, "int32": int, "float64": float, "blob":
-    bytes}.get(type_name) return wanted is not None and {type(value) for value in values} <= {wanted, type(None)}
+    wanted = _PLAIN.get(type_name)
+    return wanted is not None and {type(value) for value in values} <= {wanted, type(None)}
 
 
 def _nullable(convert: Convert) -> Convert:
@@ -216,14 +222,14 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _sequence(value: Any) -> Iterable[Any]:
+def _sequence(value: Any) -> list[Any]:
     loaded = json.loads(value) if isinstance(value, str) else value
     if isinstance(loaded, Mapping | str):
         raise TypeError
-    return iter(loaded)
+    return list(loaded)
 
 
-def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
+def _pairs(value: Any) -> list[tuple[Any, Any]]:
     loaded = json.loads(value) if isinstance(value, str) else value
     return list(loaded.items()) if isinstance(loaded, Mapping) else [(key, entry) for key, entry in loaded]
 

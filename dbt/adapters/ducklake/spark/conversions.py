@@ -1,14 +1,14 @@
 """From the values as files hold them to the values that Spark works with, as column expressions.
 
-A `How` says what to do with a value, as data, so that files which need the same can share one scan: None (nothing), the name of a leaf
-conversion of `CONVERSIONS`, or a nested one.
+A `How` says what to do with a value, as data, so that files which need the same can share one scan: None (nothing),
+the name of a leaf conversion of `CONVERSIONS`, or a nested one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
@@ -57,7 +57,7 @@ class Fields:
     fields: tuple[How, ...]
 
 
-How = Union[None, str, Refuse, Constant, Elements, Entries, Fields]
+How: TypeAlias = "None | str | Refuse | Constant | Elements | Entries | Fields"
 
 
 def convert(value: SparkColumn, how: How, requested: DataType, final: DataType) -> SparkColumn:
@@ -72,14 +72,17 @@ def convert(value: SparkColumn, how: How, requested: DataType, final: DataType) 
         case Constant(literal):
             return (F.lit(None) if literal is None else F.expr(literal)).cast(final)
         case Elements(element):
-            assert isinstance(requested, ArrayType) and isinstance(final, ArrayType)
+            assert isinstance(requested, ArrayType)
+            assert isinstance(final, ArrayType)
             old, new = requested.elementType, final.elementType
             return F.transform(value, lambda item: convert(item, element, old, new))
         case Entries():
-            assert isinstance(requested, MapType) and isinstance(final, MapType)
+            assert isinstance(requested, MapType)
+            assert isinstance(final, MapType)
             return _entries(value, how, requested, final)
         case Fields(fields):
-            assert isinstance(requested, StructType) and isinstance(final, StructType)
+            assert isinstance(requested, StructType)
+            assert isinstance(final, StructType)
             parts = [
                 convert(value.getField(old.name), each, old.dataType, new.dataType).alias(new.name)
                 for each, old, new in zip(fields, requested.fields, final.fields, strict=True)
@@ -138,7 +141,9 @@ def _micros_to_naive(micros: SparkColumn) -> SparkColumn:
 
 def _whole_micros(nanos: SparkColumn) -> SparkColumn:
     """Nanoseconds to microseconds; a value that would lose something is an error."""
-    text = REFUSED + "a timestamp_ns value has nanoseconds, which Spark's timestamps cannot hold; cast the column to another type with DuckDB"
+    text = (
+        REFUSED + "a timestamp_ns value has nanoseconds, which Spark's timestamps cannot hold; cast the column to another type with DuckDB"
+    )
     remainder = F.pmod(nanos, F.lit(1000))
     whole = F.floor(nanos.cast("decimal(20,0)") / F.lit(1000).cast("decimal(5,0)")).cast("bigint")
     return F.when(remainder != 0, F.raise_error(F.lit(text)).cast("bigint")).otherwise(whole)

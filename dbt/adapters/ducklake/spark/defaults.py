@@ -1,6 +1,7 @@
 """A column's initial default as a Spark SQL literal: what files that are older than the column hold for it.
 
-`ducklake_column.initial_default` is plain text without quotes (`abc`, `-3`, `2020-01-01`), in the notation of DuckDB's casts from text.
+`ducklake_column.initial_default` is plain text without quotes (`abc`, `-3`, `2020-01-01`), in the notation of
+DuckDB's casts from text.
 """
 
 from __future__ import annotations

@@ -61,6 +61,12 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
             f"The file {missing} is missing, though the lake's catalog lists it. If another process has just compacted the lake or expired "
             "its snapshots, run the statement again; otherwise restore the file"
         )
+    if "expects field Ids" in everything:
+        return LakeError(
+            "A data file has no field ids, so its columns cannot be told apart: whoever wrote it did not follow the DuckLake "
+            "specification. Rewrite the table's files with DuckDB (CALL ducklake_rewrite_data_files), or register the file with "
+            "ducklake_add_data_files"
+        )
     if _lost_jvm(error):
         return EngineError("The connection to Spark is lost: its process has ended, perhaps for want of memory. Run the command again")
     condition, text = _telling(messages)

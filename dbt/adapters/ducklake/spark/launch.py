@@ -1,7 +1,8 @@
 """Start the JVM that Spark's driver runs in: with a Java that fits, its log off the terminal, and quickly where that was asked for.
 
-`fast_start` keeps an archive of loaded classes (AppCDS) in the cache directory. The first session that finds none lets its JVM write one as it
-exits (about 13 s, once). Every process writes to a name of its own and then moves it into place, so two that start at once do no harm.
+`fast_start` keeps an archive of loaded classes (AppCDS) in the cache directory. The first session that finds none
+lets its JVM write one as it exits (about 13 s, once). Every process writes to a name of its own and then moves it
+into place, so two that start at once do no harm.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ def launch(config: Mapping[str, str], *, fast_start: bool, log_path: str | None)
     for key, value in options.items():
         conf.set(key, value)
     log = _open_log(log_path)
+    start: Any = launch_gateway
     try:
         with _java_home(java):
-            gateway = launch_gateway(conf, popen_kwargs={"stdout": log, "stderr": subprocess.STDOUT})
+            gateway: Any = start(conf, popen_kwargs={"stdout": log, "stderr": subprocess.STDOUT})
     except PySparkRuntimeError as error:
         raise ConfigurationError(
             f"Spark did not start with Java {java.version} from {java.origin} ({java.home}). Its log ends:\n{_tail(log)}"

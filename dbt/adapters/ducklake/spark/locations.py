@@ -1,6 +1,7 @@
 """The three spellings of a file's path: in a manifest, as an argument of Spark's reader, and in `_metadata.file_path`.
 
-Lake paths are plain: nothing in them is percent-encoded. Java encodes what a URI may not hold, and leaves other letters alone.
+Lake paths are plain: nothing in them is percent-encoded. Java encodes what a URI may not hold, and leaves other
+letters alone.
 """
 
 from __future__ import annotations

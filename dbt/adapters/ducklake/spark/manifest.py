@@ -1,7 +1,8 @@
 """Give Spark a list of Parquet files without any listing.
 
-In classic mode the list is written as the log of a file sink, which Spark reads as `MetadataLogFileIndex`: 5,000 files in 0.07 s where
-`read.parquet(*paths)` takes 9.8 s. The driver alone reads it. With Spark Connect there is no directory in common, and the paths are passed.
+In classic mode the list is written as the log of a file sink, which Spark reads as `MetadataLogFileIndex`: 5,000
+files in 0.07 s where `read.parquet(*paths)` takes 9.8 s. The driver alone reads it. With Spark Connect there is no
+directory in common, and the paths are passed.
 """
 
 from __future__ import annotations

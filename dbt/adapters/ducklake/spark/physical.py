@@ -1,7 +1,7 @@
 """What a Parquet file holds, from its footer: names, field ids and physical types, as a tree of values.
 
-Footers are read only where the catalog cannot tell how a column is stored: retyped columns, types that writers store in more than one
-way, and files that are matched by name.
+Footers are read only where the catalog cannot tell how a column is stored: retyped columns, types that writers store
+in more than one way, and files that are matched by name.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _FIELD_ID = b"PARQUET:field_id"
 class FileField:
     """A node of a file's schema.
 
-    `kind`: `boolean`, `int(8|16|32|64)`, `uint(…)`, `float`, `double`, `decimal(p,s)`, `date`, `time(unit)`, `timestamp(unit)`,
-    `timestamptz(unit)`, `int96`, `string`, `json`, `binary`, `fixed(n)`, `uuid`, `interval`, `geometry`, or `list`, `map`, `struct` with
-    `children` (list: the element; map: key, value). Units: `millis`, `micros`, `nanos`.
+    `kind`: `boolean`, `int(8|16|32|64)`, `uint(…)`, `float`, `double`, `decimal(p,s)`, `date`, `time(unit)`,
+    `timestamp(unit)`, `timestamptz(unit)`, `int96`, `string`, `json`, `binary`, `fixed(n)`, `uuid`, `interval`,
+    `geometry`, or `list`, `map`, `struct` with `children` (list: the element; map: key, value). Units: `millis`,
+    `micros`, `nanos`.
     """
 
     name: str

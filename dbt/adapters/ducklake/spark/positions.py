@@ -1,7 +1,8 @@
 """The deleted positions of many data files as one column of keys, for one anti join.
 
-A key is `number of the data file * 2^40 + position`. Delete files are read by Spark in one scan and bound to their data files by the catalog, not
-by the path inside them. Positions with a snapshot id after the plan's snapshot do not count yet.
+A key is `number of the data file * 2^40 + position`. Delete files are read by Spark in one scan and bound to their
+data files by the catalog, not by the path inside them. Positions with a snapshot id after the plan's snapshot do not
+count yet.
 """
 
 from __future__ import annotations
@@ -51,8 +52,7 @@ def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[Numbe
 def deleted_count(files: Sequence[NumberedFile]) -> int:
     """The number of positions, at most."""
     return sum(
-        len(each.file.inlined_deletes) + (each.file.delete_file.delete_count if each.file.delete_file is not None else 0)
-        for each in files
+        len(each.file.inlined_deletes) + (each.file.delete_file.delete_count if each.file.delete_file is not None else 0) for each in files
     )
 
 

@@ -1,8 +1,9 @@
 """How one column is read from files of one kind: what to ask of Spark's Parquet reader, and what to do with the value.
 
-Columns match by field id (DuckLake's column id), under their own names unless a file may hold something else under that name (trap T1): Spark
-pushes filters down by name. Files with a name mapping match by the file's own names. Types that every writer stores alike are asked
-for as what they are; for the others the file's footer says how it stores them, and a conversion follows.
+Columns match by field id (DuckLake's column id), under their own names unless a file may hold something else under
+that name (trap T1): Spark pushes filters down by name. Files with a name mapping match by the file's own names. Types
+that every writer stores alike are asked for as what they are; for the others the file's footer says how it stores
+them, and a conversion follows.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pyspark.sql.types import ArrayType, DataType, LongType, MapType, StructFiel
 
 from ..spec.files import MappedField, ScanPlan
 from ..spec.objects import Column
-from ..spec.types import from_stored
+from ..spec.types import decimal_parameters, from_stored
 from .conversions import Constant, Elements, Entries, Fields, How, Refuse, same_type
 from .defaults import initial_literal
 from .leaf_reading import VARIOUSLY_STORED, leaf_reading
@@ -27,6 +28,10 @@ LIST_ELEMENT_NAMES = ("list", "element", "array")
 
 RESERVED = ("_metadata", "_ducklake", "__ducklake", "__c")
 """How names begin that a scan uses itself; a column of such a name is read under its hidden name."""
+_FILLED_IN = frozenset(
+    {"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float32", "float64", "varchar", "json", "date"}
+    | {"timestamp", "timestamp_us", "timestamp_s", "timestamp_ms", "timestamptz"}
+)
 
 
 @dataclass(frozen=True)
@@ -85,9 +90,15 @@ def needs_footer(plan: ScanPlan) -> bool:
     return any(
         node.column_id in plan.retyped
         or node.type.lower() in VARIOUSLY_STORED
-        or (depth > 0 and node.initial_default is not None)
+        or (node.initial_default is not None and (depth > 0 or not _reader_fills_in(node.type)))
         for depth, node in nodes
     )
+
+
+def _reader_fills_in(kind: str) -> bool:
+    """Types of which Spark's Parquet reader gets EXISTS_DEFAULT right: of long decimals it takes 64 bits only."""
+    parameters = decimal_parameters(kind)
+    return parameters[0] <= 18 if parameters is not None else kind.lower() in _FILLED_IN
 
 
 def read_column(column: Column, place: Place) -> Reading:
@@ -95,13 +106,13 @@ def read_column(column: Column, place: Place) -> Reading:
     final = spark_type(column)
     if place.schema is not None and place.find(column) is None:
         literal = initial_literal(column)
-        return Reading(_absent(column, final, literal), None, final)
+        return Reading(_absent(column, final), None if literal is None else Constant(literal), final)
     name, requested, how = _read(column, place, final)
     metadata = {} if place.mapping is not None else _by_id(column.column_id)
     if place.schema is None:
         metadata |= _existence_default(initial_literal(column))
     if requested is None:
-        return Reading(_absent(column, final, None), how, final)
+        return Reading(_absent(column, final), how, final)
     return Reading(StructField(name, requested, True, metadata), how, final)
 
 
@@ -124,8 +135,8 @@ def _existence_default(literal: str | None) -> dict[str, object]:
     return {} if literal is None else {"EXISTS_DEFAULT": literal, "CURRENT_DEFAULT": literal}
 
 
-def _absent(column: Column, final: DataType, literal: str | None) -> StructField:
-    return StructField(hidden_name(column.column_id), final, True, _existence_default(literal))
+def _absent(column: Column, final: DataType) -> StructField:
+    return StructField(hidden_name(column.column_id), final)
 
 
 def _read(column: Column, place: Place, final: DataType) -> tuple[str, DataType | None, How]:
@@ -136,8 +147,10 @@ def _read(column: Column, place: Place, final: DataType) -> tuple[str, DataType 
     if kind not in ("list", "map", "struct"):
         requested, how = leaf_reading(kind, None if found is None else found.kind, final)
         if isinstance(how, Refuse):
-            how = Refuse(f"column {column.name} of table {place.table} has type {column.type}, and a file stores it as {how.text}, "
-                         "which cannot be read as that. Read it with DuckDB")
+            how = Refuse(
+                f"column {column.name} of table {place.table} has type {column.type}, and a file stores it as {how.text}, "
+                "which cannot be read as that. Read it with DuckDB"
+            )
         return name, requested, how
     if found is not None and found.kind != kind:
         text = f"column {column.name} of table {place.table} is a {kind}, and a file stores it as {found.kind}"
@@ -174,14 +187,14 @@ def _read_struct(column: Column, inner: Place, final: DataType) -> tuple[DataTyp
     hows: list[How] = []
     for child, target in zip(column.children, final.fields, strict=True):
         if inner.schema is not None and inner.find(child) is None:
-            fields.append(_absent(child, target.dataType, None))
+            fields.append(_absent(child, target.dataType))
             literal = initial_literal(child)
             hows.append(None if literal is None else Constant(literal))
             continue
         name, requested, how = _read(child, inner, target.dataType)
         metadata = {} if inner.mapping is not None else _by_id(child.column_id)
         if requested is None:
-            fields.append(_absent(child, target.dataType, None))
+            fields.append(_absent(child, target.dataType))
         else:
             fields.append(StructField(name, requested, True, metadata))
         hows.append(how)

@@ -1,7 +1,8 @@
 """The one Spark of this process: started when the first statement needs it, a session of its own for each caller, stopped only if ours.
 
-A session has its own temporary views and configuration; the Spark application, its cache and its executors are shared. PySpark pins each Python
-thread to a JVM thread, so job groups and pools set in `scope` hold for the calling thread only.
+A session has its own temporary views and configuration; the Spark application, its cache and its executors are
+shared. PySpark pins each Python thread to a JVM thread, so job groups and pools set in `scope` hold for the calling
+thread only.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import CancelledError, ConfigurationError, EngineError
 from .launch import launch
@@ -57,7 +58,8 @@ class SparkRuntime:
     """Owner of the process's Spark.
 
     Args:
-        source: how to start Spark, or a session that exists. A session that we did not create is never stopped or changed.
+        source: how to start Spark, or a session that exists. A session that we did not create is never stopped or
+        changed.
     """
 
     def __init__(self, source: SparkSettings | SparkSession) -> None:
@@ -250,7 +252,7 @@ def _grouped(session: SparkSession, pool: str, group: str, description: str) -> 
         yield
     finally:
         for key, value in before.items():
-            context.setLocalProperty(key, value)
+            context.setLocalProperty(key, cast(str, value))  # None removes it
 
 
 @contextlib.contextmanager

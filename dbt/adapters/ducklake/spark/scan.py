@@ -1,8 +1,8 @@
 """A table at a snapshot as a DataFrame, from its `ScanPlan`.
 
-At most two Parquet scans for each kind of file (`file_groups`): files of which every row counts, read as they are, and files with deletes, with
-one anti join on position for all of them. Inlined rows follow as local relations. A table without history is one plain scan, into which Spark
-pushes filters and from which it prunes columns.
+At most two Parquet scans for each kind of file (`file_groups`): files of which every row counts, read as they are,
+and files with deletes, with one anti join on position for all of them. Inlined rows follow as local relations. A
+table without history is one plain scan, into which Spark pushes filters and from which it prunes columns.
 """
 
 from __future__ import annotations
@@ -70,12 +70,8 @@ def scan(spark: SparkSession, plan: ScanPlan, *, lineage: bool = False, virtual:
     for name in virtual:
         if name not in VIRTUAL:
             raise StatementError(f"{name} is not a virtual column; there are {', '.join(VIRTUAL)}")
-    branches = [
-        _read_group(spark, plan, part, lineage, tuple(virtual)) for group in group_files(plan) for part in group.split()
-    ]
-    branches += [
-        _read_inlined(spark, plan, index, lineage, tuple(virtual)) for index, rows in enumerate(plan.inlined) if rows.rows
-    ]
+    branches = [_read_group(spark, plan, part, lineage, tuple(virtual)) for group in group_files(plan) for part in group.split()]
+    branches += [_read_inlined(spark, plan, index, lineage, tuple(virtual)) for index, rows in enumerate(plan.inlined) if rows.rows]
     if not branches:
         return _empty(spark, plan, lineage, tuple(virtual))
     return reduce(lambda one, other: one.unionAll(other), branches)

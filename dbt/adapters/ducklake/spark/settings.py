@@ -1,7 +1,7 @@
 """What a profile says about Spark, checked, and the Spark configuration that follows from it. Imports no Spark.
 
-Two sets of session configuration: `REQUIRED` is what makes reads and writes of a lake right (a profile that contradicts it is refused);
-`session_defaults` is what a profile may change.
+Two sets of session configuration: `REQUIRED` is what makes reads and writes of a lake right (a profile that
+contradicts it is refused); `session_defaults` is what a profile may change.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class SparkSettings:
         remote: Spark Connect URL (`sc://host:port`); then there is no `master`.
         app_name: what Spark's own pages call the application.
         config: Spark configuration, merged over our defaults.
-        fast_start: for tests and CI: local start in 3 s instead of 8, by a class data archive in the cache directory (180 MB, made when the
+        fast_start: for tests and CI: local start in 3 s instead of 8, by a class data archive in the cache directory
+        (180 MB, made when the
             first session ends) and the first-tier compiler only, so long queries run slower.
     """
 
@@ -119,7 +120,7 @@ class SparkSettings:
             }
         if self.master is not None and self.remote is None:
             config["spark.master"] = self.master
-        return config | self.session_defaults() | REQUIRED | dict(self.config)
+        return {**config, **self.session_defaults(), **REQUIRED, **self.config}
 
     def session_defaults(self) -> dict[str, str]:
         """Session configuration that a profile may override."""
@@ -136,7 +137,7 @@ class SparkSettings:
     def session_config(self) -> dict[str, str]:
         """What every new session gets: the defaults, the profile's own `spark.sql.` settings, and what is required."""
         own = {k: v for k, v in self.config.items() if k.startswith("spark.sql.")}
-        return self.session_defaults() | own | REQUIRED
+        return {**self.session_defaults(), **own, **REQUIRED}
 
 
 def available_cores() -> int:

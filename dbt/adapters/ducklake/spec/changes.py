@@ -1,8 +1,8 @@
 """Logged changes: the text of `ducklake_snapshot_changes.changes_made` as values, both ways.
 
-Specification: the table `ducklake_snapshot_changes`. The text is a comma-separated list without blanks of `kind:value`. A value is an id, or
-for things created a name in double quotes (`"schema"` or `"schema"."name"`, a quote inside doubled). Kinds are read without regard to case.
-DuckDB refuses the whole lake over a kind it does not know, so `Kind` is the closed list of what may be written.
+Specification: the table `ducklake_snapshot_changes`. The text is a comma-separated list without blanks of `kind:value`. A value is an
+id, or for things created a name in double quotes (`"schema"` or `"schema"."name"`, a quote inside doubled). Kinds are read without
+regard to case. DuckDB refuses the whole lake over a kind it does not know, so `Kind` is the closed list of what may be written.
 """
 
 from __future__ import annotations

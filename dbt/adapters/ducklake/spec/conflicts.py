@@ -1,11 +1,12 @@
 """Which changes of a rival forbid which actions of mine: the conflict matrix as pure functions over pairs.
 
-Specification: the page "Conflict Resolution", and the reference's own matrix, than which this one is stricter: what a rival did between the
-start of my transaction and its commit conflicts
-- with dropping a table also when its rows or columns changed, with altering it also when its rows changed (their types and defaults may no longer fit);
+Specification: the page "Conflict Resolution", and the reference's own matrix, than which this one is stricter: what a rival did between
+the start of my transaction and its commit conflicts
+- with dropping a table also when its rows or columns changed, with altering it also when its rows changed (their types and defaults may
+  no longer fit);
 - with renaming when it was dropped, altered or renamed (else a live table without columns remains);
-- with deleting rows also when rows were deleted in the catalog (`inlined_delete`) or the files were compacted or flushed, each way round
-  (else deletes are lost or counted twice);
+- with deleting rows also when rows were deleted in the catalog (`inlined_delete`) or the files were compacted or flushed, each way
+  round (else deletes are lost or counted twice);
 - with a result that depends on the table's rows when any were inserted or deleted (else two upserts of one key both insert it).
 """
 
@@ -35,7 +36,7 @@ class Act(Enum):
     DELETE = "delete from"
     """By files; which files is compared apart from this, so two deletes of different files go together."""
     DELETE_ALL = "replace all rows of"
-    DELETE_INLINED = "delete from"
+    DELETE_INLINED = "delete inlined rows of"
     DEPEND_ON_ROWS = "use the rows of"
     FLUSH = "flush"
     COMPACT = "compact"

@@ -1,8 +1,9 @@
 """Deletion vectors: the positions in a `-delete.puffin` file.
 
-Specification: `ducklake_delete_file.format` = `puffin`. In format 1.0 the file is one Iceberg `deletion-vector-v1` blob: length of (magic and
-vector) as 4 bytes big-endian, magic D1 D3 39 64, the vector, CRC-32 of (magic and vector) big-endian. The vector is the number of 32-bit
-bitmaps (8 bytes little-endian), then for each the high 32 bits (4 bytes) and a roaring bitmap in the portable format.
+Specification: `ducklake_delete_file.format` = `puffin`. In format 1.0 the file is one Iceberg `deletion-vector-v1`
+blob: length of (magic and vector) as 4 bytes big-endian, magic D1 D3 39 64, the vector, CRC-32 of (magic and vector)
+big-endian. The vector is the number of 32-bit bitmaps (8 bytes little-endian), then for each the high 32 bits (4
+bytes) and a roaring bitmap in the portable format.
 """
 
 from __future__ import annotations

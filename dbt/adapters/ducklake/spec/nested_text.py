@@ -1,8 +1,8 @@
 """Nested values as text: DuckDB's literal form, and the SQL form in which it writes structs.
 
-The literal form is what a cast to VARCHAR gives: `[a, 'b c', NULL]`, `{'f': x}`, `{k=v}`; inside quotes a backslash takes the next character as it is.
-The SQL form is written for structs that are columns of an inlined table: every text quoted with quotes doubled and no backslashes,
-`CAST('2020-01-02' AS DATE)` for what has no literal, and lists and maps within it in the literal form again.
+The literal form is what a cast to VARCHAR gives: `[a, 'b c', NULL]`, `{'f': x}`, `{k=v}`; inside quotes a backslash takes the next
+character as it is. The SQL form is written for structs that are columns of an inlined table: every text quoted with quotes doubled and
+no backslashes, `CAST('2020-01-02' AS DATE)` for what has no literal, and lists and maps within it in the literal form again.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Parser:
             outer = self.sql_form
             self.sql_form = outer and column.type == "struct"
             try:
-                return {"list": self.list, "struct": self.struct, "map": self.map}[column.type](column)
+                return {"list": self.list_value, "struct": self.struct_value, "map": self.map_value}[column.type](column)
             finally:
                 self.sql_form = outer
         quotes = ("'",) if column.type == "json" else ("'", '"')  # a JSON string has double quotes of its own
@@ -73,7 +73,7 @@ class _Parser:
             raise self.unexpected()
         return self.scalar(bare, column.type)
 
-    def list(self, column: Column) -> list[Any]:
+    def list_value(self, column: Column) -> list[Any]:
         self.expect("[")
         items: list[Any] = []
         while not self.accept("]"):
@@ -82,7 +82,7 @@ class _Parser:
             items.append(self.value(column.children[0], ",]"))
         return items
 
-    def struct(self, column: Column) -> dict[str, Any]:
+    def struct_value(self, column: Column) -> dict[str, Any]:
         fields = {child.name.casefold(): child for child in column.children}
         found: dict[str, Any] = {child.name: None for child in column.children}
         first = True
@@ -100,7 +100,7 @@ class _Parser:
             found[child.name] = self.value(child, ",}")
         return found
 
-    def map(self, column: Column) -> list[tuple[Any, Any]]:
+    def map_value(self, column: Column) -> list[tuple[Any, Any]]:
         key, value = column.children
         pairs: list[tuple[Any, Any]] = []
         self.expect("{")

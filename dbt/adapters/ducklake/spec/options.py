@@ -1,7 +1,7 @@
 """Options stored in the lake: keys, defaults, and which value holds for a table.
 
-Specification: the page "Configuration" and the table `ducklake_metadata`. A value for the table wins over one for its schema, that over one
-for the whole lake, that over the default. Keys that are not known belong to somebody else and are left alone.
+Specification: the page "Configuration" and the table `ducklake_metadata`. A value for the table wins over one for its schema, that over
+one for the whole lake, that over the default. Keys that are not known belong to somebody else and are left alone.
 """
 
 from __future__ import annotations

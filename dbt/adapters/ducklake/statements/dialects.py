@@ -52,7 +52,9 @@ def to_duckdb(text: str) -> str | None:
             behind = reference.start + _name_length(text[reference.start : reference.end])
             version, timestamp = reference.at.version, reference.at.timestamp
             at = f"VERSION => {version}" if timestamp is None else f"TIMESTAMP => {timestamp}"
-            text = f"{text[:behind]} AT ({at}){text[reference.end :]}"
+            own = reference.alias if reference.alias != ".".join(reference.name.parts) else None
+            alias = f" AS {backquoted(own)}" if own else ""
+            text = f"{text[:behind]} AT ({at}){alias}{text[reference.end :]}"
     return _translate(text, "databricks", "duckdb", "`")
 
 
@@ -75,9 +77,17 @@ def _translate(text: str, read: str, write: str, quote: str) -> str | None:
         trees = sqlglot.parse(text.replace(PLACEHOLDER, quote + PLACEHOLDER + quote), read=read)
         if len(trees) != 1 or trees[0] is None or isinstance(trees[0], exp.Command):
             return None
-        if any(function.name.upper() not in _SAME for function in trees[0].find_all(exp.Anonymous)):
+        tree = trees[0].transform(_spelled_out)
+        if any(function.name.upper() not in _SAME for function in tree.find_all(exp.Anonymous)):
             return None
-        translated = trees[0].sql(dialect=write, unsupported_level=ErrorLevel.RAISE, comments=False)
+        translated = tree.sql(dialect=write, unsupported_level=ErrorLevel.RAISE, comments=False)
     except (SqlglotError, RecursionError):
         return None
     return translated.replace(back + PLACEHOLDER + back, PLACEHOLDER)
+
+
+def _spelled_out(node: exp.Expression) -> exp.Expression:
+    """`count_star()`, as DuckDB stores `count(*)`, in words that sqlglot knows."""
+    if isinstance(node, exp.Anonymous) and node.name.casefold() == "count_star":
+        return exp.Count(this=exp.Star(), big_int=True)
+    return node

@@ -112,9 +112,11 @@ class Environment:
                 return None
             return reader.find(self.schema, parts[0])
         if len(parts) == 2:
-            if reader.schema(parts[0]) is None:
-                return None
-            return self._required(reader, parts[0], parts[1], name)
+            if reader.schema(parts[0]) is not None:
+                return self._required(reader, parts[0], parts[1], name)
+            if parts[0].casefold() == self.database.casefold():  # lake.t, as DuckDB stores it in a view
+                return self._required(reader, "main", parts[1], name)
+            return None
         if len(parts) == 3 and parts[0].casefold() == self.database.casefold():
             return self._required(reader, parts[1], parts[2], name)
         return None

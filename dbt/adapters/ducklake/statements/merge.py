@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import StatementError
-from .references import fragment, relation_at
+from .references import fragment
+from .relation import relation_at
 from .rows import alias, assignments, column_path, target, value
 from .tokens import Cursor, Source
 from .values import Assignment, Merge, MergeClause, Name, Reference, Sql
@@ -49,7 +50,7 @@ def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | N
         text = cursor.source.text[reference.start : reference.end]
         while not cursor.done and cursor.peek().start < reference.end:
             cursor.position += 1
-        source_alias = alias(cursor)
+        source_alias = reference.alias or alias(cursor)
         name = None if source_alias else reference.name
         source_alias = source_alias or reference.name.parts[-1]
         if not cursor.at("(") and not ctes.text:

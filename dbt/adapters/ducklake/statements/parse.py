@@ -10,13 +10,13 @@ from .alterations import alter_table, alter_view
 from .definitions import SCHEMA, comment_on, create_schema, create_table, create_view, drop
 from .inspection import call, describe, show, transaction, use
 from .merge import merge
-from .references import references
+from .references import fragment
 from .rows import delete, insert, truncate, update
 from .tokens import QUERY_STARTS, Cursor, Source, tokenize
 from .values import PassThrough, Query, Sql, Statement
 from .with_clause import with_clause
 
-_VERBATIM = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*.*?\*/)*(?:SET|RESET|ADD|LIST)\b", re.IGNORECASE | re.DOTALL)
+_VERBATIM = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*(?:SET(?!\s+VAR(?:IABLE)?\b)|RESET|ADD|LIST)\b", re.IGNORECASE)
 """Statements whose words are not SQL: configuration values and paths."""
 
 _READERS: dict[str, Callable[[Cursor], Statement]] = {
@@ -73,9 +73,9 @@ def parse(text: str) -> Statement:
             return transaction(cursor)
         case word if word in QUERY_STARTS or word in ("(", "EXPLAIN"):
             _refuse_insert_behind_from(source)
-            return Query(references(source.text))
+            return Query(fragment(source, whole=True))
         case _:
-            return PassThrough(references(source.text))
+            return PassThrough(fragment(source, whole=True))
 
 
 def split(text: str) -> list[str]:
@@ -97,7 +97,7 @@ def _one_statement(text: str) -> Source:
     if count == 0:
         raise StatementError("the statement is empty: write SQL")
     if source.tokens[count - 1].end < len(text):
-        source = Source(text[: source.tokens[count - 1].end])
+        source = Source(text[: source.tokens[count - 1].end], source.tokens[:count])
     if not _is_script(source):
         second = next((token for token in source.tokens if token.word == ";"), None)
         if second is not None:
@@ -129,7 +129,7 @@ def _create(cursor: Cursor) -> Statement:
         return create_view(cursor, replace=replace)
     if cursor.accept_any(*SCHEMA):
         return create_schema(cursor)
-    return PassThrough(references(cursor.source.text))
+    return PassThrough(fragment(cursor.source, whole=True))
 
 
 def _drop(cursor: Cursor) -> Statement:
@@ -139,7 +139,7 @@ def _drop(cursor: Cursor) -> Statement:
         raise StatementError(reason)
     if cursor.at_any((*SCHEMA, "TABLE", "VIEW")):
         return drop(cursor)
-    return PassThrough(references(cursor.source.text))
+    return PassThrough(fragment(cursor.source, whole=True))
 
 
 def _alter(cursor: Cursor) -> Statement:
@@ -150,7 +150,7 @@ def _alter(cursor: Cursor) -> Statement:
         return alter_view(cursor)
     if cursor.at_any(SCHEMA):
         raise StatementError("ALTER SCHEMA is not supported: use COMMENT ON SCHEMA … IS for a comment")
-    return PassThrough(references(cursor.source.text))
+    return PassThrough(fragment(cursor.source, whole=True))
 
 
 def _refuse_insert_behind_from(source: Source) -> None:

@@ -7,31 +7,22 @@ Spark's `SqlBaseParser.g4`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from .timetravel import time_travel
-from .tokens import QUERY_STARTS, Cursor, Kind, Source, Token, string_value, words
+from ..errors import StatementError
+from .relation import NOT_AN_ALIAS, alias_at, name_at, relation_at
+from .tokens import Cursor, Source, Token, words
 from .values import Name, Qualifier, Reference, Sql
 
 CTES = frozenset[str]
 
-NOT_A_NAME = words(
-    "SELECT FROM WHERE GROUP HAVING ORDER SORT DISTRIBUTE LIMIT OFFSET UNION EXCEPT MINUS INTERSECT JOIN INNER LEFT",
-    "RIGHT FULL CROSS NATURAL SEMI ANTI ON USING SET AS WHEN THEN WITH LATERAL AND OR NOT IN IS",
-)
-NOT_AN_ALIAS = NOT_A_NAME | words(
-    "CLUSTER WINDOW QUALIFY PIVOT UNPIVOT TABLESAMPLE INSERT MAP REDUCE VALUES WATERMARK FOR REPLACE PARTITION BY",
-    "TABLE OPTIONS DELETE UPDATE SETMINUS DO END",
-)
 ENDS_FROM = words(
     "WHERE GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW UNION EXCEPT MINUS SETMINUS INTERSECT SELECT",
     "SET QUALIFY LATERAL INSERT |>",
 )
+SET_OPERATIONS = words("UNION EXCEPT MINUS SETMINUS INTERSECT")
 FUNCTIONS_WITH_FROM = words("TRIM EXTRACT SUBSTRING SUBSTR OVERLAY POSITION")
-FILE_FORMATS = words("parquet csv json orc text avro xml binaryfile delta iceberg hudi")
-PATH = re.compile(r"[/\\:.*]")
 
 
 def references(text: str) -> Sql:
@@ -57,7 +48,10 @@ def fragment(source: Source, start: int = 0, stop: int | None = None, *, outer: 
     if start >= stop:
         return Sql(source.text if whole else "")
     finder = _Finder(source, outer)
-    finder.scan(start, stop, frozenset())
+    try:
+        finder.scan(start, stop, frozenset())
+    except RecursionError:
+        raise StatementError("the statement is nested too deeply: name parts of it with WITH") from None
     begin, end = (0, len(source.text)) if whole else (source.tokens[start].start, source.tokens[stop - 1].end)
     return Sql(
         source.text[begin:end],
@@ -72,86 +66,43 @@ def piece(cursor: Cursor, outer: Iterable[Name] = ()) -> Sql:
     return fragment(cursor.source, start, cursor.stop, outer=outer)
 
 
-@dataclass(frozen=True)
-class Relation:
-    """What `relation_at` found: the reference, and the index of the token behind its alias."""
+@dataclass
+class _Scope:
+    """The relations that one SELECT names, and the dotted names (first token, behind the last) of its expressions."""
 
-    reference: Reference
-    stop: int
-    alias: str | None
+    parent: _Scope | None
+    references: list[Reference] = field(default_factory=list)
+    chains: list[tuple[int, int]] = field(default_factory=list)
 
+    def told_apart(self) -> list[Reference]:
+        """The references; those with the same last part and without an alias of the user's get their whole name as alias."""
+        names: dict[str, set[tuple[str, ...]]] = {}
+        for reference in self.references:
+            if not reference.aliased and reference.alias is None:
+                parts = _folded(reference.name)
+                names.setdefault(parts[-1], set()).add(parts)
+        return [
+            replace(reference, alias=".".join(reference.name.parts))
+            if not reference.aliased and reference.alias is None and len(names[_folded(reference.name)[-1]]) > 1
+            else reference
+            for reference in self.references
+        ]
 
-def relation_at(source: Source, index: int, stop: int, *, columns: bool = False) -> Relation | None:
-    """The relation named at a token; None for a function, a file, a keyword, or a name of more than three parts.
-
-    `columns`: a bracket behind the name lists columns; else it makes the name a function's.
-    """
-    parts, behind = _name_at(source, index, stop)
-    if not parts or source.token(behind).word in (("-",) if columns else ("(", "-", "$", "{")):
-        return None
-    start, end = source.tokens[index].start, source.tokens[behind - 1].end
-    at, after = time_travel(source, behind, stop)
-    if at is not None:
-        end = source.tokens[after - 1].end
-    options = source.token(after).word == "WITH" and source.token(after + 1).word == "("
-    if options:
-        after = source.skip(after + 1)
-    sampled = after
-    while source.token(after).word in ("TABLESAMPLE", "REPEATABLE") and source.token(after + 1).word == "(":
-        after = source.skip(after + 1)
-    alias, behind_alias = _alias_at(source, after, stop)
-    if len(parts) > 3 or _is_file(source, index, parts):
-        return None
-    reference = Reference(start, end, Name(parts), at, aliased=alias is not None, enclosed=alias is None and after > sampled)
-    return Relation(reference, behind_alias, alias)
-
-
-def _name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int]:
-    token = source.token(index)
-    if index >= stop or not token.is_identifier:
-        return (), index
-    if token.word == "IDENTIFIER" and source.token(index + 1).word == "(":
-        literal = source.token(index + 2)
-        if literal.kind is not Kind.STRING or source.token(index + 3).word != ")":
-            return (), index
-        inner = Source(string_value(literal.text))
-        parts, behind = _name_at(inner, 0, len(inner.tokens))
-        return (parts if behind == len(inner.tokens) else ()), index + 4
-    if token.word in NOT_A_NAME and source.token(index + 1).word != ".":
-        return (), index
-    parts = (token.identifier,)
-    index += 1
-    while index + 1 < stop and source.tokens[index].word == "." and source.tokens[index + 1].is_identifier:
-        parts += (source.tokens[index + 1].identifier,)
-        index += 2
-    return parts, index
+    def in_sight(self, outer: Iterable[Name]) -> dict[tuple[str, ...], tuple[Name, str | None]]:
+        """Each qualifier of several parts that means a relation of this scope or of one around it: its name and added alias."""
+        seen = self.parent.in_sight(outer) if self.parent else {}
+        named: list[tuple[Name, str | None]] = [] if self.parent else [(name, None) for name in outer]
+        for reference in self.told_apart():
+            if not reference.aliased and reference.alias in (None, ".".join(reference.name.parts)):
+                named.append((reference.name, reference.alias))
+        for name, alias in named:
+            for length in range(2, len(name.parts) + 1):
+                seen[_folded(name)[-length:]] = name, alias
+        return seen
 
 
-def _is_file(source: Source, index: int, parts: tuple[str, ...]) -> bool:
-    """`` parquet.`/path` ``: Spark reads the path itself."""
-    return (
-        len(parts) == 2
-        and parts[0].lower() in FILE_FORMATS
-        and source.token(index + 2).kind is Kind.QUOTED
-        and PATH.search(parts[1]) is not None
-    )
-
-
-def _alias_at(source: Source, index: int, stop: int) -> tuple[str | None, int]:
-    """An alias with its column list, and the index behind."""
-    token = source.token(index)
-    said = token.word == "AS"
-    if said:
-        index += 1
-        token = source.token(index)
-    if index >= stop or not token.is_identifier or (token.kind is Kind.WORD and token.word in NOT_AN_ALIAS and not said):
-        return None, index - said
-    if said and token.word in QUERY_STARTS:
-        return None, index - 1
-    index += 1
-    if source.token(index).word == "(" and index < stop:
-        index = source.skip(index)
-    return token.identifier, index
+def _folded(name: Name) -> tuple[str, ...]:
+    return tuple(part.casefold() for part in name.parts)
 
 
 class _Finder:
@@ -161,34 +112,42 @@ class _Finder:
         self.source = source
         self.outer = tuple(outer)
         self.tokens = source.tokens
-        self._found: list[Reference] = []
-        self._chains: list[tuple[int, int]] = []
+        self._scopes: list[_Scope] = []
+        self._scope = _Scope(None)
 
     def found(self) -> list[Reference]:
-        return sorted(self._found, key=lambda reference: reference.start)
+        """The references of all scopes in the order of the text."""
+        found = (reference for scope in self._scopes for reference in scope.told_apart())
+        return sorted(found, key=lambda reference: reference.start)
 
     def qualifiers(self) -> list[Qualifier]:
-        """Chains of names that begin with the name, or the end of the name, of a relation without an alias."""
-        names = {
-            tuple(part.casefold() for part in name.parts[-length:]): name
-            for name in (*self.outer, *(reference.name for reference in self._found if not reference.aliased))
-            for length in range(2, len(name.parts) + 1)
-        }
+        """Chains of names that begin with the name, or the end of the name, of a relation in sight without an alias."""
         found = []
-        for start, stop in self._chains if names else ():
-            parts = tuple(token.identifier.casefold() for token in self.tokens[start:stop:2] if token.is_identifier)
-            for length in (3, 2):
-                name = names.get(parts[:length])
-                behind = start + 2 * length - 1
-                if name is not None and len(parts) >= length and self.source.token(behind).word == ".":
-                    found.append(Qualifier(self.tokens[start].start, self.tokens[behind - 1].end, name))
-                    break
+        for scope in self._scopes:
+            names = scope.in_sight(self.outer) if scope.chains else {}
+            for start, stop in scope.chains if names else ():
+                parts = tuple(token.identifier.casefold() for token in self.tokens[start:stop:2] if token.is_identifier)
+                for length in (3, 2):
+                    named = names.get(parts[:length])
+                    behind = start + 2 * length - 1
+                    if named is not None and len(parts) >= length and self.source.token(behind).word == ".":
+                        found.append(Qualifier(self.tokens[start].start, self.tokens[behind - 1].end, *named))
+                        break
         return found
 
     def scan(self, index: int, stop: int, ctes: CTES, *, query: bool = True, listing: bool = False) -> None:
-        """Walks over [index, stop). `query`: FROM is a clause here; `listing`: a comma is followed by a relation."""
-        statement = outer = ctes, index
-        merging = False
+        """Walks over [index, stop) with a scope of its own, or in the scope of a FROM list if `listing`.
+
+        `query`: FROM is a clause here; `listing`: a comma is followed by a relation.
+        """
+        around = self._scope
+        if not listing:
+            self._open(around)
+        self._walk(index, stop, ctes, query, listing, around)
+        self._scope = around
+
+    def _walk(self, index: int, stop: int, ctes: CTES, query: bool, listing: bool, around: _Scope) -> None:
+        outer, first, merging = ctes, index, False
         while index < stop:
             token = self.tokens[index]
             if token.word in ("(", "["):
@@ -199,12 +158,12 @@ class _Finder:
             elif token.is_identifier and self.source.token(index + 1).word == ".":
                 index = self._chain(index, stop)
             elif token.word == ";":
-                ctes, listing, merging = outer[0], False, False
-                index += 1
-                statement = ctes, index
+                self._open(around)
+                ctes, listing, merging = outer, False, False
+                first = index = index + 1
             elif token.word == "WITH" and (closed := self._with(index, stop, ctes)):
                 index, ctes = closed
-                statement = ctes, index
+                first = index
             elif (token.word == "FROM" and query and not self._is_comparison(index)) or (token.word == "," and listing):
                 index = self._relation(index + 1, stop, ctes)
                 listing = True
@@ -214,9 +173,11 @@ class _Finder:
                 merging = False
                 index = self._relation(index + 1, stop, ctes)
             else:
-                merging = merging or (token.word == "MERGE" and index == statement[1])
+                if token.word in SET_OPERATIONS:
+                    self._open(around)
+                merging = merging or (token.word == "MERGE" and index == first)
                 listing = listing and token.word not in ENDS_FROM
-                index = self._word(index, stop, ctes, first=index == statement[1])
+                index = self._word(index, stop, ctes, first=index == first)
 
     def _word(self, index: int, stop: int, ctes: CTES, *, first: bool) -> int:
         """The words that name a relation without a FROM clause: TABLE t, INTO t, OVERWRITE t, UPDATE t."""
@@ -225,7 +186,7 @@ class _Finder:
         if word == "TABLE":
             if self.source.token(behind).word == "(":
                 close = self.source.skip(behind) - 1
-                parts, end = _name_at(self.source, behind + 1, close)
+                parts, end = name_at(self.source, behind + 1, close)
                 if parts and end == close:
                     self._add_bare(behind + 1, close, ctes)
                     return close + 1
@@ -247,7 +208,7 @@ class _Finder:
 
     def _defines(self, index: int, stop: int) -> bool:
         """CACHE TABLE name [OPTIONS (…)] [AS] query: the name is a new one."""
-        behind = _name_at(self.source, index, stop)[1]
+        behind = name_at(self.source, index, stop)[1]
         if self.source.token(behind).word == "OPTIONS":
             behind = self.source.skip(behind + 1)
         return self.source.token(behind).word == "AS" or self.source.query_starts(behind)
@@ -256,7 +217,10 @@ class _Finder:
         close = self.source.partner[index]
         before = self.source.token(index - 1).word
         query = self.tokens[index].word == "(" and self.source.query_starts(index) and before not in FUNCTIONS_WITH_FROM
-        self.scan(index + 1, close, ctes, query=query)
+        if query:
+            self.scan(index + 1, close, ctes)
+        else:
+            self._walk(index + 1, close, ctes, False, False, self._scope)
 
     def _with(self, index: int, stop: int, ctes: CTES) -> tuple[int, CTES] | None:
         """The CTEs of a WITH clause: the index behind them and the names visible then; None for another WITH."""
@@ -289,8 +253,13 @@ class _Finder:
 
     def _relation(self, index: int, stop: int, ctes: CTES) -> int:
         """A relation and its alias; the index behind."""
+        bare = False
         while self.source.token(index).word in ("LATERAL", "STREAM") and self._goes_on(index):
+            bare = self.source.token(index).word == "STREAM"
             index += 1
+        if bare and self.source.token(index).word == "(":
+            self._add_bare(index + 1, self.source.partner[index], ctes)
+            return alias_at(self.source, self.source.skip(index), stop)[1]
         token = self.source.token(index)
         if index >= stop:
             return index
@@ -300,10 +269,14 @@ class _Finder:
             else:
                 self._parenthesised(index, ctes)
             index = self.source.skip(index)
-            return _alias_at(self.source, index, stop)[1]
+            return alias_at(self.source, index, stop)[1]
         if token.word == "VALUES" and self.source.token(index + 1).word not in (".", ""):
             return self._values(index + 1, stop, ctes)
         return self._add(index, stop, ctes)
+
+    def _open(self, parent: _Scope | None) -> None:
+        self._scope = _Scope(parent)
+        self._scopes.append(self._scope)
 
     def _goes_on(self, index: int) -> bool:
         """LATERAL and STREAM are words of the grammar here: something to read follows."""
@@ -324,7 +297,7 @@ class _Finder:
             if self.source.token(index).word != "," or self.source.token(index + 1).is_identifier:
                 break
             index += 1
-        return _alias_at(self.source, index, stop)[1]
+        return alias_at(self.source, index, stop)[1]
 
     def _add(self, index: int, stop: int, ctes: CTES, *, bare: bool = False, columns: bool = False) -> int:
         """Collects the relation named at `index`. `bare`: the grammar allows no alias; `columns`: but a list of columns."""
@@ -336,9 +309,9 @@ class _Finder:
             return relation.stop
         if bare:
             behind = next(i for i in range(index, stop + 1) if self.source.token(i).start >= reference.end)
-            self._found.append(replace(reference, aliased=True, enclosed=False))
+            self._scope.references.append(replace(reference, aliased=True, enclosed=False))
             return behind
-        self._found.append(reference)
+        self._scope.references.append(reference)
         return relation.stop
 
     def _add_bare(self, index: int, stop: int, ctes: CTES) -> int:
@@ -351,7 +324,7 @@ class _Finder:
             index += 2
         called = index + 1 < stop and self.tokens[index + 1].word == "("
         if not called and (index - start >= 4 or (index > start and self.tokens[index].word == "*")):
-            self._chains.append((start, index + 1))
+            self._scope.chains.append((start, index + 1))
         return index + 1
 
     @staticmethod

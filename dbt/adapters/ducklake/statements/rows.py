@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..errors import StatementError
-from .references import NOT_AN_ALIAS, fragment, piece, relation_at
+from .references import fragment, piece, references
+from .relation import NOT_AN_ALIAS, relation_at
 from .tokens import Cursor, Source
 from .values import Assignment, Delete, Insert, Name, Sql, Truncate, Update
 from .with_clause import WithClause
@@ -179,3 +180,20 @@ def truncate(cursor: Cursor) -> Truncate:
         raise StatementError("TRUNCATE … PARTITION is not supported: write DELETE FROM … WHERE")
     cursor.finish()
     return Truncate(name)
+
+
+def fill_defaults(query: Sql, default: Callable[[int], str]) -> Sql:
+    """The rows of an INSERT with the word DEFAULT in a VALUES list replaced by `default(ordinal)`, SQL for that column, from 0."""
+    source = Source(query.text)
+    if source.token(0).word != "VALUES":
+        return query
+    text = query.text
+    cells: list[tuple[int, Cursor]] = []
+    for row in Cursor(source, 1).items():
+        single = row.at("(") and source.skip(row.position) == row.stop
+        cells += enumerate(row.group().items() if single else [row])
+    for ordinal, cell in reversed(cells):
+        if cell.at("DEFAULT") and cell.position + 1 == cell.stop:
+            token = cell.peek()
+            text = text[: token.start] + default(ordinal) + text[token.end :]
+    return query if text == query.text else references(text)

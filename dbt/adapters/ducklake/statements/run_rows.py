@@ -26,6 +26,7 @@ from .defaults import default_sql
 from .environment import Environment
 from .keys import equal_keys
 from .result import Result, changed
+from .rows import fill_defaults
 from .values import Assignment, Delete, Insert, Merge, MergeClause, Name, Sql, Truncate, Update
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 def run_insert(env: Environment, statement: Insert) -> Result:
     """INSERT INTO, INSERT OVERWRITE and INSERT … REPLACE WHERE."""
     table = required_table(env.context, *env.place(statement.name))
-    rows = _arranged(table, statement, env.query(statement.query))
+    rows = _arranged(table, statement, env.query(_with_defaults(table, statement)))
     if statement.replace_where is not None:
         ended = _delete_where(env, table, statement.name, None, statement.replace_where)
         added = insert(env.context, table, rows)
@@ -165,6 +166,20 @@ def _arranged(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
         positions[column.name.casefold()] = index
     numbered = rows.toDF(*[f"_c{index}" for index in range(len(given))])
     return numbered.selectExpr(*[_source_of(column, positions, static) for column in table.columns])
+
+
+def _with_defaults(table: Table, statement: Insert) -> Sql:
+    """The query with each DEFAULT in its VALUES replaced by the default of the column that it stands for."""
+    static = {key.casefold() for key, value in statement.partition if value is not None}
+    if statement.columns is not None:
+        targets = [find_column(table, (name,)) for name in statement.columns]
+    else:
+        targets = [column for column in table.columns if column.name.casefold() not in static]
+
+    def default(index: int) -> str:
+        return default_sql(targets[index]) if index < len(targets) else "NULL"
+
+    return fill_defaults(statement.query, default)
 
 
 def _source_of(column: Column, positions: dict[str, int], static: dict[str, str]) -> str:

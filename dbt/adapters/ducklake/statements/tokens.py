@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from ..errors import StatementError
 from .values import Name
@@ -30,8 +30,7 @@ class Kind(Enum):
     END = "end"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """text[start:end] of a statement. `word`: upper case of a WORD, the text itself of a SYMBOL, else empty."""
 
     kind: Kind
@@ -51,18 +50,19 @@ class Token:
 
 
 _LEXER = re.compile(
-    r"""
-      (?P<space>\s+)
-    | (?P<comment>--(?:\\\r?\n|[^\n])*)
+    r"""\s*(?:
+      (?P<comment>--(?:\\\r?\n|[^\n])*)
     | (?P<block>/\*)
     | (?P<string>[rR]'[^']*'|[rR]"[^"]*"|'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)
     | (?P<quoted>`(?:[^`]|``)*`)
     | (?P<number>(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?:BD|bd|[LlSsYyFfDd])?(?!\w))
     | (?P<word>\w+|\{DUCKLAKE_CATALOG\})
-    | (?P<symbol><=>|=>|->|::|\|>|\|\||!=|<>|<=|>=|==|.)
+    | (?P<symbol><=>|=>|->|::|\|>|\|\||!=|<>|<=|>=|==|\S)
+    | (?P<nothing>$))
     """,
     re.VERBOSE | re.DOTALL,
 )
+_KINDS = {kind.value: kind for kind in Kind}
 _BLOCK = re.compile(r"/\*|\*/")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a", "%": "\\%", "_": "\\_"}
@@ -84,24 +84,25 @@ def tokenize(text: str) -> tuple[Token, ...]:
         StatementError: a string, quoted name or comment is not closed.
     """
     tokens: list[Token] = []
-    position = 0
-    while position < len(text):
-        found = _LEXER.match(text, position)
-        assert found is not None, "the last alternative matches any character"
-        kind, value, end = found.lastgroup, found.group(), found.end()
-        if kind == "tag":
-            kind = "string"
-        if kind == "block":
-            end = _end_of_block(text, position)
-        elif kind == "word":
-            tokens.append(Token(Kind.WORD, value, position, end, value.upper()))
-        elif kind == "symbol":
+    position, length, match = 0, len(text), _LEXER.match
+    while position < length:
+        found = match(text, position)
+        assert found is not None, "a character or the end follows white space"
+        group = found.lastgroup
+        assert group is not None
+        start, position = found.span(group)
+        kind = _KINDS.get(group)
+        value = text[start:position]
+        if kind is Kind.WORD:
+            tokens.append(Token(kind, value, start, position, value.upper()))
+        elif kind is Kind.SYMBOL:
             if value in "'\"`":
-                raise syntax_error(text, position, f"the quote {value} is not closed")
-            tokens.append(Token(Kind.SYMBOL, value, position, end, value))
-        elif kind not in ("space", "comment"):
-            tokens.append(Token(Kind(kind), value, position, end))
-        position = end
+                raise syntax_error(text, start, f"the quote {value} is not closed")
+            tokens.append(Token(kind, value, start, position, value))
+        elif kind is not None:
+            tokens.append(Token(kind, value, start, position))
+        elif group == "block":
+            position = _end_of_block(text, start)
     return tuple(tokens)
 
 
@@ -141,9 +142,9 @@ class Source:
         StatementError: brackets do not match.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, tokens: tuple[Token, ...] | None = None) -> None:
         self.text = text
-        self.tokens = tokenize(text)
+        self.tokens = tokenize(text) if tokens is None else tokens
         self.end = Token(Kind.END, "", len(text), len(text))
         self.partner: dict[int, int] = {}
         opened: list[int] = []

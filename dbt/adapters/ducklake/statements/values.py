@@ -44,7 +44,10 @@ class Reference:
     aliased: bool = False
     """The user gave it an alias, or none may stand here. Otherwise the replacement must add one: the last part of the name."""
     enclosed: bool = False
-    """The alias to add must stand in parentheses with the name, because TABLESAMPLE or options follow the name."""
+    """The alias to add must stand in parentheses with the name, because TABLESAMPLE follows the name."""
+    alias: str | None = None
+    """The alias to add where it is not the last part of the name: the user's own, where it stands before the time travel (DuckDB's
+    order, `t x AT (VERSION => 3)`; text[start:end] covers it then), or one that tells two relations of the same last part apart."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Qualifier:
     start: int
     end: int
     name: Name
+    alias: str | None = None
+    """What the qualifier is replaced by, where it is not the last part of the name."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +85,13 @@ class Sql:
             if replacement is None:
                 continue
             if not reference.aliased:
-                replacement += f" AS {backquoted(reference.name.parts[-1])}"
+                replacement += f" AS {backquoted(reference.alias or reference.name.parts[-1])}"
                 if reference.enclosed:
                     replacement = f"({replacement})"
             edits.append((reference.start, reference.end, replacement))
         for qualifier in self.qualifiers:
             if resolved.get(tuple(part.casefold() for part in qualifier.name.parts)):
-                edits.append((qualifier.start, qualifier.end, backquoted(qualifier.name.parts[-1])))
+                edits.append((qualifier.start, qualifier.end, backquoted(qualifier.alias or qualifier.name.parts[-1])))
         text = self.text
         for start, end, replacement in sorted(edits, reverse=True):
             text = text[:start] + replacement + text[end:]

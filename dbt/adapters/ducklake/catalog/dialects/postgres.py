@@ -1,7 +1,8 @@
 """PostgreSQL as a catalog database: any number of writers, of which one commits at a time.
 
-The reference works at REPEATABLE READ and notices a rival by the primary key of `ducklake_snapshot`. Here a commit works at READ COMMITTED and
-first locks that table against other inserts: it waits for whoever is committing, DuckDB included, and then sees what was committed.
+The reference works at REPEATABLE READ and notices a rival by the primary key of `ducklake_snapshot`. Here a commit works at READ
+COMMITTED and first locks that table against other inserts: it waits for whoever is committing, DuckDB included, and then sees what was
+committed.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from sqlalchemy.types import BIGINT, BOOLEAN, INTEGER, NUMERIC, SMALLINT, VARCHA
 
 from . import CatalogDialect
 
-_RETRYABLE = frozenset({"23505", "40001", "40P01", "55P03"})
-"""Unique violation, serialization failure, deadlock, lock not available."""
+_RETRYABLE = frozenset({"23505", "40001", "40P01", "55P03", "42P06", "42P07"})
+"""Unique violation, serialization failure, deadlock, lock not available; schema or table exists, when two create a lake at once."""
 
 
 def _identity(value: Any) -> Any:

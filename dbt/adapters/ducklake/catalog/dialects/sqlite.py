@@ -48,6 +48,7 @@ def _prepare(engine: Engine, read_only: bool) -> None:
     @event.listens_for(engine, "connect")
     def _connect(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None
+        connection.execute("PRAGMA cache_spill = OFF")  # a spill would lock out this process's own readers before the commit
         if read_only:
             connection.execute("PRAGMA query_only = ON")
 

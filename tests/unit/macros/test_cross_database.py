@@ -1,0 +1,60 @@
+"""The cross-database macros as SQL; what Spark makes of it is tested in tests/functional/adapter/test_utils.py."""
+
+from __future__ import annotations
+
+import pytest
+from dbt_common.exceptions import CompilationError
+from macro_rendering import Macros
+
+
+@pytest.mark.parametrize(
+    ("macro", "arguments", "expected"),
+    [
+        ("any_value", ["x"], "any_value(x)"),
+        ("bool_or", ["x = 1"], "bool_or(x = 1)"),
+        ("split_part", ["a", "'-'", -1], "split_part(a, '-', -1)"),
+        ("safe_cast", ["x", "int"], "try_cast(x as int)"),
+        ("safe_cast", ["'array(1, 2)'", "array<int>"], "try_cast(array(1, 2) as array<int>)"),
+        ("date_trunc", ["month", "x"], "date_trunc('month', x)"),
+        ("dateadd", ["day", "n + 1", "x"], "timestampadd(DAY, cast(n + 1 as int), x)"),
+        ("last_day", ["x", "month"], "last_day(x)"),
+        ("array_construct", [[1, 2], "int"], "array(1, 2)"),
+        ("array_construct", [[], "integer"], "cast(array() as array<int>)"),
+        ("listagg", ["x", "','"], "listagg(x, ',')"),
+        ("listagg", ["x", "','", "order by y"], "listagg(x, ',') within group (order by y)"),
+        ("generate_series", [3], "select explode(sequence(1, 3)) as generated_number"),
+        ("escape_single_quotes", ["they're \\d"], "they\\'re \\\\d"),
+        ("current_timestamp", [], "current_timestamp()"),
+        ("type_timestamp", [], "timestamp"),
+        ("type_string", [], "string"),
+        ("type_numeric", [], "decimal(28,6)"),
+        ("type_boolean", [], "boolean"),
+        ("hash", ["x"], "md5(cast(x as string))"),
+        ("datediff", ["a", "b", "year"], "(year(cast(b as date)) - year(cast(a as date)))"),
+    ],
+)
+def test_macro(macros: Macros, macro: str, arguments: list[object], expected: str) -> None:
+    assert getattr(macros, macro)(*arguments) == expected
+
+
+def test_datediff_names_the_parts_it_knows(macros: Macros) -> None:
+    with pytest.raises(CompilationError, match="datediff does not know the part 'eon'; it knows year"):
+        macros.datediff("a", "b", "eon")
+
+
+def test_a_series_has_a_positive_bound(macros: Macros) -> None:
+    with pytest.raises(CompilationError, match="upper bound must be positive"):
+        macros.generate_series(0)
+
+
+def test_nothing_of_dbt_spark_that_is_wrong_for_a_lake_is_left(macros: Macros) -> None:
+    """Every spark__ macro is either overridden or listed here as right for us."""
+    right = {
+        "alter_column_set_constraints", "alter_table_add_constraints", "array_append", "array_concat", "assert_not_null", "call_dcl_statements",
+        "clustered_cols", "comment_clause", "concat", "copy_grants", "create_or_replace_clone", "date", "file_format_clause",
+        "get_columns_in_relation_raw", "get_grant_sql", "get_revoke_sql", "location_clause", "options_clause", "partition_cols",
+        "persist_constraints", "support_multiple_grantees_per_dcl_statement", "tblproperties_clause",
+    }  # fmt: skip
+    inherited = {name.removeprefix("spark__") for name in macros.context if name.startswith("spark__")}
+
+    assert {name for name in inherited if f"ducklake__{name}" not in macros.context} == right

@@ -1,0 +1,147 @@
+"""The SQL that makes, changes and documents tables and views."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from macro_rendering import Macros, columns, relation
+
+TABLE = relation("orders")
+VIEW = relation("orders", "view")
+
+
+def test_a_table_is_replaced_and_never_renamed(macros: Macros) -> None:
+    assert macros.create_table_as(False, TABLE, "select 1 as id") == "create or replace table `lake`.`main`.`orders` as select 1 as id"
+
+
+def test_partitioning_is_said_when_the_table_is_made(macros: Macros) -> None:
+    macros.config["partitioned_by"] = ["region", "year(sold_at)"]
+
+    assert " partitioned by (region, year(sold_at)) as select" in macros.create_table_as(False, TABLE, "select 1 as id")
+
+
+def test_one_partition_key_may_be_a_text(macros: Macros) -> None:
+    macros.config["partition_by"] = "region"
+
+    assert " partitioned by (region) as select" in macros.create_table_as(False, TABLE, "select 1 as id")
+
+
+def test_a_sql_header_comes_before_the_statement(macros: Macros) -> None:
+    macros.config["sql_header"] = "set x = 1;"
+
+    assert macros.create_table_as(False, TABLE, "select 1 as id").startswith("set x = 1; create or replace table")
+
+
+def test_a_view_is_replaced(macros: Macros) -> None:
+    assert macros.create_view_as(VIEW, "select 1 as id") == "create or replace view `lake`.`main`.`orders` as select 1 as id"
+
+
+def test_comments_on_the_columns_of_a_view_come_with_it(macros: Macros) -> None:
+    macros.config["persist_docs"] = {"columns": True}
+    macros.context["model"].columns = {"ID": {"description": "the owner's id", "quote": False}}
+    macros.context["get_columns_in_query"] = lambda sql: ["id", "name"]
+    macros.context["model"].columns["ID"] = Documented("the owner's id")
+
+    assert macros.create_view_as(VIEW, "select 1") == (
+        r"create or replace view `lake`.`main`.`orders` ( `id` comment 'the owner\'s id', `name` ) as select 1"
+    )
+
+
+def test_comments_survive_hostile_text(macros: Macros) -> None:
+    assert macros.alter_relation_comment(TABLE, 'it\'s a \\ /* x */ -- "q"') == (
+        "comment on table `lake`.`main`.`orders` is 'it\\'s a \\\\ /* x */ -- \"q\"'"
+    )
+
+
+def test_each_documented_column_gets_its_comment(macros: Macros) -> None:
+    documented = {"id": Documented("the key"), "name": Documented("")}
+
+    assert macros.alter_column_comment(TABLE, documented) == "alter table `lake`.`main`.`orders` alter column `id` comment 'the key';"
+
+
+def test_columns_are_added_and_dropped_by_alter_table(macros: Macros) -> None:
+    macros.alter_relation_add_remove_columns(TABLE, columns(a="int", b="string"), columns(c="int"))
+
+    assert macros.statements == [
+        "alter table `lake`.`main`.`orders` add columns ( `a` int, `b` string )",
+        "alter table `lake`.`main`.`orders` drop columns (`c`)",
+    ]
+
+
+def test_a_widened_type_changes_metadata_only(macros: Macros) -> None:
+    macros.adapter.columns["orders"] = columns(id="int")
+
+    macros.alter_column_type(TABLE, "id", "bigint")
+
+    assert macros.statements == ["alter table `lake`.`main`.`orders` alter column `id` type bigint"]
+
+
+def test_any_other_type_takes_a_new_column(macros: Macros) -> None:
+    macros.adapter.columns["orders"] = columns(id="string")
+
+    macros.alter_column_type(TABLE, "id", "int")
+
+    (statement,) = macros.statements
+    assert statement == (
+        "alter table `lake`.`main`.`orders` add columns (`id__dbt_alter` int); "
+        "update `lake`.`main`.`orders` set `id__dbt_alter` = cast(`id` as int); "
+        "alter table `lake`.`main`.`orders` drop columns (`id`); "
+        "alter table `lake`.`main`.`orders` rename column `id__dbt_alter` to `id`"
+    )
+
+
+def test_schema_changes_ignore_the_case_of_names_and_types_that_fit(macros: Macros) -> None:
+    macros.adapter.columns["source"] = columns(ID="int", amount="decimal(10,2)", new="string", changed="string")
+    macros.adapter.columns["orders"] = columns(id="bigint", amount="decimal(12,2)", changed="int", old="int")
+
+    found = macros.check_for_schema_changes(relation("source"), TABLE)
+
+    assert found["schema_changed"]
+    assert [c.name for c in found["source_not_in_target"]] == ["new"]
+    assert [c.name for c in found["target_not_in_source"]] == ["old"]
+    assert found["new_target_types"] == [{"column_name": "changed", "new_type": "string"}]
+
+
+def test_a_schema_is_dropped_with_what_is_in_it(macros: Macros) -> None:
+    macros.drop_schema(TABLE)
+    macros.create_schema(TABLE)
+
+    assert macros.statements == ["drop schema if exists `lake`.`main` cascade", "create schema if not exists `lake`.`main`"]
+
+
+def test_grants_warn_and_do_nothing(macros: Macros) -> None:
+    macros.apply_grants(TABLE, {"select": ["me"]}, should_revoke=True)
+
+    assert macros.statements == []
+    assert [call[0] for call in macros.adapter.calls] == ["warn_once"]
+
+
+def test_hooks_outside_the_transaction_send_no_commit(macros: Macros) -> None:
+    hooks = [
+        {"sql": "insert into t values (1)", "transaction": False},
+        {"sql": "  ", "transaction": False},
+        {"sql": "x", "transaction": True},
+    ]
+
+    macros.run_hooks(hooks, inside_transaction=False)
+
+    assert macros.statements == ["insert into t values (1)"]
+
+
+def test_the_commit_message_of_a_model_is_rendered(macros: Macros) -> None:
+    macros.context["render"] = lambda text: text.replace("{{ this }}", "orders")
+    macros.config.update(commit_message="built {{ this }}", commit_author="me")
+
+    macros.begin_snapshot()
+
+    assert macros.adapter.calls == [("begin_transaction", "built orders", "me")]
+
+
+class Documented(SimpleNamespace):
+    """A column of a model: an attribute and a key at once, as dbt's own."""
+
+    def __init__(self, description: str, quote: bool = False) -> None:
+        super().__init__(description=description, quote=quote)
+
+    def __getitem__(self, key: str) -> object:
+        return getattr(self, key)

@@ -1,0 +1,169 @@
+"""The SQL of the incremental strategies."""
+
+from __future__ import annotations
+
+import pytest
+from dbt_common.exceptions import CompilationError
+from macro_rendering import Macros, columns, relation
+
+TARGET = relation("orders")
+COLUMNS = columns(id="int", region="string", amount="decimal(10,2)")
+
+
+def arguments(macros: Macros, **more: object) -> dict[str, object]:
+    source = macros.make_temp_relation(TARGET)
+    return {
+        "target_relation": TARGET,
+        "temp_relation": source,
+        "unique_key": "id",
+        "dest_columns": COLUMNS,
+        "incremental_predicates": None,
+        **more,
+    }
+
+
+def test_the_source_is_a_temporary_view_that_no_schema_holds(macros: Macros) -> None:
+    source = macros.make_temp_relation(TARGET)
+
+    assert str(source) == "`orders__dbt_tmp`"
+    assert source.is_temporary
+    assert source.is_view
+    assert macros.create_table_as(True, source, "select 1 as id") == "create or replace temporary view `orders__dbt_tmp` as select 1 as id"
+
+
+def test_append_inserts_by_name(macros: Macros) -> None:
+    assert macros.get_incremental_append_sql(arguments(macros)) == (
+        "insert into `lake`.`main`.`orders` (`id`, `region`, `amount`) select `id`, `region`, `amount` from `orders__dbt_tmp`"
+    )
+
+
+def test_merge_updates_every_column_and_inserts_the_rest(macros: Macros) -> None:
+    assert macros.get_incremental_merge_sql(arguments(macros)) == (
+        "merge into `lake`.`main`.`orders` as DBT_INTERNAL_DEST using `orders__dbt_tmp` as DBT_INTERNAL_SOURCE "
+        "on (DBT_INTERNAL_SOURCE.id = DBT_INTERNAL_DEST.id) "
+        "when matched then update set `id` = DBT_INTERNAL_SOURCE.`id`, `region` = DBT_INTERNAL_SOURCE.`region`, "
+        "`amount` = DBT_INTERNAL_SOURCE.`amount` "
+        "when not matched then insert (`id`, `region`, `amount`) "
+        "values (DBT_INTERNAL_SOURCE.`id`, DBT_INTERNAL_SOURCE.`region`, DBT_INTERNAL_SOURCE.`amount`)"
+    )
+
+
+def test_merge_by_several_keys_and_predicates(macros: Macros) -> None:
+    sql = macros.get_incremental_merge_sql(
+        arguments(macros, unique_key=["id", "region"], incremental_predicates=["DBT_INTERNAL_DEST.amount > 0 or 1 = 0"])
+    )
+
+    assert (
+        " on (DBT_INTERNAL_DEST.amount > 0 or 1 = 0) and (DBT_INTERNAL_SOURCE.id = DBT_INTERNAL_DEST.id) "
+        "and (DBT_INTERNAL_SOURCE.region = DBT_INTERNAL_DEST.region) when " in sql
+    )
+
+
+def test_null_keys_match_under_the_behaviour_flag_only(macros: Macros) -> None:
+    assert "DBT_INTERNAL_SOURCE.id = DBT_INTERNAL_DEST.id" in macros.get_incremental_merge_sql(arguments(macros))
+
+    macros.adapter.behavior.enable_truthy_nulls_equals_macro.no_warn = True
+
+    assert "DBT_INTERNAL_SOURCE.id <=> DBT_INTERNAL_DEST.id" in macros.get_incremental_merge_sql(arguments(macros))
+
+
+def test_merge_updates_only_the_columns_of_merge_update_columns(macros: Macros) -> None:
+    macros.config["merge_update_columns"] = ["amount"]
+
+    assert "update set amount = DBT_INTERNAL_SOURCE.amount when not matched" in macros.get_incremental_merge_sql(arguments(macros))
+
+
+def test_merge_leaves_the_columns_of_merge_exclude_columns(macros: Macros) -> None:
+    macros.config["merge_exclude_columns"] = ["AMOUNT", "id"]
+
+    assert "update set `region` = DBT_INTERNAL_SOURCE.`region` when not matched" in macros.get_incremental_merge_sql(arguments(macros))
+
+
+def test_merge_refuses_both_column_lists(macros: Macros) -> None:
+    macros.config.update(merge_update_columns=["id"], merge_exclude_columns=["amount"])
+
+    with pytest.raises(CompilationError, match="cannot specify merge_update_columns and merge_exclude_columns"):
+        macros.get_incremental_merge_sql(arguments(macros))
+
+
+def test_merge_without_a_key_inserts_every_row(macros: Macros) -> None:
+    sql = macros.get_incremental_merge_sql(arguments(macros, unique_key=None))
+
+    assert " on false when not matched then insert " in sql
+    assert "when matched then" not in sql
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"), [(None, "insert into"), ([], "insert into"), ("", "insert into"), ("id", "merge into"), (["id"], "merge into")]
+)
+def test_the_default_is_merge_where_there_is_a_key_and_append_otherwise(macros: Macros, key: object, expected: str) -> None:
+    assert macros.get_incremental_default_sql(arguments(macros, unique_key=key)).startswith(expected)
+
+
+def test_delete_insert_matches_the_whole_key_and_computes_its_source_once(macros: Macros) -> None:
+    given = arguments(macros, unique_key=["id", "region"], incremental_predicates=["amount > 0"])
+
+    assert macros.get_incremental_delete_insert_sql(given) == (
+        "delete from `lake`.`main`.`orders` as DBT_INTERNAL_DEST "
+        "where (id, region) in (select distinct id, region from `orders__dbt_tmp`) and (amount > 0); "
+        "insert into `lake`.`main`.`orders` (`id`, `region`, `amount`) select `id`, `region`, `amount` from `orders__dbt_tmp`"
+    )
+    assert ("materialize_temp_view", given["temp_relation"]) in macros.adapter.calls
+
+
+def test_delete_insert_matches_null_keys_under_the_behaviour_flag(macros: Macros) -> None:
+    macros.adapter.behavior.enable_truthy_nulls_equals_macro.no_warn = True
+
+    assert (
+        "where exists ( select 1 from `orders__dbt_tmp` as DBT_INTERNAL_SOURCE where (DBT_INTERNAL_SOURCE.id <=> DBT_INTERNAL_DEST.id) );"
+        in macros.get_incremental_delete_insert_sql(arguments(macros))
+    )
+
+
+def test_insert_overwrite_without_partitions_replaces_the_table(macros: Macros) -> None:
+    assert macros.get_incremental_insert_overwrite_sql(arguments(macros)).startswith(
+        "insert overwrite `lake`.`main`.`orders` (`id`, `region`, `amount`) select"
+    )
+    assert macros.adapter.calls == []
+
+
+def test_insert_overwrite_replaces_the_partitions_of_the_source(macros: Macros) -> None:
+    macros.config["partition_by"] = ["region", "id"]
+
+    assert "insert overwrite `lake`.`main`.`orders` partition (region, id) (`id`" in macros.get_incremental_insert_overwrite_sql(
+        arguments(macros)
+    )
+
+
+def test_insert_overwrite_of_expressions_deletes_the_partitions_first(macros: Macros) -> None:
+    macros.config["partitioned_by"] = ["year(sold_at)", "region"]
+    given = arguments(macros)
+
+    sql = macros.get_incremental_insert_overwrite_sql(given)
+
+    assert sql.startswith(
+        "delete from `lake`.`main`.`orders` as DBT_INTERNAL_DEST where exists ( select 1 from ( "
+        "select distinct year(sold_at) as key_1, region as key_2 from `orders__dbt_tmp` ) as DBT_INTERNAL_SOURCE "
+        "where DBT_INTERNAL_SOURCE.key_1 <=> year(sold_at) and DBT_INTERNAL_SOURCE.key_2 <=> region ); insert into"
+    )
+    assert ("materialize_temp_view", given["temp_relation"]) in macros.adapter.calls
+
+
+def test_insert_overwrite_refuses_buckets(macros: Macros) -> None:
+    macros.config["partition_by"] = "bucket(8, id)"
+
+    with pytest.raises(CompilationError, match=r"partitions of bucket\(8, id\)"):
+        macros.get_incremental_insert_overwrite_sql(arguments(macros))
+
+
+def test_microbatch_replaces_its_window(macros: Macros) -> None:
+    macros.config.update(
+        event_time="sold_at",
+        __dbt_internal_microbatch_event_time_start="2020-01-01 00:00:00+00:00",
+        __dbt_internal_microbatch_event_time_end="2020-01-02 00:00:00+00:00",
+    )
+
+    assert macros.get_incremental_microbatch_sql(arguments(macros)).startswith(
+        "delete from `lake`.`main`.`orders` as DBT_INTERNAL_DEST where sold_at >= timestamp '2020-01-01 00:00:00+00:00' "
+        "and sold_at < timestamp '2020-01-02 00:00:00+00:00'; insert into `lake`.`main`.`orders` ("
+    )

@@ -1,0 +1,55 @@
+"""Initial defaults as Spark SQL literals."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.errors import LakeError
+from dbt.adapters.ducklake.spark.defaults import initial_literal
+from dbt.adapters.ducklake.spec.objects import Column
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "literal"),
+    [
+        ("boolean", "t", "TRUE"),
+        ("int8", "-5", "-5Y"),
+        ("uint32", "4000000000", "4000000000L"),
+        ("uint64", "18000000000000000000", "18000000000000000000BD"),
+        ("decimal(10,2)", "1.50", "1.50BD"),
+        ("decimal(10,2)", "1E3", "1000BD"),
+        ("float64", "15000000000.0", "15000000000.0D"),
+        ("float32", "nan", "CAST('NaN' AS FLOAT)"),
+        ("float64", "-inf", "CAST('-Infinity' AS DOUBLE)"),
+        ("varchar", "it's \\ so", "'it\\'s \\\\ so'"),
+        ("varchar", " x ", "' x '"),
+        ("date", "2020-01-01", "DATE'2020-01-01'"),
+        ("timestamp", "2020-01-01 10:00:00.5", "TIMESTAMP_NTZ'2020-01-01 10:00:00.5'"),
+        ("timestamptz", "2020-01-01 10:00:00+02", "TIMESTAMP'2020-01-01 10:00:00+02:00'"),
+        ("timestamptz", "2020-01-01 10:00:00", "TIMESTAMP'2020-01-01 10:00:00Z'"),
+        ("blob", "\\xAA'b", "X'AA2762'"),
+        ("uuid", "B4B6FA2E-1111-2222-3333-444455556666", "'b4b6fa2e-1111-2222-3333-444455556666'"),
+    ],
+)
+def test_literals(type_: str, text: str, literal: str) -> None:
+    assert initial_literal(Column(1, "c", type_, initial_default=text)) == literal
+
+
+def test_no_default_is_null() -> None:
+    assert initial_literal(Column(1, "c", "int32")) is None
+
+
+@pytest.mark.parametrize(
+    ("type_", "text"),
+    [
+        ("int32", "x"),
+        ("date", "infinity"),
+        ("timestamp_ns", "2020-01-01 00:00:00.000000001"),
+        ("list", "[1]"),
+        ("int32", "1) OR (1=1"),
+        ("date", "2020-01-01' OR '"),
+    ],
+)
+def test_what_spark_has_no_value_for_is_refused(type_: str, text: str) -> None:
+    with pytest.raises(LakeError, match="column c"):
+        initial_literal(Column(1, "c", type_, initial_default=text))

@@ -1,0 +1,140 @@
+"""Spark's exceptions become ours, in the user's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, ArithmeticException, ParseException, PySparkException, SparkRuntimeException
+
+from dbt.adapters.ducklake.errors import (
+    CancelledError,
+    DataError,
+    DuckLakeError,
+    EngineError,
+    LakeError,
+    NotFoundError,
+    StatementError,
+)
+from dbt.adapters.ducklake.spark.errors import in_users_names, translate
+
+VIEW = "lake.main.orders@42"
+
+
+class FakeThrowable:
+    """A Java exception as py4j shows it."""
+
+    def __init__(self, name: str, message: str | None, cause: FakeThrowable | None = None) -> None:
+        self.name, self.message, self.cause = name, message, cause
+
+    def getMessage(self) -> str | None:
+        return self.message
+
+    def getCause(self) -> FakeThrowable | None:
+        return self.cause
+
+    def getClass(self) -> Any:
+        return self
+
+    def getName(self) -> str:
+        return self.name
+
+
+class FakePy4JJavaError(Exception):
+    def __init__(self, throwable: FakeThrowable) -> None:
+        super().__init__("An error occurred while calling o1.collectToPython.\n: " + throwable.name + "\n\tat a.b.C(D.java:1)")
+        self.java_exception = throwable
+
+
+def test_an_error_of_ours_stays_what_it_is() -> None:
+    error = NotFoundError("table", "x")
+    assert translate(error) is error
+
+
+@pytest.mark.parametrize("kind", [AnalysisException, ParseException])
+def test_sql_that_spark_does_not_understand_is_the_statements_fault(kind: type[PySparkException]) -> None:
+    text = (
+        f"[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `x` cannot be resolved. Did you mean `{VIEW}`.`id`? SQLSTATE: 42703; line 1 pos 7;\n"
+        f"== SQL (line 1, position 8) ==\nselect x from `{VIEW}`\n       ^"
+    )
+    error = translate(kind(text), {VIEW: "main.orders"})
+    assert type(error) is StatementError
+    assert "[UNRESOLVED_COLUMN.WITH_SUGGESTION]" in str(error)
+    assert "main.orders.`id`" in str(error)
+    assert "@42" not in str(error)
+    assert "^" not in str(error)
+
+
+def test_a_value_that_does_not_fit_is_the_datas_fault() -> None:
+    error = translate(ArithmeticException('[CAST_OVERFLOW] The value 300 of the type "INT" cannot be cast to "TINYINT". SQLSTATE: 22003'))
+    assert type(error) is DataError
+    assert str(error) == '[CAST_OVERFLOW] The value 300 of the type "INT" cannot be cast to "TINYINT".'
+
+
+def test_other_failures_keep_sparks_condition() -> None:
+    error = translate(SparkRuntimeException("[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned. SQLSTATE: 21000"))
+    assert type(error) is EngineError
+    assert error.condition == "SCALAR_SUBQUERY_TOO_MANY_ROWS"
+
+
+def test_the_cause_is_told_and_the_stack_is_not() -> None:
+    cause = FakeThrowable("org.apache.spark.SparkArithmeticException", "[DIVIDE_BY_ZERO] Division by zero.\n\tat org.a.B.c(B.scala:1)")
+    outer = FakeThrowable(
+        "org.apache.spark.SparkException",
+        "Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most recent failure: Lost task\n\tat x.Y(Z)\nDriver stacktrace:",
+        FakeThrowable("org.apache.spark.SparkException", "[TASK_WRITE_FAILED] Task failed while writing rows to file:/x.", cause),
+    )
+    error = translate(FakePy4JJavaError(outer))
+    assert type(error) is DataError
+    assert str(error) == "[DIVIDE_BY_ZERO] Division by zero."
+
+
+def test_a_missing_data_file_is_the_lakes_fault_and_named() -> None:
+    text = (
+        "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file file:///data/main/t/ducklake-1.parquet. File does not exist. "
+        "It is possible the underlying files have been updated. SQLSTATE: KD001"
+    )
+    error = translate(FakePy4JJavaError(FakeThrowable("org.apache.spark.SparkException", text)))
+    assert type(error) is LakeError
+    assert "file:///data/main/t/ducklake-1.parquet is missing" in str(error)
+    assert "run the statement again" in str(error)
+
+
+def test_what_a_scan_refuses_is_told_without_sparks_words() -> None:
+    text = "[USER_RAISED_EXCEPTION] dbt-ducklake: a timestamp_ns value has nanoseconds SQLSTATE: P0001\n\tat x"
+    error = translate(FakePy4JJavaError(FakeThrowable("org.apache.spark.SparkRuntimeException", text)))
+    assert type(error) is LakeError
+    assert str(error) == "a timestamp_ns value has nanoseconds."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Job 3 cancelled part of cancelled job group g",
+        "[SPARK_JOB_CANCELLED] Job 3 cancelled part of cancelled job group g SQLSTATE: XXKDA",
+        "[INVALID_HANDLE.OPERATION_ABANDONED] The handle is invalid.",
+        "OPERATION_CANCELED",
+    ],
+)
+def test_cancelled_work(text: str) -> None:
+    assert type(translate(PySparkException(text))) is CancelledError
+
+
+def test_a_dead_jvm_is_told_as_such() -> None:
+    class Py4JNetworkError(Exception):
+        pass
+
+    error = translate(Py4JNetworkError("Answer from Java side is empty"))
+    assert type(error) is EngineError
+    assert "connection to Spark is lost" in str(error)
+
+
+def test_an_unknown_exception_keeps_its_text() -> None:
+    error = translate(RuntimeError("something"))
+    assert isinstance(error, DuckLakeError)
+    assert str(error) == "something"
+
+
+def test_longer_view_names_are_replaced_first() -> None:
+    names = {"lake.main.t@4": "t", "lake.main.t@42": "u"}
+    assert in_users_names("`lake.main.t@42` and lake.main.t@4", names) == "u and t"

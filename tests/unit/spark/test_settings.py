@@ -1,0 +1,58 @@
+"""The Spark part of a profile: what follows from it, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.errors import ConfigurationError
+from dbt.adapters.ducklake.spark.settings import REQUIRED, SparkSettings, available_cores
+
+
+def test_a_local_master_stays_on_this_machine_and_shuffles_as_wide_as_it_has_threads() -> None:
+    config = SparkSettings(master="local[3]").launch_config()
+    assert config["spark.master"] == "local[3]"
+    assert config["spark.driver.host"] == config["spark.driver.bindAddress"] == "127.0.0.1"
+    assert config["spark.sql.shuffle.partitions"] == "3"
+    assert config["spark.scheduler.mode"] == "FAIR"
+    assert config["spark.ui.enabled"] == "false"
+
+
+@pytest.mark.parametrize(
+    ("master", "cores"), [("local", 1), ("local[*]", available_cores()), ("local[4, 2]", 4), ("local-cluster[2,1,1024]", None)]
+)
+def test_threads_of_local_masters(master: str, cores: int | None) -> None:
+    assert SparkSettings(master=master).local_cores() == cores
+
+
+def test_a_cluster_keeps_its_own_host_memory_and_partitions() -> None:
+    config = SparkSettings(master="spark://host:7077").launch_config()
+    assert not {"spark.driver.host", "spark.driver.memory", "spark.sql.shuffle.partitions"} & set(config)
+
+
+def test_the_profile_wins_over_defaults_but_not_over_what_reading_needs() -> None:
+    settings = SparkSettings(config={"spark.sql.session.timeZone": "Europe/Rome", "spark.ui.enabled": True, "spark.x": 3})  # type: ignore[dict-item]
+    assert settings.session_config()["spark.sql.session.timeZone"] == "Europe/Rome"
+    assert settings.launch_config()["spark.ui.enabled"] == "true"
+    assert settings.launch_config()["spark.x"] == "3"
+    assert REQUIRED.items() <= settings.session_config().items()
+    with pytest.raises(ConfigurationError, match="fieldId"):
+        SparkSettings(config={"spark.sql.parquet.fieldId.read.enabled": "false"})
+
+
+def test_contradictions_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="not both"):
+        SparkSettings(master="local[2]", remote="sc://host:15002")
+    with pytest.raises(ConfigurationError, match="sc://host:15002"):
+        SparkSettings(remote="http://host")
+    with pytest.raises(ConfigurationError, match="fast_start"):
+        SparkSettings(remote="sc://host:15002", fast_start=True)
+    with pytest.raises(ConfigurationError, match="`remote`"):
+        SparkSettings(config={"spark.remote": "sc://host:15002"})
+    with pytest.raises(ConfigurationError, match="`master`"):
+        SparkSettings(config={"spark.master": "yarn"})
+
+
+def test_a_remote_spark_is_not_launched() -> None:
+    settings = SparkSettings(remote="sc://host:15002")
+    assert not settings.is_local
+    assert "spark.master" not in settings.launch_config()

@@ -1,0 +1,80 @@
+"""Columns as dbt sees them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.column import DuckLakeColumn
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("TEXT", "string"),
+        ("varchar(20)", "string"),
+        ("character varying", "string"),
+        ("int8", "bigint"),
+        ("INTEGER", "int"),
+        ("float8", "double"),
+        ("numeric(10, 2)", "decimal(10,2)"),
+        ("timestamp without time zone", "timestamp_ntz"),
+        ("timestamp", "timestamp"),
+        ("integer[]", "array<int>"),
+        ("Struct<a: INT>", "struct<a:int>"),
+        ("no such type", "no such type"),
+    ],
+)
+def test_types_are_translated_to_sparks(written: str, expected: str) -> None:
+    assert DuckLakeColumn.translate_type(written) == expected
+    assert DuckLakeColumn.create("c", written).data_type == expected
+
+
+@pytest.mark.parametrize(
+    ("type_", "kinds"),
+    [
+        ("smallint", {"integer", "number"}),
+        ("int", {"integer", "number"}),
+        ("bigint", {"integer", "number"}),
+        ("float", {"float", "number"}),
+        ("double", {"float", "number"}),
+        ("decimal(10,0)", {"numeric", "number"}),
+        ("string", {"string"}),
+        ("varchar(5)", {"string"}),
+        ("date", set()),
+        ("array<int>", set()),
+    ],
+)
+def test_kinds_of_types(type_: str, kinds: set[str]) -> None:
+    column = DuckLakeColumn("c", type_)
+
+    assert {kind for kind in ("integer", "float", "numeric", "number", "string") if getattr(column, f"is_{kind}")()} == kinds
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("int", "bigint", True),
+        ("bigint", "int", False),
+        ("decimal(10,2)", "decimal(12,2)", True),
+        ("string", "string", False),
+        ("string", "int", False),
+    ],
+)
+def test_a_column_expands_to_what_the_lake_can_widen_it_to(old: str, new: str, expected: bool) -> None:
+    assert DuckLakeColumn("c", old).can_expand_to(DuckLakeColumn("c", new)) is expected
+
+
+def test_names_are_quoted_with_back_quotes() -> None:
+    assert DuckLakeColumn("a `b`", "int").quoted == "`a ``b```"
+
+
+def test_decimals_know_their_parameters() -> None:
+    column = DuckLakeColumn.from_description("c", "numeric(10,2)")
+
+    assert (column.numeric_precision, column.numeric_scale) == (10, 2)
+    assert DuckLakeColumn.numeric_type("numeric", 28, 6) == "decimal(28,6)"
+    assert DuckLakeColumn.numeric_type("numeric", None, None) == "decimal(10,0)"
+
+
+def test_a_literal_is_a_cast() -> None:
+    assert DuckLakeColumn("c", "date").literal("'2020-01-01'") == "cast('2020-01-01' as date)"

@@ -1,0 +1,167 @@
+"""The DB-API cursor over a session, which here only records what it was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.ducklake.cursor import LakeHandle
+from dbt.adapters.ducklake.provenance import Provenance
+
+ROWS = [(1, "a"), (2, "b"), (3, "c")]
+
+
+@dataclass
+class FakeResult:
+    columns: tuple[SimpleNamespace, ...] = (SimpleNamespace(name="id", type="int"), SimpleNamespace(name="name", type="string"))
+    rowcount: int = -1
+    limits: list[int | None] = field(default_factory=list)
+
+    def fetch(self, limit: int | None) -> list[tuple[Any, ...]]:
+        self.limits.append(limit)
+        return ROWS[:limit]
+
+
+class FakeSession:
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.in_transaction = False
+        self.message: tuple[Any, ...] = ()
+        self.result = FakeResult()
+
+    def execute(self, sql: str) -> FakeResult:
+        if sql == "fail":
+            raise ValueError(sql)
+        self.log.append(sql)
+        return self.result
+
+    def begin(self) -> None:
+        self.in_transaction = True
+        self.log.append("BEGIN")
+
+    def commit(self) -> SimpleNamespace:
+        self.in_transaction = False
+        self.log.append("COMMIT")
+        return SimpleNamespace(snapshot_id=7)
+
+    def rollback(self) -> None:
+        self.in_transaction = False
+        self.log.append("ROLLBACK")
+
+    def set_commit_message(self, *message: Any) -> None:
+        self.message = message
+
+    def close(self) -> None:
+        self.log.append("CLOSE")
+
+
+@pytest.fixture
+def session() -> FakeSession:
+    return FakeSession()
+
+
+@pytest.fixture
+def handle(session: FakeSession) -> LakeHandle:
+    return LakeHandle(session, Provenance("me", "dbt run", "{}"))  # type: ignore[arg-type]
+
+
+def test_one_statement_is_left_to_commit_by_itself(handle: LakeHandle, session: FakeSession) -> None:
+    handle.cursor().execute("insert into t values (1);")
+
+    assert session.log == ["insert into t values (1)"]
+
+
+def test_several_statements_succeed_together(handle: LakeHandle, session: FakeSession) -> None:
+    handle.cursor().execute("delete from t; insert into t values (1)")
+
+    assert session.log == ["BEGIN", "delete from t", "insert into t values (1)", "COMMIT"]
+
+
+def test_several_statements_fail_together(handle: LakeHandle, session: FakeSession) -> None:
+    with pytest.raises(ValueError, match="fail"):
+        handle.cursor().execute("delete from t; fail")
+
+    assert session.log == ["BEGIN", "delete from t", "ROLLBACK"]
+
+
+def test_several_statements_in_a_transaction_are_part_of_it(handle: LakeHandle, session: FakeSession) -> None:
+    handle.begin()
+    handle.cursor().execute("delete from t; insert into t values (1)")
+
+    assert session.log == ["BEGIN", "delete from t", "insert into t values (1)"]
+
+
+def test_a_text_that_says_begin_itself_is_obeyed(handle: LakeHandle, session: FakeSession) -> None:
+    handle.cursor().execute("begin; delete from t; commit")
+
+    assert session.log == ["begin", "delete from t", "commit"]
+
+
+def test_a_limit_reaches_the_query(handle: LakeHandle, session: FakeSession) -> None:
+    cursor = handle.cursor()
+    cursor.execute("select 1")
+
+    assert cursor.fetchmany(2) == ROWS[:2]
+    assert session.result.limits == [2]
+    assert cursor.fetchmany(2) == ROWS[2:]
+    assert cursor.fetchall() == []
+
+
+def test_rows_one_by_one(handle: LakeHandle, session: FakeSession) -> None:
+    cursor = handle.cursor()
+    cursor.execute("select 1")
+
+    assert [cursor.fetchone() for _ in range(4)] == [*ROWS, None]
+    assert session.result.limits == [None]
+
+
+def test_a_description_names_columns_and_types(handle: LakeHandle) -> None:
+    cursor = handle.cursor()
+    assert cursor.description is None
+
+    cursor.execute("select 1")
+
+    assert [column[:2] for column in cursor.description or []] == [("id", "int"), ("name", "string")]
+
+
+def test_a_statement_without_rows_has_nothing_to_fetch(handle: LakeHandle, session: FakeSession) -> None:
+    session.result.columns = ()
+    cursor = handle.cursor()
+    cursor.execute("truncate table t")
+
+    assert cursor.description is None
+    with pytest.raises(DbtRuntimeError, match="no rows to fetch"):
+        cursor.fetchall()
+
+
+def test_begin_and_commit_may_be_said_again(handle: LakeHandle, session: FakeSession) -> None:
+    handle.begin()
+    handle.begin()
+    handle.commit()
+    assert handle.commit() is None
+
+    assert session.log == ["BEGIN", "COMMIT"]
+
+
+def test_listeners_hear_the_snapshot_of_their_transaction(handle: LakeHandle) -> None:
+    heard: list[int] = []
+    handle.on_commit(heard.append)
+    handle.begin()
+    handle.on_commit(heard.append)
+    handle.commit()
+    handle.begin()
+    handle.commit()
+
+    assert heard == [7]
+
+
+def test_closing_closes_the_session_once(handle: LakeHandle, session: FakeSession) -> None:
+    handle.close()
+    handle.close()
+
+    assert session.log == ["CLOSE"]
+    assert session.message == ("me", "dbt run", "{}")

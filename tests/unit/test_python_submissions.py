@@ -1,0 +1,77 @@
+"""Python models as modules of this process, with a session that only records."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.ducklake.python_submissions import run_model
+
+NODE: dict[str, Any] = {"name": "m", "alias": "m", "original_file_path": "models/m.py", "config": {}}
+
+
+class FakeSession:
+    def __init__(self) -> None:
+        self.views: dict[str, Any] = {}
+
+    def spark(self) -> SimpleNamespace:
+        return SimpleNamespace(sql=lambda text, args: (text, args), version="4")
+
+    def sql(self, text: str) -> str:
+        return f"lake rows of {text}"
+
+    def table(self, name: str) -> str:
+        return f"lake table {name}"
+
+    def to_dataframe(self, rows: Any) -> list[Any]:
+        return [rows]
+
+    def create_temp_view(self, name: str, frame: Any) -> None:
+        self.views[name] = frame
+
+
+def run(code: str, **config: Any) -> FakeSession:
+    session = FakeSession()
+    run_model({**NODE, "config": config}, code, session)  # type: ignore[arg-type]
+    return session
+
+
+def test_the_result_becomes_a_temporary_view() -> None:
+    assert run('session.create_temp_view("m__dbt_tmp", session.table("a.b"))').views == {"m__dbt_tmp": ["lake table a.b"]}
+
+
+def test_spark_is_there_as_a_global_and_sees_the_lake() -> None:
+    code = 'def model():\n    return spark.sql("select 1"), spark.sql("select :x", args={"x": 1}), spark.version\nspark.create_temp_view("v", model())'
+
+    assert run(code).views == {"v": [("lake rows of select 1", ("select :x", {"x": 1}), "4")]}
+
+
+def test_modules_share_nothing() -> None:
+    run("leak = 1")
+    with pytest.raises(DbtRuntimeError, match="NameError: name 'leak' is not defined"):
+        run("print(leak)")
+
+
+def test_a_failure_shows_the_models_own_traceback() -> None:
+    with pytest.raises(DbtRuntimeError) as raised:
+        run("def model():\n    x = {}\n    return x['missing key']\n\nmodel()\n")
+
+    message = str(raised.value)
+    assert "Python model m failed" in message
+    assert 'File "models/m.py (compiled)", line 3, in model' in message
+    assert "return x['missing key']" in message
+    assert "KeyError: 'missing key'" in message
+    assert "python_submissions.py" not in message
+
+
+def test_a_package_that_is_missing_is_named() -> None:
+    with pytest.raises(DbtRuntimeError, match="needs the package no_such_package_at_all: install it"):
+        run("", packages=["agate", "no_such_package_at_all>=1"])
+
+
+def test_a_submission_method_of_another_adapter_is_refused() -> None:
+    with pytest.raises(DbtRuntimeError, match="submission_method 'job_cluster' does not exist here"):
+        run("", submission_method="job_cluster")
