@@ -10,18 +10,17 @@ import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.spark.runtime import SparkRuntime
-from dbt.adapters.ducklake.spark.settings import SparkSettings
 from dbt.adapters.ducklake.spec.files import ScanPlan
+from tests.lake.written import WrittenLake
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 @pytest.fixture(scope="session")
-def spark_runtime() -> Iterator[SparkRuntime]:
+def spark_runtime(runtime: SparkRuntime) -> SparkRuntime:
     """The process's Spark; `session()` gives sessions of their own."""
-    with SparkRuntime(SparkSettings(master="local[2]", fast_start=True)) as runtime:
-        yield runtime
+    return runtime
 
 
 @pytest.fixture(scope="session")
@@ -89,3 +88,9 @@ def inlining_lake(tmp_path: Path) -> Iterator[DuckLake]:
 def ordered(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
     """Rows in an order that does not depend on the engine."""
     return sorted((tuple(row) for row in rows), key=lambda row: [(value is not None, str(value)) for value in row])
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> WrittenLake:
+    """An empty lake to which files are added by hand."""
+    return WrittenLake(tmp_path)

@@ -175,7 +175,7 @@ class TestInsert:
             t.execute("INSERT INTO t VALUES (1)")
 
     def test_a_value_that_does_not_fit_is_refused_and_nothing_is_written(self, t: LakeSession) -> None:
-        with pytest.raises((EngineError, DataError), match="CAST|overflow"):
+        with pytest.raises((EngineError, DataError), match=r"CAST|overflow"):
             t.execute("INSERT INTO t VALUES (99999999999, 'x')")
         assert rows(t, "SELECT count(*) FROM t") == [(3,)]
 
@@ -318,13 +318,13 @@ class TestTransactions:
 
 class TestErrors:
     def test_names_are_the_users(self, t: LakeSession) -> None:
-        with pytest.raises(NotFoundError, match="lake.main.nope"):
+        with pytest.raises(NotFoundError, match=r"lake.main.nope"):
             t.execute("SELECT * FROM lake.main.nope")
         with pytest.raises(DuckLakeError) as caught:
             t.execute("SELECT nope FROM lake.main.t")
         assert "nope" in str(caught.value)
         assert "@" not in str(caught.value)
-        with pytest.raises(DuckLakeError, match="(?i)nope"):
+        with pytest.raises(DuckLakeError, match=r"(?i)nope"):
             t.execute("SELECT * FROM nope")
 
     def test_a_broken_view_is_named_and_listings_live_on(self, t: LakeSession) -> None:
@@ -342,9 +342,9 @@ class TestErrors:
             t.execute("SELECT * FROM t").fetch()
 
     def test_syntax_errors_say_so(self, lake: LakeSession) -> None:
-        with pytest.raises(StatementError, match="(?i)syntax error"):
+        with pytest.raises(StatementError, match=r"(?i)syntax error"):
             lake.execute("SELECT 1 LIMIT 1 LIMIT 2")
-        with pytest.raises(StatementError, match="(?i)syntax error"):
+        with pytest.raises(StatementError, match=r"(?i)syntax error"):
             lake.execute("MERGE INTO t USING")
 
 

@@ -17,12 +17,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .catalog.lake import LakeCatalog
 from .catalog.location import parse_location
-from .catalog.transaction import RetrySettings
-from .catalog.transaction import Transaction
+from .catalog.transaction import RetrySettings, Transaction
 from .errors import CancelledError, ConflictError, DuckLakeError, StatementError
 from .lake.context import Context, RowCounts
 from .lake.seed import append_rows
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from .lake.views import ViewColumn
+
+T = TypeVar("T")
 
 REPLANS = 3
 """How often a statement of its own is planned anew after a conflict."""
@@ -209,7 +210,8 @@ class LakeSession:
                     return Result("ROLLBACK")
                 case Use(name):
                     return self._use(name)
-            result = self._run(lambda env: run(env, statement))
+            result, snapshot = self._run(lambda env: run(env, statement))
+            result = replace(result, snapshot=snapshot)
             return replace(result, fetcher=self._fetcher(result)) if result.frame is not None else result
 
     def sql(self, text: str) -> DataFrame:
@@ -296,7 +298,8 @@ class LakeSession:
 
     def columns(self, parts: Sequence[str]) -> list[ViewColumn]:
         """The columns of a table, view or temporary view with Spark's types."""
-        return self._run(lambda env: describe_columns(env, Name(tuple(parts))))
+        with self._working("columns"):
+            return self._run(lambda env: describe_columns(env, Name(tuple(parts))))[0]
 
     def create_temp_view(self, name: str, frame: DataFrame) -> None:
         """A temporary view of this session over a DataFrame of this session."""
@@ -353,7 +356,7 @@ class LakeSession:
             return append_rows(env.context, table, rows)
 
         with self._working(f"seed {schema}.{name}"):
-            return self._run(load)
+            return self._run(load)[0]
 
     # -- inside ----------------------------------------------------------------------------------------------------------------
 
@@ -370,10 +373,14 @@ class LakeSession:
         self.schema = found.name
         return Result(f"USE {name}")
 
-    def _run(self, action: Callable[[Environment], Any]) -> Any:
-        """Run an action in the open transaction, or in one of its own that is repeated when a rival overtakes it."""
+    def _run(self, action: Callable[[Environment], T]) -> tuple[T, Snapshot | None]:
+        """Run an action in the open transaction, or in one of its own that is repeated when a rival overtakes it.
+
+        Returns:
+            What the action gives, and the snapshot that its own transaction became.
+        """
         if self._transaction is not None:
-            return self._attempt(self._transaction, action)
+            return self._attempt(self._transaction, action), None
         for replan in range(REPLANS + 1):
             transaction = self._begin()
             try:
@@ -386,10 +393,10 @@ class LakeSession:
                 self._abandon(transaction)
                 raise
             else:
-                return replace(result, snapshot=snapshot) if isinstance(result, Result) else result
+                return result, snapshot
         raise AssertionError("the loop above returns or raises")
 
-    def _attempt(self, transaction: Transaction, action: Callable[[Environment], Any]) -> Any:
+    def _attempt(self, transaction: Transaction, action: Callable[[Environment], T]) -> T:
         savepoint = transaction.savepoint()
         try:
             return action(self._environment(transaction))

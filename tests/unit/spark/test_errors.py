@@ -65,6 +65,12 @@ def test_sql_that_spark_does_not_understand_is_the_statements_fault(kind: type[P
     assert "^" not in str(error)
 
 
+def test_the_logical_plan_is_left_out() -> None:
+    text = f"[UNRESOLVED_COLUMN.WITHOUT_SUGGESTION] A column `x` cannot be resolved. SQLSTATE: 42703; line 2 pos 7;\n'Project ['x]\n+- SubqueryAlias {VIEW}\n"
+    error = translate(AnalysisException(text))
+    assert str(error) == "[UNRESOLVED_COLUMN.WITHOUT_SUGGESTION] A column `x` cannot be resolved. (line 2)"
+
+
 def test_a_value_that_does_not_fit_is_the_datas_fault() -> None:
     error = translate(ArithmeticException('[CAST_OVERFLOW] The value 300 of the type "INT" cannot be cast to "TINYINT". SQLSTATE: 22003'))
     assert type(error) is DataError

@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.ducklake.errors import NotFoundError, StatementError
 from dbt.adapters.ducklake.spec import evolution
 from dbt.adapters.ducklake.spec.evolution import NewColumn, columns_of, next_id
-from dbt.adapters.ducklake.spec.objects import Default, Partitioning, PartitionField, SortField, Table
+from dbt.adapters.ducklake.spec.objects import Default, PartitionField, Partitioning, SortField, Table
 from dbt.adapters.ducklake.spec.types import parse_type
 
 

@@ -49,6 +49,7 @@ VARCHAR, INT, DATE = column("varchar"), column("int32"), column("date")
         ("float64", 1.5, 1.5),
         ("decimal(10,2)", "1.20", Decimal("1.20")),
         ("decimal(10,2)", Decimal("1.2"), Decimal("1.20")),
+        ("decimal(38,10)", "1234567890123456789012345678.0123456789", Decimal("1234567890123456789012345678.0123456789")),
         ("date", "2020-01-02", date(2020, 1, 2)),
         ("date", "infinity", "infinity"),
         ("date", "0044-03-15 (BC)", "0044-03-15 (BC)"),

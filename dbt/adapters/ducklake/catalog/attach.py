@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 
 from sqlalchemy import inspect, select
 from sqlalchemy.engine import Connection
-from sqlalchemy.schema import CreateSchema, CreateTable
+from sqlalchemy.schema import CreateIndex, CreateSchema, CreateTable
 
 from ..errors import ConfigurationError, LakeError
 from ..spec.paths import absolute, new_uuid, with_separator
@@ -105,6 +105,8 @@ def _initialise(database: Database, data_path: str | None, create_if_not_exists:
                 connection.execute(CreateSchema(database.schema, if_not_exists=True))
             for table in t.METADATA.sorted_tables:
                 connection.execute(CreateTable(table))
+            for index in t.INDEXES:
+                connection.execute(CreateIndex(index))
             _write_first_rows(connection, absolute(data_path))
     except RivalError:
         return  # another process was faster; what it made is checked next

@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from sqlalchemy import Row, Select, func, select
+from sqlalchemy import Row, Select, func, literal, select
 from sqlalchemy.engine import Connection
 
 from ..errors import LakeError, NotFoundError
 from ..spec.changes import Change, parse_changes
 from ..spec.objects import Snapshot
 from . import tables as t
+from .dialects import CatalogDialect
 
 
 @dataclass(frozen=True)
@@ -54,19 +55,16 @@ def snapshot_of_version(connection: Connection, version: int) -> Snapshot:
     return _snapshot(row)
 
 
-def snapshot_at(connection: Connection, moment: datetime) -> Snapshot:
+def snapshot_at(connection: Connection, dialect: CatalogDialect, moment: datetime) -> Snapshot:
     """The newest snapshot that was committed at or before a moment; one without a zone is taken as UTC.
 
     Raises:
         NotFoundError: all are later.
     """
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
-    row = connection.execute(
-        _snapshots()
-        .where(t.snapshot.c.snapshot_time <= moment)
-        .order_by(t.snapshot.c.snapshot_time.desc(), t.snapshot.c.snapshot_id.desc())
-        .limit(1)
-    ).first()
+    time = dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
+    query = _snapshots().where(time <= literal(moment, t.Timestamp())).order_by(time.desc(), t.snapshot.c.snapshot_id.desc())
+    row = connection.execute(query.limit(1)).first()
     if row is None:
         raise NotFoundError("snapshot", f"at {moment.isoformat()}", "Every snapshot of the lake is later")
     return _snapshot(row)

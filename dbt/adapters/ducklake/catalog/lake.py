@@ -105,7 +105,7 @@ class LakeCatalog:
         with self._opened.database.reading() as connection:
             if version is not None:
                 return snapshot_of_version(connection, version)
-            return latest_snapshot(connection) if timestamp is None else snapshot_at(connection, timestamp)
+            return latest_snapshot(connection) if timestamp is None else snapshot_at(connection, self._opened.database.dialect, timestamp)
 
     def reader(self, snapshot: Snapshot | None = None) -> SnapshotReader:
         """A reader of a snapshot, of the newest one if none is given."""

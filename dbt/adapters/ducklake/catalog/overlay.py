@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..spec.files import ColumnRange, DataFile, DeleteFile, InlinedRows, ScanPlan
 from ..spec.objects import Relation, Schema, Table, View
+from .definitions import RelationName
 from .reader import SnapshotReader
 from .scan_plan import EMPTY_HISTORY, CommittedRows
 from .staged import RowChanges, Staged, StagedDeleteFile, StagedFile
@@ -55,6 +56,17 @@ class Overlay:
         wanted = None if schema_name is None else schema_name.casefold()
         found += [each for each in self._changed() if wanted is None or each.schema_name.casefold() == wanted]
         return sorted(found, key=lambda relation: (relation.schema_name, relation.name))
+
+    def names(self, schema_name: str | None = None) -> list[RelationName]:
+        """What there is, without definitions."""
+        gone = {*self.staged.tables, *self.staged.views}
+        found = [each for each in self.base.names(schema_name) if each.relation_id not in gone]
+        wanted = None if schema_name is None else schema_name.casefold()
+        for each in self._changed():
+            if wanted is None or each.schema_name.casefold() == wanted:
+                relation_id = each.table_id if isinstance(each, Table) else each.view_id
+                found.append(RelationName(relation_id, each.schema_name, each.name, isinstance(each, Table)))
+        return sorted(found, key=lambda name: (name.schema_name, name.name))
 
     def _changed(self) -> Iterator[Relation]:
         yield from (each for each in self.staged.tables.values() if each is not None)

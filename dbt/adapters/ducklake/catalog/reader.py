@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ..spec.files import ColumnRange, ScanPlan
 from ..spec.objects import Relation, Schema, Snapshot, Table
 from .database import Database
-from .definitions import Definitions
+from .definitions import Definitions, RelationName
 from .scan_plan import CommittedRows, TableHistory, read_history, read_rows
 
 _KEPT_VERSIONS = 8
@@ -56,6 +56,10 @@ class SnapshotReader:
     def relations(self, schema_name: str | None = None) -> list[Relation]:
         """All tables and views, of one schema or of all, by schema and name."""
         return self._definitions.relations(schema_name)
+
+    def names(self, schema_name: str | None = None) -> list[RelationName]:
+        """What there is, without definitions: for listings of lakes with thousands of relations."""
+        return self._definitions.names(schema_name)
 
     def find(self, schema_name: str, name: str) -> Relation | None:
         """The table or view of a name, compared without case."""

@@ -19,7 +19,7 @@ from ..spec.objects import Column, Table
 from ..spec.paths import resolve
 from ..spec.statistics import outside
 from . import tables as t
-from .database import Database
+from .database import Database, batches
 from .definitions import column_tree, visible
 from .inlined import InlinedTable, has_delete_table, read_deletes, read_inlined, registered
 
@@ -125,7 +125,7 @@ def read_rows(
     """The files and inlined rows of a committed table; files that provably hold nothing `within` are left out."""
     rows = _file_rows(connection, table.table_id, snapshot_id)
     kept = _prune(connection, table, rows, within) if within else rows
-    mappings = _mappings(connection, {row.mapping_id for row in kept if row.mapping_id is not None})
+    mappings = _mappings(connection, database, {row.mapping_id for row in kept if row.mapping_id is not None})
     deletes: Mapping[int, list[int]] = {}
     if kept and has_delete_table(connection, database.schema, table.table_id):
         deletes = read_deletes(connection, table.table_id, snapshot_id)
@@ -223,13 +223,14 @@ def _data_file(
     )
 
 
-def _mappings(connection: Connection, ids: Collection[int]) -> dict[int, tuple[MappedField, ...]]:
+def _mappings(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, tuple[MappedField, ...]]:
     if not ids:
         return {}
-    query = select(t.name_mapping).where(t.name_mapping.c.mapping_id.in_(ids)).order_by(t.name_mapping.c.column_id)
+    source = t.name_mapping
     children: dict[tuple[int, int | None], list[Any]] = defaultdict(list)
-    for row in connection.execute(query):
-        children[row.mapping_id, row.parent_column].append(row)
+    for batch in batches(ids, database.dialect.batch_size):
+        for row in connection.execute(select(source).where(source.c.mapping_id.in_(batch)).order_by(source.c.column_id)):
+            children[row.mapping_id, row.parent_column].append(row)
 
     def fields(mapping_id: int, parent: int | None) -> tuple[MappedField, ...]:
         return tuple(

@@ -13,6 +13,7 @@ from ..spec.files import ColumnRange, DataFile, ScanPlan, WrittenDeleteFile, Wri
 from ..spec.objects import Column, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
 from ..spec.paths import directory_name, new_uuid
 from .commit import RetrySettings, commit
+from .definitions import RelationName
 from .overlay import Overlay, staged_scan_plan
 from .reader import DefinitionCache, SnapshotReader
 from .row_state import base_has_rows, next_row_id
@@ -54,6 +55,10 @@ class Transaction:
     def relations(self, schema_name: str | None = None) -> list[Relation]:
         """All tables and views, of one schema or of all, by schema and name."""
         return self._overlay.relations(schema_name)
+
+    def names(self, schema_name: str | None = None) -> list[RelationName]:
+        """What there is, without definitions: for listings of lakes with thousands of relations."""
+        return self._overlay.names(schema_name)
 
     def find(self, schema_name: str, name: str) -> Relation | None:
         """The table or view of a name, compared without case."""

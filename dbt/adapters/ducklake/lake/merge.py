@@ -49,8 +49,6 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
     context.transaction.depends_on_rows(table)
     with held(numbered(request.source)) as source:
         count, ranges = measure(source, request.source_alias, request.keys)
-        if count == 0 and not request.not_matched_by_source:
-            return RowCounts()
         if request.not_matched_by_source:
             ranges = []  # every row of the table has to be looked at
         plan = context.transaction.scan_plan(table, within=[key.column_range() for key in ranges])
@@ -64,7 +62,10 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
             table.columns,
             broadcast=count <= BROADCAST_ROWS,
         )
-        with held(match.pairs(request.matched)) as pairs:
+        analysed = match.pairs(request.matched)  # Spark refuses a condition that cannot be, though there be nothing to do
+        if count == 0 and not request.not_matched_by_source:
+            return RowCounts()
+        with held(analysed) as pairs:
             _refuse_repeated(table, request, pairs)
             counts = _stage_changes(context, table, plan, pairs, request.matched)
             if request.not_matched:

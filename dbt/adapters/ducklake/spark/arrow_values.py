@@ -17,6 +17,8 @@ import pyarrow as pa
 from ..errors import DataError
 from ..spec.moments import DAY_NANOS, parse_date, parse_time, parse_timestamp
 from ..spec.objects import Column
+from ..spec.statistics import float_text
+from ..spec.text_forms import PATTERNS
 from ..spec.types import data_type_of, decimal_parameters, spark_name
 from .arrow_types import arrow_type
 
@@ -38,7 +40,7 @@ _PLAIN: Mapping[str, type] = {
     "float64": float,
     "blob": bytes,
 }
-_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_TEXT_FORMS = {name: re.compile(pattern) for name, pattern in PATTERNS.items()}
 _EXACT = Context(prec=100)
 _EPOCH = datetime(1970, 1, 1)
 
@@ -160,9 +162,7 @@ def _date(value: Any) -> Any:
         return value.date()
     if isinstance(value, date):
         return value
-    nanos, _ = parse_timestamp(value.strip())
-    if nanos % DAY_NANOS:
-        raise ValueError
+    nanos, _ = parse_timestamp(value.strip())  # a time of day goes, as in a cast of SQL
     return parse_date(value.strip()) if "infinity" in value else nanos // DAY_NANOS
 
 
@@ -196,11 +196,32 @@ def _blob(value: Any) -> bytes:
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
-def _uuid(value: Any) -> str:
-    text = str(value).strip().lower()
-    if not _UUID.fullmatch(text):
+def _form(name: str, value: Any) -> str:
+    text = _text(value).strip()
+    if not _TEXT_FORMS[name].search(text):
         raise ValueError
     return text
+
+
+def _uuid(value: Any) -> str:
+    return _form("uuid", value).lower()
+
+
+def _time_with_zone(value: Any) -> str:
+    return _form("timetz", value)
+
+
+def _interval(value: Any) -> str:
+    if isinstance(value, timedelta):
+        seconds, micros = value.seconds, value.microseconds
+        clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{micros:06d}"
+        return f"{value.days} days {clock}"
+    return _form("interval", value)
+
+
+def _rounded(unit: int) -> Convert:
+    """Timestamps of a coarser unit, in microseconds, rounded as DuckDB rounds them."""
+    return lambda value: (_timestamp(value) + unit // 2) // unit * unit
 
 
 def _json(value: Any) -> str:
@@ -219,6 +240,8 @@ def _text(value: Any) -> str:
         return f"{value:f}"
     if isinstance(value, datetime):
         return value.isoformat(" ")
+    if isinstance(value, float):
+        return float_text(value) or "nan"
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
@@ -252,11 +275,13 @@ _LEAVES: dict[str, Convert] = {
     "date": _date,
     "time": _time,
     "timestamp": _timestamp,
-    "timestamp_s": _timestamp,
-    "timestamp_ms": _timestamp,
+    "timestamp_s": _rounded(1_000_000),
+    "timestamp_ms": _rounded(1000),
     "timestamp_ns": _timestamp,
     "timestamptz": _instant,
     "blob": _blob,
     "uuid": _uuid,
+    "timetz": _time_with_zone,
+    "interval": _interval,
     "json": _json,
 }

@@ -14,7 +14,9 @@ from pyspark.sql import functions as F
 
 from ..errors import StatementError
 from ..spec.identifiers import backquoted
+from ..spec.statistics import FLOATS
 from ..spec.types import decimal_parameters
+from .conform import wall_micros
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -24,6 +26,7 @@ _MASK = 0xFFFFFFFF
 _C1, _C2 = 0xCC9E2D51, 0x1B873593
 _FINAL_1, _FINAL_2 = 0x85EBCA6B, 0xC2B2AE35
 _AS_LONG = frozenset({"boolean", "int8", "int16", "int32", "int64"})
+_MICROS = {"timestamp": 1, "timestamp_ms": 1000, "timestamp_s": 1_000_000}
 _AS_TEXT = frozenset({"uint8", "uint16", "uint32", "uint64", "int128", "uint128", "uuid", "varchar", "json"})
 
 
@@ -33,9 +36,9 @@ def bucket(rows: DataFrame, value: SparkColumn, type_name: str, count: int, name
     Raises:
         StatementError: a type that cannot be bucketed.
     """
-    long = _as_long(value, type_name)
-    if long is not None:
-        hashed = F.hash(F.lit(ZERO_HASH), long)
+    number = _as_number(value, type_name)
+    if number is not None:
+        hashed = F.hash(F.lit(ZERO_HASH), number)
         masked = hashed.bitwiseAND(F.lit(0x7FFFFFFF))
         return rows.withColumn(name, F.when(value.isNotNull(), masked % count))
     data = _as_bytes(value, type_name)
@@ -45,17 +48,25 @@ def bucket(rows: DataFrame, value: SparkColumn, type_name: str, count: int, name
     return rows.withColumn(name, F.when(value.isNotNull(), F.col(name).bitwiseAND(F.lit(0x7FFFFFFF)) % count))
 
 
-def _as_long(value: SparkColumn, type_name: str) -> SparkColumn | None:
-    """The 64 bits that are hashed, for types that are hashed as a number."""
+def _as_number(value: SparkColumn, type_name: str) -> SparkColumn | None:
+    """The BIGINT or DOUBLE that is hashed, for types that are hashed as a number."""
     parameters = decimal_parameters(type_name)
+    if type_name in FLOATS:
+        return value.cast("double")
     if type_name in _AS_LONG:
         return value.cast("bigint")
     if type_name == "date":
         return F.unix_date(value).cast("bigint")
     if type_name == "timestamptz":
         return F.unix_micros(value)
-    if type_name == "timestamp":
-        return F.unix_micros(F.concat(value.cast("string"), F.lit("Z")).cast("timestamp"))
+    if type_name in _MICROS:
+        return F.call_function("div", wall_micros(value), F.lit(_MICROS[type_name])).cast("bigint")
+    if type_name == "timestamp_ns":
+        return wall_micros(value) * F.lit(1000)
+    if type_name == "time":
+        minutes = F.hour(value) * 60 + F.minute(value)
+        seconds = F.date_part(F.lit("SECOND"), value) + (minutes * 60).cast("decimal(10,0)")
+        return (seconds * F.lit(1_000_000).cast("decimal(7,0)")).cast("bigint")
     if parameters is not None and parameters[0] <= 18:
         return F.replace(value.cast("string"), F.lit(".")).cast("bigint")
     return None

@@ -13,13 +13,14 @@ from pyspark.sql import types as T
 
 from ..errors import DataError, StatementError
 from ..spec.objects import Column
+from ..spec.text_forms import PATTERNS
 from .rules import null_text
 from .types import FIELD_ID, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
 
-_UUID = "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$"
+_CHECKED = frozenset({*PATTERNS, "json", "uint128", "timestamp_s", "timestamp_ms"})
 _MARK = re.compile(r"\[DUCKLAKE_DATA\](.*?)\[/DUCKLAKE_DATA\]", re.DOTALL)
 
 
@@ -53,22 +54,18 @@ def _refuse_unwritable(column: Column, where: str) -> None:
 
 
 def _is_checked(column: Column) -> bool:
-    return any(node.type in {"uuid", "json", "uint128"} for node in column.walk())
+    return any(node.type in _CHECKED for node in column.walk())
 
 
 def _checked(value: SparkColumn, column: Column, where: str) -> SparkColumn:
-    """`value` with its uuids in lower case; text that is no uuid or no JSON is an error, for no reader could cast
-    it.
+    """`value` with what Spark's cast does not see to: texts that no reader could cast are errors, timestamps lose
+    finer units.
     """
     if not _is_checked(column):
         return value
     match column.type, column.children:
-        case "uuid", _:
-            failure = _failure(F.concat(F.lit(f"column {where}: '"), value, F.lit("' is not a uuid")))
-            return F.when(value.isNull() | value.rlike(_UUID), F.lower(value)).otherwise(failure)
-        case "json", _:
-            failure = _failure(F.concat(F.lit(f"column {where}: "), value, F.lit(" is not JSON")))
-            return F.when(value.isNull() | F.get_json_object(value, "$").isNotNull(), value).otherwise(failure)
+        case ("timestamp_s" | "timestamp_ms") as name, _:
+            return _rounded(value, 1_000_000 if name == "timestamp_s" else 1000)
         case "uint128", _:
             failure = _failure(F.lit(f"column {where}: a negative number does not fit the type uint128"))
             return F.when(value.isNull() | (value >= 0), value).otherwise(failure.cast(T.DecimalType(38, 0)))
@@ -77,8 +74,30 @@ def _checked(value: SparkColumn, column: Column, where: str) -> SparkColumn:
         case "map", (key, inner):
             keys = F.transform_keys(value, lambda k, v: _checked(k, key, f"{where}.key"))
             return F.transform_values(keys, lambda k, v: _checked(v, inner, f"{where}.value"))
-    fields = [_checked(value.getField(child.name), child, f"{where}.{child.name}").alias(child.name) for child in column.children]
-    return F.when(value.isNull(), None).otherwise(F.struct(*fields))
+        case "struct", children:
+            fields = [_checked(value.getField(c.name), c, f"{where}.{c.name}").alias(c.name) for c in children]
+            return F.when(value.isNull(), None).otherwise(F.struct(*fields))
+    right = _is_json(value) if column.type == "json" else value.rlike(PATTERNS[column.type])
+    failure = _failure(F.concat(F.lit(f"column {where}: '"), value, F.lit(f"' is not of the type {column.type}")))
+    return F.when(value.isNull() | right, F.lower(value) if column.type == "uuid" else value).otherwise(failure)
+
+
+def _is_json(value: SparkColumn) -> SparkColumn:
+    """Strict JSON; `try_parse_json` does not take repeated keys, `get_json_object` takes single quotes."""
+    return F.try_parse_json(value).isNotNull() | (F.get_json_object(value, "$").isNotNull() & ~value.contains("'"))
+
+
+def _rounded(value: SparkColumn, unit: int) -> SparkColumn:
+    """A timestamp rounded to `unit` microseconds as DuckDB rounds it, whatever the session's zone is."""
+    half = wall_micros(value) + F.lit(unit // 2)
+    change = F.lit(unit // 2) - F.pmod(half, F.lit(unit))
+    seconds = change.cast("decimal(18,6)") / F.lit(1_000_000).cast("decimal(7,0)")
+    return (value + F.make_dt_interval(secs=seconds.cast("decimal(18,6)"))).cast("timestamp_ntz")
+
+
+def wall_micros(value: SparkColumn) -> SparkColumn:
+    """Microseconds since 1970-01-01 00:00:00 of a timestamp without a zone."""
+    return F.unix_micros(F.concat(value.cast("string"), F.lit("Z")).cast("timestamp"))
 
 
 def _failure(text: SparkColumn) -> SparkColumn:

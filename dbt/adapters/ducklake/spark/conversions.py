@@ -57,7 +57,7 @@ class Fields:
     fields: tuple[How, ...]
 
 
-How: TypeAlias = "None | str | Refuse | Constant | Elements | Entries | Fields"
+How: TypeAlias = "str | Refuse | Constant | Elements | Entries | Fields | None"
 
 
 def convert(value: SparkColumn, how: How, requested: DataType, final: DataType) -> SparkColumn:

@@ -15,6 +15,7 @@ from .conversions import REFUSED
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _STACK = re.compile(r"\n+\s*(?:at [\w.$<>/]+\(|JVM stacktrace:|Driver stacktrace:|Caused by: ).*", re.DOTALL)
 _SQLSTATE = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
+_PLAN = re.compile(r"; line (\d+) pos \d+;?(?:\n.*)?$|;\n['!+\w].*$", re.DOTALL)
 _PREFIX = re.compile(r"^(?:An error occurred while calling \S+\s*:?\s*)?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error):\s*")
 _MISSING = re.compile(r"(?:File|file) (\S+?\.parquet\S*) does not exist|(?:reading file) (\S+?)[.]?(?:\s|$)")
 _MARKER = re.compile(r"^[ \t]*\^+[ \t]*\n?|^-+\^+-*[ \t]*\n?", re.MULTILINE)
@@ -145,8 +146,13 @@ def _telling(messages: list[str]) -> tuple[str | None, str]:
 
 
 def _clean(text: str) -> str:
-    text = _PREFIX.sub("", _STACK.sub("", text))
-    return _SQLSTATE.sub("", text).strip()
+    text = _SQLSTATE.sub("", _PREFIX.sub("", _STACK.sub("", text))).strip()
+    return text if "\n== SQL" in text else _PLAN.sub(_line, text).strip()
+
+
+def _line(match: re.Match[str]) -> str:
+    """The logical plan says nothing to the user, and the position counts characters of a text with our names in it."""
+    return f" (line {match.group(1)})" if match.group(1) else ""
 
 
 def _missing_file(messages: list[str]) -> str | None:

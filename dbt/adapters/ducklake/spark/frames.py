@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import StatementError
 
@@ -22,9 +22,9 @@ def to_dataframe(spark: SparkSession, rows: Any) -> DataFrame:
     """
     home = type(rows).__module__.split(".")
     if home[:2] == ["pyspark", "sql"]:
-        return rows
+        return cast("DataFrame", rows)
     if home[:2] == ["pyspark", "pandas"]:
-        return rows.to_spark()
+        return cast("DataFrame", rows.to_spark())
     if home[0] == "pandas" and hasattr(rows, "to_numpy"):
         return _from_pandas(spark, rows)
     if home[0] == "polars":

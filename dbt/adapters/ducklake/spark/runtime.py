@@ -31,8 +31,9 @@ NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 class Scope:
     """The work of one statement, as `SparkRuntime.scope` gives it."""
 
-    def __init__(self, group: str) -> None:
+    def __init__(self, group: str, session: SparkSession) -> None:
         self.group = group
+        self._session = session
         self._cancelled = threading.Event()
 
     @property
@@ -41,8 +42,12 @@ class Scope:
         return self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """Remember it: there may be no job running that Spark could stop."""
+        """Stop the jobs that run, and remember it: there may be none running just now."""
         self._cancelled.set()
+        if is_connect(self._session):
+            self._session.interruptTag(_tag(self.group))
+        else:
+            self._session.sparkContext.cancelJobGroup(self.group)
 
     def check(self) -> None:
         """Between two steps: go no further if the statement was cancelled.
@@ -109,7 +114,7 @@ class SparkRuntime:
 
         Scopes nest: the former group comes back at the end.
         """
-        scope = Scope(group)
+        scope = Scope(group, session)
         with self._lock:
             self._scopes.setdefault(group, []).append(scope)
         try:
@@ -126,15 +131,9 @@ class SparkRuntime:
     def cancel(self, group: str) -> None:
         """From any thread: stop the jobs of `group`, and mark its open scopes, so that no further step starts."""
         with self._lock:
-            for scope in self._scopes.get(group, []):
-                scope.cancel()
-            base = self._base
-        if base is None:
-            return
-        if is_connect(base):
-            base.interruptTag(_tag(group))
-        else:
-            base.sparkContext.cancelJobGroup(group)
+            scopes = list(self._scopes.get(group, []))
+        for scope in scopes:
+            scope.cancel()
 
     def stop(self) -> None:
         """Stop what this runtime started, and remove its scratch directory. A later `session()` starts anew."""

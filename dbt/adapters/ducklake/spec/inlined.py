@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from ..errors import LakeError
@@ -20,6 +20,8 @@ RESERVED_NAMES = frozenset({"row_id", "begin_snapshot", "end_snapshot", "_duckla
 """A table with a column of one of these names cannot be inlined."""
 
 _INTEGERS = frozenset({"int8", "int16", "int32", "int64", "int128", "uint8", "uint16", "uint32", "uint64", "uint128"})
+_PRECISE = Context(prec=80)
+"""Decimals have up to 38 digits, Python's usual context rounds to 28."""
 _NESTED = frozenset({"list", "struct", "map"})
 _TIMESTAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6})\d*)?\s*(Z|[+-]\d\d(?::?\d\d)?)?")
 _BLOB_ESCAPE = re.compile(rb"\\x([0-9A-Fa-f]{2})")
@@ -79,7 +81,7 @@ def _decimal(value: Any, stored: str) -> Decimal:
     number = Decimal(_text(value)) if not isinstance(value, Decimal) else value
     _, _, parameters = stored.partition(",")
     scale = parameters.strip(" )")
-    return number.quantize(Decimal(1).scaleb(-int(scale))) if scale.isdigit() else number
+    return number.quantize(Decimal(1).scaleb(-int(scale)), context=_PRECISE) if scale.isdigit() else number
 
 
 def _blob(value: Any) -> bytes:

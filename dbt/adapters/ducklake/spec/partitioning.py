@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from ..errors import LakeError, StatementError
 from .objects import Column, PartitionField
-from .statistics import FLOATS, TEXTS, Value, encode_plain
+from .statistics import FLOATS, Value, encode_plain
 
 TIME_PARTS = ("year", "month", "day", "hour")
 NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
@@ -83,7 +83,9 @@ def value_text(type_name: str, value: Value | None) -> str | None:
     if isinstance(value, float) and value != value and type_name in FLOATS:
         return "nan"
     if isinstance(value, bytes):
-        return value.decode() if type_name in TEXTS else blob_text(value)
+        return blob_text(value) if type_name == "blob" else value.decode()
+    if isinstance(value, int) and type_name in {"int128", "uint128"}:
+        return str(value)
     text = encode_plain(value, type_name)
     if text is None:
         raise StatementError(f"a table cannot be partitioned by a column of the type {type_name}")

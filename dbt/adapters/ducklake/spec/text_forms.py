@@ -1,4 +1,5 @@
-"""Texts that stand for values of types that neither Spark nor Python has; readers cast them, so what is no such text is refused.
+"""Texts that stand for values of types that neither Spark nor Python has; readers cast them, so what is no such text
+is refused.
 
 The patterns mean the same to Java and to Python.
 """

@@ -32,13 +32,13 @@ def equal_keys(condition: str, table: Table, target_alias: str, source_alias: st
     return found
 
 
-def _target_column(node: exp.Expression, table: Table, alias: str) -> Column | None:
+def _target_column(node: exp.Expr, table: Table, alias: str) -> Column | None:
     if not isinstance(node, exp.Column) or node.table.casefold() != alias.casefold() or node.args.get("db"):
         return None
     column = table.column(node.name)
     return None if column is None or column.children else column
 
 
-def _only_source(node: exp.Expression, alias: str) -> bool:
+def _only_source(node: exp.Expr, alias: str) -> bool:
     """A plain column of the source: anything more could be one thing to sqlglot and another to Spark."""
     return isinstance(node, exp.Column) and node.table.casefold() == alias.casefold() and not node.args.get("db")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ..spark.rows import column_types, fetch
 from .environment import Environment
 from .result import Result, ResultColumn
@@ -40,7 +43,7 @@ from .values import (
     Update,
 )
 
-_RUNNERS = {
+_RUNNERS: dict[type, Callable[[Environment, Any], Result]] = {
     CreateSchema: run_create_schema,
     DropSchema: run_drop_schema,
     CreateTable: run_create_table,
@@ -69,7 +72,7 @@ def run(env: Environment, statement: Statement) -> Result:
         case Query(query) | PassThrough(query):
             return _rows(env, query)
         case _:
-            return _RUNNERS[type(statement)](env, statement)  # type: ignore[operator]
+            return _RUNNERS[type(statement)](env, statement)
 
 
 def _rows(env: Environment, query: Sql) -> Result:

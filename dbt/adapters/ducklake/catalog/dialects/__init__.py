@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlalchemy import ColumnElement
 from sqlalchemy.engine import Connection, Dialect, Engine
 from sqlalchemy.types import TypeEngine
 
@@ -31,6 +32,9 @@ class CatalogDialect:
     write_boolean: Callable[[bool], Any]
     write_timestamp: Callable[[Any], Any]
     read_timestamp: Callable[[Any], Any]
+
+    comparable_timestamp: Callable[[ColumnElement[Any]], ColumnElement[Any]]
+    """A stored timestamp so that it compares by time."""
 
     engine_options: Mapping[str, Any]
     """Keyword arguments of `create_engine`."""

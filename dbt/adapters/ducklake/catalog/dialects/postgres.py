@@ -71,6 +71,7 @@ POSTGRES = CatalogDialect(
     write_boolean=bool,
     write_timestamp=_identity,
     read_timestamp=_read_timestamp,
+    comparable_timestamp=_identity,
     engine_options=MappingProxyType({"pool_pre_ping": True}),
     prepare_engine=_prepare,
     begin_read=_begin_read,

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import event
+from sqlalchemy import event, func
 from sqlalchemy.dialects.sqlite import BLOB
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.types import BIGINT, VARCHAR
@@ -83,6 +83,7 @@ SQLITE = CatalogDialect(
     write_boolean=int,
     write_timestamp=write_timestamp,
     read_timestamp=read_timestamp,
+    comparable_timestamp=lambda stored: func.replace(stored, "T", " "),  # texts compare by time when they have the blank
     engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}}),
     prepare_engine=_prepare,
     begin_read=_nothing,

@@ -2,7 +2,8 @@
   A Python model runs in dbt's process, where `session` and `spark` are this node's session. Its result becomes a temporary view, which the
   next SQL statement reads, so that SQL and Python models are written the same way.
 #}
-{% macro register_python_result(compiled_code, relation) -%}
+{% macro register_python_result(compiled_code, relation) %}
+{#- The text begins on a line of its own: macros that call this one may have indented theirs. #}
 {{ compiled_code }}
 
 

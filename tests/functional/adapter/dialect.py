@@ -1,0 +1,35 @@
+"""The words of PostgreSQL in the suite's fixtures that Spark does not know, said in Spark's."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+Texts = TypeVar("Texts", str, dict[str, object], list[object])
+
+_WORDS = {
+    r"timestamp without time zone": "timestamp",
+    r"text": "string",
+    r"int4": "int",
+    r"float8": "double",
+}
+_TOKEN = re.compile(
+    r"(?P<text>'(?:[^']|'')*')|(?P<name>\"[A-Za-z_][A-Za-z0-9_ -]*\")|(?P<word>\b(?:" + "|".join(_WORDS) + r")\b)", re.IGNORECASE
+)
+
+
+def in_spark(value: Texts) -> Texts:
+    """Types and quoted names of a text, or of all texts in a dictionary or list, in Spark's dialect; string literals stay."""
+    if isinstance(value, dict):
+        return {key: in_spark(inner) for key, inner in value.items()}  # type: ignore[misc,type-var]
+    if isinstance(value, list):
+        return [in_spark(inner) for inner in value]  # type: ignore[misc,type-var]
+    return _TOKEN.sub(_translated, value) if isinstance(value, str) else value
+
+
+def _translated(match: re.Match[str]) -> str:
+    if match["name"]:
+        return "`" + match["name"][1:-1] + "`"
+    if match["word"]:
+        return _WORDS[match["word"].lower()]
+    return match.group()

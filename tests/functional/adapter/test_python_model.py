@@ -1,0 +1,72 @@
+"""dbt.tests.adapter.python_model, and the other kinds of results."""
+
+from __future__ import annotations
+
+import pytest
+from dbt.tests.adapter.python_model.test_python_model import (
+    BasePythonEmptyTests,
+    BasePythonIncrementalTests,
+    BasePythonMetaGetTests,
+    BasePythonModelTests,
+    BasePythonSampleTests,
+)
+from dbt.tests.adapter.python_model.test_spark import PANDAS_MODEL, PANDAS_ON_SPARK_MODEL, PYSPARK_MODEL, BasePySparkTests
+
+ARROW_MODEL = """
+import pyarrow as pa
+
+def model(dbt, session):
+    dbt.config(materialized="table")
+    return pa.table({"City": ["Quito"], "Latitude": [-0.2]})
+"""
+POLARS_MODEL = """
+import polars as pl
+
+def model(dbt, session):
+    dbt.config(materialized="table")
+    return pl.DataFrame({"City": ["Lima"], "Latitude": [-12.0]})
+"""
+
+
+class TestPythonModel(BasePythonModelTests):
+    pass
+
+
+class TestPythonIncremental(BasePythonIncrementalTests):
+    pass
+
+
+class TestPythonMetaGet(BasePythonMetaGetTests):
+    pass
+
+
+class TestPythonEmpty(BasePythonEmptyTests):
+    pass
+
+
+class TestPythonSample(BasePythonSampleTests):
+    pass
+
+
+class TestDataFrames(BasePySparkTests):
+    @pytest.fixture(scope="class")
+    def models(self):
+        """Without Koalas, which is no more; with Arrow, so that there are four again."""
+        return {
+            "pandas_df.py": PANDAS_MODEL,
+            "pyspark_df.py": PYSPARK_MODEL,
+            "pandas_on_spark_df.py": PANDAS_ON_SPARK_MODEL,
+            "arrow_df.py": ARROW_MODEL,
+        }
+
+
+class TestPolars:
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"polars_df.py": POLARS_MODEL}
+
+    def test_a_polars_frame_becomes_a_table(self, project):
+        from dbt.tests.util import run_dbt
+
+        assert len(run_dbt(["run"])) == 1
+        assert project.run_sql(f"select * from {project.test_schema}.polars_df", fetch="all") == [("Lima", -12.0)]

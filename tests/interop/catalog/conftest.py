@@ -1,0 +1,85 @@
+"""Our catalog and DuckDB on one lake, on each catalog database; no Spark, no session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction import Transaction
+from dbt.adapters.ducklake.spec.objects import Column, Table
+from tests.interop import oracle
+from tests.interop.parquet_files import write_file
+from tests.places import DATABASES, CatalogPlace, empty_place
+
+Connect = Callable[..., duckdb.DuckDBPyConnection]
+
+
+@pytest.fixture(params=DATABASES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
+    return empty_place(request.param, request, tmp_path)
+
+
+@pytest.fixture
+def lake(place: CatalogPlace) -> Iterator[LakeCatalog]:
+    """Our side; the lake is created by us."""
+    with place.open() as opened:
+        yield opened
+
+
+@pytest.fixture
+def duckdb_on(place: CatalogPlace) -> Iterator[Connect]:
+    """A function that connects DuckDB to the lake."""
+    opened: list[duckdb.DuckDBPyConnection] = []
+
+    def connect(**options: Any) -> duckdb.DuckDBPyConnection:
+        connection = oracle.connect(place, **options)
+        connection.execute("USE lake")
+        opened.append(connection)
+        return connection
+
+    yield connect
+    for connection in opened:
+        connection.close()
+
+
+A, B = Column(1, "a", "int32"), Column(2, "b", "varchar")
+
+
+def committed(lake: LakeCatalog, work: Callable[[Transaction], Any]) -> Any:
+    transaction = lake.begin()
+    result = work(transaction)
+    assert transaction.commit() is not None
+    return result
+
+
+def table_of(source: Any, name: str = "t") -> Table:
+    found = source.find("main", name)
+    assert isinstance(found, Table)
+    return found
+
+
+def create(lake: LakeCatalog, *columns: Column, rows: list[dict[str, Any]] | None = None, **more: Any) -> None:
+    def work(transaction: Transaction) -> None:
+        table = transaction.new_table(transaction.schema("main"), "t", columns or (A, B), **more)
+        if rows:
+            transaction.add_files(table, [write_file(table, rows)])
+
+    committed(lake, work)
+
+
+def insert(lake: LakeCatalog, rows: list[dict[str, Any]], **more: Any) -> None:
+    def work(transaction: Transaction) -> None:
+        table = table_of(transaction)
+        transaction.add_files(table, [write_file(table, rows, **more)])
+
+    committed(lake, work)
+
+
+def rows_of(duck: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
+    """A query over the metadata tables, through DuckDB."""
+    return duck.execute(query.format(meta="__ducklake_metadata_lake")).fetchall()

@@ -1,0 +1,160 @@
+"""Inlined rows of every type, as DuckDB writes them into either database, read as the values that DuckDB reads."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import uuid
+from typing import Any
+
+import duckdb
+import pytest
+
+from dbt.adapters.ducklake.spec.objects import Column
+from tests.interop.catalog.conftest import Connect, table_of
+from tests.places import CatalogPlace
+
+SCALARS: dict[str, list[str]] = {
+    "BOOLEAN": ["true", "false"],
+    "TINYINT": ["-128", "127"],
+    "SMALLINT": ["-32768"],
+    "INTEGER": ["2147483647"],
+    "BIGINT": ["-9223372036854775808"],
+    "HUGEINT": ["170141183460469231731687303715884105727", "-1"],
+    "UTINYINT": ["255"],
+    "USMALLINT": ["65535"],
+    "UINTEGER": ["4294967295"],
+    "UBIGINT": ["18446744073709551615"],
+    "UHUGEINT": ["340282366920938463463374607431768211455"],
+    "FLOAT": ["0.1", "'nan'", "'-inf'"],
+    "DOUBLE": ["0.1", "1e300", "'nan'", "'inf'", "-0.0"],
+    "DECIMAL(10,2)": ["1.2", "-99999999.99"],
+    "DECIMAL(38,10)": ["1234567890123456789012345678.0123456789"],
+    "DATE": ["'2020-01-02'", "'0001-01-01'", "'9999-12-31'"],
+    "TIME": ["'01:02:03.4'", "'23:59:59.999999'"],
+    "TIMESTAMP": ["'2020-01-02 03:04:05.6'", "'1969-12-31 23:59:59.999999'"],
+    "TIMESTAMP_S": ["'2020-01-02 03:04:05'"],
+    "TIMESTAMP_MS": ["'2020-01-02 03:04:05.123'"],
+    "TIMESTAMPTZ": ["'2020-01-02 03:04:05.6+02'"],
+    "VARCHAR": ["'it''s'", "''", "'naïve \\ \"q\"'", "'a' || chr(10) || 'b'"],
+    "BLOB": ["'\\xAA\\x00b'::BLOB", "''::BLOB"],
+    "UUID": ["'f79c3e09-677c-4bbd-a479-3f349cb785e7'"],
+    "JSON": ["'{\"a\": [1, null]}'"],
+}
+NESTED: dict[str, list[str]] = {
+    "VARCHAR[]": ["['a', 'b c', 'o''k', 'q\"r', 'a\\b', 'a\\,b', '', NULL, 'NULL', 'null', 'x,y', '[z]', '{k}', ' lead ', 'a=b', 'a:b', '(p)', 'é', 'a''\\b']"],
+    "BLOB[]": ["['\\xAA\\x00b'::BLOB, 'it''s'::BLOB, 'a,b'::BLOB, '\\x5C,'::BLOB]"],
+    "DATE[]": ["[DATE '2020-01-02', NULL]"],
+    "TIMESTAMPTZ[]": ["[TIMESTAMPTZ '2020-01-02 03:04:05.6+00']"],
+    "DOUBLE[]": ["[1.5, 1e300, NULL]"],
+    "INTEGER[][]": ["[[1, 2], NULL, []]"],
+    "STRUCT(a VARCHAR, b DATE)[]": ["[{'a': 'o''k, x', 'b': DATE '2020-01-01'}, {'a': NULL, 'b': NULL}, NULL]"],
+    "MAP(VARCHAR, VARCHAR)": ["MAP {'k': 'v', 'o''k': 'a=b', 'sp ace': NULL, '': '', 'q,': '\\', '{': '}'}", "MAP {}"],
+    "MAP(INTEGER, STRUCT(a VARCHAR))": ["MAP {1: {'a': 'x'}}"],
+    "MAP(VARCHAR, INTEGER[])[]": ["[MAP {'a': [1, 2]}, NULL]"],
+    "STRUCT(a VARCHAR, b INTEGER, c BOOLEAN, d DECIMAL(5,2), e DOUBLE)": ["{'a': 'plain', 'b': 1, 'c': true, 'd': 1.5, 'e': 2.0}", "{'a': NULL, 'b': NULL, 'c': NULL, 'd': NULL, 'e': NULL}"],
+    "STRUCT(l VARCHAR[], m MAP(VARCHAR, INTEGER), s STRUCT(\"y z\" VARCHAR))": ["{'l': ['o''k', 'a\\b', NULL, 'x y'], 'm': MAP {'o''k': 1}, 's': {'y z': 'v'}}"],
+}  # fmt: skip
+
+
+def comparable(value: Any, column: Column) -> Any:
+    """DuckDB's Python value in the form of `InlinedRows`."""
+    match value:
+        case None:
+            return None
+        case uuid.UUID():
+            return str(value)
+        case dict() if column.type == "map":
+            key, item = column.children
+            return [(comparable(k, key), comparable(v, item)) for k, v in value.items()]
+        case dict():
+            return {c.name: comparable(value[c.name], c) for c in column.children}
+        case list():
+            return [comparable(item, column.children[0]) for item in value]
+        case dt.datetime() if value.tzinfo is not None:
+            return value.astimezone(dt.timezone.utc)
+        case float() if math.isnan(value):
+            return "NaN"
+        case float() if column.type == "float32" and math.isfinite(value):
+            return round(value, 6)
+        case _:
+            return value
+
+
+@pytest.mark.parametrize("types", [SCALARS, NESTED], ids=["scalars", "nested"])
+def test_values_are_those_that_duckdb_reads(place: CatalogPlace, duckdb_on: Connect, types: dict[str, list[str]]) -> None:
+    duck = duckdb_on()
+    names = {kind: f"c{i}" for i, kind in enumerate(types)}
+    duck.execute(f"CREATE TABLE t({', '.join(f'{name} {kind}' for kind, name in names.items())})")
+    for kind, values in types.items():
+        for value in values:
+            duck.execute(f"INSERT INTO t({names[kind]}) VALUES ({value})")
+    with place.open() as lake:
+        table = table_of(lake.reader())
+        (inlined,) = lake.reader().scan_plan(table).inlined
+    theirs = duck.execute("SELECT * FROM t ORDER BY rowid").fetchall()
+    assert len(theirs) == len(inlined.rows) == sum(map(len, types.values()))
+    for our_row, their_row in zip(inlined.rows, theirs, strict=True):
+        for column, ours, value in zip(table.columns, our_row, their_row, strict=True):
+            assert comparable(ours, column) == comparable(value, column), column
+
+
+def test_structs_that_duckdb_can_no_longer_read_itself(place: CatalogPlace, duckdb_on: Connect) -> None:
+    duck = duckdb_on()
+    duck.execute("CREATE TABLE t(s STRUCT(a VARCHAR, d DATE, t TIMESTAMP, z TIMESTAMPTZ, u UUID, b BLOB, f DOUBLE))")
+    duck.execute(
+        "INSERT INTO t VALUES ({'a': 'o''k \\ x', 'd': DATE '2020-01-02', 't': TIMESTAMP '2020-01-02 03:04:05.5', "
+        "'z': TIMESTAMPTZ '2020-01-02 03:04:05+00', 'u': 'f79c3e09-677c-4bbd-a479-3f349cb785e7'::UUID, 'b': '\\xAAb'::BLOB, 'f': 'inf'::DOUBLE})"
+    )
+    with place.open() as lake:
+        (inlined,) = lake.reader().scan_plan(table_of(lake.reader())).inlined
+    assert inlined.rows == (
+        (
+            {
+                "a": "o'k \\ x",
+                "d": dt.date(2020, 1, 2),
+                "t": dt.datetime(2020, 1, 2, 3, 4, 5, 500000),
+                "z": dt.datetime(2020, 1, 2, 3, 4, 5, tzinfo=dt.timezone.utc),
+                "u": "f79c3e09-677c-4bbd-a479-3f349cb785e7",
+                "b": b"\xaab",
+                "f": math.inf,
+            },
+        ),
+    )
+    with pytest.raises(duckdb.Error):
+        duck.execute("SELECT * FROM t").fetchall()
+
+
+def test_texts_of_types_without_a_python_value(place: CatalogPlace, duckdb_on: Connect) -> None:
+    duck = duckdb_on()
+    duck.execute("CREATE TABLE t(i INTERVAL, z TIMETZ, n TIMESTAMP_NS, d DATE, t TIMESTAMP)")
+    duck.execute(
+        "INSERT INTO t VALUES (INTERVAL '1 year 2 months 3 days 04:05:06.7', '01:02:03+02', '2020-01-02 03:04:05.123456789', 'infinity', '-infinity')"
+    )
+    with place.open() as lake:
+        (inlined,) = lake.reader().scan_plan(table_of(lake.reader())).inlined
+    interval, zone, nanos, day, moment = inlined.rows[0]
+    assert duck.execute("SELECT ?::INTERVAL = i, ?::TIMETZ = z, ?::TIMESTAMP_NS = n, ?::DATE = d, ?::TIMESTAMP = t FROM t", [interval, zone, nanos, day, moment]).fetchall() == [(True,) * 5]  # fmt: skip
+
+
+def test_layouts_follow_the_schema_versions(place: CatalogPlace, duckdb_on: Connect) -> None:
+    duck = duckdb_on()
+    duck.execute("CREATE TABLE t(a INTEGER, s STRUCT(x INTEGER))")
+    duck.execute("INSERT INTO t VALUES (1, {'x': 1})")
+    duck.execute("ALTER TABLE t ADD COLUMN s.y VARCHAR")
+    duck.execute("INSERT INTO t VALUES (2, {'x': 2, 'y': 'two'})")
+    duck.execute("ALTER TABLE t DROP COLUMN a")
+    duck.execute("ALTER TABLE t ADD COLUMN a VARCHAR DEFAULT 'new'")
+    duck.execute("INSERT INTO t VALUES ({'x': 3, 'y': 'three'}, 'three')")
+    duck.execute("UPDATE t SET a = 'changed' WHERE s.x = 1")
+    duck.execute("ALTER TABLE t RENAME TO u")
+    with place.open() as lake:
+        reader = lake.reader()
+        plan = reader.scan_plan(table_of(reader, "u"))
+        layouts = {tuple(c.column_id for column in rows.columns for c in column.walk()): rows for rows in plan.inlined}
+        assert set(layouts) == {(1, 2, 3, 4), (2, 3, 4, 5)}
+        assert layouts[1, 2, 3, 4].rows == ((2, {"x": 2, "y": "two"}),)
+        assert sorted(row[1] for row in layouts[2, 3, 4, 5].rows) == ["changed", "three"]
+        assert (None, "a") in plan.reused_names
+        earlier = lake.reader(lake.resolve(version=4))
+        assert [rows.rows for rows in earlier.scan_plan(table_of(earlier)).inlined] == [((1, {"x": 1}),), ((2, {"x": 2, "y": "two"}),)]

@@ -1,0 +1,109 @@
+"""The one Spark of a process: sessions of their own, groups that can be cancelled, nothing stopped that is not ours."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.ducklake.errors import CancelledError, ConfigurationError
+from dbt.adapters.ducklake.spark.errors import translate
+from dbt.adapters.ducklake.spark.runtime import SCRATCH, SparkRuntime
+from dbt.adapters.ducklake.spark.settings import REQUIRED
+
+
+def test_sessions_share_spark_and_nothing_else(spark_runtime: SparkRuntime) -> None:
+    one, other = spark_runtime.session(), spark_runtime.session()
+    one.range(3).createOrReplaceTempView("only_here")
+    assert one.sparkContext is other.sparkContext
+    assert not other.catalog.tableExists("only_here")
+    assert {key: other.conf.get(key) for key in REQUIRED} == dict(REQUIRED)
+    assert other.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert other.sparkContext.getConf().get("spark.scheduler.mode") == "FAIR"
+
+
+def test_a_scope_marks_the_jobs_of_its_thread_and_ends(spark_runtime: SparkRuntime) -> None:
+    session = spark_runtime.session()
+    context = session.sparkContext
+    with spark_runtime.scope(session, "outer", "g1", "first"):
+        with spark_runtime.scope(session, "inner", "g2", "second"):
+            assert context.getLocalProperty("spark.jobGroup.id") == "g2"
+            assert context.getLocalProperty("spark.scheduler.pool") == "inner"
+        assert context.getLocalProperty("spark.jobGroup.id") == "g1"
+        assert context.getLocalProperty("spark.job.description") == "first"
+    assert context.getLocalProperty("spark.jobGroup.id") is None
+    assert context.getLocalProperty("spark.scheduler.pool") is None
+
+
+def test_a_group_is_cancelled_from_another_thread(spark_runtime: SparkRuntime) -> None:
+    session = spark_runtime.session()
+    slow = "SELECT count(*) FROM range(0, 10000000000, 1, 2) WHERE hash(id, sqrt(id)) = 5"
+    done = threading.Event()
+
+    def cancel() -> None:
+        while not done.is_set():
+            time.sleep(0.3)
+            spark_runtime.cancel("to cancel")
+
+    thread = threading.Thread(target=cancel)
+    try:
+        with spark_runtime.scope(session, "p", "to cancel", "slow") as scope:
+            thread.start()
+            with pytest.raises(Exception) as caught:  # noqa: PT011
+                session.sql(slow).collect()
+            assert isinstance(translate(caught.value), CancelledError)
+            assert scope.cancelled
+            with pytest.raises(CancelledError):
+                scope.check()
+    finally:
+        done.set()
+        thread.join()
+    assert session.sql("SELECT 1").collect()[0][0] == 1
+
+
+def test_a_session_that_was_given_is_neither_stopped_nor_changed(spark_runtime: SparkRuntime) -> None:
+    theirs = spark_runtime.session()
+    theirs.conf.set("spark.sql.shuffle.partitions", "5")
+    theirs.conf.set("spark.sql.parquet.fieldId.read.enabled", "false")
+    with SparkRuntime(theirs) as runtime:
+        assert runtime.started
+        ours = runtime.session()
+        assert ours.conf.get("spark.sql.shuffle.partitions") == "5"
+        assert ours.conf.get("spark.sql.parquet.fieldId.read.enabled") == "true"
+        scratch = Path(str(ours.conf.get(SCRATCH)))
+        assert scratch.is_dir()
+    assert not scratch.exists()
+    assert theirs.conf.get("spark.sql.parquet.fieldId.read.enabled") == "false"
+    assert theirs.range(3).count() == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_is_told_so(spark_runtime: SparkRuntime) -> None:
+    spark_runtime.session()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            spark_runtime.session()
+            os.write(writing, b"got a session")
+        except ConfigurationError as error:
+            os.write(writing, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    assert b"forked" in os.read(reading, 1000)
+    assert spark_runtime.session().range(2).count() == 2
+
+
+def test_errors_are_not_logged_beside_being_raised(spark_runtime: SparkRuntime, capfd: pytest.CaptureFixture[str]) -> None:
+    session = spark_runtime.session()
+    with pytest.raises(Exception):  # noqa: B017, PT011
+        session.sql("SELECT nowhere")
+    with pytest.raises(Exception):  # noqa: B017, PT011
+        session.sql("SELECT 1 / 0").collect()
+    assert capfd.readouterr().err == ""

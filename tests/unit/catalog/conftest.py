@@ -1,0 +1,83 @@
+"""An empty lake on each catalog database, and shorthands for committing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction import Transaction
+from dbt.adapters.ducklake.spec.files import ColumnStats, WrittenFile
+from dbt.adapters.ducklake.spec.objects import Column, Table, View
+from dbt.adapters.ducklake.spec.paths import new_uuid
+from tests.places import DATABASES, CatalogPlace, empty_place
+
+COLUMNS = (Column(1, "a", "int32"), Column(2, "b", "varchar"))
+
+
+@pytest.fixture(params=DATABASES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
+    return empty_place(request.param, request, tmp_path)
+
+
+@pytest.fixture
+def lake(place: CatalogPlace) -> Iterator[LakeCatalog]:
+    with place.open() as opened:
+        yield opened
+
+
+@pytest.fixture
+def sqlite_lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LakeCatalog]:
+    """Where one database is enough."""
+    with empty_place("sqlite", request, tmp_path).open() as opened:
+        yield opened
+
+
+def table_of(source: Any, name: str = "t", schema: str = "main") -> Table:
+    found = source.find(schema, name)
+    assert isinstance(found, Table)
+    return found
+
+
+def view_of(source: Any, name: str, schema: str = "main") -> View:
+    found = source.find(schema, name)
+    assert isinstance(found, View)
+    return found
+
+
+def committed(lake: LakeCatalog, work: Callable[[Transaction], Any]) -> Any:
+    transaction = lake.begin()
+    result = work(transaction)
+    assert transaction.commit() is not None
+    return result
+
+
+def create(lake: LakeCatalog, name: str = "t", columns: tuple[Column, ...] = COLUMNS, **more: Any) -> Table:
+    committed(lake, lambda transaction: transaction.new_table(transaction.schema("main"), name, columns, **more))
+    return table_of(lake.reader(), name)
+
+
+def file_of(table: Table, low: int = 0, high: int = 9, *, rows: int = 10, embedded: bool = False, **more: Any) -> WrittenFile:
+    """A data file that exists only on paper."""
+    stats = (ColumnStats(1, 50, rows, 0, str(low), str(high)), ColumnStats(2, 50, rows, 0, "x", "y"))
+    return WrittenFile(
+        f"{table.path}ducklake-{new_uuid()}.parquet", rows, 1000, 300, more.pop("stats", stats), embedded_row_ids=embedded, **more
+    )
+
+
+def insert(lake: LakeCatalog, *files: WrittenFile, name: str = "t") -> None:
+    committed(lake, lambda transaction: transaction.add_files(table_of(transaction, name), files))
+
+
+def metadata(lake: LakeCatalog, query: str) -> list[tuple[Any, ...]]:
+    """Rows of the metadata tables as they lie there."""
+    from sqlalchemy import create_engine, text
+
+    engine = create_engine(lake.location.url)
+    with engine.connect() as connection:
+        rows = [tuple(row) for row in connection.execute(text(query))]
+    engine.dispose()
+    return rows

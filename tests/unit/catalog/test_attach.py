@@ -1,0 +1,121 @@
+"""Opening lakes: what a new one holds, and what is refused with which advice."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.errors import ConfigurationError, EngineError, LakeError
+from tests.places import CatalogPlace
+from tests.unit.catalog.conftest import COLUMNS, create, metadata
+
+
+def test_a_fresh_catalog_holds_what_the_reference_writes(lake: LakeCatalog, place: CatalogPlace) -> None:
+    assert metadata(lake, "SELECT snapshot_id, schema_version, next_catalog_id, next_file_id FROM ducklake_snapshot") == [(0, 0, 1, 0)]
+    assert metadata(lake, "SELECT * FROM ducklake_snapshot_changes") == [(0, 'created_schema:"main"', None, None, None)]
+    main = metadata(lake, "SELECT schema_id, begin_snapshot, end_snapshot, schema_name, path, path_is_relative FROM ducklake_schema")
+    assert main == [(0, 0, None, "main", "main/", 1)]
+    entries = dict(metadata(lake, "SELECT key, value FROM ducklake_metadata WHERE scope IS NULL AND scope_id IS NULL"))
+    assert entries == {"version": "1.0", "created_by": "dbt-ducklake", "data_path": place.data_path, "encrypted": "false"}
+
+
+def test_opening_again_needs_no_data_path_and_refuses_another(lake: LakeCatalog, place: CatalogPlace) -> None:
+    with replace(place, data_path=None).open() as again:  # type: ignore[arg-type]
+        assert again.data_path == place.data_path
+    with replace(place, data_path=place.data_path.rstrip("/")).open():
+        pass
+    with pytest.raises(ConfigurationError, match="data_path"):
+        replace(place, data_path="/elsewhere/").open()
+
+
+def test_a_new_lake_needs_a_data_path_and_stores_it_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match="data_path"):
+        LakeCatalog.open("lake.sqlite")
+    with LakeCatalog.open("lake.sqlite", data_path="files") as lake:
+        assert lake.data_path == f"{tmp_path}/files/"
+
+
+def test_nothing_is_created_that_was_not_asked_for(tmp_path: Path) -> None:
+    for options in ({"read_only": True}, {"create_if_not_exists": False}):
+        with pytest.raises(ConfigurationError, match="no catalog"):
+            LakeCatalog.open(f"{tmp_path}/lake.sqlite", data_path="files", **options)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="directory"):
+        LakeCatalog.open(f"{tmp_path}/nowhere/lake.sqlite", data_path="files")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_database_without_a_lake_is_not_taken_for_one(place: CatalogPlace) -> None:
+    with pytest.raises(ConfigurationError):
+        place.open(create_if_not_exists=False)
+
+
+@pytest.mark.parametrize(("version", "advice"), [("0.3", "AUTOMATIC_MIGRATION"), ("1.1-dev1", "newer")])
+def test_other_format_versions_are_refused(sqlite_lake: LakeCatalog, version: str, advice: str) -> None:
+    with sqlite3.connect(str(sqlite_lake.location.file)) as connection:
+        connection.execute("UPDATE ducklake_metadata SET value = ? WHERE key = 'version'", [version])
+    with pytest.raises(LakeError, match=advice):
+        LakeCatalog.open(sqlite_lake.location)
+
+
+def test_encrypted_lakes_are_refused(sqlite_lake: LakeCatalog) -> None:
+    with sqlite3.connect(str(sqlite_lake.location.file)) as connection:
+        connection.execute("UPDATE ducklake_metadata SET value = 'true' WHERE key = 'encrypted'")
+    with pytest.raises(LakeError, match="encrypted"):
+        LakeCatalog.open(sqlite_lake.location)
+
+
+def test_a_read_only_lake_can_be_read_and_nothing_else(place: CatalogPlace) -> None:
+    with place.open() as lake:
+        create(lake)
+    with place.open(read_only=True) as lake:
+        transaction = lake.begin()
+        assert transaction.find("main", "t") is not None
+        with pytest.raises(ConfigurationError, match="read-only"):
+            transaction.new_table(transaction.schema("main"), "u", COLUMNS)  # type: ignore[arg-type]
+        assert transaction.commit() is None
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / "lake.sqlite").write_text("hello, this is not a database at all, but long enough to look")
+    with pytest.raises(EngineError, match="not a database"):
+        LakeCatalog.open(f"{tmp_path}/lake.sqlite", data_path="files")
+
+
+def test_a_server_that_does_not_answer_is_named_without_its_password() -> None:
+    with pytest.raises(EngineError) as caught:
+        LakeCatalog.open("postgresql://me:s3cret@127.0.0.1:1/lake", data_path="files")
+    assert "127.0.0.1" in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_two_may_create_the_same_lake_at_once(place: CatalogPlace) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        opened = list(pool.map(lambda _: place.open(), range(8)))
+    assert [lake.latest().snapshot_id for lake in opened] == [0] * 8
+    assert len(metadata(opened[0], "SELECT * FROM ducklake_metadata")) == 4
+    for lake in opened:
+        lake.close()
+
+
+@pytest.mark.postgres
+def test_the_metadata_tables_may_have_a_schema_of_their_own(postgres_url: str, tmp_path: Path) -> None:
+    place = CatalogPlace(postgres_url, f"{tmp_path}/files/", "my meta")
+    with place.open() as lake:
+        create(lake)
+        assert lake.reader().find("main", "t") is not None
+        assert lake.reader().scan_plan(lake.reader().find("main", "t")).files == ()  # type: ignore[arg-type]
+        engine = create_engine(lake.location.url)
+        with engine.connect() as connection:
+            schemas = connection.execute(
+                text("SELECT DISTINCT table_schema FROM information_schema.tables WHERE table_name LIKE 'ducklake%'")
+            ).all()
+        engine.dispose()
+        assert schemas == [("my meta",)]

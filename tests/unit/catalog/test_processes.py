@@ -1,0 +1,84 @@
+"""Real processes on one catalog: nothing is lost, nothing happens twice."""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.errors import ConflictError
+from tests.places import CatalogPlace
+from tests.unit.catalog.conftest import create, file_of, metadata, table_of
+
+ROUNDS = 10
+
+
+def increment(place: CatalogPlace, rounds: int) -> int:
+    """Read a counter kept in the table's comment, add one, again on a conflict."""
+    refused = 0
+    with place.open() as lake:
+        for _ in range(rounds):
+            while True:
+                transaction = lake.begin()
+                table = table_of(transaction)
+                from dataclasses import replace
+
+                transaction.put_table(replace(table, comment=str(int(table.comment or 0) + 1)))
+                try:
+                    transaction.commit()
+                    break
+                except ConflictError:
+                    refused += 1
+    return refused
+
+
+def append(place: CatalogPlace, rounds: int) -> None:
+    with place.open() as lake:
+        for _ in range(rounds):
+            transaction = lake.begin()
+            table = table_of(transaction)
+            transaction.add_files(table, [file_of(table)])
+            transaction.commit()
+
+
+def run(work: Any, place: CatalogPlace) -> None:
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=work, args=(place, ROUNDS)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+        assert process.exitcode == 0
+
+
+def test_two_processes_count_together(lake: LakeCatalog, place: CatalogPlace) -> None:
+    create(lake)
+    run(increment, place)
+    assert table_of(lake.reader()).comment == str(2 * ROUNDS)
+
+
+def test_two_processes_append_together(lake: LakeCatalog, place: CatalogPlace) -> None:
+    create(lake)
+    run(append, place)
+    rows = metadata(lake, "SELECT data_file_id, row_id_start, begin_snapshot FROM ducklake_data_file ORDER BY 1")
+    assert rows == [(i, 10 * i, i + 2) for i in range(2 * ROUNDS)]
+    assert metadata(lake, "SELECT record_count, next_row_id FROM ducklake_table_stats") == [(200, 200)]
+
+
+def test_eight_threads_of_one_process(lake: LakeCatalog) -> None:
+    for number in range(8):
+        create(lake, f"t{number}")
+
+    def work(number: int) -> None:
+        for _ in range(5):
+            transaction = lake.begin()
+            table = table_of(transaction, f"t{number}")
+            transaction.truncate(table)
+            transaction.add_files(table, [file_of(table)])
+            transaction.commit()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert lake.latest().snapshot_id == 8 + 40
+    assert metadata(lake, "SELECT count(*) FROM ducklake_data_file WHERE end_snapshot IS NULL") == [(8,)]

@@ -1,0 +1,398 @@
+"""Transactions: what they see of themselves, and which rows a commit leaves in the catalog."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.errors import LakeError, NotFoundError, StatementError
+from dbt.adapters.ducklake.spec.files import ColumnRange, ColumnStats, WrittenDeleteFile
+from dbt.adapters.ducklake.spec.objects import Column, Default, PartitionField, Partitioning, SortField
+from tests.unit.catalog.conftest import COLUMNS, committed, create, file_of, insert, metadata, table_of, view_of
+
+
+def log(lake: LakeCatalog) -> str | None:
+    return lake.snapshots(limit=1)[0].changes_made
+
+
+def counters(lake: LakeCatalog) -> tuple[int, int, int, int]:
+    latest = lake.latest()
+    return latest.snapshot_id, latest.schema_version, latest.next_catalog_id, latest.next_file_id
+
+
+def delete_of(data_file_id: int, path: str, count: int, low: int | None = None, high: int | None = None) -> WrittenDeleteFile:
+    return WrittenDeleteFile(data_file_id, path, count, 500, 200, low, high)
+
+
+def test_nothing_staged_makes_no_snapshot(lake: LakeCatalog) -> None:
+    table = create(lake)
+    before = counters(lake)
+    transaction = lake.begin()
+    transaction.put_table(table)
+    transaction.put_schema(transaction.schema("main"))  # type: ignore[arg-type]
+    transaction.truncate(table)
+    transaction.depends_on_rows(table)
+    transaction.set_commit_message("me", "nothing")
+    assert not transaction.has_changes
+    assert transaction.commit() is None
+    assert counters(lake) == before
+
+
+def test_a_transaction_sees_its_own_changes_and_others_do_not(lake: LakeCatalog) -> None:
+    create(lake)
+    transaction = lake.begin()
+    table = table_of(transaction)
+    transaction.put_table(replace(table, name="renamed", comment="c"))
+    transaction.new_view(transaction.schema("main"), "v", "SELECT 1")  # type: ignore[arg-type]
+    schema = transaction.new_schema("other")
+    transaction.new_table(schema, "u", COLUMNS)
+    assert [r.name for r in transaction.relations()] == ["renamed", "v", "u"]
+    assert [r.name for r in transaction.relations("OTHER")] == ["u"]
+    assert transaction.find("main", "t") is None
+    assert transaction.by_id(table.table_id).comment == "c"  # type: ignore[union-attr]
+    assert [s.name for s in transaction.schemas()] == ["main", "other"]
+    assert [r.name for r in lake.reader().relations()] == ["t"]
+    transaction.rollback()
+    assert [r.name for r in lake.reader().relations()] == ["t"]
+
+
+def test_names_are_free_once_their_owner_is_dropped(lake: LakeCatalog) -> None:
+    create(lake)
+    transaction = lake.begin()
+    main = transaction.schema("main")
+    assert main is not None
+    with pytest.raises(StatementError, match="exists already"):
+        transaction.new_view(main, "T", "SELECT 1")
+    transaction.drop_table(table_of(transaction))
+    view = transaction.new_view(main, "T", "SELECT 1")
+    transaction.drop_view(view)
+    transaction.new_table(main, "t", COLUMNS)
+    transaction.commit()
+    assert table_of(lake.reader()).table_id == 2
+    assert log(lake) == 'dropped_table:1,created_table:"main"."t"'
+
+
+def test_a_schema_with_members_is_not_dropped(lake: LakeCatalog) -> None:
+    committed(lake, lambda tx: tx.new_table(tx.new_schema("s"), "t", COLUMNS))
+    transaction = lake.begin()
+    schema = transaction.schema("s")
+    assert schema is not None
+    with pytest.raises(StatementError, match="not empty"):
+        transaction.drop_schema(schema)
+    transaction.drop_table(table_of(transaction, "t", "s"))
+    transaction.drop_schema(schema)
+    assert transaction.new_schema("s").schema_id < 0
+    transaction.commit()
+    assert log(lake) == 'dropped_schema:1,dropped_table:2,created_schema:"s"'
+    with pytest.raises(StatementError, match="cannot be renamed"):
+        lake.begin().put_schema(replace(lake.reader().schema("s"), name="r"))  # type: ignore[type-var]
+
+
+def test_a_savepoint_takes_back_what_came_after(lake: LakeCatalog) -> None:
+    create(lake)
+    transaction = lake.begin()
+    table = table_of(transaction)
+    first, second = file_of(table), file_of(table)
+    transaction.add_files(table, [first])
+    savepoint = transaction.savepoint()
+    transaction.add_files(table, [second])
+    transaction.drop_table(table)
+    transaction.restore(savepoint)
+    assert [file.path for file in transaction.scan_plan(table).files] == [first.path]
+    transaction.commit()
+    assert transaction.abandoned_files() == [second.path]
+
+
+def test_files_of_a_transaction_that_does_not_commit_are_abandoned(lake: LakeCatalog) -> None:
+    create(lake)
+    transaction = lake.begin()
+    file = file_of(table_of(transaction))
+    transaction.add_files(table_of(transaction), [file, replace(file_of(table_of(transaction)), record_count=0)])
+    transaction.rollback()
+    assert len(transaction.abandoned_files()) == 2
+    with pytest.raises(StatementError, match="over"):
+        transaction.truncate(table_of(lake.reader()))
+    with pytest.raises(StatementError, match="over"):
+        transaction.commit()
+
+
+def test_counters_move_as_duckdbs_caches_need(lake: LakeCatalog) -> None:
+    table = create(lake)
+    assert counters(lake) == (1, 1, 2, 0)
+    insert(lake, file_of(table), file_of(table))
+    assert counters(lake) == (2, 1, 2, 2)
+    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), comment="c")))
+    assert counters(lake) == (3, 2, 2, 2)
+    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), partitioning=Partitioning(0, (PartitionField(1),)))))
+    assert counters(lake) == (4, 3, 3, 2)
+    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), sorting=(SortField("a"),))))
+    assert counters(lake) == (5, 4, 4, 2)
+    file_id = lake.reader().scan_plan(table).files[0].data_file_id
+    committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file_id, table.path + "d.parquet", 1)]))
+    assert counters(lake) == (6, 4, 4, 3)
+    committed(lake, lambda tx: tx.truncate(table))
+    assert counters(lake) == (7, 4, 4, 3)
+    assert metadata(lake, "SELECT * FROM ducklake_schema_versions ORDER BY 2") == [(1, 1, 1), (4, 3, 1)]
+
+
+def test_row_ids_continue_and_counts_are_gross(lake: LakeCatalog) -> None:
+    table = create(lake)
+    insert(lake, file_of(table, 0, 9), file_of(table, 10, 14, rows=5))
+    insert(lake, file_of(table, -3, 2, embedded=True))
+    starts = metadata(lake, "SELECT row_id_start, record_count FROM ducklake_data_file ORDER BY data_file_id")
+    assert starts == [(0, 10), (10, 5), (15, 10)]
+    assert metadata(lake, "SELECT * FROM ducklake_table_stats") == [(1, 25, 25, 3000)]
+    committed(lake, lambda tx: tx.truncate(table))
+    assert metadata(lake, "SELECT * FROM ducklake_table_stats") == [(1, 25, 25, 3000)]
+    bounds = metadata(lake, "SELECT column_id, min_value, max_value FROM ducklake_table_column_stats ORDER BY 1")
+    assert bounds == [(1, "-3", "14"), (2, "x", "y")]
+
+
+def test_bounds_that_are_not_certain_are_not_stored(lake: LakeCatalog) -> None:
+    table = create(lake)
+
+    def bounds() -> dict[int, tuple[Any, ...]]:
+        rows = metadata(lake, "SELECT column_id, contains_null, min_value, max_value FROM ducklake_table_column_stats")
+        return {row[0]: (bool(row[1]), *row[2:]) for row in rows}
+
+    insert(lake, file_of(table, stats=(ColumnStats(1, 5, 0, 10), ColumnStats(2, 5, 10, 0, None, None))))
+    assert bounds() == {1: (True, None, None)}  # no value yet; and a text bound that could not be given
+    insert(lake, file_of(table, 5, 6))
+    assert bounds() == {}  # whether NULL bounds meant "none yet" can no longer be known
+    added = Column(3, "c", "int64", initial_default="7", default=Default("7"))
+
+    def add_column_and_rows(transaction: Any) -> None:
+        altered = replace(table_of(transaction), columns=(*COLUMNS, added), next_column_id=4)
+        transaction.put_table(altered)
+        transaction.add_files(altered, [file_of(altered, stats=(ColumnStats(3, 5, 9, 1, "10", "12"),))])
+
+    committed(lake, add_column_and_rows)
+    assert bounds() == {3: (True, "7", "12")}
+    insert(lake, file_of(table, stats=()))
+    assert bounds() == {}
+
+
+def test_column_rows_end_and_begin_with_the_same_id(lake: LakeCatalog) -> None:
+    create(lake, columns=(*COLUMNS, Column(3, "s", "struct", (Column(4, "x", "int32"),))))
+
+    def alter(change: Any) -> None:
+        committed(lake, lambda tx: tx.put_table(change(table_of(tx))))
+
+    def rows() -> list[tuple[Any, ...]]:
+        return metadata(
+            lake,
+            "SELECT column_id, begin_snapshot, column_order, column_name, column_type, default_value, default_value_type, parent_column "
+            "FROM ducklake_column WHERE end_snapshot IS NULL ORDER BY column_order",
+        )
+
+    original = rows()
+    assert original[2] == (3, 1, 3, "s", "struct", "NULL", "", None)
+    assert original[3] == (4, 1, 4, "x", "int32", "NULL", "literal", 3)
+    alter(lambda t: replace(t, columns=(replace(t.columns[0], type="int64"), *t.columns[1:])))
+    assert rows() == [(1, 2, 1, "a", "int64", "NULL", "literal", None), *original[1:]]
+    alter(lambda t: replace(t, columns=(t.columns[1], t.columns[0], t.columns[2])))
+    assert {row[0]: row[2] for row in rows()} == {2: 2, 1: 3, 3: 4, 4: 4}  # only siblings are compared
+    assert [c.name for c in table_of(lake.reader()).columns] == ["b", "a", "s"]
+    alter(lambda t: replace(t, columns=t.columns[:2]))
+    assert [row[0] for row in rows()] == [2, 1]
+    alter(lambda t: replace(t, columns=(*t.columns, Column(t.next_column_id, "s", "varchar")), next_column_id=t.next_column_id + 1))
+    assert table_of(lake.reader()).columns[-1].column_id == 5
+    assert log(lake) == "altered_table:1"
+
+
+def test_comments_and_tags_end_and_begin(lake: LakeCatalog) -> None:
+    columns = (replace(COLUMNS[0], comment="key"), COLUMNS[1])
+    create(lake, columns=columns, comment="one", tags={"dbt_ducklake.x": "1"})
+
+    def change(**more: Any) -> None:
+        committed(lake, lambda tx: tx.put_table(replace(table_of(tx), **more)))
+
+    change(comment="two", tags={"dbt_ducklake.y": "2"})
+    assert (table_of(lake.reader()).comment, table_of(lake.reader()).tags) == ("two", {"dbt_ducklake.y": "2"})
+    change(comment=None, tags={}, columns=COLUMNS)
+    table = table_of(lake.reader())
+    assert (table.comment, table.tags, table.columns[0].comment) == (None, {}, None)
+    tags = metadata(lake, "SELECT key, value FROM ducklake_tag WHERE end_snapshot IS NULL")
+    assert tags == [("comment", None)]
+    assert metadata(lake, "SELECT key, value FROM ducklake_column_tag WHERE end_snapshot IS NULL") == [("comment", None)]
+    earlier = table_of(lake.reader(lake.resolve(version=1)))
+    assert (earlier.comment, earlier.columns[0].comment, earlier.tags) == ("one", "key", {"dbt_ducklake.x": "1"})
+
+
+def test_a_rename_keeps_id_uuid_and_path(lake: LakeCatalog) -> None:
+    before = create(lake)
+    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), name="Renamed")))
+    after = table_of(lake.reader(), "renamed")
+    assert after == replace(before, name="Renamed")
+    assert log(lake) == 'created_table:"main"."Renamed"'
+    committed(lake, lambda tx: tx.put_table(replace(table_of(tx, "renamed"), name="RENAMED", comment="c")))
+    assert log(lake) == 'created_table:"main"."RENAMED",altered_table:1'
+
+
+def test_views_keep_their_id_when_replaced(lake: LakeCatalog) -> None:
+    committed(lake, lambda tx: tx.new_view(tx.schema("main"), "v", "SELECT 1", column_aliases=["a", 'b"c'], comment="c"))
+    view = view_of(lake.reader(), "v")
+    assert (view.column_aliases, view.comment, view.view_id) == (("a", 'b"c'), "c", 1)
+    committed(lake, lambda tx: tx.put_view(replace(view_of(tx, "v"), sql="SELECT 2", column_aliases=())))
+    assert log(lake) == "altered_view:1"
+    assert view_of(lake.reader(), "v").sql == "SELECT 2"
+    assert view_of(lake.reader(lake.resolve(version=1)), "v").sql == "SELECT 1"
+    committed(lake, lambda tx: tx.put_view(replace(view_of(tx, "v"), comment="d")))
+    assert len(metadata(lake, "SELECT * FROM ducklake_view")) == 2
+    assert metadata(lake, "SELECT column_aliases FROM ducklake_view WHERE end_snapshot IS NULL") == [("",)]
+    committed(lake, lambda tx: tx.drop_view(view_of(tx, "v")))
+    assert lake.reader().find("main", "v") is None
+    assert metadata(lake, "SELECT count(*) FROM ducklake_tag WHERE end_snapshot IS NULL") == [(0,)]
+
+
+def test_a_dropped_table_ends_everywhere(lake: LakeCatalog) -> None:
+    table = create(
+        lake, columns=(replace(COLUMNS[0], comment="c"),), comment="c", partitioning=(PartitionField(1),), sorting=(SortField("a"),)
+    )
+    insert(lake, file_of(table, partition_values=("1",)))
+    file_id = lake.reader().scan_plan(table).files[0].data_file_id
+    committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file_id, table.path + "d.parquet", 1)]))
+    committed(lake, lambda tx: tx.drop_table(table_of(tx)))
+    for name in ("table", "column", "column_tag", "tag", "data_file", "delete_file", "partition_info", "sort_info"):
+        assert metadata(lake, f"SELECT end_snapshot FROM ducklake_{name}") == [(4,)], name
+
+
+def test_partition_values_belong_to_the_spec_of_their_time(lake: LakeCatalog) -> None:
+    create(lake, partitioning=(PartitionField(1), PartitionField(2)))
+
+    def work(transaction: Any) -> None:
+        table = table_of(transaction)
+        transaction.add_files(table, [file_of(table, partition_values=("1", None))])
+        transaction.put_table(replace(table, partitioning=Partitioning(99, (PartitionField(2),))))
+        transaction.add_files(table, [file_of(table, partition_values=("x",)), file_of(table)])
+
+    committed(lake, work)
+    assert metadata(lake, "SELECT partition_id FROM ducklake_data_file ORDER BY data_file_id") == [(2,), (3,), (None,)]
+    values = metadata(lake, "SELECT data_file_id, partition_key_index, partition_value FROM ducklake_file_partition_value ORDER BY 1, 2")
+    assert values == [(0, 0, "1"), (0, 1, None), (1, 0, "x")]
+    assert table_of(lake.reader()).partitioning == Partitioning(3, (PartitionField(2),))
+    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), partitioning=None)))
+    assert table_of(lake.reader()).partitioning is None
+    assert metadata(lake, "SELECT partition_id FROM ducklake_partition_info WHERE end_snapshot IS NULL") == [(4,)]
+
+
+def test_the_same_partitioning_again_changes_nothing(lake: LakeCatalog) -> None:
+    table = create(lake, partitioning=(PartitionField(1),))
+    transaction = lake.begin()
+    transaction.put_table(replace(table, partitioning=Partitioning(-5, (PartitionField(1),))))
+    assert not transaction.has_changes
+
+
+def test_a_second_delete_file_takes_the_place_of_the_first(lake: LakeCatalog) -> None:
+    table = create(lake)
+    insert(lake, file_of(table))
+    file = lake.reader().scan_plan(table).files[0]
+    committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d1.parquet", 2)]))
+    first = lake.reader().scan_plan(table).files[0].delete_file
+    assert first is not None
+    assert (first.begin_snapshot, first.snapshot_limit, first.delete_count) == (3, 3, 2)
+    with pytest.raises(LakeError, match="snapshot ids"):
+        committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d2.parquet", 3)]))
+    committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d2.parquet", 3, 3, 4)]))
+    rows = metadata(lake, "SELECT delete_file_id, begin_snapshot, end_snapshot, path, delete_count, partial_max FROM ducklake_delete_file")
+    assert rows == [(2, 3, None, "d2.parquet", 3, 4)]
+    scheduled = metadata(lake, "SELECT data_file_id, path, path_is_relative FROM ducklake_files_scheduled_for_deletion")
+    assert scheduled == [(1, "main/t/d1.parquet", 1)]
+    earlier = lake.reader(lake.resolve(version=3)).scan_plan(table).files[0].delete_file
+    assert earlier is not None
+    assert (earlier.path, earlier.snapshot_limit) == (table.path + "d2.parquet", 3)
+
+
+def test_a_staged_delete_file_replaced_in_the_same_transaction_counts_from_the_commit(lake: LakeCatalog) -> None:
+    table = create(lake)
+    insert(lake, file_of(table))
+    transaction = lake.begin()
+    file = transaction.scan_plan(table).files[0]
+    transaction.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d1.parquet", 1)])
+    staged = transaction.scan_plan(table).files[0].delete_file
+    assert staged is not None
+    assert (staged.begin_snapshot, staged.delete_file_id < 0) == (3, True)
+    transaction.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d2.parquet", 2, 3, 3)])
+    transaction.commit()
+    assert metadata(lake, "SELECT begin_snapshot, path, partial_max FROM ducklake_delete_file") == [(3, "d2.parquet", None)]
+    assert transaction.abandoned_files() == [table.path + "d1.parquet"]
+
+
+def test_files_are_pruned_by_their_statistics(lake: LakeCatalog) -> None:
+    table = create(lake)
+    unknown = file_of(table, stats=())
+    insert(lake, file_of(table, 0, 9), file_of(table, 10, 19), unknown, file_of(table, 20, 29))
+    plan = lake.reader().scan_plan(table, [ColumnRange(1, "12", "15"), ColumnRange(99, "1", "2")])
+    assert [file.data_file_id for file in plan.files] == [1, 2]
+    assert plan.pruned_files == 2
+    assert len(lake.reader().scan_plan(table, [ColumnRange(1)]).files) == 4
+    transaction = lake.begin()
+    transaction.add_files(table, [file_of(table, 100, 200)])
+    assert [file.data_file_id for file in transaction.scan_plan(table, [ColumnRange(1, "0", "0")]).files] == [0, 2, -1]
+
+
+def test_names_that_do_not_tell_a_column_are_listed(lake: LakeCatalog) -> None:
+    nested = Column(3, "s", "struct", (Column(4, "x", "int32"), Column(5, "y", "int32")))
+    table = create(lake, columns=(*COLUMNS, nested))
+    assert lake.reader().scan_plan(table).reused_names == frozenset()
+    committed(lake, lambda tx: tx.put_table(replace(table, columns=(COLUMNS[0], nested))))
+    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), columns=(COLUMNS[0], nested, Column(6, "B", "int64")), next_column_id=7)))
+    plan = lake.reader().scan_plan(table_of(lake.reader()))
+    assert plan.reused_names == {(None, "b")}
+    transaction = lake.begin()
+    renamed = replace(nested, children=(replace(nested.children[0], name="z", type="int64"), nested.children[1]))
+    transaction.put_table(replace(table_of(transaction), columns=(COLUMNS[0], renamed)))
+    plan = transaction.scan_plan(table_of(transaction))
+    assert plan.reused_names == {(None, "b"), (3, "z")}
+    assert plan.retyped == {4}
+
+
+def test_a_commit_message_is_stored_and_can_be_demanded(lake: LakeCatalog) -> None:
+    def work(name: str, *message: str | None) -> None:
+        transaction = lake.begin()
+        transaction.new_schema(name)
+        if message:
+            transaction.set_commit_message(*message)  # type: ignore[arg-type]
+        transaction.commit()
+
+    work("a", "me", "first 'words'", '{"x": 1}')
+    record = lake.snapshots(limit=1)[0]
+    assert (record.author, record.message, record.extra_info) == ("me", "first 'words'", '{"x": 1}')
+    from sqlalchemy import create_engine, text
+
+    engine = create_engine(lake.location.url)
+    with engine.begin() as connection:
+        connection.execute(text("INSERT INTO ducklake_metadata VALUES ('require_commit_message', 'true', NULL, NULL)"))
+    engine.dispose()
+    with pytest.raises(StatementError, match="set_commit_message"):
+        work("b")
+    work("b", None, None)
+    assert lake.reader().schema("b") is not None
+
+
+def test_snapshots_are_found_by_version_and_moment(lake: LakeCatalog) -> None:
+    create(lake)
+    first, second = lake.snapshots()
+    assert lake.resolve(version=0) == first.snapshot
+    assert lake.resolve(timestamp=second.snapshot.time) == second.snapshot
+    assert lake.resolve(timestamp=second.snapshot.time.replace(tzinfo=None)) == second.snapshot
+    assert lake.resolve() == second.snapshot
+    with pytest.raises(NotFoundError, match="snapshots from 0 to 1"):
+        lake.resolve(version=7)
+    with pytest.raises(NotFoundError, match="later"):
+        lake.resolve(timestamp=first.snapshot.time.replace(year=2000))
+    assert [record.snapshot.snapshot_id for record in lake.snapshots(after=0, until=1)] == [1]
+
+
+def test_live_tables_without_columns_are_no_tables(sqlite_lake: LakeCatalog) -> None:
+    import sqlite3
+
+    create(sqlite_lake)
+    with sqlite3.connect(str(sqlite_lake.location.file)) as connection:
+        connection.execute("UPDATE ducklake_column SET end_snapshot = 1")
+    with LakeCatalog.open(sqlite_lake.location) as again:
+        assert again.reader().relations() == []
+        assert again.reader().find("main", "t") is None

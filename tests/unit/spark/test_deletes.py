@@ -1,0 +1,54 @@
+"""Delete files: written as DuckDB writes them, read with what counts at a snapshot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from dbt.adapters.ducklake.errors import LakeError
+from dbt.adapters.ducklake.spark.deletes import read_positions, write_delete_file
+from dbt.adapters.ducklake.spark.field_ids import read_schema
+from dbt.adapters.ducklake.spark.footers import read_footer
+from dbt.adapters.ducklake.spec.files import DeleteFile, WrittenDeleteFile
+
+
+def registered(written: WrittenDeleteFile, limit: int = 2**62) -> DeleteFile:
+    return DeleteFile(1, written.path, "parquet", written.delete_count, written.size_bytes, written.footer_size, 3, limit)
+
+
+def test_the_first_delete_of_a_file_has_two_columns_under_their_ids(tmp_path: Path) -> None:
+    written = write_delete_file("/lake/x.parquet", 7, f"{tmp_path}/t/", [1, 5, 2**40])
+    root = read_schema(read_footer(written.path, written.size_bytes))
+    assert [(node.name, node.field_id) for node in root.children] == [("file_path", 2147483646), ("pos", 2147483645)]
+    assert pq.read_table(written.path).column("file_path").to_pylist() == ["/lake/x.parquet"] * 3
+    assert (written.data_file_id, written.delete_count, written.min_snapshot, written.max_snapshot) == (7, 3, None, None)
+    assert Path(written.path).name.endswith("-delete.parquet")
+    assert read_positions(registered(written)) == [(1, None), (5, None), (2**40, None)]
+
+
+def test_a_later_delete_says_which_snapshot_deleted_what(tmp_path: Path) -> None:
+    written = write_delete_file("/lake/x.parquet", 7, str(tmp_path), [1, 5, 9], [4, 6, 5])
+    assert (written.min_snapshot, written.max_snapshot) == (4, 6)
+    assert read_positions(registered(written)) == [(1, 4), (5, 6), (9, 5)]
+    assert read_positions(registered(written, limit=5)) == [(1, 4), (9, 5)]
+
+
+@pytest.mark.parametrize("positions", [[], [1, 1], [2, 1]])
+def test_positions_ascend_strictly(tmp_path: Path, positions: list[int]) -> None:
+    with pytest.raises(ValueError, match="ascend strictly"):
+        write_delete_file("/lake/x.parquet", 7, str(tmp_path), positions)
+
+
+def test_a_missing_delete_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(LakeError, match=r"gone\.parquet does not exist"):
+        read_positions(DeleteFile(1, f"{tmp_path}/gone.parquet", "parquet", 1, 1, None, 1, 1))
+
+
+def test_a_file_that_is_no_delete_file_is_told(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    pq.write_table(pa.table({"a": [1]}), f"{tmp_path}/x.parquet")
+    with pytest.raises(LakeError, match="no column pos"):
+        read_positions(DeleteFile(1, f"{tmp_path}/x.parquet", "parquet", 1, 1, None, 1, 1))

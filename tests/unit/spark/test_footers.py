@@ -1,0 +1,109 @@
+"""Footers: ids put in where a writer left them out, statistics over row groups, files that are not what they should be."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dbt.adapters.ducklake.errors import DataError, LakeError
+from dbt.adapters.ducklake.spark.field_ids import read_schema
+from dbt.adapters.ducklake.spark.footers import FileToRead, read_files, read_footer, replace_footer
+from dbt.adapters.ducklake.spark.rules import check_rules
+from dbt.adapters.ducklake.spec.files import ColumnStats, WrittenFile
+from tests.lake.written import columns_of
+
+
+def write(path: Path, table: pa.Table, **options: object) -> FileToRead:
+    pq.write_table(table, path, **options)
+    return FileToRead(str(path), path.stat().st_size)
+
+
+def test_ids_are_put_into_a_file_that_has_none_and_its_rows_stay(tmp_path: Path) -> None:
+    columns = columns_of("a int", "b array<map<string, struct<x int, y double>>>")
+    type_ = pa.list_(pa.map_(pa.string(), pa.struct([("x", pa.int32()), ("y", pa.float64())])))
+    rows = [{"a": 1, "b": [[("k", {"x": 1, "y": 2.0})], None]}, {"a": None, "b": []}]
+    table = pa.Table.from_pylist(rows, schema=pa.schema([("a", pa.int32()), ("b", type_)]))
+    file = write(tmp_path / "x.parquet", table)
+    (written,) = read_files([file], columns)
+    root = read_schema(read_footer(written.path, written.size_bytes))
+    found = []
+
+    def collect(node: object) -> None:
+        if node.field_id is not None:  # type: ignore[attr-defined]
+            found.append((node.name, node.field_id))  # type: ignore[attr-defined]
+        for child in node.children:  # type: ignore[attr-defined]
+            collect(child)
+
+    collect(root)
+    assert found == [("a", 1), ("b", 2), ("element", 3), ("key", 4), ("value", 5), ("x", 6), ("y", 7)]
+    assert written.size_bytes == Path(written.path).stat().st_size
+    assert pq.read_table(written.path).to_pylist() == rows
+    assert [(s.column_id, s.value_count, s.null_count) for s in written.column_stats] == [(1, 1, 1), (4, 1, 2), (6, 1, 2), (7, 1, 2)]
+
+
+def test_statistics_are_those_of_all_row_groups(tmp_path: Path) -> None:
+    columns = columns_of("a int", "t timestamp_ntz", "s string")
+    stamps = [dt.datetime(2020, 1, day) for day in (3, 1, 2)]
+    table = pa.table({"a": pa.array([5, None, -2], pa.int32()), "t": pa.array(stamps, pa.timestamp("ms")), "s": [None, None, "x"]})
+    (written,) = read_files([write(tmp_path / "x.parquet", table, row_group_size=1)], columns)
+    assert [(s.min_value, s.max_value, s.null_count) for s in written.column_stats] == [
+        ("-2", "5", 1),
+        ("2020-01-01 00:00:00", "2020-01-03 00:00:00", 0),
+        ("x", "x", 2),
+    ]
+
+
+def test_a_file_without_rows_is_removed(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.parquet", pa.table({"a": pa.array([], pa.int32())}))
+    assert read_files([file], columns_of("a int")) == []
+    assert not (tmp_path / "x.parquet").exists()
+
+
+def test_many_files_keep_their_order(tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{i}.parquet", pa.table({"a": pa.array([i], pa.int32())})) for i in range(20)]
+    assert [file.column_stats[0].min_value for file in read_files(files, columns_of("a int"))] == [str(i) for i in range(20)]
+
+
+def test_a_file_of_other_columns_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.parquet", pa.table({"a": [1], "b": [1]}))
+    with pytest.raises(LakeError, match="2 fields was written for 1 columns"):
+        read_files([file], columns_of("a int"))
+    with pytest.raises(LakeError, match="is not a Parquet file"):
+        (tmp_path / "y.parquet").write_bytes(b"x" * 100)
+        read_footer(f"{tmp_path}/y.parquet", 100)
+
+
+def test_a_large_footer_is_read_whole(tmp_path: Path) -> None:
+    names = [f"column_{i}_{'x' * 100}" for i in range(1000)]
+    file = write(tmp_path / "x.parquet", pa.table({name: pa.array([1], pa.int32()) for name in names}))
+    (written,) = read_files([file], columns_of(*[f"{name} int" for name in names]))
+    assert written.footer_size > 65536
+    assert len(written.column_stats) == 1000
+    assert pq.read_table(written.path).num_columns == 1000
+
+
+def test_a_footer_may_become_shorter(tmp_path: Path) -> None:
+    file = write(tmp_path / "x.parquet", pa.table({"a": [1]}))
+    footer = read_footer(file.path, file.size_bytes)
+    replace_footer(file.path, file.size_bytes, len(footer), footer)
+    assert Path(file.path).stat().st_size == file.size_bytes
+    assert pq.read_table(file.path).to_pylist() == [{"a": 1}]
+
+
+def test_rules_are_checked_by_statistics() -> None:
+    columns = columns_of("a int NOT NULL", "l array<uint8>")
+
+    def file(*stats: ColumnStats) -> WrittenFile:
+        return WrittenFile("x", 1, 1, 1, stats)
+
+    check_rules([file(ColumnStats(1, null_count=0), ColumnStats(3, min_value="0", max_value="255"))], columns)
+    with pytest.raises(DataError, match="column a is NOT NULL"):
+        check_rules([file(ColumnStats(1, null_count=2))], columns)
+    with pytest.raises(DataError, match="column l: the value 256 does not fit"):
+        check_rules([file(ColumnStats(3, min_value="0", max_value="256"))], columns)
+    with pytest.raises(LakeError, match="does not count the NULLs of column a"):
+        check_rules([file(ColumnStats(1))], columns)

@@ -1,0 +1,39 @@
+"""File systems: which one a path belongs to, and what can be done there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.ducklake.spark import storage
+
+
+def test_plain_paths_and_file_urls_are_local_and_stay_as_they_are(tmp_path: Path) -> None:
+    odd = f"{tmp_path}/a b%20ü#?[x]"
+    storage.make_directory(odd)
+    Path(odd, "f").write_bytes(b"123")
+    assert storage.size(f"{odd}/f") == 3
+    assert storage.size(f"file:{odd}/f") == 3
+    assert storage.size(f"file://{odd}/f") == 3
+    assert storage.list_files(odd + "/") == [(f"{odd}/f", 3)]
+    assert storage.is_local(odd)
+
+
+def test_a_url_has_a_scheme_and_a_windows_drive_is_none() -> None:
+    assert storage.scheme_of("s3a://bucket/x") == "s3a"
+    assert storage.scheme_of("file:/x") == "file"
+    assert storage.scheme_of("/x/y:z") == ""
+    assert not storage.is_local("gs://bucket/x")
+
+
+def test_files_are_moved_and_removed(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"1")
+    storage.move(f"{tmp_path}/a", f"{tmp_path}/new/dir/b")
+    assert storage.list_files(str(tmp_path)) == [(f"{tmp_path}/new/dir/b", 1)]
+    storage.remove([f"{tmp_path}/new/dir/b", f"{tmp_path}/never"])
+    storage.remove_tree(f"{tmp_path}/new/")
+    storage.remove_tree(f"{tmp_path}/never")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(FileNotFoundError):
+        storage.size(f"{tmp_path}/never")

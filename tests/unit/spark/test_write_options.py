@@ -1,0 +1,42 @@
+"""A lake's options as those of the two Parquet writers."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.errors import ConfigurationError
+from dbt.adapters.ducklake.spark.write_options import arrow_options, spark_options
+from dbt.adapters.ducklake.spec.files import WriteOptions
+
+
+def test_options_of_the_lake_are_passed_on_to_spark() -> None:
+    options = WriteOptions(
+        compression="ZSTD", compression_level=7, parquet_version=2, row_group_size=1000, row_group_size_bytes=5_000_000
+    )
+    found = spark_options(options, local=True)
+    assert found["compression"] == "zstd"
+    assert found["parquet.compression.codec.zstd.level"] == "7"
+    assert found["parquet.writer.version"] == "v2"
+    assert found["parquet.block.row.count.limit"] == "1000"
+    assert found["parquet.block.size"] == "5000000"
+    assert found["fs.file.impl"].endswith("RawLocalFileSystem")
+    assert "fs.file.impl" not in spark_options(options, local=False)
+
+
+def test_lz4_is_the_raw_format_that_duckdb_means() -> None:
+    assert spark_options(WriteOptions(compression="lz4"), local=True)["compression"] == "lz4_raw"
+    assert arrow_options(WriteOptions(compression="lz4"))["compression"] == "lz4_raw"
+
+
+def test_levels_of_gzip_have_hadoops_names() -> None:
+    assert spark_options(WriteOptions(compression="gzip", compression_level=9), local=True)["zlib.compress.level"] == "BEST_COMPRESSION"
+    assert arrow_options(WriteOptions(compression="gzip", compression_level=9))["compression_level"] == 9
+
+
+def test_extra_options_win() -> None:
+    assert spark_options(WriteOptions(extra={"parquet.writer.version": "v2"}), local=True)["parquet.writer.version"] == "v2"
+
+
+def test_an_unknown_codec_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="parquet_compression is 'lzo': set it to one of"):
+        spark_options(WriteOptions(compression="lzo"), local=True)
