@@ -66,14 +66,27 @@ def test_t6_elements_keys_and_values_have_ids_at_every_depth(spark: SparkSession
     (file,) = written.add("t", columns, lambda table: write_rows(spark.sql(query), columns, table.path, OPTIONS))
     expected = [node.column_id for column in columns for node in column.walk()]
     assert ids(read_schema(read_footer(file.path, file.size_bytes))) == expected
-    rows = written.query("SELECT l, ls[1].x, ls[1].t::varchar, ll[1][1]::varchar, m['k'], mm[1]['a'].y[1]::varchar, s.n['k'], s.v::json::varchar FROM t")
+    rows = written.query(
+        "SELECT l, ls[1].x, ls[1].t::varchar, ll[1][1]::varchar, m['k'], mm[1]['a'].y[1]::varchar, s.n['k'], s.v::json::varchar FROM t"
+    )
     ((l_, x, t, ll, m, y, n, v),) = rows
-    assert (l_, str(x), t, ll, m, y, n, v) == ([1, None], "1.50", "2020-01-01 00:00:00", "2020-01-01 00:00:00+00", 2.0, "2020-01-01", "v", "[1]")
+    assert (l_, str(x), t, ll, m, y, n, v) == (
+        [1, None],
+        "1.50",
+        "2020-01-01 00:00:00",
+        "2020-01-01 00:00:00+00",
+        2.0,
+        "2020-01-01",
+        "v",
+        "[1]",
+    )
 
 
 def test_t7_no_file_has_a_name_that_spark_would_skip(spark: SparkSession, tmp_path: Path) -> None:
     columns = columns_of("_a int", "`.b` int")
-    files = write_rows(spark.sql("SELECT 1, 2"), columns_of("_a int", ".b int"), f"{tmp_path}/_t/", OPTIONS, partition_fields=(PartitionField(1),))
+    files = write_rows(
+        spark.sql("SELECT 1, 2"), columns_of("_a int", ".b int"), f"{tmp_path}/_t/", OPTIONS, partition_fields=(PartitionField(1),)
+    )
     assert len(columns) == 2
     for file in files:
         assert not Path(file.path).name.startswith(("_", "."))

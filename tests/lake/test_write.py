@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WrittenLake]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> WrittenLake:
     """One lake for the tables of all types."""
-    yield WrittenLake(tmp_path_factory.mktemp("shared"))
+    return WrittenLake(tmp_path_factory.mktemp("shared"))
 
 
 # type for us, type for DuckDB, values for Spark, values for DuckDB (None: the same texts)
@@ -80,8 +79,10 @@ SAME: list[tuple[str, str, list[str], list[str] | None]] = [
     (
         "struct<x: int, y: struct<z: timestamp_ntz, l: array<struct<u uint8>>>>",
         "struct(x int, y struct(z timestamp, l struct(u utinyint)[]))",
-        ["named_struct('x',1,'y',named_struct('z',timestamp_ntz'2020-01-01 00:00:00','l',array(named_struct('u',7),null)))"],
-        ["{'x':1,'y':{'z':timestamp'2020-01-01 00:00:00','l':[{'u':7},null]}}"],
+        [
+            "named_struct('x',1,'y',named_struct('z',timestamp_ntz'2020-01-01 00:00:00','l',array(named_struct('u',7),named_struct('u',null))))"
+        ],
+        ["{'x':1,'y':{'z':timestamp'2020-01-01 00:00:00','l':[{'u':7},{'u':null}]}}"],
     ),
 ]
 

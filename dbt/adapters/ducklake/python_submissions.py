@@ -56,6 +56,7 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
         DbtRuntimeError: the model failed; the text ends with its own traceback.
     """
     _check_config(node)
+    code = code.lstrip()  # so that its lines are numbered as those of the model's file
     filename = f"{node['original_file_path']} (compiled)"
     module = ModuleType(f"dbt_model_{node['alias']}")
     module.__file__ = filename

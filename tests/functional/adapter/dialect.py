@@ -8,7 +8,8 @@ from typing import TypeVar
 Texts = TypeVar("Texts", str, dict[str, object], list[object])
 
 _WORDS = {
-    r"timestamp without time zone": "timestamp",
+    r"timestamp without time zone": "timestamp_ntz",
+    r"timestamp(?=\s*[,)\n])": "timestamp_ntz",
     r"text": "string",
     r"int4": "int",
     r"float8": "double",
@@ -31,5 +32,5 @@ def _translated(match: re.Match[str]) -> str:
     if match["name"]:
         return "`" + match["name"][1:-1] + "`"
     if match["word"]:
-        return _WORDS[match["word"].lower()]
+        return next(ours for theirs, ours in _WORDS.items() if re.fullmatch(theirs.partition("(")[0], match["word"], re.IGNORECASE))
     return match.group()

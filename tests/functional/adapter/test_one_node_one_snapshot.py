@@ -100,7 +100,7 @@ class TestProvenance(OnALake):
     def models(self):
         return {
             "plain.sql": "{{ config(materialized='table') }} select 1 as a",
-            "said.sql": """{{ config(materialized='table', commit_author='me', commit_message="{{ '{{ this.identifier }} on {{ target.name }}' }}") }}
+            "said.sql": """{{ config(materialized='table', commit_author='me', commit_message="{{ this.identifier }} on {{ target.name }}") }}
                 select 1 as a -- {{ ref('plain') }}""",
             "called.sql": """{{ config(materialized='table', pre_hook="call lake.set_commit_message('you', 'by hand')") }}
                 select 1 as a -- {{ ref('said') }}""",

@@ -88,7 +88,7 @@ class TestNamesAndTypes:
         return {
             "model.sql": incremental(
                 "unique_key='ID', on_schema_change='sync_all_columns'",
-                "select 1 as id, 1 as gone, cast(1 as int) as wider, 'x' as retyped, 'k' as kept",
+                "select 1 as id, 1 as gone, cast(1 as int) as wider, '5' as retyped, 'k' as kept",
                 "select 'k2' as KEPT, 1 as ID, cast(3000000000 as bigint) as wider, 7 as retyped, true as added",
             ),
         }
@@ -150,4 +150,4 @@ class TestPythonStrategies:
         (result,) = run_dbt(["run", "--select", "broken"], expect_pass=False).results
 
         assert 'session.table("no_such_table_anywhere")' in result.message
-        assert 'broken.py (compiled)", line 3, in model' in result.message
+        assert 'broken.py (compiled)", line 2, in model' in result.message

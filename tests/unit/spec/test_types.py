@@ -67,7 +67,20 @@ def test_a_struct_field_keeps_its_nullability_and_comment() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "foo", "int[3]", "struct<a int, A int>", "decimal(39,2)", "decimal(2,3)", "array<int", "int int", "time(9)", "struct<>", "date(3)", "string collate unicode"],
+    [
+        "",
+        "foo",
+        "int[3]",
+        "struct<a int, A int>",
+        "decimal(39,2)",
+        "decimal(2,3)",
+        "array<int",
+        "int int",
+        "time(9)",
+        "struct<>",
+        "date(3)",
+        "string collate unicode",
+    ],
 )
 def test_a_text_that_is_no_type_is_refused_and_named(text: str) -> None:
     with pytest.raises(StatementError, match=r"."):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from ..errors import ConfigurationError, ConflictError, StatementError
+from ..errors import ConfigurationError, ConflictError, EngineError, StatementError
 from ..spec.changes import format_changes
 from ..spec.objects import Snapshot
 from ..spec.options import Options, StoredOption, truth
@@ -48,12 +48,20 @@ class RetrySettings:
         return self.wait_ms / 1000 * random.uniform(0.5, 1) * self.backoff**attempt
 
 
+@dataclass
+class CommitProgress:
+    """How far a commit came. Between being asked to commit and its answer, the database may have done it or not."""
+
+    uncertain: bool = False
+
+
 def commit(
     cache: DefinitionCache,
     base: SnapshotReader,
     staged: Staged,
     retry: RetrySettings,
     next_row_ids: Mapping[int, int],
+    progress: CommitProgress,
 ) -> Snapshot:
     """Commit staged changes and give the snapshot they became.
 
@@ -66,16 +74,26 @@ def commit(
         if attempt:
             time.sleep(retry.seconds(attempt))
         try:
-            return _attempt(cache, base, staged, next_row_ids)
-        except RivalError as error:
+            return _attempt(cache, base, staged, next_row_ids, progress)
+        except RivalError as error:  # then it was certainly not done
             reason = error
+            progress.uncertain = False
+        except EngineError as error:
+            if not progress.uncertain:
+                raise
+            raise EngineError(
+                f"{error}. It failed while it was committing, so it is not known whether the snapshot exists: look at the newest "
+                "snapshots before you run this again. The files that were written are still there"
+            ) from error
     raise ConflictError(
         f"other writers kept the catalog busy for {retry.max_retry_count + 1} attempts ({reason}); nothing was written, "
         "run it again or raise the retry settings"
     )
 
 
-def _attempt(cache: DefinitionCache, base: SnapshotReader, staged: Staged, next_row_ids: Mapping[int, int]) -> Snapshot:
+def _attempt(
+    cache: DefinitionCache, base: SnapshotReader, staged: Staged, next_row_ids: Mapping[int, int], progress: CommitProgress
+) -> Snapshot:
     with cache.database.writing() as connection:
         state = CommitState(connection, cache.database, cache.data_path, base, latest_snapshot(connection), staged)
         _require_message(state)
@@ -84,6 +102,8 @@ def _attempt(cache: DefinitionCache, base: SnapshotReader, staged: Staged, next_
         write_rows(state, next_row_ids)
         snapshot = _write_snapshot(state)
         state.flush()
+        progress.uncertain = True
+    progress.uncertain = False
     return snapshot
 
 

@@ -131,4 +131,6 @@ def _add(state: CommitState, table_id: int, row: _Row, order: int) -> None:
 def _forget_bounds(state: CommitState, table_id: int, column_ids: list[int]) -> None:
     """Bounds in the encoding of the old type may be narrower than the data in the new one (float32 to float64)."""
     stats = t.table_column_stats
-    state.connection.execute(delete(stats).where(stats.c.table_id == table_id, stats.c.column_id.in_(column_ids)))
+    condition = (stats.c.table_id == table_id, stats.c.column_id.in_(column_ids))
+    if state.connection.execute(delete(stats).where(*condition)).rowcount:
+        state.new_file_id()  # DuckDB keeps table statistics until this counter moves

@@ -64,6 +64,7 @@ class Definitions:
         self._lock = threading.RLock()
         self._schemas: dict[int, Schema] | None = None
         self._names: dict[tuple[int, str], _Name] = {}
+        self._ids: dict[int, _Name] = {}
         self._relations: dict[int, Relation | None] = {}
 
     def schemas(self) -> list[Schema]:
@@ -86,7 +87,7 @@ class Definitions:
     def by_id(self, relation_id: int) -> Relation | None:
         """The table or view of an id."""
         self._load_names()
-        entry = next((name for name in self._names.values() if name.relation_id == relation_id), None)
+        entry = self._ids.get(relation_id)
         return None if entry is None else self._loaded([entry])[0]
 
     def relations(self, schema_name: str | None = None) -> list[Relation]:
@@ -116,6 +117,7 @@ class Definitions:
                     loader = _Loader(connection, self._snapshot_id)
                     schemas = loader.schemas(self._data_path)
                     self._names = loader.names(schemas)
+                    self._ids = {entry.relation_id: entry for entry in self._names.values()}
                     self._schemas = schemas
             return self._schemas
 

@@ -14,7 +14,6 @@ from typing import Any
 from sqlalchemy import Select, case, func, inspect, select
 from sqlalchemy.engine import Connection
 
-from ..spec.objects import Table
 from . import tables as t
 from .database import Database, batches
 from .definitions import visible
@@ -36,9 +35,8 @@ class TableFacts:
     """None also if that snapshot has expired."""
 
 
-def read_facts(connection: Connection, database: Database, snapshot_id: int, tables: Collection[Table]) -> dict[int, TableFacts]:
+def read_facts(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> dict[int, TableFacts]:
     """Facts by table id, in a number of queries that does not grow with the number of tables without inlined deletes."""
-    ids = [table.table_id for table in tables]
     rows: dict[int, int] = defaultdict(int)
     files: dict[int, tuple[int, int]] = {}
     last: dict[int, int] = defaultdict(lambda: -1)

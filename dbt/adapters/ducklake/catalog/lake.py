@@ -119,10 +119,11 @@ class LakeCatalog:
     def table_facts(self, snapshot: Snapshot, tables: Collection[Table] | None = None) -> dict[int, TableFacts]:
         """Rows, files, bytes and last change by table id, of the given tables or of all."""
         if tables is None:
-            tables = [each for each in self.reader(snapshot).relations() if isinstance(each, Table)]
-        committed = [table for table in tables if table.table_id >= 0]
+            ids = [name.relation_id for name in self.reader(snapshot).names() if name.is_table]
+        else:
+            ids = [table.table_id for table in tables if table.table_id >= 0]
         with self._opened.database.reading() as connection:
-            return read_facts(connection, self._opened.database, snapshot.snapshot_id, committed)
+            return read_facts(connection, self._opened.database, snapshot.snapshot_id, ids)
 
     def options(self) -> Options:
         """All stored options as they are now; they are not part of snapshots."""
@@ -136,9 +137,10 @@ class LakeCatalog:
 
     def write_options(self, table: Table) -> WriteOptions:
         """How data files of a table are written."""
-        schema = self.reader().schema(table.schema_name)
+        options = self.options()
+        schema = self.reader().schema(table.schema_name) if any(row.scope == "schema" for row in options.rows) else None
         table_id = table.table_id if table.table_id >= 0 else None
-        return self.options().write_options(schema_id=None if schema is None else schema.schema_id, table_id=table_id)
+        return options.write_options(schema_id=None if schema is None else schema.schema_id, table_id=table_id)
 
     def close(self) -> None:
         """Close all connections; open readers and transactions can no longer be used."""

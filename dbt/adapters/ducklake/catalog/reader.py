@@ -13,7 +13,7 @@ from .database import Database
 from .definitions import Definitions, RelationName
 from .scan_plan import CommittedRows, TableHistory, read_history, read_rows
 
-_KEPT_VERSIONS = 8
+_KEPT_VERSIONS = 16
 
 
 @dataclass

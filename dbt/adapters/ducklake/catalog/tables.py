@@ -213,4 +213,4 @@ INDEXES = (
     _index(file_column_stats, "table_id", "column_id"),
     _index(name_mapping, "mapping_id"),
 )
-"""Made with a new lake, never added to one that somebody else created. DuckDB, which does not name them anywhere, works with them as without."""
+"""Made with a new lake, never added to one that somebody else created. DuckDB works with them as without."""

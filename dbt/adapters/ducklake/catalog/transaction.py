@@ -12,7 +12,7 @@ from ..errors import ConfigurationError, StatementError
 from ..spec.files import ColumnRange, DataFile, ScanPlan, WrittenDeleteFile, WrittenFile
 from ..spec.objects import Column, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
 from ..spec.paths import directory_name, new_uuid
-from .commit import RetrySettings, commit
+from .commit import CommitProgress, RetrySettings, commit
 from .definitions import RelationName
 from .overlay import Overlay, staged_scan_plan
 from .reader import DefinitionCache, SnapshotReader
@@ -299,7 +299,8 @@ class Transaction:
     def abandoned_files(self) -> list[str]:
         """Files that were staged and are not part of the lake: dropped again, or of a transaction that did not commit.
 
-        Meaningful once the transaction is over; before that, `restore` may bring some back.
+        Meaningful once the transaction is over; before that, `restore` may bring some back. Empty when the database failed in the very
+        act of committing, so that nobody removes a file of a snapshot that exists after all.
         """
         kept = self._staged.paths()
         return [path for path in self._seen if path not in kept]
@@ -331,10 +332,12 @@ class Transaction:
         if not self._staged.has_changes:
             self._staged = Staged()
             return None
+        progress = CommitProgress()
         try:
-            return commit(self._cache, self.base, self._staged, self._retry, self._next_row_ids)
+            return commit(self._cache, self.base, self._staged, self._retry, self._next_row_ids, progress)
         except BaseException:
-            self._staged = Staged()
+            if not progress.uncertain:  # else the files may be part of the lake already
+                self._staged = Staged()
             raise
 
     def rollback(self) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..errors import DataError
 from ..spark.extremes import measure, within
 from ..spark.held import held
-from ..spark.match import ACTION, BROADCAST_ROWS, SOURCE_ROW, Match, When, actions, numbered, repeated_match
+from ..spark.match import ACTION, BROADCAST_ROWS, SOURCE_ROW, Match, Outcome, When, numbered, outcome
 from ..spark.scan import scan
 from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, ScanPlan
 from ..spec.objects import Column, Table
@@ -66,21 +66,23 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         if count == 0 and not request.not_matched_by_source:
             return RowCounts()
         with held(analysed) as pairs:
-            _refuse_repeated(table, request, pairs)
-            counts = _stage_changes(context, table, plan, pairs, request.matched)
+            found = outcome(pairs)
+            _refuse_repeated(table, request, found)
+            counts = _stage_changes(context, table, plan, pairs, request.matched, found)
             if request.not_matched:
                 added = insert(context, table, match.source_only(pairs, request.not_matched))
                 counts = _sum(counts, RowCounts(inserted=added))
         if request.not_matched_by_source:
             with held(match.target_only(request.not_matched_by_source)) as alone:
-                counts = _sum(counts, _stage_changes(context, table, plan, alone, request.not_matched_by_source))
+                changes = _stage_changes(context, table, plan, alone, request.not_matched_by_source, outcome(alone))
+                counts = _sum(counts, changes)
         return counts
 
 
-def _refuse_repeated(table: Table, request: MergeRequest, pairs: DataFrame) -> None:
+def _refuse_repeated(table: Table, request: MergeRequest, found: Outcome) -> None:
     """Spark's rule: one row of the target, one row of the source, unless all that can happen to it is to be deleted."""
     only_delete = len(request.matched) == 1 and request.matched[0].action == "delete" and request.matched[0].condition is None
-    if request.matched and not only_delete and repeated_match(pairs):
+    if request.matched and not only_delete and found.repeated:
         raise DataError(
             f"MERGE into {table.schema_name}.{table.name}: a row of the table matches more than one row of the source, so which values "
             "it should get is undefined. Make the source unique by the keys of the ON condition (for instance with "
@@ -88,18 +90,18 @@ def _refuse_repeated(table: Table, request: MergeRequest, pairs: DataFrame) -> N
         )
 
 
-def _stage_changes(context: Context, table: Table, plan: ScanPlan, rows: DataFrame, clauses: Sequence[When]) -> RowCounts:
+def _stage_changes(context: Context, table: Table, plan: ScanPlan, rows: DataFrame, clauses: Sequence[When], found: Outcome) -> RowCounts:
     """Stage the updates and deletes among `rows`, which is held and has the shape of `Match.pairs`."""
     updated = deleted = 0
     doomed: dict[int, list[int]] = {}
-    for index, positions in actions(rows).items():
-        number = sum(len(found) for found in positions.values())
+    for index, positions in found.actions.items():
+        number = sum(len(offsets) for offsets in positions.values())
         if clauses[index].action == "update":
             updated += number
         else:
             deleted += number
-        for file_id, found in positions.items():
-            doomed.setdefault(file_id, []).extend(found)
+        for file_id, offsets in positions.items():
+            doomed.setdefault(file_id, []).extend(offsets)
     if updated:
         updates = [i for i, clause in enumerate(clauses) if clause.action == "update"]
         changed = rows.where(rows[ACTION].isin(updates)).drop(ACTION, LINEAGE_FILE, LINEAGE_POSITION, SOURCE_ROW)

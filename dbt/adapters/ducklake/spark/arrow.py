@@ -111,7 +111,7 @@ def _write(
     files, inner = storage.filesystem(path)
     if storage.is_local(path):
         storage.make_directory(path.rpartition("/")[0])
-    pq.write_table(table, inner, filesystem=files, **arrow_options(options))
+    pq.write_table(table, inner, filesystem=files, **arrow_options(options, table.nbytes / table.num_rows))
     written = read_file(FileToRead(path, storage.size(path), values), columns, embedded_row_ids=row_ids, contains_nan=_nans(table, columns))
     assert written is not None
     return written

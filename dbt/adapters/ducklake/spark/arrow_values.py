@@ -156,13 +156,12 @@ def _float32(value: Any) -> float:
 
 
 def _date(value: Any) -> Any:
+    """A time of day goes, as in a cast of SQL."""
     if isinstance(value, datetime):
-        if value.time() != time():
-            raise ValueError
         return value.date()
     if isinstance(value, date):
         return value
-    nanos, _ = parse_timestamp(value.strip())  # a time of day goes, as in a cast of SQL
+    nanos, _ = parse_timestamp(value.strip())
     return parse_date(value.strip()) if "infinity" in value else nanos // DAY_NANOS
 
 

@@ -20,9 +20,7 @@ from ..spec.statistics import FLOATS, UNBOUNDED, Value, encode_bounds
 _UNIT_NANOS = {"milliseconds": 1_000_000, "microseconds": 1000, "nanoseconds": 1}
 
 
-def column_stats(
-    metadata: pq.FileMetaData, number: int, column: Column, contains_nan: Mapping[int, bool] | None = None
-) -> ColumnStats:
+def column_stats(metadata: pq.FileMetaData, number: int, column: Column, contains_nan: Mapping[int, bool] | None = None) -> ColumnStats:
     """Statistics of the file's column `number`, which is the leaf `column` of the table.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
 
 from ..errors import StatementError
 
@@ -22,9 +23,9 @@ def to_dataframe(spark: SparkSession, rows: Any) -> DataFrame:
     """
     home = type(rows).__module__.split(".")
     if home[:2] == ["pyspark", "sql"]:
-        return cast("DataFrame", rows)
+        return _of_session(spark, cast("DataFrame", rows))
     if home[:2] == ["pyspark", "pandas"]:
-        return cast("DataFrame", rows.to_spark())
+        return _of_session(spark, cast("DataFrame", rows.to_spark()))
     if home[0] == "pandas" and hasattr(rows, "to_numpy"):
         return _from_pandas(spark, rows)
     if home[0] == "polars":
@@ -35,6 +36,18 @@ def to_dataframe(spark: SparkSession, rows: Any) -> DataFrame:
     raise StatementError(
         f"a {type(rows).__module__}.{type(rows).__qualname__} cannot become a table: return a PySpark, pandas, polars or Arrow table"
     )
+
+
+def _of_session(spark: SparkSession, frame: DataFrame) -> DataFrame:
+    """A DataFrame of another session of the same Spark, such as pandas-on-Spark's, as one of `spark`, where its views can be seen."""
+    if frame.sparkSession is spark:
+        return frame
+    name = f"dbt_ducklake_{uuid4().hex}"
+    frame.createGlobalTempView(name)
+    try:
+        return spark.table(f"global_temp.{name}")
+    finally:
+        spark.catalog.dropGlobalTempView(name)
 
 
 def _from_pandas(spark: SparkSession, frame: Any) -> DataFrame:

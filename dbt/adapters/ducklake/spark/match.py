@@ -108,20 +108,26 @@ def numbered(source: DataFrame) -> DataFrame:
     return source.withColumn(SOURCE_ROW, F.monotonically_increasing_id())
 
 
-def repeated_match(pairs: DataFrame) -> bool:
-    """Whether some row of the target stands in more than one pair."""
-    return bool(pairs.groupBy(LINEAGE_FILE, LINEAGE_POSITION).count().where("count > 1").limit(1).count())
+@dataclass(frozen=True)
+class Outcome:
+    """Where the rows are that clauses apply to. `actions`: ACTION → LINEAGE_FILE → LINEAGE_POSITIONs."""
+
+    actions: Mapping[int, Mapping[int, list[int]]]
+    repeated: bool
+    """Some row of the target stands in more than one pair, whether a clause applies to it or not."""
 
 
-def actions(frame: DataFrame) -> dict[int, dict[int, list[int]]]:
-    """ACTION → LINEAGE_FILE → LINEAGE_POSITIONs, of the rows that have an action. One Spark job."""
-    rows = frame.select(ACTION, LINEAGE_FILE, LINEAGE_POSITION).where(F.col(ACTION).isNotNull()).toArrow()
-    found: dict[int, dict[int, list[int]]] = {}
-    if rows.num_rows:
-        grouped = rows.group_by([ACTION, LINEAGE_FILE]).aggregate([(LINEAGE_POSITION, "distinct")])
-        for group in grouped.to_pylist():
-            found.setdefault(group[ACTION], {})[group[LINEAGE_FILE]] = group[f"{LINEAGE_POSITION}_distinct"]
-    return found
+def outcome(frame: DataFrame) -> Outcome:
+    """What a frame in the shape of `pairs` or `target_only` does to which rows. One Spark job; only positions come to the driver."""
+    rows = frame.select(ACTION, LINEAGE_FILE, LINEAGE_POSITION).toArrow()
+    if rows.num_rows == 0:
+        return Outcome({}, repeated=False)
+    places = rows.group_by([LINEAGE_FILE, LINEAGE_POSITION]).aggregate([([], "count_all")])
+    grouped = rows.drop_null().group_by([ACTION, LINEAGE_FILE]).aggregate([(LINEAGE_POSITION, "distinct")])
+    actions: dict[int, dict[int, list[int]]] = {}
+    for group in grouped.to_pylist():
+        actions.setdefault(group[ACTION], {})[group[LINEAGE_FILE]] = group[f"{LINEAGE_POSITION}_distinct"]
+    return Outcome(actions, repeated=places.num_rows < rows.num_rows)
 
 
 def _clause(clauses: Sequence[When]) -> SparkColumn:

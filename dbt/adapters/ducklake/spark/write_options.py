@@ -66,17 +66,24 @@ def spark_options(options: WriteOptions, *, local: bool) -> dict[str, str]:
     return found | dict(options.extra)
 
 
-def arrow_options(options: WriteOptions) -> dict[str, Any]:
-    """Arguments of `pyarrow.parquet.write_table`.
+def arrow_options(options: WriteOptions, row_bytes: float = 0.0) -> dict[str, Any]:
+    """Arguments of `pyarrow.parquet.write_table`; `options.extra` is for Spark alone.
+
+    Args:
+        options: how files are written.
+        row_bytes: the size of a row in memory, which stands for its size in a row group.
 
     Raises:
         ConfigurationError: there is no such codec.
     """
     compression = codec(options)
+    rows = options.row_group_size
+    if options.row_group_size_bytes is not None and row_bytes > 0:
+        rows = max(1, min(rows, int(options.row_group_size_bytes / row_bytes)))
     found: dict[str, Any] = {
         "compression": "none" if compression == "uncompressed" else compression,
         "data_page_version": "2.0" if options.parquet_version == 2 else "1.0",
-        "row_group_size": options.row_group_size,
+        "row_group_size": rows,
         "store_decimal_as_integer": True,
         "store_schema": False,
     }

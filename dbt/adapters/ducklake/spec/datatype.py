@@ -39,9 +39,7 @@ def decimal(precision: int, scale: int) -> DataType:
         StatementError: a precision or scale that DuckLake cannot hold.
     """
     if not (1 <= precision <= 38 and 0 <= scale <= precision):
-        raise StatementError(
-            f"DECIMAL({precision},{scale}) is not possible: the precision is 1 to 38 and the scale 0 to the precision"
-        )
+        raise StatementError(f"DECIMAL({precision},{scale}) is not possible: the precision is 1 to 38 and the scale 0 to the precision")
     return DataType(f"decimal({precision},{scale})")
 
 

@@ -35,8 +35,9 @@ def resolve(parent: str, path: str | None, is_relative: bool | None) -> str:
 
 def relative_to(parent: str, path: str) -> tuple[str, bool]:
     """A resolved path as it is stored: (text, is relative to `parent`)."""
-    if parent and path.startswith(parent):
-        return path[len(parent) :], True
+    for start in (parent, absolute(parent)) if parent and not is_url(parent) else (parent,):
+        if start and path.startswith(start):
+            return path[len(start) :], True
     return path, False
 
 

@@ -168,9 +168,9 @@ def merge_stats(type_name: str, left: ColumnStats, right: ColumnStats) -> Column
     """Statistics of two files (or row groups) together; a side without values does not touch the bounds of the
     other.
     """
-    if left.value_count == 0 and type_name not in _BOGUS_COUNTS:
+    if _is_empty(left, type_name):
         bounds: Bounds = (right.min_value, right.max_value)
-    elif right.value_count == 0 and type_name not in _BOGUS_COUNTS:
+    elif _is_empty(right, type_name):
         bounds = (left.min_value, left.max_value)
     else:
         bounds = merge_bounds(type_name, (left.min_value, left.max_value), (right.min_value, right.max_value))
@@ -191,7 +191,7 @@ def outside(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
     """
     if range_.low is None and range_.high is None:
         return False
-    if stats.value_count == 0 and type_name not in _BOGUS_COUNTS:
+    if _is_empty(stats, type_name):
         return True
     low = decode(type_name, range_.low) if range_.low is not None else None
     high = decode(type_name, range_.high) if range_.high is not None else None
@@ -204,6 +204,14 @@ def outside(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
     below = _less(greatest, low) if range_.low is not None else False
     above = _less(high, least) if range_.high is not None else False
     return below or above
+
+
+def _is_empty(stats: ColumnStats, type_name: str) -> bool:
+    """Whether there is no value for certain. The reference implementation counts fields of structs in lists wrongly,
+    down to 0.
+    """
+    unbounded = stats.min_value is None and stats.max_value is None
+    return stats.value_count == 0 and unbounded and type_name not in _BOGUS_COUNTS
 
 
 def _decode(type_name: str, text: str) -> Decimal | int | float | bytes | None:

@@ -90,9 +90,7 @@ def from_stored(text: str, fields: tuple[Field, ...] = ()) -> DataType:
     if name in NESTED:
         return DataType(name, fields)
     if name not in SPARK_NAMES:
-        raise LakeError(
-            f"the catalog holds a column of the unknown type {text!r}: a newer version of dbt-ducklake may know it"
-        )
+        raise LakeError(f"the catalog holds a column of the unknown type {text!r}: a newer version of dbt-ducklake may know it")
     return DataType(name)
 
 

@@ -1,0 +1,46 @@
+"""dbt.tests.adapter.persist_docs."""
+
+from __future__ import annotations
+
+import pytest
+from dbt.tests.adapter.persist_docs import fixtures
+from dbt.tests.adapter.persist_docs.test_persist_docs import (
+    BasePersistDocs,
+    BasePersistDocsAllColumnsMissing,
+    BasePersistDocsColumnMissing,
+    BasePersistDocsCommentOnQuotedColumn,
+    BasePersistDocsQuotedColumnCaseSensitive,
+    BasePersistDocsQuotedDescriptionNotAppliedOnMismatch,
+)
+
+from tests.functional.adapter.dialect import in_spark
+
+
+class TestPersistDocs(BasePersistDocs):
+    pass
+
+
+class TestColumnMissing(BasePersistDocsColumnMissing):
+    pass
+
+
+class TestAllColumnsMissing(BasePersistDocsAllColumnsMissing):
+    pass
+
+
+class TestQuotedColumnCaseSensitive(BasePersistDocsQuotedColumnCaseSensitive):
+    pass
+
+
+class TestQuotedDescriptionNotAppliedOnMismatch(BasePersistDocsQuotedDescriptionNotAppliedOnMismatch):
+    @pytest.fixture(scope="class")
+    def models(self):
+        """Back-quotes."""
+        return {"quoted_physical_case_mismatch.sql": in_spark(fixtures._MODELS__QUOTED_PHYSICAL_CASE_MISMATCH)}
+
+
+class TestCommentOnQuotedColumn(BasePersistDocsCommentOnQuotedColumn):
+    @pytest.fixture(scope="class")
+    def models(self):
+        """Back-quotes."""
+        return {"quote_model.sql": in_spark(fixtures._MODELS__MODEL_USING_QUOTE_UTIL)}
