@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,6 +31,7 @@ from .spark.runtime import Scope, SparkRuntime
 from .spark.settings import SparkSettings
 from .spark.storage import remove
 from .spec.evolution import NewColumn
+from .spec.identifiers import backquoted
 from .spec.objects import Snapshot, Table
 from .spec.types import parse_type
 from .statements.environment import Environment, Pins
@@ -252,13 +253,17 @@ class LakeSession:
         if self._transaction is None:
             raise StatementError("no transaction is open; BEGIN opens one")
         transaction, self._transaction = self._transaction, None
-        return self._commit(transaction)
+        try:
+            return self._commit(transaction)
+        finally:
+            self._release()
 
     def rollback(self) -> None:
         """Forget the changes of the open transaction; without one, nothing happens."""
         if self._transaction is not None:
             transaction, self._transaction = self._transaction, None
             self._abandon(transaction)
+            self._release()
 
     def set_commit_message(self, author: str | None, message: str | None, extra_info: str | None = None) -> None:
         """Author, message and extra information of the snapshots to come; a transaction that is open gets them too."""
@@ -303,7 +308,7 @@ class LakeSession:
 
     def create_temp_view(self, name: str, frame: DataFrame) -> None:
         """A temporary view of this session over a DataFrame of this session."""
-        frame.createOrReplaceTempView(f"`{name}`")
+        frame.createOrReplaceTempView(backquoted(name))
 
     def to_dataframe(self, rows: Any) -> DataFrame:
         """A PySpark, pandas, pandas-on-Spark, polars or Arrow table as a DataFrame of this session."""
@@ -319,11 +324,12 @@ class LakeSession:
             The number of rows.
         """
         with self._working(f"hold {name}"):
-            frame = self.spark().table(f"`{name}`").persist()
+            view = backquoted(name)
+            # A view of a text becomes one of a plan, and before the rows are kept: replacing a view lets go of its rows.
+            self.spark().table(view).createOrReplaceTempView(view)
+            frame = self.spark().table(view).persist()
             self._held.append(frame)
-            rows = int(frame.count())
-            frame.createOrReplaceTempView(f"`{name}`")
-            return rows
+            return int(frame.count())
 
     def load_seed(
         self,
@@ -385,24 +391,29 @@ class LakeSession:
             transaction = self._begin()
             try:
                 result = self._attempt(transaction, action)
-                snapshot = self._commit(transaction)
-            except ConflictError:
-                if replan == REPLANS:
-                    raise
             except BaseException:
                 self._abandon(transaction)
                 raise
-            else:
-                return result, snapshot
+            try:
+                return result, self._commit(transaction)
+            except ConflictError:
+                if replan == REPLANS:
+                    raise
         raise AssertionError("the loop above returns or raises")
 
     def _attempt(self, transaction: Transaction, action: Callable[[Environment], T]) -> T:
         savepoint = transaction.savepoint()
         try:
-            return action(self._environment(transaction))
+            result = action(self._environment(transaction))
+            self._require_not_cancelled()  # it may have come between two Spark jobs, where there was nothing to stop
+            return result
         except BaseException:
             transaction.restore(savepoint)
             raise
+
+    def _require_not_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise CancelledError("The statement was cancelled; nothing was committed")
 
     def _environment(self, transaction: Transaction) -> Environment:
         context = Context(self.catalog, transaction, self.spark)
@@ -416,24 +427,29 @@ class LakeSession:
 
     def _commit(self, transaction: Transaction) -> Snapshot | None:
         try:
-            if self._cancelled.is_set():
-                raise CancelledError("the statement was cancelled; nothing was committed")
-            snapshot = transaction.commit()
-        except BaseException:
+            self._require_not_cancelled()
+        except CancelledError:
             self._abandon(transaction)
             raise
-        remove(transaction.abandoned_files())
-        self._release()
-        return snapshot
+        try:
+            return transaction.commit()
+        finally:
+            self._discard(transaction)  # without a rollback: only the transaction knows which files may be part of the lake now
 
     def _abandon(self, transaction: Transaction) -> None:
         transaction.rollback()
-        remove(transaction.abandoned_files())
-        self._release()
+        self._discard(transaction)
+
+    def _discard(self, transaction: Transaction) -> None:
+        """Remove the files that did not become part of the lake. The outcome stands: one that cannot be removed is an orphan, no error."""
+        for path in transaction.abandoned_files():
+            with suppress(OSError):
+                remove([path])
 
     def _release(self) -> None:
         while self._held:
-            self._held.pop().unpersist()
+            with suppress(Exception):  # a Spark that is gone holds nothing
+                self._held.pop().unpersist()
 
     def _fetcher(self, result: Result) -> Callable[[DataFrame, int | None], list[tuple[Any, ...]]]:
         fetch = result.fetcher

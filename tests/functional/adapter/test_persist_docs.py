@@ -33,10 +33,7 @@ class TestQuotedColumnCaseSensitive(BasePersistDocsQuotedColumnCaseSensitive):
 
 
 class TestQuotedDescriptionNotAppliedOnMismatch(BasePersistDocsQuotedDescriptionNotAppliedOnMismatch):
-    @pytest.fixture(scope="class")
-    def models(self):
-        """Back-quotes."""
-        return {"quoted_physical_case_mismatch.sql": in_spark(fixtures._MODELS__QUOTED_PHYSICAL_CASE_MISMATCH)}
+    pass
 
 
 class TestCommentOnQuotedColumn(BasePersistDocsCommentOnQuotedColumn):

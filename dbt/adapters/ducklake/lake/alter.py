@@ -9,6 +9,7 @@ from ..errors import DataError, NotFoundError
 from ..spark.scan import scan
 from ..spec import evolution
 from ..spec.evolution import NewColumn
+from ..spec.identifiers import backquoted
 from ..spec.objects import Default, Table
 from ..spec.types import DataType
 from .context import Context
@@ -60,7 +61,7 @@ def set_nullable(context: Context, table: Table, path: tuple[str, ...], nullable
         plan = context.transaction.scan_plan(table)
         if plan.files or plan.inlined:
             rows = scan(context.spark(), plan)
-            if not rows.where(rows[path[0]].isNull()).isEmpty():
+            if not rows.where(rows[backquoted(path[0])].isNull()).isEmpty():
                 raise DataError(
                     f"column {path[0]} of {table.schema_name}.{table.name} cannot be NOT NULL: it holds NULLs. UPDATE them first"
                 )

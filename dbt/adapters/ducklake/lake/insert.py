@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..errors import ConfigurationError
 from ..spark.write import write_rows
 from ..spec.objects import Table
 from .context import Context
@@ -23,8 +24,10 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
         The number of rows written.
 
     Raises:
-        DataError: a NULL in a column that is NOT NULL.
+        DataError: a NULL in a column that is NOT NULL; ConfigurationError: the lake is read-only, and nothing was written.
     """
+    if context.catalog.read_only:
+        raise ConfigurationError("the lake is opened read-only; set read_only: false to change it")
     files = write_rows(
         rows,
         table.columns,

@@ -15,7 +15,7 @@ from ..spark.extremes import measure, within
 from ..spark.held import held
 from ..spark.match import ACTION, BROADCAST_ROWS, SOURCE_ROW, Match, Outcome, When, numbered, outcome
 from ..spark.scan import scan
-from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, ScanPlan
+from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION
 from ..spec.objects import Column, Table
 from .context import Context, RowCounts
 from .insert import insert
@@ -65,18 +65,22 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         analysed = match.pairs(request.matched)  # Spark refuses a condition that cannot be, though there be nothing to do
         if count == 0 and not request.not_matched_by_source:
             return RowCounts()
+        doomed: dict[int, list[int]] = {}
+        inserted = updated = deleted = 0
         with held(analysed) as pairs:
-            found = outcome(pairs)
-            _refuse_repeated(table, request, found)
-            counts = _stage_changes(context, table, plan, pairs, request.matched, found)
+            if request.matched:  # else nobody needs to know where the pairs are
+                found = outcome(pairs)
+                _refuse_repeated(table, request, found)
+                updated, deleted = _stage_versions(context, table, pairs, request.matched, found, doomed)
             if request.not_matched:
-                added = insert(context, table, match.source_only(pairs, request.not_matched))
-                counts = _sum(counts, RowCounts(inserted=added))
+                inserted = insert(context, table, match.source_only(pairs, request.not_matched))
         if request.not_matched_by_source:
             with held(match.target_only(request.not_matched_by_source)) as alone:
-                changes = _stage_changes(context, table, plan, alone, request.not_matched_by_source, outcome(alone))
-                counts = _sum(counts, changes)
-        return counts
+                more = _stage_versions(context, table, alone, request.not_matched_by_source, outcome(alone), doomed)
+            updated, deleted = updated + more[0], deleted + more[1]
+        # All at once: a data file has one delete file, and both kinds of clauses may touch the same data file.
+        end_rows(context, table, plan, doomed)
+        return RowCounts(inserted, updated, deleted)
 
 
 def _refuse_repeated(table: Table, request: MergeRequest, found: Outcome) -> None:
@@ -90,10 +94,18 @@ def _refuse_repeated(table: Table, request: MergeRequest, found: Outcome) -> Non
         )
 
 
-def _stage_changes(context: Context, table: Table, plan: ScanPlan, rows: DataFrame, clauses: Sequence[When], found: Outcome) -> RowCounts:
-    """Stage the updates and deletes among `rows`, which is held and has the shape of `Match.pairs`."""
+def _stage_versions(
+    context: Context, table: Table, rows: DataFrame, clauses: Sequence[When], found: Outcome, doomed: dict[int, list[int]]
+) -> tuple[int, int]:
+    """Stage the new versions of updated rows, and add to `doomed` the positions of all rows that end.
+
+    Args:
+        rows: held, and in the shape of `Match.pairs`.
+
+    Returns:
+        How many rows are updated and how many deleted.
+    """
     updated = deleted = 0
-    doomed: dict[int, list[int]] = {}
     for index, positions in found.actions.items():
         number = sum(len(offsets) for offsets in positions.values())
         if clauses[index].action == "update":
@@ -106,10 +118,4 @@ def _stage_changes(context: Context, table: Table, plan: ScanPlan, rows: DataFra
         updates = [i for i, clause in enumerate(clauses) if clause.action == "update"]
         changed = rows.where(rows[ACTION].isin(updates)).drop(ACTION, LINEAGE_FILE, LINEAGE_POSITION, SOURCE_ROW)
         insert(context, table, changed, row_ids=True)
-    if doomed:
-        end_rows(context, table, plan, doomed)
-    return RowCounts(updated=updated, deleted=deleted)
-
-
-def _sum(a: RowCounts, b: RowCounts) -> RowCounts:
-    return RowCounts(a.inserted + b.inserted, a.updated + b.updated, a.deleted + b.deleted)
+    return updated, deleted

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import LakeError
 from ..spark.deletes import read_positions, write_delete_file
+from ..spark.storage import remove
 from ..spec.files import INLINED_BASE, DataFile, ScanPlan, WrittenDeleteFile
 from ..spec.objects import Table
 from .context import Context
@@ -21,24 +22,28 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
     the snapshot that deleted it once there is more than one (specification: "ducklake_delete_file").
 
     Returns:
-        The number of rows ended.
+        The number of rows ended. On an error no delete file is left behind.
     """
     files = {file.data_file_id: file for file in plan.files}
     delete_files: list[WrittenDeleteFile] = []
     ended: list[int] = []
     inlined: dict[str, list[int]] = {}
-    for file_id, doomed in positions.items():
-        if file_id <= INLINED_BASE:
-            inlined.setdefault(plan.inlined[INLINED_BASE - file_id].table_name, []).extend(doomed)
-            continue
-        file = files.get(file_id)
-        if file is None:
-            raise LakeError(f"{plan.name}: a row of data file {file_id} was to be deleted, but the scan did not read that file")
-        written = _delete_file(context, table, file, doomed)
-        if written is None:
-            ended.append(file_id)
-        else:
-            delete_files.append(written)
+    try:
+        for file_id, doomed in positions.items():
+            if file_id <= INLINED_BASE:
+                inlined.setdefault(plan.inlined[INLINED_BASE - file_id].table_name, []).extend(doomed)
+                continue
+            file = files.get(file_id)
+            if file is None:
+                raise LakeError(f"{plan.name}: a row of data file {file_id} was to be deleted, but the scan did not read that file")
+            written = _delete_file(context, table, file, doomed)
+            if written is None:
+                ended.append(file_id)
+            else:
+                delete_files.append(written)
+    except BaseException:
+        remove(written.path for written in delete_files)
+        raise
     if delete_files or ended or inlined:
         context.transaction.delete_rows(table, delete_files=delete_files, ended_files=ended, inlined=inlined)
     return sum(len(doomed) for doomed in positions.values())

@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 from ..spec.files import ColumnRange
 from ..spec.identifiers import backquoted
 from ..spec.objects import Column
+from ..spec.statistics import encode_plain
 from .types import struct_type
 
 if TYPE_CHECKING:
@@ -33,20 +34,21 @@ _ORDERED = (
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The least and greatest value of a key as Spark's text of it; both None if no row has one."""
+    """The least and greatest value of a key as Spark's text of it; of an instant, as microseconds since 1970.
+
+    The text of an instant would depend on the time zone of the session, and in autumn be that of two instants.
+    """
 
     column: Column
-    low: str | None
-    high: str | None
+    low: str
+    high: str
 
     def column_range(self) -> ColumnRange:
         """The same range in the encoding of column statistics."""
-        zone = "+00" if self.column.type == "timestamptz" else ""
-        return ColumnRange(
-            self.column.column_id,
-            None if self.low is None else self.low + zone,
-            None if self.high is None else self.high + zone,
-        )
+        if self.column.type == "timestamptz":
+            low, high = (encode_plain(int(micros) * 1000, self.column.type) for micros in (self.low, self.high))
+            return ColumnRange(self.column.column_id, low, high)
+        return ColumnRange(self.column.column_id, self.low, self.high)
 
 
 def measure(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -> tuple[int, list[KeyRange]]:
@@ -54,26 +56,30 @@ def measure(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -
 
     Args:
         keys: (target column, SQL over `alias` that it must equal). A key whose type is not exactly the column's is left out: its order
-            could be another one.
+            could be another one, and so is a UUID, whose text has two forms in Spark and one order in the statistics.
     """
     aliased = source.alias(alias)
     usable = []
     for column, text in keys:
         expected = struct_type([column], ids=False).fields[0].dataType
-        if isinstance(expected, _ORDERED) and aliased.select(F.expr(text)).schema.fields[0].dataType == expected:
+        if column.type != "uuid" and isinstance(expected, _ORDERED) and aliased.select(F.expr(text)).schema.fields[0].dataType == expected:
             usable.append((column, text))
     wanted = [F.count(F.lit(1))]
-    for _, text in usable:
-        wanted += [F.min(F.expr(text)).cast("string"), F.max(F.expr(text)).cast("string")]
+    for column, text in usable:
+        ends = [F.min(F.expr(text)), F.max(F.expr(text))]
+        wanted += [(F.unix_micros(end) if column.type == "timestamptz" else end).cast("string") for end in ends]
     row = aliased.agg(*wanted).collect()[0]
-    ranges = [KeyRange(column, row[1 + 2 * i], row[2 + 2 * i]) for i, (column, _) in enumerate(usable)]
-    return int(row[0]), [key for key in ranges if key.low is not None]
+    ends_of = [(column, row[1 + 2 * i], row[2 + 2 * i]) for i, (column, _) in enumerate(usable)]
+    return int(row[0]), [KeyRange(column, low, high) for column, low, high in ends_of if low is not None]
 
 
 def within(frame: DataFrame, ranges: Sequence[KeyRange]) -> DataFrame:
     """The rows of `frame` whose keys lie in the ranges."""
     for key in ranges:
         kind = struct_type([key.column], ids=False).fields[0].dataType
-        column = F.col(backquoted(key.column.name))
-        frame = frame.where(column.between(F.lit(key.low).cast(kind), F.lit(key.high).cast(kind)))
+        if key.column.type == "timestamptz":
+            low, high = (F.timestamp_micros(F.lit(int(micros))) for micros in (key.low, key.high))
+        else:
+            low, high = F.lit(key.low).cast(kind), F.lit(key.high).cast(kind)
+        frame = frame.where(F.col(backquoted(key.column.name)).between(low, high))
     return frame

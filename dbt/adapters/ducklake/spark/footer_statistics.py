@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from ..spec.files import ColumnStats
 from ..spec.objects import Column
-from ..spec.statistics import FLOATS, UNBOUNDED, Value, encode_bounds
+from ..spec.statistics import FLOATS, UNBOUNDED, encode_bounds
 
 _UNIT_NANOS = {"milliseconds": 1_000_000, "microseconds": 1000, "nanoseconds": 1}
 
@@ -48,19 +48,6 @@ def column_stats(metadata: pq.FileMetaData, number: int, column: Column, contain
         max_value=bounds[1],
         contains_nan=nan,
     )
-
-
-def limits(metadata: pq.FileMetaData, number: int) -> tuple[Value, Value] | None:
-    """The least and greatest value of the file's column `number`; None if it has no values or the footer does not
-    say.
-    """
-    unit = _unit(metadata, number)
-    running = _Running()
-    for group in range(metadata.num_row_groups):
-        running.add(metadata.row_group(group).column(number), unit)
-    if running.unknown or running.least is None or running.greatest is None:
-        return None
-    return running.least, running.greatest
 
 
 @dataclass

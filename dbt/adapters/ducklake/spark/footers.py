@@ -6,7 +6,7 @@ One read of a file's tail gives everything; the pages are never touched. Specifi
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -147,19 +147,3 @@ def replace_footer(path: str, size: int, old_length: int, footer: bytes) -> None
     with files.open_output_stream(inner) as target:
         target.write(content)
         target.write(tail)
-
-
-def null_counts(files: Iterable[WrittenFile], column_id: int) -> int:
-    """How many values of a column are NULL in all the files.
-
-    Raises:
-        LakeError: a footer does not say it.
-    """
-    total = 0
-    for file in files:
-        for stats in file.column_stats:
-            if stats.column_id == column_id:
-                if stats.null_count is None:
-                    raise LakeError(f"the footer of {file.path} does not count the NULLs of column id {column_id}")
-                total += stats.null_count
-    return total

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from ..catalog.reader import SnapshotReader
 from ..catalog.transaction import Transaction
-from ..errors import DuckLakeError, LakeError, NotFoundError, StatementError
+from ..errors import LakeError, NotFoundError, StatementError
 from ..lake.context import Context
 from ..lake.views import SPARK_SQL_TAG
+from ..spark.errors import translate
 from ..spark.scan import scan
 from ..spark.temporary import is_temporary_view, timestamp_value
 from ..spec.identifiers import backquoted
@@ -192,10 +193,14 @@ class Environment:
         try:
             bound = references(text).bind(lambda reference: own._resolve(reference, reader, temporary=False, depth=depth + 1))
             frame = self.context.spark().sql(bound)
-        except (NotFoundError, StatementError) as error:
-            raise LakeError(f"view {user_name} is broken: {error}. CREATE OR REPLACE VIEW or DROP VIEW mends it") from error
-        except DuckLakeError:
+        except LakeError:
             raise
+        except Exception as error:
+            told = translate(error, self.pins.names)
+            if not isinstance(told, (NotFoundError, StatementError)):
+                raise
+            text = str(told).rstrip(". ")
+            raise LakeError(f"view {user_name} is broken: {text}. CREATE OR REPLACE VIEW or DROP VIEW mends it") from error
         return frame.toDF(*view.column_aliases) if view.column_aliases else frame
 
     def spark_text(self, view: View) -> str:

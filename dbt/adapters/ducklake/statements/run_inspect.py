@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from ..errors import StatementError
+from ..lake.schemas import required_schema
 from ..lake.tables import required_relation
 from ..lake.views import ViewColumn, view_columns
 from ..spark.rows import column_types
@@ -30,9 +31,11 @@ def run_show(env: Environment, statement: Show) -> Result:
             raise StatementError("SHOW COLUMNS needs a table: SHOW COLUMNS IN schema.table")
         return local("SHOW COLUMNS", [("col_name", "string")], [(c.name,) for c in describe_columns(env, statement.name)])
     schema = env.schema_place(statement.name)
-    relations = sorted(env.transaction.relations(schema), key=lambda relation: relation.name)
+    if statement.name is not None:
+        required_schema(env.context, schema)
+    relations = sorted(env.transaction.names(schema), key=lambda relation: relation.name)
     if what == "VIEWS":
-        relations = [relation for relation in relations if isinstance(relation, View)]
+        relations = [relation for relation in relations if not relation.is_table]
     title = "viewName" if what == "VIEWS" else "tableName"
     rows = [(relation.schema_name, relation.name, False) for relation in relations if keep(relation.name)]
     return local(f"SHOW {what}", [("namespace", "string"), (title, "string"), ("isTemporary", "boolean")], rows)

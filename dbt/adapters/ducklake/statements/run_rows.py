@@ -22,6 +22,7 @@ from ..spec.evolution import NewColumn, find_column
 from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..spec.identifiers import backquoted
 from ..spec.objects import Column, Table
+from ..spec.types import data_type_of, spark_name
 from .defaults import default_sql
 from .environment import Environment
 from .keys import equal_keys
@@ -38,16 +39,36 @@ _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 def run_insert(env: Environment, statement: Insert) -> Result:
     """INSERT INTO, INSERT OVERWRITE and INSERT … REPLACE WHERE."""
     table = required_table(env.context, *env.place(statement.name))
+    _require_partition_keys(table, statement)
     rows = _arranged(table, statement, env.query(_with_defaults(table, statement)))
+    if _reads(env, table, statement.query):
+        env.transaction.depends_on_rows(table)  # as INSERT … WHERE NOT EXISTS does: a rival's rows would change what is inserted
     if statement.replace_where is not None:
-        ended = _delete_where(env, table, statement.name, None, statement.replace_where)
-        added = insert(env.context, table, rows)
-        return changed("INSERT", RowCounts(inserted=added, deleted=ended.deleted))
+        condition = _text(env, statement.name, statement.replace_where)
+        ended = _delete_where(env, table, statement.name.parts[-1], condition)
+        return changed("INSERT", RowCounts(inserted=insert(env.context, table, rows), deleted=ended.deleted))
     if not statement.overwrite:
         return changed("INSERT", RowCounts(inserted=insert(env.context, table, rows)))
+    return changed("INSERT OVERWRITE", _overwrite(env, table, statement, rows))
+
+
+def _overwrite(env: Environment, table: Table, statement: Insert, rows: DataFrame) -> RowCounts:
+    """What `rows` take the place of: the partition that PARTITION gives values for, be it by no row at all; the partitions that they have
+    rows of; or everything.
+    """
+    values = {key.casefold(): value for key, value in statement.partition if value is not None}
+    keys = table.partitioning.fields if table.partitioning else ()
+    if values and not (_dynamic_overwrite(env, table) and len(values) < len(keys)):
+        columns = [column for column in table.columns if column.name.casefold() in values]
+        condition = " AND ".join(
+            f"{backquoted(column.name)} <=> CAST({values[column.name.casefold()]} AS {spark_name(data_type_of(column))})"
+            for column in columns
+        )
+        ended = _delete_where(env, table, statement.name.parts[-1], condition)
+        return RowCounts(inserted=insert(env.context, table, rows), deleted=ended.deleted)
     if statement.partition or _dynamic_overwrite(env, table):
-        return changed("INSERT OVERWRITE", overwrite_partitions(env.context, table, rows))
-    return changed("INSERT OVERWRITE", overwrite(env.context, table, rows))
+        return overwrite_partitions(env.context, table, rows)
+    return overwrite(env.context, table, rows)
 
 
 def run_update(env: Environment, statement: Update) -> Result:
@@ -56,6 +77,7 @@ def run_update(env: Environment, statement: Update) -> Result:
     alias = statement.alias or statement.name.parts[-1]
     plan = env.transaction.scan_plan(table)
     if not plan.files and not plan.inlined:
+        env.transaction.depends_on_rows(table)
         return changed("UPDATE", RowCounts())
     bind = partial(_text, env, statement.name)
     values = _values(table, statement.assignments, alias, bind)
@@ -75,7 +97,8 @@ def run_delete(env: Environment, statement: Delete) -> Result:
     if statement.condition is None:
         truncate(env.context, table)
         return Result("DELETE all rows")
-    return changed("DELETE", _delete_where(env, table, statement.name, statement.alias, statement.condition))
+    condition = _text(env, statement.name, statement.condition)
+    return changed("DELETE", _delete_where(env, table, statement.alias or statement.name.parts[-1], condition))
 
 
 def run_truncate(env: Environment, statement: Truncate) -> Result:
@@ -124,12 +147,33 @@ def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
     return required_table(env.context, table.schema_name, table.name)
 
 
-def _delete_where(env: Environment, table: Table, name: Name, alias: str | None, condition: Sql) -> RowCounts:
+def _delete_where(env: Environment, table: Table, alias: str, condition: str) -> RowCounts:
     plan = env.transaction.scan_plan(table)
     if not plan.files and not plan.inlined:
+        env.transaction.depends_on_rows(table)  # that there is no row is a result, too
         return RowCounts()
-    frame = scan(env.context.spark(), plan, lineage=True).alias(alias or name.parts[-1])
-    return delete(env.context, table, plan, frame.where(_text(env, name, condition)))
+    frame = scan(env.context.spark(), plan, lineage=True).alias(alias)
+    return delete(env.context, table, plan, frame.where(condition))
+
+
+def _reads(env: Environment, table: Table, query: Sql) -> bool:
+    """Whether a query names the table as it is now."""
+    found = [env.find(reference.name, env.transaction) for reference in query.references if reference.at is None]
+    return any(isinstance(each, Table) and each.table_id == table.table_id for each in found)
+
+
+def _require_partition_keys(table: Table, statement: Insert) -> None:
+    """Refuse a PARTITION clause with anything but partition keys of the table; only a key without a transform can be given a value."""
+    keys = {key.column_id: key.transform for key in (table.partitioning.fields if table.partitioning else ())}
+    for name, value in statement.partition:
+        transform = keys.get(find_column(table, (name,)).column_id)
+        if transform is None:
+            raise StatementError(f"INSERT into {statement.name}: {name} is no partition key of it; leave it out of PARTITION")
+        if value is not None and transform != "identity":
+            raise StatementError(
+                f"INSERT into {statement.name}: it is partitioned by {transform}({name}), so {name} cannot be given a value in PARTITION; "
+                "select it, and write INSERT INTO … REPLACE WHERE to say which rows are replaced"
+            )
 
 
 def _dynamic_overwrite(env: Environment, table: Table) -> bool:
@@ -206,6 +250,10 @@ def _values(table: Table, assignments: Sequence[Assignment], alias: str, bind: p
         column = find_column(table, assignment.column)
         top = find_column(table, assignment.column[:1])
         text = default_sql(column) if assignment.value is None else bind(assignment.value)
+        for length in range(1, len(assignment.column)):
+            if find_column(table, assignment.column[:length]).type != "struct":
+                whole, outer = ".".join(assignment.column), ".".join(assignment.column[:length])
+                raise StatementError(f"{whole} of {table.name} cannot be assigned: {outer} is no struct. Assign the whole of {outer}")
         path = tuple(part.casefold() for part in assignment.column[1:])
         if top.name in values or path in nested.get(top.name, {}):
             raise StatementError(f"column {'.'.join(assignment.column)} of {table.name} is assigned twice")

@@ -24,6 +24,7 @@
 {# A type that the lake can widen changes by metadata alone; any other becomes a new column with the old one's values. #}
 {% macro ducklake__alter_column_type(relation, column_name, new_column_type) %}
   {%- set column = adapter.quote(column_name) -%}
+  {%- set new_column_type = api.Column.translate_type(new_column_type) -%}
   {%- set current = adapter.get_columns_in_relation(relation) | selectattr('name', 'equalto', column_name) | first -%}
   {%- if current is defined and current.can_expand_to(api.Column.create(column_name, new_column_type)) -%}
     {% call statement('alter_column_type') %}

@@ -1,0 +1,207 @@
+"""Statements whose parts get in each other's way, and what a failure leaves behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.ducklake.catalog.transaction import Transaction
+from dbt.adapters.ducklake.errors import (
+    CancelledError,
+    ConfigurationError,
+    ConflictError,
+    EngineError,
+    LakeError,
+    NotFoundError,
+    StatementError,
+)
+from dbt.adapters.ducklake.lake import row_changes
+from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
+from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+
+
+@pytest.fixture
+def lake(tmp_path: Path, runtime: SparkRuntime) -> Iterator[LakeSession]:
+    """A lake on SQLite with a table t of five rows in one file."""
+    opened = Lake.open(LakeSettings(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/"))
+    opened.runtime = runtime
+    with opened.session() as session:
+        session.execute("CREATE TABLE t AS SELECT CAST(id AS INT) AS id, concat('n', id) AS name FROM range(1, 6) DISTRIBUTE BY 1")
+        yield session
+    opened.catalog.close()
+
+
+def rows(lake: LakeSession, query: str) -> list[tuple[object, ...]]:
+    return sorted(lake.execute(query).fetch(), key=repr)
+
+
+def parquet_files(directory: Path) -> set[Path]:
+    return set(directory.rglob("*.parquet"))
+
+
+class TestMerge:
+    def test_matched_rows_and_orphans_of_one_file_go_together(self, lake: LakeSession) -> None:
+        lake.execute(
+            "MERGE INTO t USING (SELECT * FROM VALUES (1, 'del'), (2, 'upd') AS v(id, what)) s ON t.id = s.id "
+            "WHEN MATCHED AND s.what = 'del' THEN DELETE WHEN MATCHED THEN UPDATE SET name = 'new' "
+            "WHEN NOT MATCHED BY SOURCE AND t.id = 4 THEN UPDATE SET name = 'orphan' WHEN NOT MATCHED BY SOURCE AND t.id = 5 THEN DELETE"
+        )
+        assert rows(lake, "SELECT * FROM t") == [(2, "new"), (3, "n3"), (4, "orphan")]
+
+    def test_instants_match_in_any_session_time_zone(self, lake: LakeSession) -> None:
+        lake.execute("CREATE TABLE e AS SELECT TIMESTAMP'2024-06-01 12:00:00Z' AS at, 1 AS n")
+        lake.execute("SET TIME ZONE 'America/New_York'")
+        lake.execute(
+            "MERGE INTO e USING (SELECT TIMESTAMP'2024-06-01 12:00:00Z' AS at, 2 AS n) s ON e.at = s.at "
+            "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        )
+        assert rows(lake, "SELECT n FROM e") == [(2,)]
+
+
+class TestRefusals:
+    def test_an_element_of_a_list_cannot_be_assigned(self, lake: LakeSession) -> None:
+        lake.execute("CREATE TABLE l AS SELECT array('x') AS tags")
+        with pytest.raises(StatementError, match="tags is no struct"):
+            lake.execute("UPDATE l SET tags.element = 'y'")
+
+    def test_show_tables_of_no_schema(self, lake: LakeSession) -> None:
+        with pytest.raises(NotFoundError, match="nosuch"):
+            lake.execute("SHOW TABLES IN nosuch")
+
+
+class TestOverwrite:
+    def test_a_named_partition_is_replaced_even_by_nothing(self, lake: LakeSession) -> None:
+        lake.execute("CREATE TABLE p PARTITIONED BY (k) AS SELECT id % 3 AS k, id FROM range(9)")
+        lake.execute("INSERT OVERWRITE p PARTITION (k = 1) SELECT id FROM range(0)")
+        assert rows(lake, "SELECT k, count(*) FROM p GROUP BY k") == [(0, 3), (2, 3)]
+        lake.execute("INSERT OVERWRITE p PARTITION (k = 2) SELECT 77L")
+        assert rows(lake, "SELECT id FROM p WHERE k = 2") == [(77,)]
+
+    def test_a_partition_by_no_key_of_the_table_is_refused(self, lake: LakeSession) -> None:
+        lake.execute("CREATE TABLE p PARTITIONED BY (k) AS SELECT id % 3 AS k, id FROM range(9)")
+        with pytest.raises(StatementError, match="nosuch"):
+            lake.execute("INSERT INTO p PARTITION (nosuch = 1) SELECT 1, 2")
+
+
+class TestConflicts:
+    @pytest.mark.parametrize(
+        "mine",
+        [
+            ["INSERT INTO u REPLACE WHERE id = 1 SELECT 1, 'x'"],
+            ["DELETE FROM u WHERE id = 1", "INSERT INTO u VALUES (1, 'x')"],
+            ["INSERT INTO u SELECT 1, 'x' WHERE NOT EXISTS (SELECT 1 FROM u WHERE id = 1)"],
+        ],
+    )
+    def test_two_writers_of_one_key_do_not_double_it_in_an_empty_table(self, lake: LakeSession, mine: list[str]) -> None:
+        lake.execute("CREATE TABLE u (id INT, name STRING)")
+        other = lake.lake.session()
+        lake.begin()
+        for statement in mine:
+            lake.execute(statement)
+        other.execute("INSERT INTO u VALUES (1, 'theirs')")
+        with pytest.raises(ConflictError):
+            lake.commit()
+
+
+class TestWhatFailureLeaves:
+    def test_no_file_of_a_snapshot_that_may_exist_is_removed(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+        commit = Transaction.commit
+
+        def commit_and_lose_the_answer(transaction: Transaction) -> None:
+            commit(transaction)
+            raise EngineError("the connection was lost")
+
+        monkeypatch.setattr(Transaction, "commit", commit_and_lose_the_answer)
+        with pytest.raises(EngineError, match="lost"):
+            lake.execute("INSERT INTO t VALUES (6, 'n6')")
+        monkeypatch.undo()
+        assert rows(lake, "SELECT count(name) FROM t") == [(6,)]
+
+    def test_a_file_that_cannot_be_removed_does_not_undo_a_commit(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(_: object) -> None:
+            raise PermissionError("read-only bucket")
+
+        lake.begin()
+        lake.execute("INSERT INTO t VALUES (6, 'n6')")
+        lake.execute("CREATE OR REPLACE TABLE t AS SELECT 1 AS id, 'one' AS name")
+        monkeypatch.setattr("dbt.adapters.ducklake.session.remove", refuse)
+        assert lake.commit() is not None
+        monkeypatch.undo()
+        assert rows(lake, "SELECT * FROM t") == [(1, "one")]
+
+    def test_delete_files_of_a_failed_delete_are_removed(self, lake: LakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        lake.execute("INSERT INTO t VALUES (6, 'n6'), (7, 'n7')")
+        before, write, written = parquet_files(tmp_path), row_changes.write_delete_file, []
+
+        def full_disk(*arguments: object) -> object:
+            if written:
+                raise OSError("no space left on device")
+            written.append(write(*arguments))  # type: ignore[arg-type]
+            return written[0]
+
+        monkeypatch.setattr(row_changes, "write_delete_file", full_disk)
+        with pytest.raises(EngineError, match="no space"):
+            lake.execute("DELETE FROM t WHERE id IN (1, 6)")
+        assert (len(written), parquet_files(tmp_path)) == (1, before)
+
+    def test_a_read_only_lake_gets_no_files(self, lake: LakeSession, tmp_path: Path) -> None:
+        before = parquet_files(tmp_path)
+        opened = Lake.open(LakeSettings(f"ducklake:sqlite:{tmp_path}/lake.sqlite", read_only=True))
+        opened.runtime = lake.runtime
+        with opened.session() as session, pytest.raises(ConfigurationError, match="read-only"):
+            session.execute("INSERT INTO t VALUES (6, 'n6')")
+        opened.catalog.close()
+        assert parquet_files(tmp_path) == before
+
+
+class TestCancel:
+    def test_between_two_jobs_it_still_stops_a_statement_of_a_transaction(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+        stage = Transaction.add_files
+
+        def cancelled_meanwhile(*arguments: object) -> None:
+            other = threading.Thread(target=lake.cancel)
+            other.start()
+            other.join()
+            stage(*arguments)  # type: ignore[arg-type]
+
+        lake.begin()
+        with monkeypatch.context() as patch:
+            patch.setattr(Transaction, "add_files", cancelled_meanwhile)
+            with pytest.raises(CancelledError):
+                lake.execute("INSERT INTO t VALUES (6, 'n6')")
+        lake.execute("COMMIT")
+        assert rows(lake, "SELECT count(*) FROM t") == [(5,)]
+
+
+class TestHold:
+    def test_rows_of_a_view_are_computed_once_until_the_transaction_ends(self, lake: LakeSession) -> None:
+        def kept() -> bool:
+            return "InMemoryTableScan" in str(lake.execute("EXPLAIN SELECT * FROM r").fetch())
+
+        lake.execute("CREATE TEMPORARY VIEW r AS SELECT id FROM t")
+        assert lake.hold("r") == 5
+        assert kept()
+        lake.execute("INSERT INTO t VALUES (6, 'n6')")
+        assert kept(), "a statement of its own is not the end"
+        lake.begin()
+        lake.commit()
+        assert not kept()
+
+
+class TestViews:
+    def test_a_view_on_a_column_that_is_gone_is_named(self, lake: LakeSession) -> None:
+        lake.execute("CREATE VIEW names AS SELECT name FROM t")
+        lake.execute("ALTER TABLE t DROP COLUMN name")
+        with pytest.raises(LakeError, match="view names is broken"):
+            lake.execute("SELECT * FROM names")
+
+
+class TestAlter:
+    def test_a_column_with_a_dot_in_its_name_can_become_not_null(self, lake: LakeSession) -> None:
+        lake.execute("CREATE TABLE d AS SELECT 1 AS `a.b`")
+        lake.execute("ALTER TABLE d ALTER COLUMN `a.b` SET NOT NULL")
+        with lake.reading() as now:
+            assert not now.find("main", "d").columns[0].nullable
