@@ -307,6 +307,10 @@ class TestTransactions:
         t.commit()
         assert rows(t, "SELECT id FROM t WHERE id >= 10") == [(10,), (11,)]
 
+    def test_a_commit_message_needs_a_transaction(self, t: LakeSession) -> None:
+        with pytest.raises(StatementError, match="BEGIN first"):
+            t.execute("CALL lake.set_commit_message('me', 'why')")
+
     def test_the_commit_message_is_kept(self, t: LakeSession) -> None:
         t.begin()
         t.execute("CALL lake.set_commit_message('me', 'why', extra_info => '{\"a\": 1}')")

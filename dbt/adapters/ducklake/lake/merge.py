@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..errors import DataError
 from ..spark.extremes import measure, within
 from ..spark.held import held
-from ..spark.match import ACTION, BROADCAST_ROWS, SOURCE_ROW, Match, Outcome, When, numbered, outcome
+from ..spark.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, Outcome, When, numbered, outcome
 from ..spark.scan import scan
 from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION
 from ..spec.objects import Column, Table
@@ -60,7 +60,7 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
             request.source_alias,
             request.condition,
             table.columns,
-            broadcast=count <= BROADCAST_ROWS,
+            broadcast=count * len(source.columns) <= BROADCAST_VALUES,
         )
         analysed = match.pairs(request.matched)  # Spark refuses a condition that cannot be, though there be nothing to do
         if count == 0 and not request.not_matched_by_source:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 ACTION = "_ducklake_action"
 SOURCE_ROW = "_ducklake_source_row"
-BROADCAST_ROWS = 500_000
-"""A source of up to this many rows is sent to every executor."""
+BROADCAST_VALUES = 4_000_000
+"""A source of up to this many values, rows times columns, is sent to every executor."""
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,8 @@ class Environment:
     context: Context
     pins: Pins
     spark_started: Callable[[], bool]
+    begun: bool
+    """The transaction was begun by the user; otherwise it ends with this statement."""
 
     @property
     def transaction(self) -> Transaction:

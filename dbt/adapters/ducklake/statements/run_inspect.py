@@ -88,6 +88,8 @@ def run_call(env: Environment, statement: Call) -> Result:
 
 def _set_commit_message(env: Environment, statement: Call) -> Result:
     given = _arguments(statement, ("author", "message", "extra_info"), required=2)
+    if not env.begun:
+        raise StatementError(f"CALL {statement.name} is about the transaction that is open, and none is; BEGIN first")
     env.transaction.set_commit_message(given["author"], given["message"], given["extra_info"])
     return Result("SET COMMIT MESSAGE")
 

@@ -1,10 +1,4 @@
-"""The live resources: one lake, one Spark, and a session for each connection; and `connect`, the way in without dbt.
-
-    from dbt.adapters.ducklake.session import connect
-
-    with connect("ducklake:sqlite:lake.sqlite", "lake_files/") as lake:
-        lake.execute("CREATE TABLE t AS SELECT 1 AS a")
-        lake.sql("SELECT * FROM t").show()
+"""One line of work on a lake: statements, at most one open transaction, a Spark session of its own.
 
 A statement outside BEGIN … COMMIT is a transaction of its own. Such a statement is planned anew, a few times, when a rival's commit has
 overtaken it; inside a transaction the conflict is the caller's, because only the caller can repeat all of it.
@@ -14,130 +8,41 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .catalog.lake import LakeCatalog
-from .catalog.location import parse_location
-from .catalog.transaction import RetrySettings, Transaction
-from .errors import CancelledError, ConflictError, DuckLakeError, StatementError
-from .lake.context import Context, RowCounts
-from .lake.seed import append_rows
-from .lake.tables import TableRequest, create_table
-from .spark.errors import translate
-from .spark.runtime import Scope, SparkRuntime
-from .spark.settings import SparkSettings
-from .spark.storage import remove
-from .spec.evolution import NewColumn
-from .spec.identifiers import backquoted
-from .spec.objects import Snapshot, Table
-from .spec.types import parse_type
-from .statements.environment import Environment, Pins
-from .statements.parse import parse
-from .statements.result import Result
-from .statements.run import run
-from .statements.run_inspect import describe_columns
-from .statements.values import Begin, Commit, Name, Rollback, Statement, Use
+from ..catalog.lake import LakeCatalog
+from ..catalog.transaction import Transaction
+from ..errors import CancelledError, ConflictError, DuckLakeError, StatementError
+from ..lake.context import Context
+from ..lake.seed import append_rows
+from ..lake.tables import TableRequest, create_table
+from ..spark.errors import translate
+from ..spark.runtime import Scope, SparkRuntime
+from ..spark.storage import remove
+from ..spec.evolution import NewColumn
+from ..spec.identifiers import backquoted
+from ..spec.objects import Snapshot, Table
+from ..spec.types import parse_type
+from ..statements.environment import Environment, Pins
+from ..statements.parse import parse
+from ..statements.result import Result
+from ..statements.run import run
+from ..statements.run_inspect import describe_columns
+from ..statements.values import Begin, Commit, Name, Rollback, Use
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from .lake.views import ViewColumn
+    from ..lake.views import ViewColumn
+    from .lake import Lake
 
 T = TypeVar("T")
 
 REPLANS = 3
 """How often a statement of its own is planned anew after a conflict."""
-
-
-@dataclass(frozen=True)
-class LakeSettings:
-    """Where a lake is and how to work with it; see the README's profile reference for each field."""
-
-    path: str
-    data_path: str | None = None
-    database: str = "lake"
-    metadata_schema: str | None = None
-    read_only: bool = False
-    create_if_not_exists: bool = True
-    retry: RetrySettings = field(default_factory=RetrySettings)
-    spark: SparkSettings = field(default_factory=SparkSettings)
-
-
-class Lake:
-    """A lake that is open in this process: its catalog and the Spark that works on it. Thread-safe."""
-
-    def __init__(self, settings: LakeSettings, catalog: LakeCatalog, runtime: SparkRuntime) -> None:
-        self.settings = settings
-        self.catalog = catalog
-        self.runtime = runtime
-
-    @classmethod
-    def open(cls, settings: LakeSettings, spark: SparkSession | None = None) -> Lake:
-        """Open the catalog, making it where it does not exist; Spark is not started.
-
-        Raises:
-            ConfigurationError: the settings contradict each other or the catalog; LakeError: it is not a lake of version 1.0.
-        """
-        location = parse_location(settings.path, metadata_schema=settings.metadata_schema)
-        catalog = LakeCatalog.open(
-            location,
-            data_path=settings.data_path,
-            read_only=settings.read_only,
-            create_if_not_exists=settings.create_if_not_exists,
-            retry=settings.retry,
-        )
-        return cls(settings, catalog, SparkRuntime(settings.spark if spark is None else spark))
-
-    def session(self, schema: str = "main") -> LakeSession:
-        """A new session; sessions share nothing but the lake and Spark itself."""
-        return LakeSession(self, schema)
-
-    def close(self) -> None:
-        """Close the catalog and stop Spark if this process started it."""
-        self.runtime.stop()
-        self.catalog.close()
-
-    def __enter__(self) -> Lake:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-
-@contextmanager
-def connect(
-    path: str,
-    data_path: str | None = None,
-    *,
-    database: str = "lake",
-    schema: str = "main",
-    spark: SparkSession | None = None,
-    spark_config: Mapping[str, str] | None = None,
-    read_only: bool = False,
-) -> Iterator[LakeSession]:
-    """A session on the lake whose catalog is at `path`.
-
-    Args:
-        path: an SQLAlchemy URL or DuckDB's attach string, such as `ducklake:sqlite:lake.sqlite` or `ducklake:postgres:dbname=lake host=db`.
-        data_path: where the Parquet files are; needed only to make a lake.
-        database: the lake's name in three-part names.
-        schema: the current schema.
-        spark: a session to work with; it is never stopped. Without it Spark is started when the first statement needs it.
-        spark_config: Spark settings, such as `{"spark.master": "local[4]"}`.
-        read_only: refuse every change.
-
-    Raises:
-        DuckLakeError: see `dbt.adapters.ducklake.errors`.
-    """
-    config = dict(spark_config or {})
-    master = config.pop("spark.master", None)
-    settings = SparkSettings(config=config) if master is None else SparkSettings(master=master, config=config)
-    opened = LakeSettings(path, data_path, database=database, read_only=read_only, spark=settings)
-    with Lake.open(opened, spark) as lake, lake.session(schema) as session:
-        yield session
 
 
 class LakeSession:
@@ -312,7 +217,7 @@ class LakeSession:
 
     def to_dataframe(self, rows: Any) -> DataFrame:
         """A PySpark, pandas, pandas-on-Spark, polars or Arrow table as a DataFrame of this session."""
-        from .spark.frames import to_dataframe
+        from ..spark.frames import to_dataframe
 
         with self._working("rows of a Python model"):
             return to_dataframe(self.spark(), rows)
@@ -417,7 +322,7 @@ class LakeSession:
 
     def _environment(self, transaction: Transaction) -> Environment:
         context = Context(self.catalog, transaction, self.spark)
-        return Environment(self.database, self.schema, context, self._pins, lambda: self._spark is not None)
+        return Environment(self.database, self.schema, context, self._pins, lambda: self._spark is not None, self.in_transaction)
 
     def _begin(self) -> Transaction:
         transaction = self.catalog.begin()
@@ -480,6 +385,3 @@ class LakeSession:
         finally:
             self._scopes = None
             self._scope = None
-
-
-__all__ = ["Lake", "LakeSession", "LakeSettings", "Result", "RowCounts", "Statement", "connect"]

@@ -1,0 +1,60 @@
+"""The live resources: one lake, one Spark, and a session for each connection; and `connect`, the way in without dbt.
+
+    from dbt.adapters.ducklake.session import connect
+
+    with connect("ducklake:sqlite:lake.sqlite", "lake_files/") as lake:
+        lake.execute("CREATE TABLE t AS SELECT 1 AS a")
+        lake.sql("SELECT * FROM t").show()
+
+A statement outside BEGIN … COMMIT is a transaction of its own. Such a statement is planned anew, a few times, when a rival's commit has
+overtaken it; inside a transaction the conflict is the caller's, because only the caller can repeat all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ..spark.settings import SparkSettings
+from ..statements.result import Result
+from .lake import Lake, LakeSettings
+from .session import LakeSession
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Lake", "LakeSession", "LakeSettings", "Result", "connect"]
+
+
+@contextmanager
+def connect(
+    path: str,
+    data_path: str | None = None,
+    *,
+    database: str = "lake",
+    schema: str = "main",
+    spark: SparkSession | None = None,
+    spark_config: Mapping[str, str] | None = None,
+    read_only: bool = False,
+) -> Iterator[LakeSession]:
+    """A session on the lake whose catalog is at `path`.
+
+    Args:
+        path: an SQLAlchemy URL or DuckDB's attach string, such as `ducklake:sqlite:lake.sqlite` or `ducklake:postgres:dbname=lake host=db`.
+        data_path: where the Parquet files are; needed only to make a lake.
+        database: the lake's name in three-part names.
+        schema: the current schema.
+        spark: a session to work with; it is never stopped. Without it Spark is started when the first statement needs it.
+        spark_config: Spark settings, such as `{"spark.master": "local[4]"}`.
+        read_only: refuse every change.
+
+    Raises:
+        DuckLakeError: see `dbt.adapters.ducklake.errors`.
+    """
+    config = dict(spark_config or {})
+    master = config.pop("spark.master", None)
+    settings = SparkSettings(config=config) if master is None else SparkSettings(master=master, config=config)
+    opened = LakeSettings(path, data_path, database=database, read_only=read_only, spark=settings)
+    with Lake.open(opened, spark) as lake, lake.session(schema) as session:
+        yield session
