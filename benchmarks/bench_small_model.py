@@ -3,7 +3,7 @@
 The same project (a seed, a view, tables, an append incremental) is built by both adapters, each in a process of its
 own, once cold and then warm. Bare Spark runs the tables' queries with `write.parquet`.
 
-    python benchmarks/bench_small_model.py --models 10 --rounds 3
+    python benchmarks/bench_small_model.py --models 8 --rounds 2
 """
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ def run_way(way: str, models: int, rounds: int) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", type=int, default=10)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--models", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--way", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.way:

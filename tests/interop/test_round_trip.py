@@ -112,6 +112,7 @@ def test_types_that_both_know(both: Both) -> None:
 
 
 def test_statistics_never_lose_rows_in_duckdb(both: Both) -> None:
+    """Traps T4 and T5: table statistics that are too wide or too narrow make DuckDB answer min() and max() wrongly, or prune rows away."""
     both.spark("CREATE TABLE t AS SELECT id, CAST(id AS STRING) AS s, id / 4.0D AS d FROM range(0, 1000)")
     both.spark("DELETE FROM t WHERE id >= 900")
     both.spark("INSERT INTO t VALUES (-5, 'zzz', double('NaN'))")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.ducklake.errors import (
+    ConfigurationError,
     ConflictError,
     DataError,
     DuckLakeError,
@@ -16,6 +17,7 @@ from dbt.adapters.ducklake.errors import (
     StatementError,
 )
 from dbt.adapters.ducklake.session import LakeSession
+from dbt.adapters.ducklake.spark.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
 
 
@@ -363,3 +365,17 @@ def test_ddl_needs_no_jvm(catalog: CatalogUnderTest) -> None:
         session.load_seed("s", "seed", [("a", "int"), ("b", "text")], [(1, "x"), (2, None)])
         session.execute("DROP TABLE s.t")
         assert not lake.runtime.started
+
+
+def test_a_read_only_lake_answers_and_refuses_every_change(catalog: CatalogUnderTest, runtime: SparkRuntime) -> None:
+    with catalog.open().session() as writer:
+        writer.execute("CREATE TABLE t (a INT)")
+        writer.load_seed("main", "seed", [("a", "int")], [(1,)])
+    lake = catalog.open(runtime, read_only=True)
+    with lake.session() as reader:
+        assert rows(reader, "SELECT * FROM seed") == [(1,)]
+        assert rows(reader, "SHOW TABLES") == [("main", "seed", False), ("main", "t", False)]
+        for statement in ("INSERT INTO t VALUES (1)", "DROP TABLE t", "CREATE SCHEMA s", "DELETE FROM seed", "COMMENT ON TABLE t IS 'x'"):
+            with pytest.raises(ConfigurationError, match="read_only"):
+                reader.execute(statement)
+    lake.catalog.close()

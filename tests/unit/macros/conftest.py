@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from macro_rendering import Macros
+
+from tests.unit.macros.macro_rendering import Macros
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from dbt_common.exceptions import CompilationError
-from macro_rendering import Macros
+
+from tests.unit.macros.macro_rendering import Macros
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from macro_rendering import Macros, columns, relation
+from tests.unit.macros.macro_rendering import Macros, columns, relation
 
 TABLE = relation("orders")
 VIEW = relation("orders", "view")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from dbt_common.exceptions import CompilationError
-from macro_rendering import Macros, columns, relation
+
+from tests.unit.macros.macro_rendering import Macros, columns, relation
 
 TARGET = relation("orders")
 COLUMNS = columns(id="int", region="string", amount="decimal(10,2)")
