@@ -63,15 +63,12 @@ def write_project(folder: Path, adapter: str, models: int) -> None:
     profile = {"small": {"target": "dev", "outputs": {"dev": ADAPTERS[adapter]}}}
     (folder / "profiles.yml").write_text(json.dumps(profile))  # JSON is YAML
     (folder / "seeds" / "numbers.csv").write_text(SEED)
-    (folder / "models" / "v.sql").write_text(
-        "{{ config(materialized='view') }} select id, name from {{ ref('numbers') }}"
-    )
+    (folder / "models" / "v.sql").write_text("{{ config(materialized='view') }} select id, name from {{ ref('numbers') }}")
     for k in range(models):
         text = MODEL.format(relation="{{ ref('numbers') }}", view="{{ ref('v') }}", k=k + 2)
         (folder / "models" / f"t{k}.sql").write_text("{{ config(materialized='table') }} " + text)
     (folder / "models" / "growing.sql").write_text(
-        "{{ config(materialized='incremental', incremental_strategy='append') }} "
-        "select id, name, amount from {{ ref('numbers') }}"
+        "{{ config(materialized='incremental', incremental_strategy='append') }} select id, name, amount from {{ ref('numbers') }}"
     )
 
 

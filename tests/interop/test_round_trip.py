@@ -41,7 +41,9 @@ def test_row_ids_survive_updates_of_either_side(both: Both) -> None:
     both.spark("UPDATE t SET v = 'c' WHERE id % 2 = 0")
     both.spark("MERGE INTO t USING (SELECT 5 AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = 'd'")
     assert both.row_ids("t", "id") == {i: i for i in range(30)}
-    changes = both.duck.execute("SELECT change_type, count(*) FROM ducklake_table_changes('lake', 'main', 't', 4, 4) GROUP BY ALL ORDER BY ALL").fetchall()
+    changes = both.duck.execute(
+        "SELECT change_type, count(*) FROM ducklake_table_changes('lake', 'main', 't', 4, 4) GROUP BY ALL ORDER BY ALL"
+    ).fetchall()
     assert changes == [("update_postimage", 1), ("update_preimage", 1)]
 
 
