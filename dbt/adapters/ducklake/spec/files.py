@@ -177,4 +177,6 @@ class WriteOptions:
     target_file_size: int = 512 * 1024 * 1024
     hive_file_pattern: bool = True
     sort_on_insert: bool = True
+    per_thread_output: bool = False
+    write_deletion_vectors: bool = False
     extra: Mapping[str, str] = field(default_factory=dict)

@@ -40,6 +40,8 @@ _WRITING = frozenset(
         "target_file_size",
         "hive_file_pattern",
         "sort_on_insert",
+        "per_thread_output",
+        "write_deletion_vectors",
     }
 )
 _FACTS = frozenset({"version", "created_by", "data_path", "encrypted"})
@@ -113,6 +115,8 @@ class Options:
             target_file_size=number("target_file_size") or 512 * 1024 * 1024,
             hive_file_pattern=truth(text("hive_file_pattern")),
             sort_on_insert=truth(text("sort_on_insert")),
+            per_thread_output=truth(text("per_thread_output")),
+            write_deletion_vectors=truth(text("write_deletion_vectors")),
             extra=extra,
         )
 
