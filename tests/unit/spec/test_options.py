@@ -44,7 +44,9 @@ def test_stored_values_are_understood() -> None:
         "version": "1.0",
     }
     options = Options.of(StoredOption(key, value) for key, value in values.items())
-    assert options.write_options() == WriteOptions("zstd", 7, 2, 1000, 64000000, 1073741824, False, False, extra={"dbt_ducklake.note": "ours"})
+    assert options.write_options() == WriteOptions(
+        "zstd", 7, 2, 1000, 64000000, 1073741824, False, False, extra={"dbt_ducklake.note": "ours"}
+    )
 
 
 @pytest.mark.parametrize(("key", "value"), [("target_file_size", "16MB"), ("parquet_version", "V3")])

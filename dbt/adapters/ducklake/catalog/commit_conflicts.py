@@ -57,6 +57,7 @@ def actions_of(base: SnapshotReader, staged: Staged) -> list[Action]:
         *_schema_actions(base, staged),
         *_table_actions(base, staged),
         *_view_actions(base, staged),
+        *(Action(Act.DROP_MACRO, macro_id, macro.schema_name, macro.name) for macro_id, macro in staged.dropped_macros.items()),
         *_row_actions(base, staged),
     ]
 

@@ -1,4 +1,4 @@
-"""The rows that schemas, tables, views and their tags get in a commit.
+"""The rows that schemas, tables, views, macros and their tags get in a commit.
 
 Specification: the pages of those tables. A changed object's old row ends and a new one begins, with the same id; that is also how the
 reference does it.
@@ -45,10 +45,14 @@ def _drop(state: CommitState) -> None:
     state.end(t.view, t.view.c.view_id, views)
     schemas = [schema_id for schema_id, schema in state.staged.schemas.items() if schema is None]
     state.end(t.schema, t.schema.c.schema_id, schemas)
+    macros = state.staged.dropped_macros
+    state.end(t.macro, t.macro.c.macro_id, macros)
     state.end(t.tag, t.tag.c.object_id, [*tables, *views, *schemas])
     for kind, ids in ((Kind.DROPPED_TABLE, tables), (Kind.DROPPED_VIEW, views), (Kind.DROPPED_SCHEMA, schemas)):
         for object_id in ids:
             state.log(kind, object_id)
+    for macro_id, macro in macros.items():
+        state.log(Kind.DROPPED_TABLE_MACRO if macro.is_table else Kind.DROPPED_SCALAR_MACRO, macro_id)
 
 
 def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:

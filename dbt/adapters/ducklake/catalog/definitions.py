@@ -15,22 +15,19 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy import Table as MetadataTable
 from sqlalchemy.engine import Connection
 
-from ..spec.objects import Column, Default, PartitionField, Partitioning, Relation, Schema, SortField, Table, View
+from ..spec.objects import Column, Default, Macro, PartitionField, Partitioning, Relation, Schema, SortField, Table, View
 from ..spec.paths import resolve
 from . import tables as t
 from .database import Database
+from .macros import read_macros
+from .visibility import visible
 
 _LOAD_ALL_BEYOND = 20
 """So many relations asked for at once are loaded with all others: one full read is cheaper than many ids in a query."""
-
-
-def visible(table: MetadataTable, snapshot_id: int) -> ColumnElement[bool]:
-    """The condition that a row of a versioned table is visible at a snapshot."""
-    return (table.c.begin_snapshot <= snapshot_id) & or_(table.c.end_snapshot.is_(None), table.c.end_snapshot > snapshot_id)
 
 
 @dataclass(frozen=True)
@@ -66,6 +63,7 @@ class Definitions:
         self._names: dict[tuple[int, str], _Name] = {}
         self._ids: dict[int, _Name] = {}
         self._relations: dict[int, Relation | None] = {}
+        self._macros: list[Macro] | None = None
 
     def schemas(self) -> list[Schema]:
         """All schemas, by name."""
@@ -109,6 +107,15 @@ class Definitions:
             (each for each in found if wanted is None or each.schema_name.casefold() == wanted),
             key=lambda each: (each.schema_name, each.name),
         )
+
+    def macros(self) -> list[Macro]:
+        """All macros, by schema and name."""
+        schemas = self._load_names()
+        with self._lock:
+            if self._macros is None:
+                with self._database.reading() as connection:
+                    self._macros = read_macros(connection, self._snapshot_id, {key: schema.name for key, schema in schemas.items()})
+            return self._macros
 
     def _load_names(self) -> dict[int, Schema]:
         with self._lock:

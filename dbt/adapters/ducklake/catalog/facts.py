@@ -16,8 +16,8 @@ from sqlalchemy.engine import Connection
 
 from . import tables as t
 from .database import Database, batches
-from .definitions import visible
 from .inlined import count_deletes, count_rows, delete_table_name, registered
+from .visibility import visible
 
 
 @dataclass(frozen=True)

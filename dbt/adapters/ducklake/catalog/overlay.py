@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..spec.files import ColumnRange, DataFile, DeleteFile, InlinedRows, ScanPlan
-from ..spec.objects import Relation, Schema, Table, View
+from ..spec.objects import Macro, Relation, Schema, Table, View
 from .definitions import RelationName
 from .reader import SnapshotReader
 from .scan_plan import EMPTY_HISTORY, CommittedRows
@@ -67,6 +67,10 @@ class Overlay:
                 relation_id = each.table_id if isinstance(each, Table) else each.view_id
                 found.append(RelationName(relation_id, each.schema_name, each.name, isinstance(each, Table)))
         return sorted(found, key=lambda name: (name.schema_name, name.name))
+
+    def macros(self, schema_name: str | None = None) -> list[Macro]:
+        """The macros that are not dropped, by schema and name."""
+        return [macro for macro in self.base.macros(schema_name) if macro.macro_id not in self.staged.dropped_macros]
 
     def _changed(self) -> Iterator[Relation]:
         yield from (each for each in self.staged.tables.values() if each is not None)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..spec.files import ColumnRange, ScanPlan
-from ..spec.objects import Relation, Schema, Snapshot, Table
+from ..spec.objects import Macro, Relation, Schema, Snapshot, Table
 from .database import Database
 from .definitions import Definitions, RelationName
 from .scan_plan import CommittedRows, TableHistory, read_history, read_rows
@@ -68,6 +68,11 @@ class SnapshotReader:
     def by_id(self, relation_id: int) -> Relation | None:
         """The table or view of an id."""
         return self._definitions.by_id(relation_id)
+
+    def macros(self, schema_name: str | None = None) -> list[Macro]:
+        """The macros that DuckDB keeps in the lake, of one schema or of all, by schema and name."""
+        wanted = None if schema_name is None else schema_name.casefold()
+        return [macro for macro in self._definitions.macros() if wanted is None or macro.schema_name.casefold() == wanted]
 
     def scan_plan(self, table: Table, within: Sequence[ColumnRange] = ()) -> ScanPlan:
         """How to read a table.

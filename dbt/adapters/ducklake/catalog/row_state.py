@@ -6,8 +6,8 @@ from sqlalchemy import select
 
 from . import tables as t
 from .database import Database
-from .definitions import visible
 from .inlined import has_rows, registered
+from .visibility import visible
 
 
 def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:

@@ -20,8 +20,9 @@ from ..spec.paths import resolve
 from ..spec.statistics import outside
 from . import tables as t
 from .database import Database, batches
-from .definitions import column_tree, visible
+from .definitions import column_tree
 from .inlined import InlinedTable, has_delete_table, read_deletes, read_inlined, registered
+from .visibility import visible
 
 
 @dataclass(frozen=True)

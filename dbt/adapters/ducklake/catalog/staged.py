@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ..spec.files import WrittenDeleteFile, WrittenFile
-from ..spec.objects import Schema, Table, View
+from ..spec.objects import Macro, Schema, Table, View
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -124,13 +124,14 @@ class Staged:
     schemas: Mapping[int, Schema | None] = field(default_factory=dict)
     tables: Mapping[int, Table | None] = field(default_factory=dict)
     views: Mapping[int, View | None] = field(default_factory=dict)
+    dropped_macros: Mapping[int, Macro] = field(default_factory=dict)
     rows: Mapping[int, RowChanges] = field(default_factory=dict)
     commit_message: CommitMessage | None = None
 
     @property
     def has_schema_changes(self) -> bool:
         """Whether the schema version must move."""
-        return bool(self.schemas or self.tables or self.views)
+        return bool(self.schemas or self.tables or self.views or self.dropped_macros)
 
     @property
     def has_changes(self) -> bool:

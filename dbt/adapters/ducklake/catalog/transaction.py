@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ..errors import ConfigurationError, StatementError
 from ..spec.files import ColumnRange, DataFile, ScanPlan, WrittenDeleteFile, WrittenFile
-from ..spec.objects import Column, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
+from ..spec.objects import Column, Macro, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
 from ..spec.paths import directory_name, new_uuid
 from .commit import CommitProgress, RetrySettings, commit
 from .definitions import RelationName
@@ -68,6 +68,10 @@ class Transaction:
         """The table or view of an id, which is negative for one created by this transaction."""
         return self._overlay.by_id(relation_id)
 
+    def macros(self, schema_name: str | None = None) -> list[Macro]:
+        """The macros that DuckDB keeps in the lake, of one schema or of all, by schema and name."""
+        return self._overlay.macros(schema_name)
+
     def scan_plan(self, table: Table, within: Sequence[ColumnRange] = ()) -> ScanPlan:
         """How to read a table with the changes staged so far; staged files are never left out by `within`."""
         changes = self._rows(table)
@@ -112,14 +116,14 @@ class Transaction:
         self._staged = replace(self._staged, schemas=entries if changed else without(self._staged.schemas, schema.schema_id))
 
     def drop_schema(self, schema: Schema) -> None:
-        """Stage the end of a schema whose tables and views were dropped before.
+        """Stage the end of a schema whose tables, views and macros were dropped before.
 
         Raises:
             StatementError: it still has some.
         """
         self._require_open()
-        if self.relations(schema.name):
-            raise StatementError(f"schema {schema.name} is not empty; drop its tables and views first, or write CASCADE")
+        if self.names(schema.name) or self.macros(schema.name):
+            raise StatementError(f"schema {schema.name} is not empty; drop its tables, views and macros first, or write CASCADE")
         rest = without(self._staged.schemas, schema.schema_id)
         self._staged = replace(self._staged, schemas=rest if schema.schema_id < 0 else put(rest, schema.schema_id, None))
 
@@ -224,6 +228,11 @@ class Transaction:
         self._require_open()
         views = without(self._staged.views, view.view_id)
         self._staged = replace(self._staged, views=views if view.view_id < 0 else put(views, view.view_id, None))
+
+    def drop_macro(self, macro: Macro) -> None:
+        """Stage the end of a macro."""
+        self._require_open()
+        self._staged = replace(self._staged, dropped_macros=put(self._staged.dropped_macros, macro.macro_id, macro))
 
     # Rows
 

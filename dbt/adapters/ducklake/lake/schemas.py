@@ -34,14 +34,18 @@ def drop_schema(context: Context, name: str, *, if_exists: bool = False, cascade
             return
         raise NotFoundError("schema", name, "Write DROP SCHEMA IF EXISTS to accept that")
     members = context.transaction.relations(schema.name)
-    if members and not cascade:
-        some = ", ".join(member.name for member in members[:5])
-        raise StatementError(f"schema {name} is not empty ({some}{', …' if len(members) > 5 else ''}); write DROP SCHEMA … CASCADE")
+    macros = context.transaction.macros(schema.name)
+    names = [member.name for member in (*members, *macros)]
+    if names and not cascade:
+        some = ", ".join(names[:5])
+        raise StatementError(f"schema {name} is not empty ({some}{', …' if len(names) > 5 else ''}); write DROP SCHEMA … CASCADE")
     for member in members:
         if isinstance(member, Table):
             context.transaction.drop_table(member)
         else:
             context.transaction.drop_view(member)
+    for macro in macros:
+        context.transaction.drop_macro(macro)
     context.transaction.drop_schema(schema)
 
 

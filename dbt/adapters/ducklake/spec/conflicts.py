@@ -4,6 +4,7 @@ Specification: the page "Conflict Resolution", and the reference's own matrix, t
 the start of my transaction and its commit conflicts
 - with dropping a table also when its rows or columns changed, with altering it also when its rows changed (their types and defaults may
   no longer fit);
+- with dropping a schema also when a macro was created in it (else a live macro has no schema);
 - with renaming when it was dropped, altered or renamed (else a live table without columns remains);
 - with deleting rows also when rows were deleted in the catalog (`inlined_delete`) or the files were compacted or flushed, each way
   round (else deletes are lost or counted twice);
@@ -28,6 +29,7 @@ class Act(Enum):
     """A table or a view; `object_id` is the schema's."""
     DROP_TABLE = "drop table"
     DROP_VIEW = "drop view"
+    DROP_MACRO = "drop macro"
     RENAME_TABLE = "rename table"
     RENAME_VIEW = "rename view"
     ALTER_TABLE = "alter table"
@@ -85,6 +87,7 @@ _CHANGED = frozenset({Kind.DROPPED_TABLE, Kind.ALTERED_TABLE})
 _SAME_OBJECT: dict[Act, frozenset[Kind]] = {
     Act.DROP_SCHEMA: frozenset({Kind.DROPPED_SCHEMA}),
     Act.CREATE: frozenset({Kind.DROPPED_SCHEMA}),
+    Act.DROP_MACRO: frozenset({Kind.DROPPED_SCALAR_MACRO, Kind.DROPPED_TABLE_MACRO}),
     Act.DROP_TABLE: _CHANGED | _INSERTS | _DELETES,
     Act.DROP_VIEW: frozenset({Kind.DROPPED_VIEW, Kind.ALTERED_VIEW}),
     Act.RENAME_TABLE: _CHANGED,
@@ -102,6 +105,7 @@ _SAME_OBJECT: dict[Act, frozenset[Kind]] = {
 _NOT_AFTER_RENAME = frozenset({Act.DROP_TABLE, Act.DROP_VIEW, Act.RENAME_TABLE, Act.RENAME_VIEW, Act.ALTER_TABLE, Act.ALTER_VIEW})
 _CLAIMS_NAME = frozenset({Act.CREATE, Act.RENAME_TABLE, Act.RENAME_VIEW})
 _NEW_RELATIONS = frozenset({Kind.CREATED_TABLE, Kind.CREATED_VIEW})
+_NEW_MACROS = frozenset({Kind.CREATED_SCALAR_MACRO, Kind.CREATED_TABLE_MACRO})
 _SENTENCES: dict[Kind, str] = {
     Kind.DROPPED_SCHEMA: "dropped its schema",
     Kind.DROPPED_TABLE: "dropped it",
@@ -109,8 +113,8 @@ _SENTENCES: dict[Kind, str] = {
     Kind.CREATED_SCHEMA: "created a schema of that name",
     Kind.CREATED_TABLE: "created a table there",
     Kind.CREATED_VIEW: "created a view there",
-    Kind.CREATED_SCALAR_MACRO: "created a macro of that name",
-    Kind.CREATED_TABLE_MACRO: "created a macro of that name",
+    Kind.CREATED_SCALAR_MACRO: "created a macro there",
+    Kind.CREATED_TABLE_MACRO: "created a macro there",
     Kind.DROPPED_SCALAR_MACRO: "dropped a macro",
     Kind.DROPPED_TABLE_MACRO: "dropped a macro",
     Kind.INSERTED_INTO_TABLE: "inserted rows into it",
@@ -134,6 +138,8 @@ def conflicts(mine: Action, theirs: Change | Renamed) -> bool:
         return True
     if theirs.kind is Kind.CREATED_SCHEMA:
         return mine.act is Act.CREATE_SCHEMA and same_name(mine.schema, theirs.schema)
+    if theirs.kind in _NEW_MACROS:
+        return mine.act is Act.DROP_SCHEMA and same_name(mine.schema, theirs.schema)
     if theirs.kind in _NEW_RELATIONS:
         if mine.act is Act.DROP_SCHEMA:
             return same_name(mine.schema, theirs.schema)

@@ -1,7 +1,7 @@
 """The objects of a lake as values: snapshots, schemas, tables with their columns, views.
 
-Specification: the tables `ducklake_snapshot`, `ducklake_schema`, `ducklake_table`, `ducklake_column`, `ducklake_view`, `ducklake_tag`,
-`ducklake_partition_info` and `ducklake_sort_info`.
+Specification: the tables `ducklake_snapshot`, `ducklake_schema`, `ducklake_table`, `ducklake_column`, `ducklake_view`, `ducklake_macro`,
+`ducklake_tag`, `ducklake_partition_info` and `ducklake_sort_info`.
 
 Ids come from the catalog. An object that a transaction created and has not committed has a negative id; the commit replaces it.
 Paths in these values are resolved: absolute, or relative to the working directory if the lake's `data_path` is; directories end in `/`.
@@ -136,3 +136,31 @@ class View:
 
 
 Relation = Table | View
+
+
+@dataclass(frozen=True)
+class MacroParameter:
+    """A parameter of a macro: its stored type, None where any will do, and what stands for it where it is left out."""
+
+    name: str
+    type: str | None = None
+    default: Default | None = None
+
+
+@dataclass(frozen=True)
+class MacroBody:
+    """One implementation of a macro: an expression of DuckDB's SQL over its parameters, or a query for a table macro."""
+
+    sql: str
+    parameters: tuple[MacroParameter, ...] = ()
+
+
+@dataclass(frozen=True)
+class Macro:
+    """A macro of DuckDB that is kept in the lake. A scalar and a table macro may share a name."""
+
+    macro_id: int
+    schema_name: str
+    name: str
+    is_table: bool
+    bodies: tuple[MacroBody, ...] = ()

@@ -13,6 +13,7 @@ from .values import (
     CreateSchema,
     CreateTable,
     CreateView,
+    DropMacro,
     DropRelation,
     DropSchema,
     Name,
@@ -135,15 +136,18 @@ def create_view(cursor: Cursor, *, replace: bool) -> CreateView:
 
 
 def drop(cursor: Cursor) -> Statement:
-    """`SCHEMA | TABLE | VIEW [IF EXISTS] name [CASCADE | RESTRICT | PURGE]`, behind DROP."""
-    what = cursor.accept_any(*SCHEMA, "TABLE", "VIEW")
+    """`SCHEMA | TABLE | VIEW | MACRO [TABLE] [IF EXISTS] name [CASCADE | RESTRICT | PURGE]`, behind DROP."""
+    what = cursor.accept_any(*SCHEMA, "TABLE", "VIEW", "MACRO")
     assert what is not None
+    is_table_macro = what == "MACRO" and cursor.accept("TABLE")
     if_exists = cursor.accept("IF", "EXISTS")
     name = cursor.name()
     cascade = cursor.accept_any("CASCADE", "RESTRICT", "PURGE") == "CASCADE"
     cursor.finish()
     if what in SCHEMA:
         return DropSchema(name, if_exists, cascade)
+    if what == "MACRO":
+        return DropMacro(name, is_table_macro, if_exists)
     return DropRelation(what.lower(), name, if_exists)
 
 

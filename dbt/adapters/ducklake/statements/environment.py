@@ -21,8 +21,9 @@ from ..spark.errors import translate
 from ..spark.scan import scan
 from ..spark.temporary import is_temporary_view, timestamp_value
 from ..spec.identifiers import backquoted
-from ..spec.objects import Relation, Table, View
+from ..spec.objects import Macro, Relation, Table, View
 from .dialects import to_spark
+from .macro_calls import expand_macros
 from .references import references
 from .values import Name, Reference, Sql, TimeTravel
 
@@ -190,7 +191,7 @@ class Environment:
         """
         if depth > DEEPEST_VIEW:
             raise LakeError(f"view {user_name} refers to itself; CREATE OR REPLACE VIEW it with a query that does not")
-        text = self.spark_text(view)
+        text = self.spark_text(view, reader)
         own = replace(self, schema=view.schema_name)
         try:
             bound = references(text).bind(lambda reference: own._resolve(reference, reader, temporary=False, depth=depth + 1))
@@ -205,8 +206,8 @@ class Environment:
             raise LakeError(f"view {user_name} is broken: {text}. CREATE OR REPLACE VIEW or DROP VIEW mends it") from error
         return frame.toDF(*view.column_aliases) if view.column_aliases else frame
 
-    def spark_text(self, view: View) -> str:
-        """The query of a view in Spark's dialect, with this lake's name in it.
+    def spark_text(self, view: View, reader: Reader) -> str:
+        """The query of a view in Spark's dialect, with this lake's name in it and without the macros that DuckDB keeps in the lake.
 
         Raises:
             LakeError: it was made by DuckDB with SQL that has no translation.
@@ -217,10 +218,24 @@ class Environment:
         if text is not None:
             return text.replace(CATALOG_PLACEHOLDER, backquoted(self.database))
         stored = view.sql.replace(CATALOG_PLACEHOLDER, '"' + self.database.replace('"', '""') + '"')
-        translated = to_spark(stored)
+        expanded = expand_macros(stored, lambda parts, is_table: self._macro(view, reader, parts, is_table))
+        translated = None if expanded is None else to_spark(expanded)
         if translated is None:
             raise LakeError(
                 f"view {view.schema_name}.{view.name} was made by DuckDB with SQL that cannot be said in Spark's: {view.sql}. "
                 "Create it again from here, or as a table"
             )
         return translated
+
+    def _macro(self, view: View, reader: Reader, parts: tuple[str, ...], is_table: bool) -> Macro | None:
+        """The macro that a call in a view means: without a schema one of the view's own, then one of `main`."""
+        if len(parts) == 3 and parts[0].casefold() != self.database.casefold():
+            return None
+        schemas = [parts[-2]] if len(parts) > 1 else [view.schema_name, "main"]
+        found = [
+            macro
+            for schema in schemas
+            for macro in reader.macros(schema)
+            if macro.name.casefold() == parts[-1].casefold() and macro.is_table == is_table
+        ]
+        return found[0] if found else None

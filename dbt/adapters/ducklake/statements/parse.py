@@ -30,6 +30,8 @@ _READERS: dict[str, Callable[[Cursor], Statement]] = {
 _TRANSACTION = frozenset({"BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT"})
 _UNSUPPORTED = {
     "MATERIALIZED": "materialized views are not supported: create a table, or an incremental model",
+    "MACRO": "macros are made by DuckDB: it could not open a lake that holds one which it fails to parse. Run CREATE MACRO there; "
+    "its views can be queried here",
     "STREAMING": "streaming tables are not supported: create a table",
 }
 
@@ -134,10 +136,10 @@ def _create(cursor: Cursor) -> Statement:
 
 def _drop(cursor: Cursor) -> Statement:
     cursor.expect("DROP")
-    reason = _UNSUPPORTED.get(cursor.peek().word)
+    reason = None if cursor.at("MACRO") else _UNSUPPORTED.get(cursor.peek().word)
     if reason is not None:
         raise StatementError(reason)
-    if cursor.at_any((*SCHEMA, "TABLE", "VIEW")):
+    if cursor.at_any((*SCHEMA, "TABLE", "VIEW", "MACRO")):
         return drop(cursor)
     return PassThrough(fragment(cursor.source, whole=True))
 

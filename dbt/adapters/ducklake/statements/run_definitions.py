@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..errors import StatementError
 from ..lake import alter
 from ..lake.context import RowCounts
+from ..lake.macros import drop_macro
 from ..lake.schemas import create_schema, drop_schema
 from ..lake.tables import TableRequest, create_table, create_table_as, drop_table, rename, required_table
 from ..lake.views import ViewColumn, ViewRequest, create_view, drop_view
@@ -27,6 +28,7 @@ from .values import (
     CreateTable,
     CreateView,
     DropColumns,
+    DropMacro,
     DropRelation,
     DropSchema,
     Name,
@@ -138,6 +140,12 @@ def run_drop_relation(env: Environment, statement: DropRelation) -> Result:
     drop = drop_table if statement.kind == "table" else drop_view
     drop(env.context, *env.place(statement.name), if_exists=statement.if_exists)
     return Result(f"DROP {statement.kind.upper()}")
+
+
+def run_drop_macro(env: Environment, statement: DropMacro) -> Result:
+    """DROP MACRO."""
+    drop_macro(env.context, *env.place(statement.name), is_table=statement.is_table, if_exists=statement.if_exists)
+    return Result("DROP MACRO")
 
 
 def run_rename(env: Environment, statement: RenameRelation) -> Result:

@@ -133,7 +133,7 @@ def _details(env: Environment, relation: Relation) -> list[tuple[str, str, str |
         ("Comment", relation.comment or "", ""),
     ]
     if isinstance(relation, View):
-        return [*rows, ("View Text", env.spark_text(relation), "")]
+        return [*rows, ("View Text", env.spark_text(relation, env.transaction), "")]
     names = {column.column_id: column.name for column in relation.columns}
     keys = [
         names[key.column_id] if key.transform == "identity" else f"{key.transform}({names[key.column_id]})"

@@ -172,6 +172,13 @@ class DropRelation:
 
 
 @dataclass(frozen=True)
+class DropMacro:
+    name: Name
+    is_table: bool = False
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
 class RenameRelation:
     kind: str
     name: Name
@@ -410,6 +417,7 @@ Statement = (
     | CreateTable
     | CreateView
     | DropRelation
+    | DropMacro
     | RenameRelation
     | AlterTable
     | Comment

@@ -1,0 +1,82 @@
+"""Macros that DuckDB keeps in a lake: views that call them are read, and they end as DuckDB ends them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.errors import ConflictError, LakeError, NotFoundError, StatementError
+from tests.interop.conftest import Both
+
+
+@pytest.fixture
+def macros(both: Both) -> Both:
+    both.duckdb("CREATE SCHEMA s")
+    both.duckdb("CREATE TABLE t AS SELECT 7 AS c")
+    both.duckdb("CREATE MACRO s.plus(a, b := 5) AS a + b")
+    both.duckdb("CREATE MACRO s.over(a) AS a * 2, (a, b) AS a * b")
+    both.duckdb("CREATE MACRO s.rows_of(n) AS TABLE SELECT n AS x, n + 1 AS y")
+    both.duckdb("CREATE MACRO typed(a INTEGER, b VARCHAR := 'it''s') AS b || a")
+    both.duckdb("CREATE MACRO nested(a) AS s.plus(s.over(a))")
+    return both
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT s.plus(c) AS p, lake.s.plus(b := 1, a := c) AS q FROM t", [(12, 8)]),
+        ("SELECT s.over(c) AS p, s.over(c, c + 1) AS q FROM t", [(14, 56)]),
+        ("SELECT r.x, u.y FROM s.rows_of(5) AS r JOIN lake.s.rows_of(4) AS u ON r.x = u.y", [(5, 5)]),
+        ("SELECT typed(3) AS p, nested(4) AS q", [("it's3", 13)]),
+    ],
+)
+def test_views_that_call_macros_are_read(macros: Both, query: str, rows: list[tuple[object, ...]]) -> None:
+    macros.duckdb(f"CREATE VIEW v AS {query}")
+    assert macros.rows("SELECT * FROM v") == rows
+
+
+def test_a_view_is_read_with_the_macros_of_its_snapshot(macros: Both) -> None:
+    macros.duckdb("CREATE VIEW v AS SELECT s.plus(1) AS p")
+    before = macros.snapshots() - 1
+    macros.duckdb("CREATE OR REPLACE MACRO s.plus(a) AS a + 100")
+    assert macros.rows("SELECT * FROM v") == [(101,)]
+    assert macros.session.execute(f"SELECT * FROM v VERSION AS OF {before}").fetch() == [(6,)]
+
+
+def test_a_call_that_no_implementation_fits_is_told(macros: Both) -> None:
+    macros.duckdb("CREATE VIEW v AS SELECT s.plus(1, 2) AS p")
+    macros.duckdb("CREATE OR REPLACE MACRO s.plus(a) AS a")
+    with pytest.raises(LakeError, match=r"v was made by DuckDB"):
+        macros.session.execute("SELECT * FROM v").fetch()
+
+
+def test_dropped_as_duckdb_drops(macros: Both) -> None:
+    macros.spark("DROP MACRO s.plus")
+    macros.spark("DROP MACRO TABLE lake.s.rows_of")
+    macros.spark("DROP MACRO IF EXISTS s.plus")
+    changes = macros.duck.execute("SELECT changes FROM ducklake_snapshots('lake') ORDER BY snapshot_id DESC LIMIT 2").fetchall()
+    assert [sorted(change) for (change,) in changes] == [["table_macros_dropped"], ["scalar_macros_dropped"]]
+    names = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE database_name = 'lake' ORDER BY 1"
+    assert macros.duck.execute(names).fetchall() == [("nested",), ("over",), ("typed",)]
+    with pytest.raises(NotFoundError, match="IF EXISTS"):
+        macros.spark("DROP MACRO s.plus")
+
+
+def test_a_schema_with_macros_is_dropped_by_cascade_only(macros: Both) -> None:
+    with pytest.raises(StatementError, match=r"not empty \(over, plus, rows_of\)"):
+        macros.spark("DROP SCHEMA s")
+    macros.spark("DROP SCHEMA s CASCADE")
+    names = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE database_name = 'lake' ORDER BY 1"
+    assert macros.duck.execute(names).fetchall() == [("nested",), ("typed",)]
+
+
+def test_a_macro_made_meanwhile_is_not_left_without_its_schema(macros: Both) -> None:
+    macros.session.begin()
+    macros.spark("DROP SCHEMA s CASCADE")
+    macros.duckdb("CREATE MACRO s.late(a) AS a")
+    with pytest.raises(ConflictError, match="created a macro"):
+        macros.session.commit()
+
+
+def test_none_are_made_here(both: Both) -> None:
+    with pytest.raises(StatementError, match="made by DuckDB"):
+        both.spark("CREATE MACRO plus(a, b) AS a + b")
