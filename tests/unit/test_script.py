@@ -1,4 +1,4 @@
-"""Texts with several statements, and places for values."""
+"""Places for values in a text, and values as SQL."""
 
 from __future__ import annotations
 
@@ -8,44 +8,7 @@ from decimal import Decimal
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.ducklake.script import controls_transaction, literal, split_statements, with_values
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("select 1", ["select 1"]),
-        ("select 1;", ["select 1"]),
-        (" select 1 ; ; select 2 ", ["select 1", "select 2"]),
-        ("select ';' ; select \"a;b\" ; select `c;d`", ["select ';'", 'select "a;b"', "select `c;d`"]),
-        ("select 'it\\'s;' ; select 'it''s;'", ["select 'it\\'s;'", "select 'it''s;'"]),
-        ("select r'\\' ; select 2", ["select r'\\'", "select 2"]),
-        ("-- a ; b\nselect 1 -- c ; d\n; /* ; /* ; */ ; */ select 2", ["-- a ; b\nselect 1 -- c ; d", "/* ; /* ; */ ; */ select 2"]),
-        ("/* only */ -- comments\n;", []),
-        ("", []),
-        ("begin; insert into t values (1); commit", ["begin", "insert into t values (1)", "commit"]),
-        ("begin transaction; select 1", ["begin transaction", "select 1"]),
-        ("begin declare x int; set x = 1; end", ["begin declare x int; set x = 1; end"]),
-        ("/* q */ BEGIN\n select 1; END;", ["/* q */ BEGIN\n select 1; END;"]),
-    ],
-)
-def test_a_text_is_split_at_its_semicolons(text: str, expected: list[str]) -> None:
-    assert split_statements(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("statement", "expected"),
-    [
-        ("/* x */ BEGIN", True),
-        ("commit", True),
-        ("rollback", True),
-        ("start transaction", True),
-        ("begin select 1; end", False),
-        ("select 'begin'", False),
-    ],
-)
-def test_transaction_statements_are_known(statement: str, expected: bool) -> None:
-    assert controls_transaction(statement) is expected
+from dbt.adapters.ducklake.script import literal, with_values
 
 
 def test_values_take_their_places_outside_quotes() -> None:

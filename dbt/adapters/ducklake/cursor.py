@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .script import controls_transaction, split_statements, with_values
+from .script import with_values
+from .statements.scripts import controls_transaction, split
 
 if TYPE_CHECKING:
     from .provenance import Provenance
@@ -106,7 +107,7 @@ class LakeCursor:
             sql: the text; the result is that of its last statement.
             bindings: values for the places `%s` or `?` of the text.
         """
-        statements = split_statements(with_values(sql, bindings) if bindings else sql)
+        statements = split(with_values(sql, bindings) if bindings else sql)
         self.result, self._rows, self._position = None, None, 0
         session = self._handle.session
         together = len(statements) > 1 and not session.in_transaction and not any(map(controls_transaction, statements))

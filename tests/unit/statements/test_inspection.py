@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import pytest
 
 from dbt.adapters.ducklake.errors import StatementError
-from dbt.adapters.ducklake.statements.parse import parse, split
+from dbt.adapters.ducklake.statements.parse import parse
 from dbt.adapters.ducklake.statements.references import references
 from dbt.adapters.ducklake.statements.values import (
     Argument,
@@ -171,13 +171,3 @@ def test_settings_and_paths_pass_through_untouched(text: str) -> None:
 def test_errors_say_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(StatementError, match=message):
         parse(text)
-
-
-def test_a_text_is_split_at_its_semicolons() -> None:
-    text = "select ';' -- a; b\n; /* ; */ insert into t select 1;;\n set x = `;`;\n-- end;"
-    assert split(text) == ["select ';' -- a; b", "/* ; */ insert into t select 1", "set x = `;`"]
-
-
-def test_a_script_is_not_split() -> None:
-    assert split("begin select 1; select 2; end") == ["begin select 1; select 2; end"]
-    assert split("begin; select 1; commit") == ["begin", "select 1", "commit"]

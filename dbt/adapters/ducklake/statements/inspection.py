@@ -101,15 +101,15 @@ def transaction(cursor: Cursor) -> Statement:
 
 
 def call(cursor: Cursor) -> Call:
-    """CALL name(argument, name => argument, …) with constants."""
+    """CALL name(argument, name => argument, …) with constants; `=` and `:=` stand for `=>` as in DuckDB."""
     cursor.expect("CALL")
     name = cursor.name()
     arguments = []
     for item in cursor.group().items():
         keyword = None
-        if item.peek().is_identifier and item.peek(1).word in ("=>", ":"):
+        if item.peek().is_identifier and (item.peek(1).word in ("=>", "=") or (item.peek(1).word == ":" and item.peek(2).word == "=")):
             keyword = item.identifier()
-            item.position += 1 + (item.peek(1).word == "=")
+            item.position += 1 + (item.peek().word == ":")
         arguments.append(Argument(keyword, constant(item)))
         item.finish()
     cursor.finish()
@@ -117,7 +117,7 @@ def call(cursor: Cursor) -> Call:
 
 
 def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[object] | None:
-    """A string, number, boolean, NULL, moment, or list of these.
+    """A string, number, boolean, NULL, moment, interval (its text), or list of these.
 
     Raises:
         StatementError: it is something that would have to be computed.
@@ -137,12 +137,21 @@ def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[objec
     if token.word in _TIMES and cursor.peek(1).kind is Kind.STRING:
         cursor.position += 1
         return _moment(cursor)
+    if token.word == "INTERVAL":
+        cursor.position += 1
+        return _interval(cursor)
     if (token.word == "ARRAY" and cursor.peek(1).word == "(") or token.word == "[":
         cursor.position += token.word == "ARRAY"
         inside = Cursor(cursor.source, cursor.position + 1, cursor.source.partner[cursor.position])
         cursor.position = inside.stop + 1
         return [constant(item) for item in inside.items()]
-    raise cursor.error("a constant was expected: a string, number, boolean, NULL, TIMESTAMP '…' or a list of these")
+    raise cursor.error("a constant was expected: a string, number, boolean, NULL, TIMESTAMP '…', INTERVAL '…' or a list of these")
+
+
+def _interval(cursor: Cursor) -> str:
+    """The text of INTERVAL '1 week' or of INTERVAL 1 WEEK, INTERVAL '1' WEEK."""
+    amount = cursor.string() if cursor.peek().kind is Kind.STRING else str(constant(cursor))
+    return amount if cursor.done else f"{amount} {cursor.identifier().lower()}"
 
 
 def _moment(cursor: Cursor) -> datetime:

@@ -12,7 +12,8 @@ from .inspection import call, describe, show, transaction, use
 from .merge import merge
 from .references import fragment
 from .rows import delete, insert, truncate, update
-from .tokens import QUERY_STARTS, Cursor, Source, tokenize
+from .scripts import is_script
+from .tokens import QUERY_STARTS, Cursor, Source
 from .values import PassThrough, Query, Sql, Statement
 from .with_clause import with_clause
 
@@ -71,23 +72,13 @@ def parse(text: str) -> Statement:
             return comment_on(cursor)
         case word if word in _READERS:
             return _READERS[word](cursor)
-        case word if word in _TRANSACTION and not _is_script(source):
+        case word if word in _TRANSACTION and not is_script(source.tokens):
             return transaction(cursor)
         case word if word in QUERY_STARTS or word in ("(", "EXPLAIN"):
             _refuse_insert_behind_from(source)
             return Query(fragment(source, whole=True))
         case _:
             return PassThrough(fragment(source, whole=True))
-
-
-def split(text: str) -> list[str]:
-    """The statements of a text, cut at its semicolons (not those in quotes, comments or a script of BEGIN … END)."""
-    tokens = tokenize(text)
-    if _is_script_start(tuple(token.word for token in tokens[:2])):
-        return [text]
-    bounds = [token.end for token in tokens if token.word == ";"]
-    pieces = [text[start:end] for start, end in zip([0, *bounds], [*bounds, len(text)], strict=True)]
-    return [piece.strip().removesuffix(";").rstrip() for piece in pieces if any(t.word != ";" for t in tokenize(piece))]
 
 
 def _one_statement(text: str) -> Source:
@@ -100,20 +91,11 @@ def _one_statement(text: str) -> Source:
         raise StatementError("the statement is empty: write SQL")
     if source.tokens[count - 1].end < len(text):
         source = Source(text[: source.tokens[count - 1].end], source.tokens[:count])
-    if not _is_script(source):
+    if not is_script(source.tokens):
         second = next((token for token in source.tokens if token.word == ";"), None)
         if second is not None:
             raise StatementError("there is more than one statement: run each by itself, without semicolons between them")
     return source
-
-
-def _is_script(source: Source) -> bool:
-    """BEGIN … END of SQL scripting, not the begin of a transaction."""
-    return _is_script_start((source.token(0).word, source.token(1).word))
-
-
-def _is_script_start(words: tuple[str, ...]) -> bool:
-    return words[:1] == ("BEGIN",) and words[1:2] not in ((), ("",), (";",), ("TRANSACTION",), ("WORK",))
 
 
 def _create(cursor: Cursor) -> Statement:

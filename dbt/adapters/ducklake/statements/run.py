@@ -7,6 +7,7 @@ from typing import Any
 
 from ..spark.rows import column_types, fetch
 from .environment import Environment
+from .procedures import run_call
 from .result import Result, ResultColumn
 from .run_definitions import (
     run_alter,
@@ -19,7 +20,7 @@ from .run_definitions import (
     run_drop_schema,
     run_rename,
 )
-from .run_inspect import run_call, run_describe, run_show
+from .run_inspect import run_describe, run_show
 from .run_rows import run_delete, run_insert, run_merge, run_truncate, run_update
 from .values import (
     AlterTable,

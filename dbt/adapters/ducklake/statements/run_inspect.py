@@ -1,4 +1,4 @@
-"""Running SHOW, DESCRIBE and CALL: questions that the catalog answers, and settings of the transaction."""
+"""Running SHOW and DESCRIBE: questions that the catalog answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..spec.objects import Relation, Table, View
 from ..spec.types import data_type_of, spark_name
 from .environment import Environment
 from .result import Result, local
-from .values import Call, Describe, Name, Show
+from .values import Describe, Name, Show
 
 
 def run_show(env: Environment, statement: Show) -> Result:
@@ -68,60 +68,6 @@ def describe_columns(env: Environment, name: Name, statement: Describe | None = 
         return [ViewColumn(c.name, spark_name(data_type_of(c)), c.comment) for c in relation.columns]
     recorded = view_columns(relation)
     return recorded or [ViewColumn(*column) for column in column_types(env.view_frame(relation, reader, str(name)))]
-
-
-def run_call(env: Environment, statement: Call) -> Result:
-    """CALL of a procedure of the lake.
-
-    Raises:
-        StatementError: there is no such procedure, or its arguments are off.
-    """
-    parts = statement.name.parts
-    procedure = parts[-1].casefold()
-    if len(parts) > 1 and parts[-2].casefold() not in (env.database.casefold(), "system"):
-        raise StatementError(f"CALL {statement.name}: this lake's name is {env.database}")
-    run = PROCEDURES.get(procedure)
-    if run is None:
-        raise StatementError(f"CALL {statement.name}: no such procedure. There are: {', '.join(sorted(PROCEDURES))}")
-    return run(env, statement)
-
-
-def _set_commit_message(env: Environment, statement: Call) -> Result:
-    given = _arguments(statement, ("author", "message", "extra_info"), required=2)
-    if not env.begun:
-        raise StatementError(f"CALL {statement.name} is about the transaction that is open, and none is; BEGIN first")
-    env.transaction.set_commit_message(given["author"], given["message"], given["extra_info"])
-    return Result("SET COMMIT MESSAGE")
-
-
-PROCEDURES: dict[str, Callable[[Environment, Call], Result]] = {
-    "set_commit_message": _set_commit_message,
-    "ducklake_set_commit_message": lambda env, call: _set_commit_message(env, _without_lake(env, call)),
-}
-
-
-def _without_lake(env: Environment, call: Call) -> Call:
-    """The call of a `ducklake_…` function without its first argument, the lake's name."""
-    first = call.arguments[0] if call.arguments else None
-    if first is None or first.name is not None or str(first.value).casefold() != env.database.casefold():
-        raise StatementError(f"CALL {call.name}: the first argument is the lake's name, '{env.database}'")
-    return Call(call.name, call.arguments[1:])
-
-
-def _arguments(statement: Call, names: tuple[str, ...], required: int) -> dict[str, str | None]:
-    """The arguments as texts by name: positional ones first, as the procedure lists them."""
-    given: dict[str, str | None] = dict.fromkeys(names)
-    seen: set[str] = set()
-    for index, argument in enumerate(statement.arguments):
-        name = argument.name.casefold() if argument.name else (names[index] if index < len(names) else None)
-        if name not in given or name in seen:
-            raise StatementError(f"CALL {statement.name} takes {', '.join(names)}; check argument {argument.name or index + 1}")
-        seen.add(name)
-        given[name] = None if argument.value is None else str(argument.value)
-    missing = [name for name in names[:required] if name not in seen]
-    if missing:
-        raise StatementError(f"CALL {statement.name} lacks {', '.join(missing)}; it takes {', '.join(names)}")
-    return given
 
 
 def _details(env: Environment, relation: Relation) -> list[tuple[str, str, str | None]]:

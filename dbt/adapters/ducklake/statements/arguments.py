@@ -1,0 +1,132 @@
+"""The arguments of CALL: by position or by name, checked against the parameters of the procedure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from ..errors import StatementError
+from .values import Call
+
+TRUE, FALSE = frozenset({"true", "t", "yes", "1"}), frozenset({"false", "f", "no", "0"})
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a procedure.
+
+    `read` takes a constant of the statement and gives the value, or raises ValueError with what was expected. NULL is never
+    handed to it: it stands for "not given", but may be given for a parameter that is required.
+    """
+
+    name: str
+    read: Callable[[Any], Any]
+    required: bool = False
+    only_named: bool = False
+    """It has no place among the positional arguments."""
+
+
+def text(value: object) -> str:
+    """Text; a number is as good as its digits."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError("a text")
+
+
+def integer(value: object) -> int:
+    """A whole number."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError("a whole number")
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError("a whole number") from None
+
+
+def number(value: object) -> float:
+    """A number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError("a number")
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError("a number") from None
+
+
+def boolean(value: object) -> bool:
+    """TRUE or FALSE, also in the words that DuckDB casts."""
+    word = str(value).casefold()
+    if word in TRUE or word in FALSE:
+        return word in TRUE
+    raise ValueError("TRUE or FALSE")
+
+
+def integers(value: object) -> list[int]:
+    """A list of whole numbers."""
+    if not isinstance(value, list):
+        raise ValueError("a list of whole numbers, such as [1, 2]")
+    return [integer(item) for item in value]
+
+
+def moment(value: object) -> datetime:
+    """A point in time: TIMESTAMP '…' or its text; without a zone it is UTC."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
+        except ValueError:
+            value = None
+    if not isinstance(value, datetime):
+        raise ValueError("a moment, such as TIMESTAMP '2026-01-31 12:00:00+00:00'")
+    return value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+
+
+def interval(value: object) -> str:
+    """A span of time, as text: INTERVAL '1 week' or '1 week'."""
+    if isinstance(value, str):
+        return value
+    raise ValueError("an interval, such as INTERVAL '1 week'")
+
+
+def constant(value: object) -> object:
+    """Any constant, as it is."""
+    return value
+
+
+def without_lake(call: Call, database: str) -> Call:
+    """The call of a `ducklake_…` function without its first argument, the lake's name.
+
+    Raises:
+        StatementError: the first argument is something else.
+    """
+    first = call.arguments[0] if call.arguments else None
+    if first is None or first.name is not None or str(first.value).casefold() != database.casefold():
+        raise StatementError(f"CALL {call.name}: the first argument is the lake's name, '{database}'")
+    return Call(call.name, call.arguments[1:])
+
+
+def arguments(call: Call, parameters: Sequence[Parameter]) -> dict[str, Any]:
+    """The value of each parameter by its name; None where it was not given, or as NULL.
+
+    Raises:
+        StatementError: an argument is unknown, given twice, missing or of the wrong type.
+    """
+    takes = ", ".join(f"{parameter.name} => …" if parameter.only_named else parameter.name for parameter in parameters) or "no arguments"
+    known = {parameter.name: parameter for parameter in parameters}
+    places = [parameter.name for parameter in parameters if not parameter.only_named]
+    given: dict[str, Any] = {}
+    for index, argument in enumerate(call.arguments):
+        name = argument.name.casefold() if argument.name else (places[index] if index < len(places) else None)
+        if name is None or name not in known or name in given:
+            raise StatementError(f"CALL {call.name} takes {takes}; check argument {argument.name or index + 1}")
+        try:
+            given[name] = None if argument.value is None else known[name].read(argument.value)
+        except ValueError as error:
+            raise StatementError(f"CALL {call.name}: {name} is {error}, not {argument.value!r}") from None
+    missing = [parameter.name for parameter in parameters if parameter.required and parameter.name not in given]
+    if missing:
+        raise StatementError(f"CALL {call.name} lacks {', '.join(missing)}; it takes {takes}")
+    return {name: given.get(name) for name in known}

@@ -1,0 +1,58 @@
+"""The procedures of a lake: `CALL lake.name(…)`, and `CALL ducklake_name('lake', …)` as the reference spells it too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import StatementError
+from .arguments import Parameter, arguments, text, without_lake
+from .environment import Environment
+from .result import Result
+from .values import Call
+
+Arguments = Mapping[str, Any]
+PREFIX = "ducklake_"
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """What runs, and the parameters in the order of their positions."""
+
+    run: Callable[[Environment, Arguments], Result]
+    parameters: tuple[Parameter, ...] = ()
+
+
+def run_call(env: Environment, statement: Call) -> Result:
+    """CALL of a procedure of the lake.
+
+    Raises:
+        StatementError: there is no such procedure, or its arguments are off.
+    """
+    parts = statement.name.parts
+    name = parts[-1].casefold()
+    if len(parts) > 1 and parts[-2].casefold() not in (env.database.casefold(), "system"):
+        raise StatementError(f"CALL {statement.name}: this lake's name is {env.database}")
+    procedure = PROCEDURES.get(name.removeprefix(PREFIX))
+    if procedure is None:
+        raise StatementError(f"CALL {statement.name}: no such procedure. There are: {', '.join(sorted(PROCEDURES))}")
+    if name.startswith(PREFIX):
+        statement = without_lake(statement, env.database)
+    return procedure.run(env, arguments(statement, procedure.parameters))
+
+
+def _set_commit_message(env: Environment, given: Arguments) -> Result:
+    if not env.begun:
+        raise StatementError("set_commit_message is about the transaction that is open, and none is; BEGIN first")
+    env.transaction.set_commit_message(given["author"], given["message"], given["extra_info"])
+    return Result("SET COMMIT MESSAGE")
+
+
+PROCEDURES: dict[str, Procedure] = {
+    "set_commit_message": Procedure(
+        _set_commit_message,
+        (Parameter("author", text, required=True), Parameter("message", text, required=True), Parameter("extra_info", text)),
+    ),
+}
+"""By name, without the prefix `ducklake_`, with which each is known as well."""

@@ -1,0 +1,101 @@
+"""What a statement of SQL asks for, as frozen values: the only form in which SQL travels past the door."""
+
+from __future__ import annotations
+
+from .definitions import (
+    AddColumns,
+    Alteration,
+    AlterTable,
+    ColumnDefinition,
+    Comment,
+    CreateSchema,
+    CreateTable,
+    CreateView,
+    DropColumns,
+    DropMacro,
+    DropRelation,
+    DropSchema,
+    PartitionKey,
+    RenameColumn,
+    RenameRelation,
+    SetComment,
+    SetDefault,
+    SetNullable,
+    SetPartitioning,
+    SetType,
+)
+from .rows import Assignment, Delete, Insert, Merge, MergeClause, Truncate, Update
+from .session import Argument, Begin, Call, Commit, Describe, PassThrough, Query, Rollback, Show, Use
+from .text import Name, Qualifier, Reference, Sql, TimeTravel
+
+Statement = (
+    CreateSchema
+    | DropSchema
+    | CreateTable
+    | CreateView
+    | DropRelation
+    | DropMacro
+    | RenameRelation
+    | AlterTable
+    | Comment
+    | Insert
+    | Update
+    | Delete
+    | Truncate
+    | Merge
+    | Begin
+    | Commit
+    | Rollback
+    | Use
+    | Call
+    | Show
+    | Describe
+    | Query
+    | PassThrough
+)
+
+__all__ = [
+    "AddColumns",
+    "AlterTable",
+    "Alteration",
+    "Argument",
+    "Assignment",
+    "Begin",
+    "Call",
+    "ColumnDefinition",
+    "Comment",
+    "Commit",
+    "CreateSchema",
+    "CreateTable",
+    "CreateView",
+    "Delete",
+    "Describe",
+    "DropColumns",
+    "DropMacro",
+    "DropRelation",
+    "DropSchema",
+    "Insert",
+    "Merge",
+    "MergeClause",
+    "Name",
+    "PartitionKey",
+    "PassThrough",
+    "Qualifier",
+    "Query",
+    "Reference",
+    "RenameColumn",
+    "RenameRelation",
+    "Rollback",
+    "SetComment",
+    "SetDefault",
+    "SetNullable",
+    "SetPartitioning",
+    "SetType",
+    "Show",
+    "Sql",
+    "Statement",
+    "TimeTravel",
+    "Truncate",
+    "Update",
+    "Use",
+]

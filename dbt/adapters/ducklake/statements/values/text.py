@@ -1,0 +1,94 @@
+"""Pieces of the user's text that Spark will evaluate: the text as written, and the positions of the names in it.
+
+Binding splices replacements into that text; it is never regenerated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ...spec.identifiers import backquoted
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name of one to three parts as the user wrote it, unquoted: (database,) (schema,) object."""
+
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+
+@dataclass(frozen=True)
+class TimeTravel:
+    """`version` or `timestamp` (SQL text of a constant expression), never both."""
+
+    version: int | None = None
+    timestamp: str | None = None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A place in a text where a relation is named: text[start:end] covers the name and its time-travel clause, not its alias."""
+
+    start: int
+    end: int
+    name: Name
+    at: TimeTravel | None = None
+    aliased: bool = False
+    """The user gave it an alias, or none may stand here. Otherwise the replacement must add one: the last part of the name."""
+    enclosed: bool = False
+    """The alias to add must stand in parentheses with the name, because TABLESAMPLE follows the name."""
+    alias: str | None = None
+    """The alias to add where it is not the last part of the name: the user's own, where it stands before the time travel (DuckDB's
+    order, `t x AT (VERSION => 3)`; text[start:end] covers it then), or one that tells two relations of the same last part apart."""
+
+
+@dataclass(frozen=True)
+class Qualifier:
+    """A place where a column is qualified by two or more parts (`lake.s.t.c`, `s.t.c`): text[start:end] covers the qualifier with all
+    its parts but not the column; it is replaced by the quoted last part when `name` resolves to a lake relation."""
+
+    start: int
+    end: int
+    name: Name
+    alias: str | None = None
+    """What the qualifier is replaced by, where it is not the last part of the name."""
+
+
+@dataclass(frozen=True)
+class Sql:
+    """SQL text with the positions of the relations that it names; names of CTEs of the same text are not among them."""
+
+    text: str
+    references: tuple[Reference, ...] = ()
+    qualifiers: tuple[Qualifier, ...] = ()
+
+    def bind(self, resolve: Callable[[Reference], str | None], known: Iterable[Name] = ()) -> str:
+        """The text with each reference replaced by `resolve(reference)` (SQL of a relation), with an alias added where the user gave none.
+
+        A reference that resolves to None is left as it is, and so are its qualifiers. `known` are names bound outside this text, such
+        as the target of the statement that this text is a condition of.
+        """
+        resolved: dict[tuple[str, ...], bool] = {tuple(part.casefold() for part in name.parts): True for name in known}
+        edits: list[tuple[int, int, str]] = []
+        for reference in self.references:
+            replacement = resolve(reference)
+            key = tuple(part.casefold() for part in reference.name.parts)
+            resolved[key] = replacement is not None
+            if replacement is None:
+                continue
+            if not reference.aliased:
+                replacement += f" AS {backquoted(reference.alias or reference.name.parts[-1])}"
+                if reference.enclosed:
+                    replacement = f"({replacement})"
+            edits.append((reference.start, reference.end, replacement))
+        for qualifier in self.qualifiers:
+            if resolved.get(tuple(part.casefold() for part in qualifier.name.parts)):
+                edits.append((qualifier.start, qualifier.end, backquoted(qualifier.alias or qualifier.name.parts[-1])))
+        text = self.text
+        for start, end, replacement in sorted(edits, reverse=True):
+            text = text[:start] + replacement + text[end:]
+        return text
