@@ -11,12 +11,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import select
-
 from ..errors import ConfigurationError, ConflictError, EngineError, StatementError
 from ..spec.changes import format_changes
 from ..spec.objects import Snapshot
-from ..spec.options import Options, StoredOption, truth
+from ..spec.options import truth
 from . import tables as t
 from .commit_conflicts import require_no_conflict
 from .commit_objects import write_objects
@@ -24,6 +22,7 @@ from .commit_rows import write_rows
 from .commit_state import CommitState
 from .database import RivalError
 from .history import latest_snapshot
+from .options import read_options, write_staged_options
 from .reader import DefinitionCache, SnapshotReader
 from .staged import CommitMessage, Staged
 
@@ -62,8 +61,8 @@ def commit(
     retry: RetrySettings,
     next_row_ids: Mapping[int, int],
     progress: CommitProgress,
-) -> Snapshot:
-    """Commit staged changes and give the snapshot they became.
+) -> Snapshot | None:
+    """Commit staged changes and give the snapshot they became; options alone become none.
 
     Raises:
         ConflictError: a rival's change forbids it, or no attempt found the catalog free.
@@ -93,17 +92,23 @@ def commit(
 
 def _attempt(
     cache: DefinitionCache, base: SnapshotReader, staged: Staged, next_row_ids: Mapping[int, int], progress: CommitProgress
-) -> Snapshot:
+) -> Snapshot | None:
     with cache.database.writing() as connection:
         state = CommitState(connection, cache.database, cache.data_path, base, latest_snapshot(connection), staged)
-        _require_message(state)
-        require_no_conflict(state)
-        write_objects(state)
-        write_rows(state, next_row_ids)
-        snapshot = _write_snapshot(state)
-        state.flush()
+        snapshot = _write_changes(state, next_row_ids) if staged.has_changes else None
+        write_staged_options(state)
         progress.uncertain = True
     progress.uncertain = False
+    return snapshot
+
+
+def _write_changes(state: CommitState, next_row_ids: Mapping[int, int]) -> Snapshot:
+    _require_message(state)
+    require_no_conflict(state)
+    write_objects(state)
+    write_rows(state, next_row_ids)
+    snapshot = _write_snapshot(state)
+    state.flush()
     return snapshot
 
 
@@ -132,7 +137,5 @@ def _write_snapshot(state: CommitState) -> Snapshot:
 def _require_message(state: CommitState) -> None:
     if state.staged.commit_message is not None:
         return
-    rows = state.connection.execute(select(t.metadata).where(t.metadata.c.key == "require_commit_message"))
-    options = Options.of(StoredOption(row.key, row.value, row.scope, row.scope_id) for row in rows)
-    if truth(options.get("require_commit_message")):
+    if truth(read_options(state.connection).get("require_commit_message")):
         raise StatementError("the lake has require_commit_message = true; write CALL set_commit_message(author, message) before the commit")

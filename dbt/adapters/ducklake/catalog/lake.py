@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 
-from sqlalchemy import select
-
 from ..spec.files import WriteOptions
 from ..spec.objects import Snapshot, Table
-from ..spec.options import Options, StoredOption
-from . import tables as t
+from ..spec.options import Options
 from .attach import LakeFacts, attach
 from .database import Database
 from .facts import TableFacts, read_facts
 from .history import SnapshotRecord, latest_snapshot, snapshot_at, snapshot_of_version, snapshot_records
 from .location import CatalogLocation, parse_location
+from .options import read_options
 from .reader import DefinitionCache, SnapshotReader
 from .transaction import RetrySettings, Transaction
 
@@ -128,8 +126,7 @@ class LakeCatalog:
     def options(self) -> Options:
         """All stored options as they are now; they are not part of snapshots."""
         with self._opened.database.reading() as connection:
-            rows = connection.execute(select(t.metadata)).all()
-        return Options.of(StoredOption(row.key, row.value, row.scope, row.scope_id) for row in rows)
+            return read_options(connection)
 
     def option(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
         """The value of an option that holds for a table, a schema or the lake; its default if none is stored."""

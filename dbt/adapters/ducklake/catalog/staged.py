@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from ..spec.files import WrittenDeleteFile, WrittenFile
 from ..spec.objects import Macro, Schema, Table, View
+from ..spec.options import StoredOption
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -126,6 +127,8 @@ class Staged:
     views: Mapping[int, View | None] = field(default_factory=dict)
     dropped_macros: Mapping[int, Macro] = field(default_factory=dict)
     rows: Mapping[int, RowChanges] = field(default_factory=dict)
+    options: Mapping[tuple[str, str | None, int | None], StoredOption] = field(default_factory=dict)
+    """By key, scope and id of the scope's object. They make no snapshot: options have no versions."""
     commit_message: CommitMessage | None = None
 
     @property

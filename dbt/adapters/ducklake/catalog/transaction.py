@@ -9,11 +9,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import ConfigurationError, StatementError
-from ..spec.files import ColumnRange, DataFile, ScanPlan, WrittenDeleteFile, WrittenFile
+from ..spec.files import ColumnRange, DataFile, ScanPlan, WriteOptions, WrittenDeleteFile, WrittenFile
 from ..spec.objects import Column, Macro, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
+from ..spec.options import Options, StoredOption
 from ..spec.paths import directory_name, new_uuid
 from .commit import CommitProgress, RetrySettings, commit
 from .definitions import RelationName
+from .options import read_options
 from .overlay import Overlay, staged_scan_plan
 from .reader import DefinitionCache, SnapshotReader
 from .row_state import base_has_rows, next_row_id
@@ -289,6 +291,31 @@ class Transaction:
         if table.table_id >= 0:
             self._put_rows(table, replace(self._rows(table), depends_on_rows=True))
 
+    # Options
+
+    def options(self) -> Options:
+        """The options of the lake as they are now, with the staged ones."""
+        with self._cache.database.reading() as connection:
+            return read_options(connection).with_rows(self._staged.options.values())
+
+    def write_options(self, table: Table) -> WriteOptions:
+        """How data files of a table are written."""
+        schema = self.schema(table.schema_name)
+        return self.options().write_options(schema_id=None if schema is None else schema.schema_id, table_id=table.table_id)
+
+    def set_option(self, key: str, value: str, of: Table | Schema | None = None) -> None:
+        """Stage an option of the lake, a schema or a table; `value` is in its stored form. It makes no snapshot by itself."""
+        self._require_open()
+        match of:
+            case None:
+                option = StoredOption(key, value)
+            case Schema():
+                option = StoredOption(key, value, "schema", of.schema_id)
+            case Table():
+                option = StoredOption(key, value, "table", of.table_id)
+        options = put(self._staged.options, (option.key, option.scope, option.scope_id), option)
+        self._staged = replace(self._staged, options=options)
+
     # The transaction itself
 
     def set_commit_message(self, author: str | None, message: str | None, extra_info: str | None = None) -> None:
@@ -338,7 +365,7 @@ class Transaction:
         if self._finished:
             raise StatementError("the transaction is over; begin another one")
         self._finished = True
-        if not self._staged.has_changes:
+        if not self._staged.has_changes and not self._staged.options:
             self._staged = Staged()
             return None
         progress = CommitProgress()

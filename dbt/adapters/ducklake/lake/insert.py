@@ -32,7 +32,7 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
         rows,
         table.columns,
         table.path,
-        context.catalog.write_options(table),
+        context.transaction.write_options(table),
         row_ids=row_ids,
         partition_fields=table.partitioning.fields if table.partitioning else (),
     )

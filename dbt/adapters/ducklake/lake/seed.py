@@ -26,7 +26,7 @@ def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -
         data,
         table.columns,
         table.path,
-        context.catalog.write_options(table),
+        context.transaction.write_options(table),
         partition_fields=table.partitioning.fields if table.partitioning else (),
     )
     context.transaction.add_files(table, files)

@@ -32,6 +32,8 @@ class TableRequest:
     """(column, transform) pairs."""
     comment: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Options for the table, in their stored form."""
 
 
 def create_table(context: Context, request: TableRequest, *, replace_existing: bool = False) -> Table:
@@ -46,10 +48,15 @@ def create_table(context: Context, request: TableRequest, *, replace_existing: b
             f"{kind_of(existing)} {request.schema}.{request.name} exists already; "
             "write CREATE OR REPLACE TABLE to replace it, or IF NOT EXISTS to keep it"
         )
-    if isinstance(existing, Table):
-        return _rebuild(context, existing, request)
-    if isinstance(existing, View):
-        context.transaction.drop_view(existing)
+    table = _rebuild(context, existing, request) if isinstance(existing, Table) else _new_table(context, existing, request)
+    for key, value in request.options.items():
+        context.transaction.set_option(key, value, table)
+    return table
+
+
+def _new_table(context: Context, replaced: View | None, request: TableRequest) -> Table:
+    if replaced is not None:
+        context.transaction.drop_view(replaced)
     columns = columns_of(request.columns)
     return context.transaction.new_table(
         required_schema(context, request.schema),

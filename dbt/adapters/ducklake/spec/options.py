@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from ..errors import LakeError
 from .files import WriteOptions
+from .option_values import FIXED
 
 DEFAULTS: Mapping[str, str] = MappingProxyType(
     {
@@ -44,7 +45,6 @@ _WRITING = frozenset(
         "write_deletion_vectors",
     }
 )
-_FACTS = frozenset({"version", "created_by", "data_path", "encrypted"})
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,14 @@ class Options:
                 return value
         return DEFAULTS.get(key)
 
+    def at(self, key: str, scope: str | None = None, scope_id: int | None = None) -> str | None:
+        """The value stored at exactly this scope."""
+        return self._found.get((key.lower(), scope, scope_id))
+
+    def with_rows(self, rows: Iterable[StoredOption]) -> Options:
+        """The same with some rows more, each in place of one of the same key and scope."""
+        return Options.of((*self.rows, *rows))
+
     def write_options(self, *, schema_id: int | None = None, table_id: int | None = None) -> WriteOptions:
         """How data files of a table are written.
 
@@ -104,7 +112,7 @@ class Options:
         if version not in ("1", "2"):
             raise LakeError(f"option parquet_version of the lake has the value {version!r}; it can be V1 or V2")
         extra = {
-            row.key.lower(): value for row in self.rows if row.key.lower() not in _WRITING | _FACTS and (value := text(row.key)) is not None
+            row.key.lower(): value for row in self.rows if row.key.lower() not in _WRITING | FIXED and (value := text(row.key)) is not None
         }
         return WriteOptions(
             compression=(text("parquet_compression") or "snappy").lower(),

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import StatementError
-from .arguments import Parameter, arguments, text, without_lake
+from ..lake.options import options, set_option
+from .arguments import Parameter, arguments, constant, text, without_lake
 from .environment import Environment
-from .result import Result
+from .result import Result, local
 from .values import Call
 
 Arguments = Mapping[str, Any]
@@ -49,10 +50,31 @@ def _set_commit_message(env: Environment, given: Arguments) -> Result:
     return Result("SET COMMIT MESSAGE")
 
 
+def _set_option(env: Environment, given: Arguments) -> Result:
+    schema = given["schema"] or (env.schema if given["table_name"] else None)
+    set_option(env.context, given["key"], given["value"], schema=schema or None, table=given["table_name"] or None)
+    return Result("SET OPTION")
+
+
+def _options(env: Environment, given: Arguments) -> Result:
+    columns = [(name, "string") for name in ("option_name", "description", "value", "scope", "scope_entry")]
+    return local("OPTIONS", columns, [(row.name, row.description, row.value, row.scope, row.entry) for row in options(env.context)])
+
+
 PROCEDURES: dict[str, Procedure] = {
     "set_commit_message": Procedure(
         _set_commit_message,
         (Parameter("author", text, required=True), Parameter("message", text, required=True), Parameter("extra_info", text)),
     ),
+    "set_option": Procedure(
+        _set_option,
+        (
+            Parameter("key", text, required=True),
+            Parameter("value", constant, required=True),
+            Parameter("schema", text, only_named=True),
+            Parameter("table_name", text, only_named=True),
+        ),
+    ),
+    "options": Procedure(_options),
 }
 """By name, without the prefix `ducklake_`, with which each is known as well."""

@@ -16,6 +16,7 @@ from ..spark.temporary import drop_temporary_view, is_temporary_view
 from ..spark.types import fields_of
 from ..spec.evolution import NewColumn
 from ..spec.objects import Table
+from ..spec.option_values import is_option, stored_value
 from .dialects import qualify, to_duckdb
 from .environment import Environment
 from .result import Result, changed
@@ -78,7 +79,8 @@ def run_create_table(env: Environment, statement: CreateTable) -> Result:
         definitions,
         partitioning=None if statement.partitioning is None else _keys(statement.partitioning),
         comment=statement.comment,
-        tags={f"dbt_ducklake.property.{key}": value for key, value in statement.properties},
+        tags={f"dbt_ducklake.property.{key}": value for key, value in statement.properties if not is_option(key)},
+        options={key.lower(): stored_value(key, value) for key, value in statement.properties if is_option(key)},
     )
     if rows is None:
         create_table(env.context, request, replace_existing=statement.replace)
