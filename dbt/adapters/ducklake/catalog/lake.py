@@ -18,6 +18,7 @@ from .location import CatalogLocation, parse_location
 from .options import read_options
 from .reader import DefinitionCache, SnapshotReader
 from .transaction import RetrySettings, Transaction
+from .upkeep import Upkeep
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,11 @@ class LakeCatalog:
         schema = self.reader().schema(table.schema_name) if any(row.scope == "schema" for row in options.rows) else None
         table_id = table.table_id if table.table_id >= 0 else None
         return options.write_options(schema_id=None if schema is None else schema.schema_id, table_id=table_id)
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """Expiry and the lists of files, for maintenance."""
+        return Upkeep(self._opened.database, self.data_path, self._opened.retry)
 
     def close(self) -> None:
         """Close all connections; open readers and transactions can no longer be used."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import datetime, timezone
 from functools import lru_cache
 
 from pyarrow import fs
@@ -84,6 +86,23 @@ def list_files(directory: str) -> list[tuple[str, int]]:
     prefix = directory.rstrip("/")
     found = files.get_file_info(fs.FileSelector(base, allow_not_found=True, recursive=True))
     return sorted((prefix + info.path[len(base) :], int(info.size)) for info in found if info.is_file)
+
+
+def list_files_with_times(directory: str) -> list[tuple[str, datetime]]:
+    """(path, when it was last written) of every file below a directory, in order of path; links to directories are not followed."""
+    prefix = directory.rstrip("/")
+    if is_local(directory):
+        base = filesystem(prefix)[1]
+        found = []
+        for folder, _, names in os.walk(base, followlinks=False):
+            for name in names:
+                path = os.path.join(folder, name)
+                with suppress(FileNotFoundError):
+                    found.append((prefix + path[len(base) :], datetime.fromtimestamp(os.lstat(path).st_mtime, timezone.utc)))
+        return sorted(found)
+    files, inner = filesystem(prefix)
+    entries = files.get_file_info(fs.FileSelector(inner, allow_not_found=True, recursive=True))
+    return sorted((prefix + info.path[len(inner) :], info.mtime.astimezone(timezone.utc)) for info in entries if info.is_file)
 
 
 def make_directory(directory: str) -> None:

@@ -1,0 +1,30 @@
+"""Cleaning up: files that no snapshot reads any more are removed, some time after they were scheduled for it.
+
+Specification: "Cleanup of Files". The grace period is for queries that began before. First the file goes, then its row: a crash in between
+leaves a row whose file is missing, which the next run takes for removed.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ..errors import ConfigurationError
+from .context import Context
+from .safe_removal import Removal, plain, remove_file
+
+
+def cleanup_old_files(context: Context, *, older_than: datetime | None, dry_run: bool = False) -> list[Removal]:
+    """Remove the files that were scheduled before a moment, or all of them; one that is kept stays scheduled.
+
+    Raises:
+        ConfigurationError: the lake is opened read-only.
+    """
+    if context.catalog.read_only and not dry_run:
+        raise ConfigurationError("the lake is opened read-only; set read_only: false to remove files")
+    upkeep = context.catalog.upkeep
+    scheduled = upkeep.scheduled(older_than)
+    needed = {plain(path) for path in upkeep.needed_files()} if scheduled else set()
+    outcomes = [remove_file(file.path, context.catalog.data_path, needed, dry_run=dry_run) for file in scheduled]
+    if not dry_run:
+        upkeep.forget([file for file, outcome in zip(scheduled, outcomes, strict=True) if outcome.kept_because is None])
+    return outcomes

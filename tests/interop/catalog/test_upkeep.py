@@ -1,0 +1,210 @@
+"""Expiry, cleanup and orphans: what the catalog holds afterwards is what DuckDB leaves, and hostile rows remove nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.errors import ConfigurationError
+from dbt.adapters.ducklake.lake.cleanup import cleanup_old_files
+from dbt.adapters.ducklake.lake.context import Context
+from dbt.adapters.ducklake.lake.orphans import delete_orphaned_files
+from tests.interop import oracle
+from tests.interop.catalog.conftest import Connect
+from tests.places import CatalogPlace, empty_place
+
+HISTORY = (
+    "CREATE SCHEMA s",
+    "CREATE TABLE s.gone (a INTEGER, b VARCHAR)",
+    "INSERT INTO s.gone SELECT range, 'x' FROM range(100)",
+    "INSERT INTO s.gone VALUES (1, 'inlined')",
+    "DELETE FROM s.gone WHERE a < 20",
+    "CREATE TABLE t (a INTEGER, b VARCHAR)",
+    "ALTER TABLE t SET PARTITIONED BY (a)",
+    "INSERT INTO t SELECT range % 3, 'x' || range FROM range(100)",
+    "DELETE FROM t WHERE a = 1",
+    "DELETE FROM t WHERE b > 'x5' AND a = 0",
+    "DELETE FROM t WHERE b > 'x3' AND a = 0",
+    "ALTER TABLE t RENAME TO u",
+    "ALTER TABLE u ADD COLUMN c INTEGER DEFAULT 4",
+    "COMMENT ON TABLE u IS 'one'",
+    "COMMENT ON TABLE u IS 'two'",
+    "CREATE VIEW v AS SELECT 1 AS x",
+    "CREATE MACRO m(a) AS a + 1",
+    "DROP VIEW v",
+    "DROP MACRO m",
+    "DROP TABLE s.gone",
+    "DROP SCHEMA s",
+    "INSERT INTO u SELECT range, 'z', 7 FROM range(50)",
+)
+
+
+def grow(duck: Any) -> None:
+    for statement in HISTORY:
+        duck.execute(statement)
+
+
+def context(lake: LakeCatalog) -> Context:
+    def no_spark() -> Any:
+        raise AssertionError("maintenance of this kind starts no Spark")
+
+    return Context(lake, lake.begin(), no_spark)
+
+
+def rows(file: Path) -> dict[str, list[Any]]:
+    """All rows of an SQLite catalog but times."""
+    with sqlite3.connect(file) as catalog:
+        tables = [name for (name,) in catalog.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'ducklake%'")]
+        found = {}
+        for name in tables:
+            columns = [row[1] for row in catalog.execute(f'PRAGMA table_info("{name}")') if row[1] != "schedule_start"]
+            query = f'SELECT {", ".join(chr(34) + column + chr(34) for column in columns)} FROM "{name}"'
+            found[name] = sorted(catalog.execute(query), key=repr)
+        return found
+
+
+@pytest.mark.parametrize("kept", [[], [0, 1, 2, 3, 4, 5], [9, 10, 11], [20], [21, 22]])
+def test_expiry_leaves_what_duckdb_leaves(kept: list[int], request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    place = empty_place("sqlite", request, tmp_path)
+    with oracle.connect(place, data_inlining_row_limit=5) as duck:
+        duck.execute("USE lake")
+        grow(duck)
+    file = tmp_path / "theirs.sqlite"
+    ours = Path(place.path.rpartition(":")[2])
+    shutil.copy(ours, file)
+    versions = [version for version in range(23) if version not in kept]
+    theirs = CatalogPlace(**{**place.__dict__, "path": f"ducklake:sqlite:{file}"})
+    with oracle.connect(theirs) as duck:
+        expired = duck.execute(f"CALL ducklake_expire_snapshots('lake', versions => {versions})").fetchall()
+    with place.open() as lake:
+        dry = lake.upkeep.expire(versions=versions, dry_run=True)
+        records = lake.upkeep.expire(versions=versions, dry_run=False)
+    assert dry == records
+    assert [record.snapshot.snapshot_id for record in records] == sorted(row[0] for row in expired)
+    left, right = rows(ours), rows(file)
+    assert {name: value for name, value in left.items() if value != right.get(name)} == {}
+
+
+@pytest.fixture
+def grown(lake: LakeCatalog, duckdb_on: Connect) -> Iterator[LakeCatalog]:
+    """A lake with files that all its snapshots but the newest can spare, expired and scheduled."""
+    with duckdb_on(data_inlining_row_limit=0) as duck:
+        grow(duck)
+        yield lake
+
+
+def test_scheduled_files_are_removed_after_the_grace_period(grown: LakeCatalog, duckdb_on: Connect) -> None:
+    newest = grown.latest().snapshot_id
+    grown.upkeep.expire(older_than=datetime.now(timezone.utc) + timedelta(hours=1), dry_run=False)
+    assert [record.snapshot.snapshot_id for record in grown.snapshots()] == [newest]
+    before = files_below(grown)
+    yesterday = datetime.now(timezone.utc) - timedelta(days=1)
+    assert cleanup_old_files(context(grown), older_than=yesterday) == []
+    planned = cleanup_old_files(context(grown), older_than=None, dry_run=True)
+    assert files_below(grown) == before
+    done = cleanup_old_files(context(grown), older_than=None)
+    assert done == planned
+    assert {outcome.path for outcome in done} == before - files_below(grown)
+    assert all(outcome.kept_because is None for outcome in done)
+    assert cleanup_old_files(context(grown), older_than=None) == []
+    with duckdb_on() as duck:
+        assert duck.execute("SELECT count(*) > 50, count(c) = count(*) FROM u").fetchone() == (True, True)
+        listed = {
+            row[0] for row in duck.execute("SELECT unnest([data_file, delete_file]) FROM ducklake_list_files('lake', 'u')").fetchall()
+        }
+    assert files_below(grown) == {path for path in listed if path}
+
+
+def files_below(lake: LakeCatalog) -> set[str]:
+    return {str(path) for path in Path(lake.data_path).rglob("*.parquet")}
+
+
+def test_a_crash_between_file_and_row_is_finished_by_the_next_run(grown: LakeCatalog) -> None:
+    grown.upkeep.expire(older_than=datetime.now(timezone.utc), dry_run=False)
+    first = grown.upkeep.scheduled(None)[0]
+    os.remove(first.path)
+    assert {outcome.path for outcome in cleanup_old_files(context(grown), older_than=None)} >= {first.path}
+    assert grown.upkeep.scheduled(None) == []
+
+
+def schedule(place: CatalogPlace, lake: LakeCatalog, path: str, is_relative: bool) -> None:
+    from dbt.adapters.ducklake.catalog import tables as t
+    from dbt.adapters.ducklake.catalog.database import insert_rows
+
+    row = {"data_file_id": 1, "path": path, "path_is_relative": is_relative, "schedule_start": datetime(2020, 1, 1, tzinfo=timezone.utc)}
+    with lake.upkeep.database.writing() as connection:
+        insert_rows(connection, t.files_scheduled_for_deletion, [row])
+
+
+@pytest.mark.parametrize("form", ["absolute", "dots", "link", "live"])
+def test_hostile_rows_remove_nothing(form: str, place: CatalogPlace, grown: LakeCatalog, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    treasure = outside / "treasure.parquet"
+    treasure.write_bytes(b"mine")
+    for each in grown.upkeep.scheduled(None):
+        grown.upkeep.forget([each])
+    live = sorted(grown.upkeep.needed_files())[0]
+    if form == "link":
+        os.symlink(outside, Path(grown.data_path) / "main" / "link")
+    path, is_relative = {
+        "absolute": (str(treasure), False),
+        "dots": (os.path.relpath(treasure, grown.data_path), True),
+        "link": ("main/link/treasure.parquet", True),
+        "live": ("main/./" + os.path.relpath(live, Path(grown.data_path) / "main"), True),
+    }[form]
+    schedule(place, grown, path, is_relative)
+    (outcome,) = cleanup_old_files(context(grown), older_than=None)
+    assert outcome.kept_because is not None
+    assert treasure.exists()
+    assert Path(live).exists()
+    assert len(grown.upkeep.scheduled(None)) == 1
+
+
+def test_a_removal_that_storage_refuses_stays_scheduled(grown: LakeCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    grown.upkeep.expire(older_than=datetime.now(timezone.utc), dry_run=False)
+    scheduled = grown.upkeep.scheduled(None)
+
+    def refuse(paths: list[str]) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("dbt.adapters.ducklake.lake.safe_removal.remove", refuse)
+    outcomes = cleanup_old_files(context(grown), older_than=None)
+    assert all("Permission denied" in (outcome.kept_because or "") for outcome in outcomes)
+    assert grown.upkeep.scheduled(None) == scheduled
+
+
+def test_orphans_are_found_where_the_lake_puts_files_only(grown: LakeCatalog, tmp_path: Path) -> None:
+    home = Path(grown.data_path)
+    orphans = [home / "main/t/ducklake-left.parquet", home / "main/t/a=1/ducklake-left.parquet", home / "main/new/left-delete.puffin"]
+    others = [home / "other_lake/main/t/ducklake-1.parquet", home / "main/other/main/t/ducklake-1.parquet", home / "main/t/notes.txt"]
+    for file in (*orphans, *others):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"x")
+    os.symlink(tmp_path, home / "main/loop")
+    before = files_below(grown)
+    assert delete_orphaned_files(context(grown), older_than=datetime.now(timezone.utc) - timedelta(days=2)) == []
+    dry = delete_orphaned_files(context(grown), older_than=None, dry_run=True)
+    assert {outcome.path for outcome in dry} == set(map(str, orphans))
+    assert delete_orphaned_files(context(grown), older_than=None) == dry
+    assert files_below(grown) == before - set(map(str, orphans))
+    assert all(file.exists() for file in others)
+
+
+def test_a_lake_that_is_read_only_is_left_alone(place: CatalogPlace, grown: LakeCatalog) -> None:
+    with place.open(read_only=True) as lake:
+        with pytest.raises(ConfigurationError, match="read-only"):
+            lake.upkeep.expire(versions=[1], dry_run=False)
+        with pytest.raises(ConfigurationError, match="read-only"):
+            cleanup_old_files(context(lake), older_than=None)
+        with pytest.raises(ConfigurationError, match="read-only"):
+            delete_orphaned_files(context(lake), older_than=None)
+        assert len(lake.upkeep.expire(versions=[1], dry_run=True)) == 1
