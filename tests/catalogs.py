@@ -46,8 +46,8 @@ def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogUnderTest:
 
 @pytest.fixture
 def lake(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSession]:
-    """A session on an empty lake."""
-    opened = catalog.open(runtime)
+    """A session on an empty lake, whose rows are in files however few they are; `test_inlining.py` is about the others."""
+    opened = catalog.open(runtime, data_inlining_row_limit=0)
     session = opened.session()
     yield session
     session.close()

@@ -42,6 +42,7 @@ class DuckLakeCredentials(Credentials):
         metadata_schema: the schema of the catalog database that holds the lake's tables.
         read_only: refuse every write.
         create_if_not_exists: make the lake if the catalog database holds none; by default yes, unless read_only.
+        data_inlining_row_limit: up to how many rows of one statement stay in the catalog database, where no option of the lake says.
         retries: how often and how patiently a commit is tried again: `count`, `wait_ms`, `backoff`.
         spark: how to get Spark: `master` or `remote`, `app_name`, `config`.
         author: who stands in the lake's history.
@@ -54,6 +55,7 @@ class DuckLakeCredentials(Credentials):
     metadata_schema: str | None = None
     read_only: bool = False
     create_if_not_exists: bool | None = None
+    data_inlining_row_limit: int | None = None
     retries: dict[str, Any] = field(default_factory=dict)
     spark: dict[str, Any] = field(default_factory=dict, repr=False)
     author: str | None = None
@@ -79,6 +81,7 @@ class DuckLakeCredentials(Credentials):
             "metadata_schema",
             "read_only",
             "create_if_not_exists",
+            "data_inlining_row_limit",
             "retries",
             "spark",
             "author",
@@ -108,6 +111,9 @@ class DuckLakeCredentials(Credentials):
             )
         if self.read_only and self.create_if_not_exists:
             raise DbtRuntimeError("`read_only: true` and `create_if_not_exists: true` contradict each other; remove one of them")
+        limit = self.data_inlining_row_limit
+        if limit is not None and limit < 0:
+            raise DbtRuntimeError(f"`data_inlining_row_limit` must be 0 (rows always go to files) or more, not {limit}")
         _refuse_unknown("`retries`", self.retries, RETRY_FIELDS)
         for name, value in self.retries.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
@@ -130,6 +136,7 @@ class DuckLakeCredentials(Credentials):
             metadata_schema=self.metadata_schema,
             read_only=self.read_only,
             create_if_not_exists=not self.read_only if self.create_if_not_exists is None else self.create_if_not_exists,
+            data_inlining_row_limit=self.data_inlining_row_limit,
             retry=RetrySettings(**{RETRY_FIELDS[name]: value for name, value in self.retries.items()}),
             spark=self.spark_settings(),
         )

@@ -106,7 +106,7 @@ def _row_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
         if not isinstance(before, Table):
             continue
         acts = [
-            (Act.INSERT, bool(changes.files)),
+            (Act.INSERT, changes.adds_rows),
             (Act.DELETE, bool(changes.ended_files) or any(file_id >= 0 for file_id in changes.delete_files)),
             (Act.DELETE_ALL, changes.truncated),
             (Act.DELETE_INLINED, any(changes.ended_inlined.values())),

@@ -6,17 +6,17 @@ reference does it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ..spec.changes import Kind
-from ..spec.objects import Column, Schema, Table, View
+from ..spec.objects import Schema, Table, View
 from ..spec.paths import relative_to
 from . import tables as t
 from .commit_columns import layout_changed, write_column_comments, write_columns
+from .commit_inlined import renew_data_table
 from .commit_state import CommitState
 from .definitions import format_aliases
-from .inlined import create_data_table, data_table_name, registered
 
 
 def write_objects(state: CommitState) -> None:
@@ -110,7 +110,7 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
     if renamed or structural or repartitioned:
         state.add(t.schema_versions, begin_snapshot=state.snapshot_id, schema_version=state.schema_version, table_id=table_id)
     if layout_changed(before.columns, table.columns):
-        _renew_inlined_table(state, table_id, table.columns)
+        renew_data_table(state, table_id, table.columns)
     if replace(table, schema_name=before.schema_name, name=before.name) != before:
         state.log(Kind.ALTERED_TABLE, table_id)
 
@@ -128,15 +128,6 @@ def _write_table_row(state: CommitState, table_id: int, table: Table) -> None:
         path=path,
         path_is_relative=is_relative,
     )
-
-
-def _renew_inlined_table(state: CommitState, table_id: int, columns: Collection[Column]) -> None:
-    """DuckDB inlines by position into the newest inlined table of a table, whatever its layout: it must have the new one."""
-    if not registered(state.connection, [table_id]):
-        return
-    name = data_table_name(table_id, state.schema_version)
-    if create_data_table(state.connection, state.database.dialect, state.database.schema, name, list(columns)):
-        state.add(t.inlined_data_tables, table_id=table_id, table_name=name, schema_version=state.schema_version)
 
 
 def _fields(table: Table) -> tuple[object, ...]:

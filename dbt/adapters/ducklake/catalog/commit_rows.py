@@ -17,10 +17,11 @@ from ..spec.files import WrittenDeleteFile
 from ..spec.objects import Table
 from ..spec.paths import relative_to, resolve
 from . import tables as t
+from .commit_inlined import end_rows, write_inlined
 from .commit_state import CommitState
 from .commit_stats import TableStats, read_table_stats, write_table_stats
 from .database import batches
-from .inlined import end_rows, registered
+from .inlined import registered
 from .staged import RowChanges, StagedFile
 
 
@@ -37,10 +38,12 @@ def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
         _end_inlined(state, table, table_id, changes)
         file_ids = {staged.file_id: state.new_file_id() for staged in changes.files}
         _write_delete_files(state, table, table_id, changes, file_ids)
-        if changes.files:
+        if changes.adds_rows:
             stats = read_table_stats(state.connection, table_id)
-            _write_files(state, table, table_id, changes, file_ids, stats, next_row_ids.get(staged_id))
-            state.log(Kind.INSERTED_INTO_TABLE, table_id)
+            _require_row_ids(table, changes, stats, next_row_ids.get(staged_id))
+            _write_files(state, table, table_id, changes, file_ids, stats)
+            _write_inlined(state, table, table_id, changes, stats)
+            write_table_stats(state, table_id, table, stats, changes)
 
 
 def _end_everything(state: CommitState, table_id: int) -> None:
@@ -152,9 +155,7 @@ def _write_files(
     changes: RowChanges,
     file_ids: Mapping[int, int],
     stats: TableStats,
-    assumed_row_id: int | None,
 ) -> None:
-    _require_row_ids(table, changes, stats, assumed_row_id)
     for staged in changes.files:
         file, file_id = staged.file, file_ids[staged.file_id]
         path, is_relative = relative_to(table.path, file.path)
@@ -174,7 +175,16 @@ def _write_files(
             partition_id=partition_id,
         )
         _write_file_details(state, table_id, file_id, staged, partition_id)
-    write_table_stats(state, table_id, table, stats, changes)
+        state.log(Kind.INSERTED_INTO_TABLE, table_id)
+
+
+def _write_inlined(state: CommitState, table: Table, table_id: int, changes: RowChanges, stats: TableStats) -> None:
+    if not changes.inlined:
+        return
+    write_inlined(state, table_id, table, changes.inlined, stats.next_row_id)
+    state.log(Kind.INLINED_INSERT, table_id)
+    if not changes.files:
+        state.new_file_id()  # no file gets it: DuckDB keeps table statistics by this counter
 
 
 def _require_row_ids(table: Table, changes: RowChanges, stats: TableStats, assumed: int | None) -> None:

@@ -52,6 +52,12 @@ class CommitState:
         self.schema_version = self.latest.schema_version + (1 if self.staged.has_schema_changes else 0)
         self.next_catalog_id = self.latest.next_catalog_id
         self.next_file_id = self.latest.next_file_id
+        self.inlined_tables: dict[int, str] = {}
+        """By table id, the inlined-data tables that this commit creates."""
+
+    def move_schema_version(self) -> None:
+        """Let the schema version move though nothing but rows was staged."""
+        self.schema_version = self.latest.schema_version + 1
 
     def catalog_id(self, staged_id: int) -> int:
         """The id of a schema, table, view, partition spec or sort order: a staged one gets its own when first asked for."""

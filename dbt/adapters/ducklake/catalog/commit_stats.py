@@ -44,19 +44,21 @@ def read_table_stats(connection: Connection, table_id: int) -> TableStats:
 
 
 def write_table_stats(state: CommitState, table_id: int, table: Table, stats: TableStats, changes: RowChanges) -> None:
-    """Count the staged files in and widen the bounds."""
+    """Count the staged files and inlined rows in and widen the bounds."""
     files = [staged.file for staged in changes.files]
+    rows = sum(file.record_count for file in files) + sum(len(staged.rows) for staged in changes.inlined)
     if stats.exists:
         state.connection.execute(delete(t.table_stats).where(t.table_stats.c.table_id == table_id))
     state.add(
         t.table_stats,
         table_id=table_id,
-        record_count=stats.record_count + sum(file.record_count for file in files),
+        record_count=stats.record_count + rows,
         next_row_id=stats.next_row_id + changes.reserved_row_ids,
         file_size_bytes=stats.size_bytes + sum(file.size_bytes for file in files),
     )
     leaves = {leaf.column_id: leaf for column in table.columns for leaf in column.walk() if not leaf.children}
-    by_file = [{each.column_id: each for each in file.column_stats} for file in files]
+    found = [*(file.column_stats for file in files), *(staged.column_stats for staged in changes.inlined)]
+    by_file = [{each.column_id: each for each in column_stats} for column_stats in found]
     added = {
         column_id: reduce(
             lambda left, right, leaf=leaf: merge_stats(leaf.type, left, right),  # type: ignore[misc]

@@ -1,7 +1,8 @@
-"""The inlined-data and inlined-delete tables of a table: which there are, their layouts, their visible rows.
+"""The inlined-data and inlined-delete tables of a table read: which there are, their layouts, their visible rows.
 
 Specification: the page "Data Inlining". A layout is the columns as of the snapshot at which the inlined table's schema version began
 for its table. Which positions of files are deleted stands in `ducklake_inlined_delete_<table id>`, which is registered nowhere.
+What is written to both kinds of table is in `commit_inlined`.
 """
 
 from __future__ import annotations
@@ -10,18 +11,15 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Table, and_, cast, column, func, inspect, literal, or_, select, union_all, update
-from sqlalchemy import MetaData as SqlMetaData
+from sqlalchemy import and_, cast, column, func, inspect, literal, or_, select, union_all
 from sqlalchemy import table as table_clause
 from sqlalchemy.engine import Connection
-from sqlalchemy.schema import Column as SqlColumn
-from sqlalchemy.schema import CreateTable
 from sqlalchemy.sql.elements import ColumnClause, quoted_name
 from sqlalchemy.sql.expression import TableClause
 from sqlalchemy.types import VARCHAR
 
 from ..spec.files import InlinedRows
-from ..spec.inlined import RESERVED_NAMES, base_type, decode
+from ..spec.inlined import base_type, decode
 from ..spec.objects import Column
 from . import tables as t
 from .database import batches
@@ -178,27 +176,3 @@ def count_deletes(connection: Connection, table_id: int, snapshot_id: int) -> tu
         select(func.count(), func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id, source.c.file_id.in_(alive))
     ).one()
     return row[0], row[1]
-
-
-def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Sequence[int] | None, size: int) -> int:
-    """End live rows of an inlined-data table, the given ones or all; how many there were."""
-    source = clause(name, ())
-    statement = update(source).where(source.c.end_snapshot.is_(None)).values(end_snapshot=snapshot_id)
-    if row_ids is None:
-        return connection.execute(statement).rowcount
-    return sum(connection.execute(statement.where(source.c.row_id.in_(batch))).rowcount for batch in batches(row_ids, size))
-
-
-def create_data_table(connection: Connection, dialect: CatalogDialect, schema: str | None, name: str, columns: Sequence[Column]) -> bool:
-    """Create an inlined-data table for these columns; False if the database cannot hold one of them."""
-    types = []
-    for each in columns:
-        found = dialect.inlined_types.get(base_type(each.type))
-        longest = dialect.largest_identifier
-        too_long = longest is not None and len(each.name.encode()) > longest
-        if found is None or too_long or each.name.casefold() in RESERVED_NAMES:
-            return False
-        types.append(SqlColumn(quoted_name(each.name, True), dialect.inlined_type(found, each.type)))
-    fixed = [SqlColumn(each, BigInteger()) for each in ("row_id", "begin_snapshot", "end_snapshot")]
-    connection.execute(CreateTable(Table(quoted_name(name, True), SqlMetaData(), *fixed, *types, schema=schema)))
-    return True

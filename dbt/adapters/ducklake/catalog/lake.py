@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
+from typing import Any
 
 from ..spec.files import WriteOptions
-from ..spec.objects import Snapshot, Table
-from ..spec.options import Options
+from ..spec.objects import Column, Snapshot, Table
+from ..spec.options import DEFAULTS, Options
 from .attach import LakeFacts, attach
+from .commit_inlined import can_inline_rows
 from .database import Database
 from .facts import TableFacts, read_facts
 from .history import SnapshotRecord, latest_snapshot, snapshot_at, snapshot_of_version, snapshot_records
@@ -27,6 +29,7 @@ class _Opened:
     facts: LakeFacts
     cache: DefinitionCache
     retry: RetrySettings
+    inlining_row_limit: int | None
 
 
 class LakeCatalog:
@@ -44,12 +47,14 @@ class LakeCatalog:
         read_only: bool = False,
         create_if_not_exists: bool = True,
         retry: RetrySettings | None = None,
+        data_inlining_row_limit: int | None = None,
     ) -> LakeCatalog:
         """Open a lake.
 
         Args:
             data_path: where the files of a new lake go; a relative one is taken from the working directory and stored absolute.
                 For an existing lake it may be left out, and must be the stored one otherwise.
+            data_inlining_row_limit: for tables that no stored option says another one for; None: the reference's default.
 
         Raises:
             ConfigurationError: no such catalog, or contradictory settings.
@@ -64,7 +69,7 @@ class LakeCatalog:
         except BaseException:
             database.close()
             raise
-        return cls(_Opened(database, facts, DefinitionCache(database, facts.data_path), retry or RetrySettings()))
+        return cls(_Opened(database, facts, DefinitionCache(database, facts.data_path), retry or RetrySettings(), data_inlining_row_limit))
 
     @property
     def data_path(self) -> str:
@@ -139,6 +144,16 @@ class LakeCatalog:
         schema = self.reader().schema(table.schema_name) if any(row.scope == "schema" for row in options.rows) else None
         table_id = table.table_id if table.table_id >= 0 else None
         return options.write_options(schema_id=None if schema is None else schema.schema_id, table_id=table_id)
+
+    @property
+    def inlining_row_limit(self) -> int:
+        """What holds for tables that no stored option `data_inlining_row_limit` is about."""
+        given = self._opened.inlining_row_limit
+        return int(DEFAULTS["data_inlining_row_limit"]) if given is None else given
+
+    def can_inline(self, columns: Sequence[Column], rows: Sequence[tuple[Any, ...]] = ()) -> bool:
+        """Whether the catalog database can hold a table's rows so that DuckDB reads them: its columns, and these very values."""
+        return can_inline_rows(self._opened.database.dialect, columns, rows)
 
     @property
     def upkeep(self) -> Upkeep:

@@ -10,7 +10,7 @@ from ..spec.objects import Macro, Relation, Schema, Table, View
 from .definitions import RelationName
 from .reader import SnapshotReader
 from .scan_plan import EMPTY_HISTORY, CommittedRows
-from .staged import RowChanges, Staged, StagedDeleteFile, StagedFile
+from .staged import RowChanges, Staged, StagedDeleteFile, StagedFile, StagedRows
 
 _NO_LIMIT = 2**62
 """Snapshot limit of staged delete files: everything in them counts."""
@@ -95,6 +95,7 @@ def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, wi
     files = [_with_delete(each, changes, begin) for each in rows.files if each.data_file_id not in changes.ended_files]
     files += [_with_delete(_data_file(each, begin, next_row_id), changes, begin) for each in changes.files]
     inlined = [_without_rows(each, changes.ended_inlined.get(each.table_name, frozenset())) for each in rows.inlined]
+    inlined += [_inlined_rows(each, begin, next_row_id) for each in changes.inlined]
     return ScanPlan(
         f"{table.schema_name}.{table.name}",
         table.columns,
@@ -117,6 +118,11 @@ def _data_file(staged: StagedFile, begin: int, next_row_id: int) -> DataFile:
         None if file.embedded_row_ids else next_row_id + staged.row_id_offset,
         begin,
     )
+
+
+def _inlined_rows(staged: StagedRows, begin: int, next_row_id: int) -> InlinedRows:
+    row_ids = tuple(next_row_id + offset for offset in staged.offsets)
+    return InlinedRows(staged.name, staged.columns, row_ids, (begin,) * len(row_ids), staged.rows)
 
 
 def _with_delete(file: DataFile, changes: RowChanges, begin: int) -> DataFile:

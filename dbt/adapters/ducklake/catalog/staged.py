@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from ..spec.files import WrittenDeleteFile, WrittenFile
-from ..spec.objects import Macro, Schema, Table, View
+from ..spec.files import ColumnStats, WrittenDeleteFile, WrittenFile
+from ..spec.objects import Column, Macro, Schema, Table, View
 from ..spec.options import StoredOption
 
 K = TypeVar("K")
@@ -37,10 +37,30 @@ class StagedDeleteFile:
 
 
 @dataclass(frozen=True)
+class StagedRows:
+    """Rows to be inlined, in the columns that the table had when they were staged. `offsets` are their row ids, counted like
+    `StagedFile.row_id_offset`.
+    """
+
+    name: str
+    """Takes the place of the name of an inlined-data table in scans."""
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    offsets: tuple[int, ...]
+    column_stats: tuple[ColumnStats, ...]
+
+    def without(self, offsets: Collection[int]) -> StagedRows:
+        """The same without some rows; statistics stay, they are only wider than need be."""
+        kept = [index for index, offset in enumerate(self.offsets) if offset not in offsets]
+        return replace(self, rows=tuple(self.rows[i] for i in kept), offsets=tuple(self.offsets[i] for i in kept))
+
+
+@dataclass(frozen=True)
 class RowChanges:
     """What happens to the rows of one table."""
 
     files: tuple[StagedFile, ...] = ()
+    inlined: tuple[StagedRows, ...] = ()
     delete_files: Mapping[int, StagedDeleteFile] = field(default_factory=dict)
     """By data file id, committed or staged."""
     ended_files: frozenset[int] = frozenset()
@@ -55,10 +75,15 @@ class RowChanges:
     reserved_row_ids: int = 0
 
     @property
+    def adds_rows(self) -> bool:
+        """Whether there are new rows, in files or inlined."""
+        return bool(self.files or self.inlined)
+
+    @property
     def has_changes(self) -> bool:
         """Whether a commit would record anything."""
         return bool(
-            self.files
+            self.adds_rows
             or self.delete_files
             or self.ended_files
             or any(self.ended_inlined.values())
@@ -84,21 +109,38 @@ class RowChanges:
             offset += file.record_count
         return replace(self, files=(*self.files, *added), reserved_row_ids=offset)
 
+    def with_inlined(
+        self, columns: tuple[Column, ...], rows: Sequence[tuple[Any, ...]], stats: tuple[ColumnStats, ...], number: int
+    ) -> RowChanges:
+        """The same and some rows to be inlined; `number` is one that no other staged thing has."""
+        end = self.reserved_row_ids + len(rows)
+        added = StagedRows(f"staged {-number}", columns, tuple(rows), tuple(range(self.reserved_row_ids, end)), stats)
+        return replace(self, inlined=(*self.inlined, added), reserved_row_ids=end)
+
     def with_deletes(
         self,
         delete_files: Sequence[WrittenDeleteFile],
         ended_files: Collection[int],
         inlined: Mapping[str, Collection[int]],
         new_id: Callable[[], int],
+        first_row_id: int,
     ) -> RowChanges:
-        """The same and some deletes; a later delete file of a data file takes the place of the earlier one."""
+        """The same and some deletes; a later delete file of a data file takes the place of the earlier one, and staged rows just vanish.
+
+        Args:
+            first_row_id: the row id that scans gave the row of offset 0.
+        """
         deletes, rows, ended = dict(self.delete_files), dict(self.ended_inlined), frozenset(ended_files)
+        gone = {name: {row_id - first_row_id for row_id in row_ids} for name, row_ids in inlined.items()}
+        left = [staged.without(gone.get(staged.name, ())) for staged in self.inlined]
+        inlined = {name: row_ids for name, row_ids in inlined.items() if name not in {staged.name for staged in self.inlined}}
         for file in delete_files:
             deletes[file.data_file_id] = StagedDeleteFile(new_id(), file)
         for name, row_ids in inlined.items():
             rows[name] = rows.get(name, frozenset()) | frozenset(row_ids)
         committed = self.ended_files | frozenset(file_id for file_id in ended if file_id >= 0)
-        return replace(self, delete_files=deletes, ended_files=committed, ended_inlined=rows).without_files(ended)
+        kept = tuple(staged for staged in left if staged.rows)
+        return replace(self, inlined=kept, delete_files=deletes, ended_files=committed, ended_inlined=rows).without_files(ended)
 
     def without_files(self, ids: frozenset[int]) -> RowChanges:
         """The same without some staged data files and the deletes on them."""

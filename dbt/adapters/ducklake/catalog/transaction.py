@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..errors import ConfigurationError, StatementError
-from ..spec.files import ColumnRange, DataFile, ScanPlan, WriteOptions, WrittenDeleteFile, WrittenFile
+from ..spec.files import ColumnRange, ColumnStats, DataFile, ScanPlan, WriteOptions, WrittenDeleteFile, WrittenFile
 from ..spec.objects import Column, Macro, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
 from ..spec.options import Options, StoredOption
 from ..spec.paths import directory_name, new_uuid
@@ -77,7 +78,7 @@ class Transaction:
     def scan_plan(self, table: Table, within: Sequence[ColumnRange] = ()) -> ScanPlan:
         """How to read a table with the changes staged so far; staged files are never left out by `within`."""
         changes = self._rows(table)
-        first = self._next_row_id(table) if changes.files else 0
+        first = self._next_row_id(table) if changes.adds_rows else 0
         return staged_scan_plan(self.base, table, changes, within, first)
 
     def staged_files(self, table: Table) -> list[DataFile]:
@@ -247,6 +248,16 @@ class Transaction:
         partition_id = None if partitioning is None else partitioning.partition_id
         self._put_rows(table, self._rows(table).with_files(files, partition_id, self._new_id))
 
+    def add_inlined(self, table: Table, rows: Sequence[tuple[Any, ...]], column_stats: tuple[ColumnStats, ...]) -> None:
+        """Stage rows that the catalog itself will hold.
+
+        Args:
+            rows: values as in `files.InlinedRows`, in the order of the table's columns, of a kind that `LakeCatalog.can_inline` approves.
+            column_stats: the statistics of these rows.
+        """
+        self._require_open()
+        self._put_rows(table, self._rows(table).with_inlined(table.columns, rows, column_stats, self._new_id()))
+
     def delete_rows(
         self,
         table: Table,
@@ -260,13 +271,14 @@ class Transaction:
         Args:
             delete_files: each holds all deleted positions of its data file, which may be a staged one.
             ended_files: ids of data files all of whose rows go; a staged one is simply abandoned.
-            inlined: row ids by name of the inlined-data table.
+            inlined: row ids by name of the inlined-data table, as a scan plan has them: rows staged here may be among them.
         """
         self._require_open()
         for file in delete_files:
             self._seen[file.path] = None
-        changes = self._rows(table).with_deletes(delete_files, ended_files, inlined or {}, self._new_id)
-        self._put_rows(table, changes)
+        changes = self._rows(table)
+        first = self._next_row_id(table) if changes.inlined and inlined else 0
+        self._put_rows(table, changes.with_deletes(delete_files, ended_files, inlined or {}, self._new_id, first))
 
     def truncate(self, table: Table) -> None:
         """Stage the end of every row; files staged for the table are abandoned."""
@@ -302,6 +314,11 @@ class Transaction:
         """How data files of a table are written."""
         schema = self.schema(table.schema_name)
         return self.options().write_options(schema_id=None if schema is None else schema.schema_id, table_id=table.table_id)
+
+    def inlining_row_limit(self, table: Table, default: int) -> int:
+        """Up to how many rows of one statement are kept in the catalog instead of in a file; 0: never any."""
+        schema = self.schema(table.schema_name)
+        return self.options().inlining_row_limit(default, schema_id=None if schema is None else schema.schema_id, table_id=table.table_id)
 
     def set_option(self, key: str, value: str, of: Table | Schema | None = None) -> None:
         """Stage an option of the lake, a schema or a table; `value` is in its stored form. It makes no snapshot by itself."""

@@ -1,4 +1,4 @@
-"""INSERT: write rows as new data files of a table."""
+"""INSERT: write rows as new data files of a table, or as inlined rows if they are few."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ..errors import ConfigurationError
 from ..spark.write import write_rows
 from ..spec.objects import Table
 from .context import Context
+from .inlining import inline_query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,6 +29,9 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
     """
     if context.catalog.read_only:
         raise ConfigurationError("the lake is opened read-only; set read_only: false to change it")
+    inlined = None if row_ids else inline_query(context, table, rows)
+    if inlined is not None:
+        return inlined
     files = write_rows(
         rows,
         table.columns,

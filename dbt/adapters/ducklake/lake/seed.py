@@ -1,4 +1,4 @@
-"""Seeds: rows that are already in the driver become a table without Spark."""
+"""Seeds: rows that are already in the driver become files, or inlined rows if they are few, without Spark."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from ..spark.arrow import arrow_table, write_arrow
 from ..spec.objects import Table
 from .context import Context
+from .inlining import inline_arrow
 
 
 def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -> int:
@@ -22,6 +23,8 @@ def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -
     data = arrow_table(rows, table.columns)
     if data.num_rows == 0:
         return 0
+    if inline_arrow(context, table, data):
+        return int(data.num_rows)
     files = write_arrow(
         data,
         table.columns,

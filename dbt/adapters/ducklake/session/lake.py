@@ -26,6 +26,7 @@ class LakeSettings:
     metadata_schema: str | None = None
     read_only: bool = False
     create_if_not_exists: bool = True
+    data_inlining_row_limit: int | None = None
     retry: RetrySettings = field(default_factory=RetrySettings)
     spark: SparkSettings = field(default_factory=SparkSettings)
 
@@ -52,6 +53,7 @@ class Lake:
             read_only=settings.read_only,
             create_if_not_exists=settings.create_if_not_exists,
             retry=settings.retry,
+            data_inlining_row_limit=settings.data_inlining_row_limit,
         )
         return cls(settings, catalog, SparkRuntime(settings.spark if spark is None else spark))
 

@@ -66,14 +66,14 @@ def write_rows(
         LakeError: the driver does not see the files that Spark wrote.
     """
     written_columns = (*columns, ROW_ID) if row_ids else columns
-    shaped = _shape(rows, columns, row_ids)
+    fitted = shaped(rows, columns, row_ids)
     keys: list[str] = []
     if partition_fields:
-        shaped = with_keys(shaped, columns, partition_fields)
+        fitted = with_keys(fitted, columns, partition_fields)
         keys = [key_name(index) for index in range(len(partition_fields))]
     target = with_separator(directory) + data_file_name().removesuffix(".parquet")
     try:
-        _run_job(shaped, target, written_columns, options, keys, order)
+        _run_job(fitted, target, written_columns, options, keys, order)
         found = [
             FileToRead(path, size, values_of(path[len(target) :], columns, partition_fields) if keys else ())
             for path, size in storage.list_files(target)
@@ -92,7 +92,7 @@ def write_rows(
         raise
 
 
-def _shape(rows: DataFrame, columns: Sequence[Column], row_ids: bool) -> DataFrame:
+def shaped(rows: DataFrame, columns: Sequence[Column], row_ids: bool = False) -> DataFrame:
     """The rows with exactly the columns of the file, cast, named, and with their ids."""
     names = [name for name in rows.columns if not (row_ids and name == LINEAGE_ROW_ID)]
     if len(names) != len(columns):

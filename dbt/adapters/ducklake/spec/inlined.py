@@ -1,7 +1,8 @@
-"""Inlined values: what a catalog database gives for a cell of an inlined-data table, as a Python value of the column's type.
+"""Inlined values read: what a catalog database gives for a cell of an inlined-data table, as a Python value of the column's type.
 
-Specification: the page "Data Inlining". SQLite holds numbers, text and blobs; PostgreSQL its own types, and text as `bytea`. What
-Python has no value for stays text: interval, timetz, time_ns, timestamp_ns, infinities, years before 1 and after 9999.
+Specification: the page "Data Inlining". Its other half is `inlined_cells`. SQLite holds numbers, text and blobs;
+PostgreSQL its own types, and text as `bytea`. What Python
+has no value for stays text: interval, timetz, time_ns, timestamp_ns, infinities, years before 1 and after 9999.
 """
 
 from __future__ import annotations

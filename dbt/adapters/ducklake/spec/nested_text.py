@@ -1,8 +1,9 @@
-"""Nested values as text: DuckDB's literal form, and the SQL form in which it writes structs.
+"""Nested values as text: DuckDB's literal form, and the SQL form in which it writes structs; written in the literal form only.
 
 The literal form is what a cast to VARCHAR gives: `[a, 'b c', NULL]`, `{'f': x}`, `{k=v}`; inside quotes a backslash takes the next
 character as it is. The SQL form is written for structs that are columns of an inlined table: every text quoted with quotes doubled and
-no backslashes, `CAST('2020-01-02' AS DATE)` for what has no literal, and lists and maps within it in the literal form again.
+no backslashes, `CAST('2020-01-02' AS DATE)` for what has no literal, and lists and maps within it in the literal form again. DuckDB
+itself reads both by a cast, which understands the literal form alone.
 """
 
 from __future__ import annotations
@@ -32,6 +33,46 @@ def parse_nested(text: str, column: Column, scalar: Scalar) -> Any:
         except ValueError:
             pass  # not the SQL form: some other writer
     return _Parser(text, scalar, sql_form=False).whole(column)
+
+
+def format_nested(value: Any, column: Column, text: Callable[[Any, str], str]) -> str:
+    """The literal form of a list, a dict (struct) or a list of pairs (map), every leaf in quotes.
+
+    Args:
+        text: (value, stored type) of a leaf to its text.
+
+    Raises:
+        ValueError: the text would not be read back as the same value: JSON inside, which DuckDB reads in other ways, or a struct that
+        could be taken for one in the SQL form.
+    """
+    if any(node.type == "json" for node in column.walk()):
+        raise ValueError("JSON inside a nested value")
+    formatted = _format(value, column, text)
+    if column.type == "struct" and _format(parse_nested(formatted, column, _as_it_is), column, _as_it_is) != formatted:
+        raise ValueError("the text of the struct is ambiguous")
+    return formatted
+
+
+def _format(value: Any, column: Column, text: Callable[[Any, str], str]) -> str:
+    if value is None:
+        return "NULL"
+    match column.type, column.children:
+        case "list", (element,):
+            return "[" + ", ".join(_format(item, element, text) for item in value) + "]"
+        case "map", (key, entry):
+            return "{" + ", ".join(f"{_format(k, key, text)}={_format(v, entry, text)}" for k, v in value) + "}"
+        case "struct", children:
+            fields = (f"{_quoted(child.name)}: {_format(value.get(child.name), child, text)}" for child in children)
+            return "{" + ", ".join(fields) + "}"
+    return _quoted(text(value, column.type))
+
+
+def _as_it_is(text: str, _type: str) -> str:
+    return text
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 class _Parser:

@@ -72,6 +72,11 @@ class Options:
 
     def get(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
         """The value that holds for a table, a schema or the lake; None if there is neither a row nor a default."""
+        value = self.stored(key, schema_id=schema_id, table_id=table_id)
+        return DEFAULTS.get(key.lower()) if value is None else value
+
+    def stored(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
+        """As `get`, without the defaults."""
         key = key.lower()
         places: list[tuple[str | None, int | None]] = [(None, None)]
         if schema_id is not None:
@@ -82,7 +87,18 @@ class Options:
             value = self._found.get((key, scope, scope_id))
             if value is not None:
                 return value
-        return DEFAULTS.get(key)
+        return None
+
+    def inlining_row_limit(self, default: int, *, schema_id: int | None = None, table_id: int | None = None) -> int:
+        """Up to how many rows of one statement are inlined; `default` where no option is stored.
+
+        Raises:
+            LakeError: the stored value is no number.
+        """
+        value = self.stored("data_inlining_row_limit", schema_id=schema_id, table_id=table_id)
+        if value is not None and not value.strip().isdigit():
+            raise LakeError(f"option data_inlining_row_limit of the lake has the value {value!r}, which is no whole number; set it again")
+        return default if value is None else int(value)
 
     def at(self, key: str, scope: str | None = None, scope_id: int | None = None) -> str | None:
         """The value stored at exactly this scope."""

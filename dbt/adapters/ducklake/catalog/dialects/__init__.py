@@ -13,6 +13,9 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.engine import Connection, Dialect, Engine
 from sqlalchemy.types import TypeEngine
 
+from ...spec.inlined_cells import text_cell
+from ...spec.objects import Column
+
 
 @dataclass(frozen=True)
 class CatalogDialect:
@@ -57,6 +60,9 @@ class CatalogDialect:
 
     inlined_type: Callable[[TypeEngine[Any], str], TypeEngine[Any]]
     """One of `inlined_types` with the parameters of a stored type, where the database keeps them."""
+
+    inlined_cell: Callable[[Any, Column], Any] = text_cell
+    """A value of a column (see `files.InlinedRows`) as the parameter that stores it; raises ValueError if it cannot be stored."""
 
     read_as_text: frozenset[str] = field(default_factory=frozenset)
     """DuckLake types whose inlined values the driver would change; they are cast to text in the query."""

@@ -8,6 +8,7 @@ committed.
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +17,9 @@ from sqlalchemy.dialects.postgresql import BYTEA, DOUBLE_PRECISION, INTERVAL, RE
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.types import BIGINT, BOOLEAN, INTEGER, NUMERIC, SMALLINT, VARCHAR, TypeEngine
 
+from ...spec.inlined import base_type
+from ...spec.inlined_cells import WIDE_INTEGERS, cell_text
+from ...spec.objects import Column
 from . import CatalogDialect
 
 _RETRYABLE = frozenset({"23505", "40001", "40P01", "55P03", "42P06", "42P07"})
@@ -57,6 +61,21 @@ def _with_parameters(found: TypeEngine[Any], stored: str) -> TypeEngine[Any]:
     return found
 
 
+def _cell(value: Any, column: Column) -> Any:
+    """Numbers, booleans and bytes as they are; texts as bytes; everything else as text, which the server casts to the column's type."""
+    name = base_type(column.type)
+    if value is None or isinstance(value, bool | float | bytes):
+        return value
+    if isinstance(value, int | Decimal) and name not in WIDE_INTEGERS:
+        return value
+    text = cell_text(value, column)
+    if name in ("varchar", "json"):
+        return text.encode()
+    if "\0" in text:
+        raise ValueError("PostgreSQL's texts cannot hold a NUL character")
+    return text
+
+
 _TEXT_TYPES = (
     *("uint64", "int128", "uint128", "date", "timestamp", "timestamp_us", "timestamp_s", "timestamp_ms", "timestamp_ns"),
     *("timestamptz", "list", "struct", "map"),
@@ -78,6 +97,7 @@ POSTGRES = CatalogDialect(
     begin_commit=_begin_commit,
     is_rival=_is_rival,
     inlined_type=_with_parameters,
+    inlined_cell=_cell,
     inlined_types=MappingProxyType(
         dict.fromkeys(_TEXT_TYPES, VARCHAR())
         | {

@@ -1,0 +1,114 @@
+"""Inlined values written: Python values of a column's type as the texts, numbers and bytes that DuckDB reads from an inlined-data table.
+
+Specification: the page "Data Inlining". Values are those of `files.InlinedRows`. What a database keeps in a type of its own is decided by
+its dialect; `text_cell` is for databases that know only numbers, texts and blobs, or that cast texts to the type of the column.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from .inlined import base_type, decode
+from .nested_text import format_nested
+from .objects import Column
+from .statistics import decimal_text, encode, float_text
+from .types import NESTED, decimal_parameters
+
+WIDE_INTEGERS = frozenset({"uint64", "int128", "uint128"})
+"""Integers that no catalog database has a type for: they are kept as digits."""
+_NUMBERS = frozenset({"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"})
+
+
+def text_cell(value: Any, column: Column) -> Any:
+    """The cell of a value: an int, a text, bytes, or None.
+
+    Raises:
+        ValueError: no text would be read back as this value.
+    """
+    if value is None:
+        return None
+    name = base_type(column.type)
+    if name in _NUMBERS:
+        return int(value)
+    if name == "blob":
+        return bytes(value)
+    return cell_text(value, column)
+
+
+def cell_text(value: Any, column: Column) -> str:
+    """A value that is not NULL as text.
+
+    Raises:
+        ValueError: no text would be read back as this value.
+    """
+    if base_type(column.type) in NESTED:
+        return format_nested(value, column, scalar_text)
+    return scalar_text(value, column.type)
+
+
+def scalar_text(value: Any, stored: str) -> str:
+    """DuckDB's text of a value without parts.
+
+    Raises:
+        ValueError: the value is not of the type.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes | bytearray):
+        return "".join(_BLOB_TEXT[byte] for byte in value)
+    name = base_type(stored)
+    if isinstance(value, float):
+        return float_text(value, name) or "nan"
+    if isinstance(value, Decimal | int):
+        parameters = decimal_parameters(stored)
+        if parameters is None:
+            return str(int(value))
+        sign, digits, exponent = Decimal(value).as_tuple()
+        unscaled = int("".join(map(str, digits)))
+        shift = int(exponent) + parameters[1]
+        unscaled = unscaled * 10**shift if shift >= 0 else unscaled // 10**-shift
+        return decimal_text(-unscaled if sign else unscaled, *parameters)
+    text = encode(value, "timestamp" if name == "timestamp_us" else name)
+    if text is None:
+        raise ValueError(f"{value!r} is not of the type {stored}")
+    return text
+
+
+def conformed(value: Any, old: Column, new: Column) -> Any:
+    """A value of a column as it was, as one of the column as it is now: fields match by id, types by their texts.
+
+    Raises:
+        LakeError: the new type does not have the value.
+    """
+    if value is None:
+        return None
+    match new.type, new.children:
+        case "list", (element,):
+            return [conformed(item, old.children[0], element) for item in value]
+        case "map", (key, entry):
+            return [(conformed(k, old.children[0], key), conformed(v, old.children[1], entry)) for k, v in value]
+        case "struct", children:
+            former = {child.column_id: child for child in old.children}
+            return {
+                child.name: conformed(value.get(former[child.column_id].name), former[child.column_id], child)
+                if child.column_id in former
+                else initial_value(child)
+                for child in children
+            }
+    return value if new.type == old.type else decode(scalar_text(value, old.type), new)
+
+
+def initial_value(column: Column) -> Any:
+    """What rows have in a column that did not exist when they were written."""
+    return None if column.initial_default is None else decode(column.initial_default, column)
+
+
+def _blob_character(byte: int) -> str:
+    character = chr(byte)
+    return character if 32 <= byte < 127 and character not in "\\'\"" else f"\\x{byte:02X}"
+
+
+_BLOB_TEXT = tuple(_blob_character(byte) for byte in range(256))

@@ -1,0 +1,66 @@
+"""Column statistics of rows that are in the driver, as a file that holds them would have them in its footer.
+
+Specification: the page "ducklake_table_column_stats". Bounds are exact or absent, as everywhere (`statistics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .files import ColumnStats
+from .objects import Column
+from .statistics import FLOATS, UNBOUNDED, Value, decode, encode_bounds, plain_value
+from .types import decimal_parameters
+
+_TEXT_TYPES = frozenset({"varchar", "json", "uuid"})
+
+
+def stats_of_rows(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> tuple[ColumnStats, ...]:
+    """The statistics of each leaf column; values are those of `files.InlinedRows`."""
+    return tuple(
+        _stats(leaf, values) for place, column in enumerate(columns) for leaf, values in _leaves(column, [row[place] for row in rows])
+    )
+
+
+def _leaves(column: Column, values: list[Any]) -> Iterator[tuple[Column, list[Any]]]:
+    """A list or map that is NULL or empty counts as one NULL of what is in it, as it does in a Parquet file."""
+    match column.type, column.children:
+        case "list", (element,):
+            yield from _leaves(element, [item for value in values for item in value or [None]])
+        case "map", (key, entry):
+            pairs = [pair for value in values for pair in value or [(None, None)]]
+            yield from _leaves(key, [pair[0] for pair in pairs])
+            yield from _leaves(entry, [pair[1] for pair in pairs])
+        case "struct", children:
+            for child in children:
+                yield from _leaves(child, [None if value is None else value.get(child.name) for value in values])
+        case _:
+            yield column, values
+
+
+def _stats(leaf: Column, values: list[Any]) -> ColumnStats:
+    there = [value for value in values if value is not None]
+    is_float = leaf.type in FLOATS
+    numbers = [value for value in there if not (is_float and value != value)]
+    bounds: tuple[str | None, str | None] = (None, None)
+    if numbers and leaf.type not in UNBOUNDED:
+        plain = [_plain(value, leaf.type) for value in numbers]
+        if None not in plain:
+            bounds = encode_bounds(leaf.type, min(plain), max(plain))  # type: ignore[type-var]
+    return ColumnStats(
+        leaf.column_id,
+        0,
+        len(there),
+        len(values) - len(there),
+        bounds[0],
+        bounds[1],
+        len(numbers) < len(there) if is_float else None,
+    )
+
+
+def _plain(value: Any, type_name: str) -> Value | None:
+    if isinstance(value, str) and type_name not in _TEXT_TYPES:
+        number = decode(type_name, value)
+        return number if isinstance(number, int) and decimal_parameters(type_name) is None else None
+    return plain_value(value, type_name)
