@@ -120,7 +120,7 @@ select * from «a» lateral view explode(a.xs) t as x, y lateral view outer pose
 select * from ‹a› b lateral view explode(b.xs) t as x
 
 --- table functions
-select * from range(10), explode(array(1, 2)) as e(x), lateral explode(e.x), read_files('/x'), my.fn(1) f, «a»
+select * from range(10), explode(array(1, 2)) as e(x), lateral explode(e.x), read_files('/x'), ‹my.fn(1)› f, «a»
 
 --- table arguments
 select * from f(table(‹a›) partition by x order by y) t, g(table(‹b›)), h(table(select * from «c»))

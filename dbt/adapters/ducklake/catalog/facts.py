@@ -33,6 +33,8 @@ class TableFacts:
     """The snapshot that last changed rows; None if there never were any."""
     last_snapshot_time: datetime | None
     """None also if that snapshot has expired."""
+    delete_file_count: int = 0
+    delete_size_bytes: int = 0
 
 
 def read_facts(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> dict[int, TableFacts]:
@@ -47,7 +49,7 @@ def read_facts(connection: Connection, database: Database, snapshot_id: int, ids
     for table_id, count, size, records in _grouped(connection, database, counted, data, ids):
         files[table_id] = (int(count), int(size or 0))
         rows[table_id] += int(records or 0)
-    _subtract_deletes(connection, database, snapshot_id, ids, rows)
+    deletes = _subtract_deletes(connection, database, snapshot_id, ids, rows)
     for table_id, moment in _moments(connection, database, snapshot_id, ids):
         last[table_id] = max(last[table_id], moment)
     _add_inlined(connection, database, snapshot_id, ids, rows, last)
@@ -58,6 +60,7 @@ def read_facts(connection: Connection, database: Database, snapshot_id: int, ids
             *files.get(table_id, (0, 0)),
             last[table_id] if last[table_id] >= 0 else None,
             times.get(last[table_id]),
+            *deletes.get(table_id, (0, 0)),
         )
         for table_id in ids
     }
@@ -72,15 +75,21 @@ def _grouped(connection: Connection, database: Database, query: Select[Any], tab
     return list(connection.execute(query.where(table.c.table_id.in_(ids))).all())
 
 
-def _subtract_deletes(connection: Connection, database: Database, snapshot_id: int, ids: list[int], rows: dict[int, int]) -> None:
+def _subtract_deletes(
+    connection: Connection, database: Database, snapshot_id: int, ids: list[int], rows: dict[int, int]
+) -> dict[int, tuple[int, int]]:
+    """Lower the counts of rows; gives the number of delete files and their bytes by table id."""
     data, delete = t.data_file, t.delete_file
     query = (
-        select(data.c.table_id, func.sum(delete.c.delete_count))
+        select(data.c.table_id, func.count(), func.sum(delete.c.file_size_bytes), func.sum(delete.c.delete_count))
         .join(delete, delete.c.data_file_id == data.c.data_file_id)
         .where(visible(data, snapshot_id), visible(delete, snapshot_id))
     )
-    for table_id, count in _grouped(connection, database, query, data, ids):
-        rows[table_id] -= int(count or 0)
+    found: dict[int, tuple[int, int]] = {}
+    for table_id, files, size, deleted in _grouped(connection, database, query, data, ids):
+        rows[table_id] -= int(deleted or 0)
+        found[table_id] = (int(files), int(size or 0))
+    return found
 
 
 def _moments(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> list[tuple[int, int]]:

@@ -91,6 +91,11 @@ class LakeCatalog:
         """The catalog database."""
         return self._opened.database.location
 
+    @property
+    def database_kind(self) -> str:
+        """Which database holds the catalog, such as `sqlite`."""
+        return self._opened.database.dialect.name
+
     def begin(self) -> Transaction:
         """A transaction on the newest snapshot; on a lake that was opened read-only it can only be read from."""
         return Transaction(self._opened.cache, self.latest(), self._opened.retry, read_only=self.read_only)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ..catalog.reader import SnapshotReader
 from ..errors import NotFoundError, StatementError
 from ..spec.evolution import NewColumn, columns_of, rebuilt
 from ..spec.objects import Column, PartitionField, Partitioning, Relation, Table, View
@@ -124,13 +125,13 @@ def required_relation(context: Context, schema: str, name: str) -> Relation:
     return relation
 
 
-def required_table(context: Context, schema: str, name: str) -> Table:
-    """The table of that name.
+def required_table(context: Context, schema: str, name: str, reader: SnapshotReader | None = None) -> Table:
+    """The table of that name, as the transaction sees it or at another snapshot.
 
     Raises:
         NotFoundError: there is none; StatementError: it is a view.
     """
-    relation = context.transaction.find(schema, name)
+    relation = (reader or context.transaction).find(schema, name)
     if relation is None:
         raise NotFoundError("table", f"{schema}.{name}")
     if isinstance(relation, View):

@@ -20,6 +20,7 @@ from ..lake.context import Context
 from ..lake.seed import append_rows
 from ..lake.tables import TableRequest, create_table
 from ..spark.errors import translate
+from ..spark.frames import local_frame
 from ..spark.runtime import Scope, SparkRuntime
 from ..spark.storage import remove
 from ..spec.evolution import NewColumn
@@ -27,6 +28,7 @@ from ..spec.identifiers import backquoted
 from ..spec.objects import Snapshot, Table
 from ..spec.types import parse_type
 from ..statements.environment import Environment, Pins
+from ..statements.functions import function_frame
 from ..statements.parse import parse
 from ..statements.result import Result
 from ..statements.run import run
@@ -58,6 +60,7 @@ class LakeSession:
         self.schema = schema
         self.group = f"dbt-ducklake-{next(LakeSession._numbers)}"
         self._transaction: Transaction | None = None
+        self._last_committed: int | None = None
         self._message: tuple[str | None, str | None, str | None] | None = None
         self._spark: SparkSession | None = None
         self._pins = Pins()
@@ -127,8 +130,7 @@ class LakeSession:
             return result.frame
         if result.rows is None:
             return self.spark().createDataFrame([(result.message,)], "result string")
-        schema = ", ".join(f"`{column.name}` {column.type}" for column in result.columns)
-        return self.spark().createDataFrame(list(result.rows), schema)
+        return local_frame(self.spark(), [(column.name, column.type) for column in result.columns], result.rows)
 
     def table(self, name: str) -> DataFrame:
         """The rows of a table, view or temporary view, by its name in SQL."""
@@ -322,7 +324,16 @@ class LakeSession:
 
     def _environment(self, transaction: Transaction) -> Environment:
         context = Context(self.catalog, transaction, self.spark)
-        return Environment(self.database, self.schema, context, self._pins, lambda: self._spark is not None, self.in_transaction)
+        return Environment(
+            self.database,
+            self.schema,
+            context,
+            self._pins,
+            lambda: self._spark is not None,
+            self.in_transaction,
+            function_frame,
+            self._last_committed,
+        )
 
     def _begin(self) -> Transaction:
         transaction = self.catalog.begin()
@@ -337,7 +348,10 @@ class LakeSession:
             self._abandon(transaction)
             raise
         try:
-            return transaction.commit()
+            snapshot = transaction.commit()
+            if snapshot is not None:
+                self._last_committed = snapshot.snapshot_id
+            return snapshot
         finally:
             self._discard(transaction)  # without a rollback: only the transaction knows which files may be part of the lake now
 

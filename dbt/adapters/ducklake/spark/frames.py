@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from ..errors import StatementError
+from ..spec.identifiers import backquoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +38,12 @@ def to_dataframe(spark: SparkSession, rows: Any) -> DataFrame:
     raise StatementError(
         f"a {type(rows).__module__}.{type(rows).__qualname__} cannot become a table: return a PySpark, pandas, polars or Arrow table"
     )
+
+
+def local_frame(spark: SparkSession, columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]]) -> DataFrame:
+    """Rows of Python values as a DataFrame; `columns` are names with Spark's types."""
+    schema = ", ".join(f"{backquoted(name)} {kind}" for name, kind in columns)
+    return spark.createDataFrame(list(rows), schema)
 
 
 def _of_session(spark: SparkSession, frame: DataFrame) -> DataFrame:

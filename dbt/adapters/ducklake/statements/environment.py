@@ -72,6 +72,10 @@ class Environment:
     spark_started: Callable[[], bool]
     begun: bool
     """The transaction was begun by the user; otherwise it ends with this statement."""
+    functions: Callable[[Environment, Reference], DataFrame | None]
+    """The rows of a call in FROM, None if it is none of the lake's functions."""
+    last_committed: int | None = None
+    """The snapshot that this session committed last."""
 
     @property
     def transaction(self) -> Transaction:
@@ -159,6 +163,8 @@ class Environment:
         return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
     def _resolve(self, reference: Reference, reader: Reader, *, temporary: bool = True, depth: int = 0) -> str | None:
+        if reference.arguments is not None:
+            return self._called(reference)
         reader = self.reader_at(reference.at, reader)
         relation = self.find(reference.name, reader, temporary=temporary)
         if relation is None:
@@ -166,6 +172,16 @@ class Environment:
                 raise NotFoundError("table", str(reference.name), "Only tables of the lake have earlier versions")
             return None
         return backquoted(self.pinned(relation, reader, str(reference.name), depth))
+
+    def _called(self, reference: Reference) -> str | None:
+        """A temporary view of what a function of the lake gives now, by its text; None if it is none of the lake's."""
+        frame = self.functions(self, reference)
+        if frame is None:
+            return None
+        pin = f"{self.database}.{reference.name}({reference.arguments})@{self.transaction.snapshot.snapshot_id}"
+        frame.createOrReplaceTempView(backquoted(pin))
+        self.pins.names[pin] = str(reference.name)
+        return backquoted(pin)
 
     def pinned(self, relation: Relation, reader: Reader, user_name: str, depth: int = 0) -> str:
         """The name of a temporary view that shows `relation` as `reader` sees it, registered if it is not yet."""

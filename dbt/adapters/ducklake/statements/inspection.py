@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timezone
 
 from ..errors import StatementError
+from ..spec.intervals import before
 from .references import fragment
 from .timetravel import time_travel
 from .tokens import Cursor, Kind
@@ -104,16 +105,22 @@ def call(cursor: Cursor) -> Call:
     """CALL name(argument, name => argument, …) with constants; `=` and `:=` stand for `=>` as in DuckDB."""
     cursor.expect("CALL")
     name = cursor.name()
+    arguments = call_arguments(cursor.group())
+    cursor.finish()
+    return Call(name, arguments)
+
+
+def call_arguments(cursor: Cursor) -> tuple[Argument, ...]:
+    """What stands in the brackets of a call."""
     arguments = []
-    for item in cursor.group().items():
+    for item in cursor.items():
         keyword = None
         if item.peek().is_identifier and (item.peek(1).word in ("=>", "=") or (item.peek(1).word == ":" and item.peek(2).word == "=")):
             keyword = item.identifier()
             item.position += 1 + (item.peek().word == ":")
         arguments.append(Argument(keyword, constant(item)))
         item.finish()
-    cursor.finish()
-    return Call(name, tuple(arguments))
+    return tuple(arguments)
 
 
 def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[object] | None:
@@ -140,6 +147,8 @@ def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[objec
     if token.word == "INTERVAL":
         cursor.position += 1
         return _interval(cursor)
+    if token.word in ("NOW", "CURRENT_TIMESTAMP"):
+        return _now(cursor)
     if (token.word == "ARRAY" and cursor.peek(1).word == "(") or token.word == "[":
         cursor.position += token.word == "ARRAY"
         inside = Cursor(cursor.source, cursor.position + 1, cursor.source.partner[cursor.position])
@@ -152,6 +161,21 @@ def _interval(cursor: Cursor) -> str:
     """The text of INTERVAL '1 week' or of INTERVAL 1 WEEK, INTERVAL '1' WEEK."""
     amount = cursor.string() if cursor.peek().kind is Kind.STRING else str(constant(cursor))
     return amount if cursor.done else f"{amount} {cursor.identifier().lower()}"
+
+
+def _now(cursor: Cursor) -> datetime:
+    """`now()` and `current_timestamp`, less an interval if one follows."""
+    cursor.position += 1
+    if cursor.accept("("):
+        cursor.expect(")")
+    moment = datetime.now(timezone.utc)
+    while cursor.accept("-"):
+        cursor.expect("INTERVAL")
+        try:
+            moment = before(moment, _interval(cursor))
+        except ValueError as error:
+            raise StatementError(str(error)) from None
+    return moment
 
 
 def _moment(cursor: Cursor) -> datetime:

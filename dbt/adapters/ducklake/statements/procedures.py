@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
-
 from ..errors import StatementError
-from ..lake.options import options, set_option
+from ..lake.options import set_option
 from .arguments import Parameter, arguments, constant, text, without_lake
 from .environment import Environment
-from .result import Result, local
+from .functions import FUNCTIONS, PREFIX
+from .maintenance import MAINTENANCE
+from .procedure import Arguments, Procedure
+from .result import Result
 from .values import Call
-
-Arguments = Mapping[str, Any]
-PREFIX = "ducklake_"
-
-
-@dataclass(frozen=True)
-class Procedure:
-    """What runs, and the parameters in the order of their positions."""
-
-    run: Callable[[Environment, Arguments], Result]
-    parameters: tuple[Parameter, ...] = ()
 
 
 def run_call(env: Environment, statement: Call) -> Result:
@@ -56,11 +44,6 @@ def _set_option(env: Environment, given: Arguments) -> Result:
     return Result("SET OPTION")
 
 
-def _options(env: Environment, given: Arguments) -> Result:
-    columns = [(name, "string") for name in ("option_name", "description", "value", "scope", "scope_entry")]
-    return local("OPTIONS", columns, [(row.name, row.description, row.value, row.scope, row.entry) for row in options(env.context)])
-
-
 PROCEDURES: dict[str, Procedure] = {
     "set_commit_message": Procedure(
         _set_commit_message,
@@ -75,6 +58,7 @@ PROCEDURES: dict[str, Procedure] = {
             Parameter("table_name", text, only_named=True),
         ),
     ),
-    "options": Procedure(_options),
+    **FUNCTIONS,
+    **MAINTENANCE,
 }
 """By name, without the prefix `ducklake_`, with which each is known as well."""

@@ -31,11 +31,13 @@ class Relation:
 
 
 def relation_at(source: Source, index: int, stop: int, *, columns: bool = False) -> Relation | None:
-    """The relation named at a token; None for a function, a file, a keyword, or a name of more than three parts.
+    """The relation named at a token; None for a function of Spark, a file, a keyword, or a name of more than three parts.
 
     `columns`: a bracket behind the name lists columns; else it makes the name a function's.
     """
     parts, behind = name_at(source, index, stop)
+    if not columns and source.token(behind).word == "(" and _may_be_ours(parts):
+        return _call(source, index, behind, stop, parts)
     if not parts or source.token(behind).word in (("-",) if columns else ("(", "-", "$", "{")):
         return None
     start, end = source.tokens[index].start, source.tokens[behind - 1].end
@@ -59,6 +61,20 @@ def relation_at(source: Source, index: int, stop: int, *, columns: bool = False)
     enclosed = alias is None and not options and after > sampled
     reference = Reference(start, end, Name(parts), at, aliased=alias is not None or options, enclosed=enclosed)
     return Relation(reference, behind_alias, alias)
+
+
+def _may_be_ours(parts: tuple[str, ...]) -> bool:
+    """Whether a function may be one of the lake's, by its name: `lake.snapshots`, `ducklake_snapshots`."""
+    return len(parts) == 2 or (len(parts) == 1 and parts[0].casefold().startswith("ducklake_"))
+
+
+def _call(source: Source, index: int, bracket: int, stop: int, parts: tuple[str, ...]) -> Relation:
+    """A function of the lake with its arguments and alias."""
+    close = source.partner[bracket]
+    inside = source.text[source.tokens[bracket].end : source.tokens[close].start]
+    alias, behind = alias_at(source, close + 1, stop)
+    start, end = source.tokens[index].start, source.tokens[close].end
+    return Relation(Reference(start, end, Name(parts), aliased=alias is not None, arguments=inside), behind, alias)
 
 
 def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int]:

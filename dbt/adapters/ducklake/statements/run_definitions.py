@@ -96,6 +96,8 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
         return Result("CREATE VIEW: it exists")
 
     def fill(reference: Reference) -> Name | None:
+        if reference.arguments is not None:
+            return None
         relation = env.find(reference.name, env.transaction)
         if relation is not None:
             if relation.schema_name.casefold() == schema.casefold() and relation.name.casefold() == name.casefold():

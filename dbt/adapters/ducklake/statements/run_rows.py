@@ -158,7 +158,9 @@ def _delete_where(env: Environment, table: Table, alias: str, condition: str) ->
 
 def _reads(env: Environment, table: Table, query: Sql) -> bool:
     """Whether a query names the table as it is now."""
-    found = [env.find(reference.name, env.transaction) for reference in query.references if reference.at is None]
+    found = [
+        env.find(reference.name, env.transaction) for reference in query.references if reference.at is None and reference.arguments is None
+    ]
     return any(isinstance(each, Table) and each.table_id == table.table_id for each in found)
 
 

@@ -44,6 +44,8 @@ class Reference:
     alias: str | None = None
     """The alias to add where it is not the last part of the name: the user's own, where it stands before the time travel (DuckDB's
     order, `t x AT (VERSION => 3)`; text[start:end] covers it then), or one that tells two relations of the same last part apart."""
+    arguments: str | None = None
+    """Not None: a call that may be one of the lake's functions, and what stands in its brackets, which text[start:end] covers too."""
 
 
 @dataclass(frozen=True)

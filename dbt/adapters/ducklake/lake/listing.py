@@ -1,0 +1,60 @@
+"""The files of a table and what the tables of a lake amount to, in the form of the reference's `ducklake_list_files` and `table_info`.
+
+Specification: "List Files" and "Metadata functions".
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from ..catalog.reader import SnapshotReader
+from ..catalog.transaction import Transaction
+from ..spec.objects import Table
+from .context import Context
+
+FILE_COLUMNS = (
+    ("data_file", "string"),
+    ("data_file_size_bytes", "bigint"),
+    ("data_file_footer_size", "bigint"),
+    ("data_file_encryption_key", "binary"),
+    ("delete_file", "string"),
+    ("delete_file_size_bytes", "bigint"),
+    ("delete_file_footer_size", "bigint"),
+    ("delete_file_encryption_key", "binary"),
+)
+TABLE_COLUMNS = (
+    ("table_name", "string"),
+    ("schema_id", "bigint"),
+    ("table_id", "bigint"),
+    ("table_uuid", "string"),
+    ("file_count", "bigint"),
+    ("file_size_bytes", "bigint"),
+    ("delete_file_count", "bigint"),
+    ("delete_file_size_bytes", "bigint"),
+)
+
+
+def list_files(reader: SnapshotReader | Transaction, table: Table) -> list[tuple[Any, ...]]:
+    """A row of `FILE_COLUMNS` for each data file, with its delete file if it has one."""
+    rows = []
+    for file in reader.scan_plan(table).files:
+        key = None if file.encryption_key is None else base64.b64decode(file.encryption_key)
+        deleted = file.delete_file
+        last = (None,) * 4 if deleted is None else (deleted.path, deleted.size_bytes, deleted.footer_size, None)
+        rows.append((file.path, file.size_bytes, file.footer_size, key, *last))
+    return rows
+
+
+def table_info(context: Context) -> list[tuple[Any, ...]]:
+    """A row of `TABLE_COLUMNS` for each table that is committed."""
+    transaction = context.transaction
+    schemas = {schema.name: schema.schema_id for schema in transaction.schemas()}
+    tables = [each for each in transaction.base.relations() if isinstance(each, Table)]
+    facts = context.catalog.table_facts(transaction.snapshot, tables)
+    rows = []
+    for table in tables:
+        found = facts[table.table_id]
+        sizes = (found.file_count, found.size_bytes, found.delete_file_count, found.delete_size_bytes)
+        rows.append((table.name, schemas[table.schema_name], table.table_id, table.uuid, *sizes))
+    return rows

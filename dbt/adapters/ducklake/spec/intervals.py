@@ -1,0 +1,75 @@
+"""Spans of time as options and arguments give them, `1 week`, `7d`, `1 month 12:00:00`, laid back from a moment.
+
+Specification: "Configuration" (`expire_older_than`, `delete_older_than`); the words are those of DuckDB's intervals.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from datetime import datetime, timedelta
+
+_PART = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]+)\s*")
+_CLOCK = re.compile(r"(-?)(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?\s*")
+_MONTHS = {"month": 1, "mon": 1, "quarter": 3, "year": 12, "yr": 12, "y": 12, "decade": 120, "century": 1200, "millennium": 12000}
+_SECONDS = {
+    **dict.fromkeys(("microsecond", "us"), 1e-6),
+    **dict.fromkeys(("millisecond", "ms"), 1e-3),
+    **dict.fromkeys(("second", "sec", "s"), 1),
+    **dict.fromkeys(("minute", "min", "m"), 60),
+    **dict.fromkeys(("hour", "hr", "h"), 3600),
+    **dict.fromkeys(("day", "d"), 86400),
+    **dict.fromkeys(("week", "w"), 7 * 86400),
+}
+
+
+def before(moment: datetime, interval: str) -> datetime:
+    """The moment that lies an interval earlier; months are months of the calendar, the last day of one at most.
+
+    Raises:
+        ValueError: the text is no interval.
+    """
+    months, span = _parse(interval)
+    return _minus_months(moment, months) - span
+
+
+def _parse(text: str) -> tuple[int, timedelta]:
+    rest = text.strip().lower()
+    sign = 1
+    if rest.endswith("ago"):
+        rest, sign = rest.removesuffix("ago").rstrip(), -1
+    if not rest:
+        raise ValueError(f"{text!r} is no interval; write it like '7 days'")
+    months, seconds = 0, 0.0
+    while rest:
+        if clock := _CLOCK.match(rest):
+            value = int(clock[2]) * 3600 + int(clock[3]) * 60 + float(clock[4] or 0)
+            seconds += -value if clock[1] else value
+            rest = rest[clock.end() :]
+            continue
+        part = _PART.match(rest)
+        unit = None if part is None else _unit(part[2])
+        if part is None or unit is None:
+            raise ValueError(f"{text!r} is no interval; write it like '7 days'")
+        if unit in _MONTHS:
+            months += round(float(part[1]) * _MONTHS[unit])
+        else:
+            seconds += float(part[1]) * _SECONDS[unit]
+        rest = rest[part.end() :]
+    return sign * months, timedelta(seconds=sign * seconds)
+
+
+def _unit(word: str) -> str | None:
+    singular = {"centuries": "century", "millennia": "millennium"}.get(word, word)
+    for name in (singular, singular.removesuffix("s")):
+        if name in _MONTHS or name in _SECONDS:
+            return name
+    return None
+
+
+def _minus_months(moment: datetime, months: int) -> datetime:
+    if months == 0:
+        return moment
+    index = moment.year * 12 + moment.month - 1 - months
+    year, month = divmod(index, 12)
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, calendar.monthrange(year, month + 1)[1]))

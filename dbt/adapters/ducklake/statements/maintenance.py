@@ -1,0 +1,94 @@
+"""The procedures of maintenance: what their arguments mean, and what they give back.
+
+Specification: "Maintenance". None of them is part of a transaction: what is removed cannot be rolled back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+from ..errors import StatementError
+from ..lake.cleanup import cleanup_old_files
+from ..lake.context import Context
+from ..lake.orphans import delete_orphaned_files
+from ..lake.safe_removal import Removal
+from ..lake.snapshots import COLUMNS as SNAPSHOT_COLUMNS
+from ..lake.snapshots import snapshot_rows
+from ..spec.intervals import before
+from .arguments import Parameter, boolean, integers, moment
+from .environment import Environment
+from .procedure import Arguments, Procedure
+from .result import Result, local
+
+
+def _expire_snapshots(env: Environment, given: Arguments) -> Result:
+    _require_no_transaction(env, "expire_snapshots")
+    versions, older_than, dry_run = given["versions"], given["older_than"], bool(given["dry_run"])
+    if versions is not None and older_than is not None:
+        raise StatementError("expire_snapshots takes versions or older_than, not both")
+    if versions is None and older_than is None:
+        interval = env.context.catalog.option("expire_older_than")
+        if not interval:
+            return local(
+                "EXPIRE SNAPSHOTS: neither versions nor older_than is given, nor the option expire_older_than", SNAPSHOT_COLUMNS, []
+            )
+        older_than = before(datetime.now(timezone.utc), interval)
+    records = env.context.catalog.upkeep.expire(versions=versions, older_than=older_than, dry_run=dry_run)
+    verb = "would expire" if dry_run else "expired"
+    return local(f"EXPIRE SNAPSHOTS: {len(records)} {verb}", SNAPSHOT_COLUMNS, snapshot_rows(records))
+
+
+def _cleanup_old_files(env: Environment, given: Arguments) -> Result:
+    return _remove(env, given, "CLEANUP OLD FILES", cleanup_old_files)
+
+
+def _delete_orphaned_files(env: Environment, given: Arguments) -> Result:
+    return _remove(env, given, "DELETE ORPHANED FILES", delete_orphaned_files)
+
+
+def _remove(env: Environment, given: Arguments, title: str, remove: Callable[..., list[Removal]]) -> Result:
+    _require_no_transaction(env, title.lower().replace(" ", "_"))
+    older_than = given["older_than"]
+    if given["cleanup_all"] and older_than is not None:
+        raise StatementError(f"{title}: cleanup_all and older_than exclude each other")
+    if older_than is None and not given["cleanup_all"]:
+        older_than = before(datetime.now(timezone.utc), grace_period(env.context))
+    dry_run = bool(given["dry_run"])
+    outcomes = remove(env.context, older_than=older_than, dry_run=dry_run)
+    done = [(outcome.path,) for outcome in outcomes if outcome.kept_because is None]
+    kept = [f"{outcome.path} ({outcome.kept_because})" for outcome in outcomes if outcome.kept_because is not None]
+    message = f"{title}: {len(done)} {'would be removed' if dry_run else 'removed'}"
+    if kept:
+        message += f", {len(kept)} kept: {'; '.join(kept)}"
+    return local(message, [("path", "string")], done)
+
+
+def grace_period(context: Context) -> str:
+    """How old a file must be before it is removed; the option `delete_older_than`."""
+    return context.catalog.option("delete_older_than") or "2 days"
+
+
+def _require_no_transaction(env: Environment, name: str) -> None:
+    if env.begun:
+        raise StatementError(f"{name} cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
+
+
+_REMOVAL = (
+    Parameter("older_than", moment, only_named=True),
+    Parameter("cleanup_all", boolean, only_named=True),
+    Parameter("dry_run", boolean, only_named=True),
+)
+
+MAINTENANCE: dict[str, Procedure] = {
+    "expire_snapshots": Procedure(
+        _expire_snapshots,
+        (
+            Parameter("versions", integers, only_named=True),
+            Parameter("older_than", moment, only_named=True),
+            Parameter("dry_run", boolean, only_named=True),
+        ),
+    ),
+    "cleanup_old_files": Procedure(_cleanup_old_files, _REMOVAL),
+    "delete_orphaned_files": Procedure(_delete_orphaned_files, _REMOVAL),
+}
