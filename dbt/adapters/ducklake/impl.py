@@ -35,6 +35,7 @@ class DuckLakeConfig(AdapterConfig):
     partitioned_by: str | list[str] | None = None
     commit_message: str | None = None
     commit_author: str | None = None
+    clone_as: str | None = None
 
 
 class DuckLakeAdapter(LakeMetadata):

@@ -1,10 +1,15 @@
-"""dbt.tests.adapter.aliases; the class with two databases waits for `attach`."""
+"""dbt.tests.adapter.aliases."""
 
 from __future__ import annotations
 
 import pytest
 from dbt.tests.adapter.aliases.fixtures import MACROS__CAST_SQL, MACROS__EXPECT_VALUE_SQL
-from dbt.tests.adapter.aliases.test_aliases import BaseAliasErrors, BaseAliases, BaseSameAliasDifferentSchemas
+from dbt.tests.adapter.aliases.test_aliases import (
+    BaseAliasErrors,
+    BaseAliases,
+    BaseSameAliasDifferentDatabases,
+    BaseSameAliasDifferentSchemas,
+)
 
 from tests.functional.adapter.dialect import in_spark
 
@@ -25,4 +30,8 @@ class TestAliasErrors(OurMacros, BaseAliasErrors):
 
 
 class TestSameAliasDifferentSchemas(OurMacros, BaseSameAliasDifferentSchemas):
+    pass
+
+
+class TestSameAliasDifferentDatabases(OurMacros, BaseSameAliasDifferentDatabases):
     pass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dbt.tests.adapter.column_types.test_column_types import BaseColumnTypes
+from dbt.tests.adapter.column_types.test_column_types import BasePostgresColumnTypes
 
 MODEL = """
 select
@@ -41,10 +41,8 @@ models:
 """
 
 
-class TestColumnTypes(BaseColumnTypes):
+class TestColumnTypes(BasePostgresColumnTypes):
     @pytest.fixture(scope="class")
     def models(self):
+        """Spark's types; PostgreSQL's are the suite's."""
         return {"model.sql": MODEL, "schema.yml": SCHEMA}
-
-    def test_run_and_test(self, project):
-        self.run_and_test()

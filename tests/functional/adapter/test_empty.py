@@ -1,0 +1,17 @@
+"""dbt.tests.adapter.empty; `dbt seed --empty` comes with dbt-core 1.12."""
+
+from __future__ import annotations
+
+from dbt.tests.adapter.empty.test_empty import BaseTestEmpty, BaseTestEmptyInlineSourceRef, MetadataWithEmptyFlag
+
+
+class TestEmpty(BaseTestEmpty):
+    pass
+
+
+class TestEmptyInlineSourceRef(BaseTestEmptyInlineSourceRef):
+    pass
+
+
+class TestMetadataWithEmptyFlag(MetadataWithEmptyFlag):
+    pass
