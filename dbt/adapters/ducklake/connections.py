@@ -167,6 +167,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         result = cursor.result
         if result is None:
             return DuckLakeResponse("OK")
+        for files in result.files:
+            logger.debug(f"Reading {files}")
         message = result.message or "OK"
         return DuckLakeResponse(
             _message=message,

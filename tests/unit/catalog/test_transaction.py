@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import EngineError, LakeError, NotFoundError, StatementError
-from dbt.adapters.ducklake.spec.files import ColumnRange, ColumnStats, WrittenDeleteFile
+from dbt.adapters.ducklake.spec.files import ColumnFilter, ColumnStats, WrittenDeleteFile
 from dbt.adapters.ducklake.spec.objects import Column, Default, PartitionField, Partitioning, SortField
 from tests.unit.catalog.conftest import COLUMNS, committed, create, file_of, insert, metadata, table_of, view_of
 
@@ -325,13 +325,13 @@ def test_files_are_pruned_by_their_statistics(lake: LakeCatalog) -> None:
     table = create(lake)
     unknown = file_of(table, stats=())
     insert(lake, file_of(table, 0, 9), file_of(table, 10, 19), unknown, file_of(table, 20, 29))
-    plan = lake.reader().scan_plan(table, [ColumnRange(1, "12", "15"), ColumnRange(99, "1", "2")])
+    plan = lake.reader().scan_plan(table, [ColumnFilter.between(1, "12", "15"), ColumnFilter.between(99, "1", "2")])
     assert [file.data_file_id for file in plan.files] == [1, 2]
     assert plan.pruned_files == 2
-    assert len(lake.reader().scan_plan(table, [ColumnRange(1)]).files) == 4
+    assert len(lake.reader().scan_plan(table, [ColumnFilter.between(1, None, None)]).files) == 4
     transaction = lake.begin()
     transaction.add_files(table, [file_of(table, 100, 200)])
-    assert [file.data_file_id for file in transaction.scan_plan(table, [ColumnRange(1, "0", "0")]).files] == [0, 2, -1]
+    assert [file.data_file_id for file in transaction.scan_plan(table, [ColumnFilter.between(1, "0", "0")]).files] == [0, 2, -1]
 
 
 def test_names_that_do_not_tell_a_column_are_listed(lake: LakeCatalog) -> None:

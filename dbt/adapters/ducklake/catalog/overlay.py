@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..spec.files import ColumnRange, DataFile, DeleteFile, InlinedRows, ScanPlan
+from ..spec.files import DataFile, DeleteFile, Filters, InlinedRows, ScanPlan
 from ..spec.objects import Macro, Relation, Schema, Table, View
 from .definitions import RelationName
 from .reader import SnapshotReader
@@ -84,7 +84,7 @@ class Overlay:
                 return relation.view_id in self.staged.views
 
 
-def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, within: Sequence[ColumnRange], next_row_id: int) -> ScanPlan:
+def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, within: Filters, next_row_id: int) -> ScanPlan:
     """How to read a table with the staged changes to its rows."""
     rows, history = CommittedRows((), ()), EMPTY_HISTORY
     if table.table_id >= 0:

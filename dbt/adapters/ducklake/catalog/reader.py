@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..spec.files import ColumnRange, ScanPlan
+from ..spec.files import Filters, ScanPlan
 from ..spec.objects import Macro, Relation, Schema, Snapshot, Table
 from .database import Database
 from .definitions import Definitions, RelationName
@@ -74,11 +73,11 @@ class SnapshotReader:
         wanted = None if schema_name is None else schema_name.casefold()
         return [macro for macro in self._definitions.macros() if wanted is None or macro.schema_name.casefold() == wanted]
 
-    def scan_plan(self, table: Table, within: Sequence[ColumnRange] = ()) -> ScanPlan:
+    def scan_plan(self, table: Table, within: Filters = ()) -> ScanPlan:
         """How to read a table.
 
         Args:
-            within: ranges that the rows of interest lie in, all of them; files provably outside any are left out.
+            within: files that provably hold no row that passes all of these are left out.
         """
         rows, history = self.committed_rows(table, within)
         return ScanPlan(
@@ -91,7 +90,7 @@ class SnapshotReader:
             history.retyped(table.columns),
         )
 
-    def committed_rows(self, table: Table, within: Sequence[ColumnRange] = ()) -> tuple[CommittedRows, TableHistory]:
+    def committed_rows(self, table: Table, within: Filters = ()) -> tuple[CommittedRows, TableHistory]:
         """The files and inlined rows of a table, with the history of its columns, from one state of the catalog."""
         with self._cache.database.reading() as connection:
             # Never kept: a file of an older snapshot may have been written anew, with the names and types of a later schema version.

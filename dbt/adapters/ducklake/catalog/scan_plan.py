@@ -7,21 +7,21 @@ remove rows physically. What depends on the schema version only (the history of 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import and_, select
 from sqlalchemy.engine import Connection
 
-from ..spec.files import ColumnRange, ColumnStats, DataFile, DeleteFile, InlinedRows, MappedField
+from ..spec.files import DataFile, DeleteFile, Filters, InlinedRows, MappedField
 from ..spec.objects import Column, Table
 from ..spec.paths import resolve
-from ..spec.statistics import outside
 from . import tables as t
 from .database import Database, batches
 from .definitions import column_tree
 from .inlined import InlinedTable, has_delete_table, read_deletes, read_inlined, registered
+from .pruning import prune
 from .visibility import visible
 
 
@@ -121,11 +121,11 @@ def read_rows(
     table: Table,
     history: TableHistory,
     snapshot_id: int,
-    within: Sequence[ColumnRange] = (),
+    within: Filters = (),
 ) -> CommittedRows:
     """The files and inlined rows of a committed table; files that provably hold nothing `within` are left out."""
     rows = _file_rows(connection, table.table_id, snapshot_id)
-    kept = _prune(connection, table, rows, within) if within else rows
+    kept = prune(connection, table, rows, snapshot_id, history.retyped(table.columns), within) if within else rows
     mappings = _mappings(connection, database, {row.mapping_id for row in kept if row.mapping_id is not None})
     deletes: Mapping[int, list[int]] = {}
     if kept and has_delete_table(connection, database.schema, table.table_id):
@@ -160,32 +160,6 @@ def _file_rows(connection: Connection, table_id: int, snapshot_id: int) -> list[
     )
     rows = {row.data_file_id: row for row in connection.execute(query)}  # of two delete files, the newer
     return list(rows.values())
-
-
-def _prune(connection: Connection, table: Table, rows: list[Any], within: Sequence[ColumnRange]) -> list[Any]:
-    types = {leaf.column_id: leaf.type for column in table.columns for leaf in column.walk()}
-    ranges = {each.column_id: each for each in within if each.column_id in types}
-    source = t.file_column_stats
-    query = select(source).where(source.c.table_id == table.table_id, source.c.column_id.in_(ranges))
-    useless: set[int] = set()
-    for row in connection.execute(query) if ranges else ():
-        if outside(ranges[row.column_id], column_stats(row), types[row.column_id]):
-            useless.add(row.data_file_id)
-    return [row for row in rows if row.data_file_id not in useless]
-
-
-def column_stats(row: Any) -> ColumnStats:
-    """A row of `ducklake_file_column_stats`."""
-    return ColumnStats(
-        row.column_id,
-        row.column_size_bytes,
-        row.value_count,
-        row.null_count,
-        row.min_value,
-        row.max_value,
-        row.contains_nan,
-        row.extra_stats,
-    )
 
 
 def _data_file(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import ConfigurationError, StatementError
-from ..spec.files import ColumnRange, ColumnStats, DataFile, ScanPlan, WriteOptions, WrittenDeleteFile, WrittenFile
+from ..spec.files import ColumnStats, DataFile, Filters, ScanPlan, WriteOptions, WrittenDeleteFile, WrittenFile
 from ..spec.objects import Column, Macro, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
 from ..spec.options import Options, StoredOption
 from ..spec.paths import directory_name, new_uuid
@@ -75,7 +75,7 @@ class Transaction:
         """The macros that DuckDB keeps in the lake, of one schema or of all, by schema and name."""
         return self._overlay.macros(schema_name)
 
-    def scan_plan(self, table: Table, within: Sequence[ColumnRange] = ()) -> ScanPlan:
+    def scan_plan(self, table: Table, within: Filters = ()) -> ScanPlan:
         """How to read a table with the changes staged so far; staged files are never left out by `within`."""
         changes = self._rows(table)
         first = self._next_row_id(table) if changes.adds_rows else 0

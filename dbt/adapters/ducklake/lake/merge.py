@@ -6,7 +6,7 @@ one delete file per data file touched and new files for their new versions, unde
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from ..spark.extremes import measure, within
 from ..spark.held import held
 from ..spark.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, Outcome, When, numbered, outcome
 from ..spark.scan import scan
-from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION
+from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, ColumnFilter, ScanPlan
 from ..spec.objects import Column, Table
 from .context import Context, RowCounts
 from .insert import insert
@@ -38,6 +38,10 @@ class MergeRequest:
     matched: Sequence[When] = ()
     not_matched: Sequence[When] = ()
     not_matched_by_source: Sequence[When] = ()
+    within: Sequence[ColumnFilter] = ()
+    """What rows of the table must pass to match anything."""
+    planned: Callable[[ScanPlan], None] = lambda plan: None
+    """Told how the table is read."""
 
 
 def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
@@ -51,7 +55,9 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         count, ranges = measure(source, request.source_alias, request.keys)
         if request.not_matched_by_source:
             ranges = []  # every row of the table has to be looked at
-        plan = context.transaction.scan_plan(table, within=[key.column_range() for key in ranges])
+        filters = [] if request.not_matched_by_source else [*request.within, *(key.column_filter() for key in ranges)]
+        plan = context.transaction.scan_plan(table, within=filters)
+        request.planned(plan)
         target = within(scan(context.spark(), plan, lineage=True), ranges)
         match = Match(
             target,

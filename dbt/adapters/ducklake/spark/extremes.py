@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..spec.files import ColumnRange
+from ..spec.files import ColumnFilter
 from ..spec.identifiers import backquoted
 from ..spec.objects import Column
 from ..spec.statistics import encode_plain
@@ -43,12 +43,12 @@ class KeyRange:
     low: str
     high: str
 
-    def column_range(self) -> ColumnRange:
+    def column_filter(self) -> ColumnFilter:
         """The same range in the encoding of column statistics."""
         if self.column.type == "timestamptz":
             low, high = (encode_plain(int(micros) * 1000, self.column.type) for micros in (self.low, self.high))
-            return ColumnRange(self.column.column_id, low, high)
-        return ColumnRange(self.column.column_id, self.low, self.high)
+            return ColumnFilter.between(self.column.column_id, low, high)
+        return ColumnFilter.between(self.column.column_id, self.low, self.high)
 
 
 def measure(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -> tuple[int, list[KeyRange]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkNotImplementedError, UnsupportedOperationException
+from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,6 +21,12 @@ def fetch(frame: DataFrame, limit: int | None = None) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in frame.collect()]  # types that Arrow does not carry: variant, year-month interval
     columns = [column.to_pylist() for column in table.columns]
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def with_line(frame: DataFrame, text: str) -> DataFrame:
+    """The only column of a frame with a text added to its values, as EXPLAIN gives a plan."""
+    name = frame.columns[0]
+    return frame.select(F.concat(F.col(name), F.lit(f"\n{text}\n")).alias(name))
 
 
 def column_types(frame: DataFrame) -> list[tuple[str, str]]:

@@ -11,6 +11,8 @@ from ..spec.identifiers import backquoted
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_UTC = frozenset({"UTC", "ETC/UTC", "GMT", "Z", "+00:00", "ZULU"})
+
 
 def is_temporary_view(spark: SparkSession, name: str) -> bool:
     """Whether the session has a temporary view of that one-part name."""
@@ -35,3 +37,13 @@ def timestamp_value(spark: SparkSession, text: str) -> datetime:
 def drop_temporary_view(spark: SparkSession, name: str) -> None:
     """DROP VIEW of a temporary view."""
     spark.sql(f"DROP VIEW IF EXISTS {backquoted(name)}")
+
+
+def zone_is_utc(spark: SparkSession) -> bool:
+    """Whether the session's time zone is UTC, under one of its names."""
+    return (spark.conf.get("spark.sql.session.timeZone") or "").upper() in _UTC
+
+
+def compares_dates_as_texts(spark: SparkSession) -> bool:
+    """Whether a date or timestamp is turned into a text to be compared with one, as Spark 2 did."""
+    return (spark.conf.get("spark.sql.legacy.typeCoercion.datetimeToString.enabled", "false") or "").lower() == "true"

@@ -7,7 +7,7 @@ Specification: the tables `ducklake_data_file`, `ducklake_delete_file`, `ducklak
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -163,6 +163,24 @@ class ColumnRange:
     column_id: int
     low: str | None = None
     high: str | None = None
+
+
+@dataclass(frozen=True)
+class ColumnFilter:
+    """Rows of interest have a value of the column in one of the ranges, or NULL if `nulls`. An open range holds every value."""
+
+    column_id: int
+    ranges: tuple[ColumnRange, ...] = ()
+    nulls: bool = False
+
+    @classmethod
+    def between(cls, column_id: int, low: str | None, high: str | None) -> ColumnFilter:
+        """One range."""
+        return cls(column_id, (ColumnRange(column_id, low, high),))
+
+
+Filters = Sequence[ColumnFilter] | Callable[[], Sequence[ColumnFilter]]
+"""Filters that rows of interest pass, all of them; a function is only asked if there is more than one file to choose from."""
 
 
 @dataclass(frozen=True)

@@ -168,9 +168,9 @@ def merge_stats(type_name: str, left: ColumnStats, right: ColumnStats) -> Column
     """Statistics of two files (or row groups) together; a side without values does not touch the bounds of the
     other.
     """
-    if _is_empty(left, type_name):
+    if is_empty(left, type_name):
         bounds: Bounds = (right.min_value, right.max_value)
-    elif _is_empty(right, type_name):
+    elif is_empty(right, type_name):
         bounds = (left.min_value, left.max_value)
     else:
         bounds = merge_bounds(type_name, (left.min_value, left.max_value), (right.min_value, right.max_value))
@@ -191,7 +191,7 @@ def outside(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
     """
     if range_.low is None and range_.high is None:
         return False
-    if _is_empty(stats, type_name):
+    if is_empty(stats, type_name):
         return True
     low = decode(type_name, range_.low) if range_.low is not None else None
     high = decode(type_name, range_.high) if range_.high is not None else None
@@ -206,7 +206,7 @@ def outside(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
     return below or above
 
 
-def _is_empty(stats: ColumnStats, type_name: str) -> bool:
+def is_empty(stats: ColumnStats, type_name: str) -> bool:
     """Whether there is no value for certain. The reference implementation counts fields of structs in lists wrongly,
     down to 0.
     """
@@ -322,10 +322,10 @@ def _less(left: Decimal | int | float | bytes | None, right: Decimal | int | flo
 
 
 def _slack(bound: Decimal | int | float | bytes | None, sign: int) -> float | None:
-    """A bound of a float column moved outwards by a part in 2**22: files written when the column was float32 have
-    shorter texts.
+    """A bound of a float column moved outwards by a part in 2**22 and the least float32: files written when the column
+    was float32 have shorter texts.
     """
-    return bound + sign * abs(bound) * 2.0**-22 if isinstance(bound, float) else None
+    return bound + sign * (abs(bound) * 2.0**-22 + 2.0**-149) if isinstance(bound, float) else None
 
 
 def _sum(left: int | None, right: int | None) -> int | None:

@@ -1,13 +1,15 @@
 """Where a statement runs: which lake, which schema is current, which snapshot it sees, and which names mean what.
 
 Binding: each lake relation that a text names becomes a temporary view of Spark, pinned at a snapshot, whose name says which:
-`lake.main.orders@42`. A one-part name means, in this order, a CTE (the parser leaves those out), a temporary view, a relation of the
-current schema. Names that are none of ours are left to Spark.
+`lake.main.orders@42`, with `#` and a number behind it if files are left out that the statement's conditions do not need. A one-part
+name means, in this order, a CTE (the parser leaves those out), a temporary view, a relation of the current schema. Names that are none
+of ours are left to Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
@@ -19,12 +21,15 @@ from ..lake.context import Context
 from ..lake.views import SPARK_SQL_TAG
 from ..spark.errors import translate
 from ..spark.scan import scan
-from ..spark.temporary import is_temporary_view, timestamp_value
+from ..spark.temporary import compares_dates_as_texts, is_temporary_view, timestamp_value, zone_is_utc
+from ..spec.files import ColumnFilter, ScanPlan
 from ..spec.identifiers import backquoted
 from ..spec.objects import Macro, Relation, Table, View
 from .dialects import to_spark
 from .macro_calls import expand_macros
+from .predicates import of_condition, of_reference
 from .references import references
+from .result import FilesRead
 from .values import Name, Reference, Sql, TimeTravel
 
 if TYPE_CHECKING:
@@ -41,14 +46,21 @@ class Pins:
 
     names: dict[str, str] = field(default_factory=dict)
     snapshot_id: int = -1
-    fresh: set[str] = field(default_factory=set)
+    fresh: dict[tuple[str, tuple[ColumnFilter, ...]], str] = field(default_factory=dict)
+    """(relation at a snapshot, what its rows must pass to matter) → the view to read."""
+    files: dict[str, int] = field(default_factory=dict)
+    """Table at a snapshot → how many files it has."""
+    reads: dict[str, tuple[FilesRead, ...]] = field(default_factory=dict)
+    """View → the files behind it."""
     staged: object = None
     revision: int = 0
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def at(self, snapshot_id: int) -> None:
         """Forget which views are fresh when the lake has moved on: what lies behind an older pin may have been compacted since."""
         if snapshot_id != self.snapshot_id:
             self.fresh.clear()
+            self.files.clear()
             self.snapshot_id = snapshot_id
 
     def suffix(self, reader: Reader) -> str:
@@ -76,6 +88,8 @@ class Environment:
     """The rows of a call in FROM, None if it is none of the lake's functions."""
     last_committed: int | None = None
     """The snapshot that this session committed last."""
+    reads: list[FilesRead] = field(default_factory=list)
+    """The files that the statement reads, table by table."""
 
     @property
     def transaction(self) -> Transaction:
@@ -141,7 +155,7 @@ class Environment:
 
     def bound(self, sql: Sql, known: tuple[Name, ...] = ()) -> str:
         """The text with every name of the lake replaced by its pinned view."""
-        return sql.bind(lambda reference: self._resolve(reference, self.transaction), known)
+        return sql.bind(lambda reference: self._resolve(sql, reference, self.transaction), known)
 
     def query(self, sql: Sql) -> DataFrame:
         """The rows of a query, lazily."""
@@ -162,16 +176,28 @@ class Environment:
             moment = timestamp_value(self.context.spark(), text)
         return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
-    def _resolve(self, reference: Reference, reader: Reader, *, temporary: bool = True, depth: int = 0) -> str | None:
+    def _resolve(self, sql: Sql, reference: Reference, reader: Reader, *, temporary: bool = True, depth: int = 0) -> str | None:
         if reference.arguments is not None:
             return self._called(reference)
-        reader = self.reader_at(reference.at, reader)
-        relation = self.find(reference.name, reader, temporary=temporary)
+        at = self.reader_at(reference.at, reader)
+        relation = self.find(reference.name, at, temporary=temporary)
         if relation is None:
             if reference.at is not None and len(reference.name.parts) == 1:
                 raise NotFoundError("table", str(reference.name), "Only tables of the lake have earlier versions")
             return None
-        return backquoted(self.pinned(relation, reader, str(reference.name), depth))
+        if not isinstance(relation, Table):
+            return backquoted(self.pinned(relation, at, str(reference.name), depth))
+
+        def lookup(other: Reference) -> Table | None:
+            if other.arguments is not None:
+                return None
+            found = self.find(other.name, self.reader_at(other.at, reader), temporary=temporary)
+            return found if isinstance(found, Table) else None
+
+        def needed() -> tuple[ColumnFilter, ...]:
+            return tuple(of_reference(sql, reference, relation, lookup, self.zone_is_utc)) if self.can_prune() else ()
+
+        return backquoted(self.pinned(relation, at, str(reference.name), depth, needed))
 
     def _called(self, reference: Reference) -> str | None:
         """A temporary view of what a function of the lake gives now, by its text; None if it is none of the lake's."""
@@ -183,21 +209,83 @@ class Environment:
         self.pins.names[pin] = str(reference.name)
         return backquoted(pin)
 
-    def pinned(self, relation: Relation, reader: Reader, user_name: str, depth: int = 0) -> str:
-        """The name of a temporary view that shows `relation` as `reader` sees it, registered if it is not yet."""
+    def pinned(
+        self,
+        relation: Relation,
+        reader: Reader,
+        user_name: str,
+        depth: int = 0,
+        needed: Callable[[], tuple[ColumnFilter, ...]] | None = None,
+    ) -> str:
+        """The name of a temporary view that shows `relation` as `reader` sees it, registered if it is not yet.
+
+        Args:
+            needed: what its rows must pass to matter. A view that lacks files for that reason has a name of its own.
+        """
         self.pins.at(self.transaction.snapshot.snapshot_id)
-        pin = f"{self.database}.{relation.schema_name}.{relation.name}@{reader.snapshot.snapshot_id}{self.pins.suffix(reader)}"
-        if pin not in self.pins.fresh:
-            frame = self._frame(relation, reader, user_name, depth)
-            frame.createOrReplaceTempView(backquoted(pin))
-            self.pins.fresh.add(pin)
+        base = f"{self.database}.{relation.schema_name}.{relation.name}@{reader.snapshot.snapshot_id}{self.pins.suffix(reader)}"
+        if isinstance(relation, Table):
+            pin = self._table_view(relation, reader, base, needed)
+        else:
+            pin = self._view_view(relation, reader, base, user_name, depth)
         self.pins.names[pin] = user_name
+        self.reads += self.pins.reads[pin]
         return pin
 
-    def _frame(self, relation: Relation, reader: Reader, user_name: str, depth: int) -> DataFrame:
-        if isinstance(relation, Table):
-            return scan(self.context.spark(), reader.scan_plan(relation))
-        return self.view_frame(relation, reader, user_name, depth)
+    def _table_view(self, table: Table, reader: Reader, base: str, needed: Callable[[], tuple[ColumnFilter, ...]] | None) -> str:
+        known = self.pins.files.get(base)
+        filters = None if needed is not None and known is None else needed() if needed is not None and (known or 0) > 1 else ()
+        pin = None if filters is None else self.pins.fresh.get((base, filters))
+        if pin is not None:
+            return pin
+        asked: list[tuple[ColumnFilter, ...]] = []
+
+        def ask() -> tuple[ColumnFilter, ...]:
+            asked.append(() if needed is None else needed())
+            return asked[-1]
+
+        plan = reader.scan_plan(table, within=ask if filters is None else filters)
+        filters = filters or (asked[0] if asked else ())
+        self.pins.files[base] = len(plan.files) + plan.pruned_files
+        pin = base if plan.pruned_files == 0 else f"{base}#{next(self.pins.numbers)}"
+        if pin != base or (base, ()) not in self.pins.fresh:
+            scan(self.context.spark(), plan).createOrReplaceTempView(backquoted(pin))
+            self.pins.reads[pin] = (FilesRead(base, len(plan.files), len(plan.files) + plan.pruned_files),)
+        self.pins.fresh[base, filters] = pin
+        if pin == base:
+            self.pins.fresh[base, ()] = base
+        return pin
+
+    def _view_view(self, view: View, reader: Reader, pin: str, user_name: str, depth: int) -> str:
+        if (pin, ()) not in self.pins.fresh:
+            inside = replace(self, reads=[])
+            inside.view_frame(view, reader, user_name, depth).createOrReplaceTempView(backquoted(pin))
+            self.pins.reads[pin] = tuple(inside.reads)
+            self.pins.fresh[pin, ()] = pin
+        return pin
+
+    def plan(self, table: Table, condition: Sql | None, alias: str) -> ScanPlan:
+        """How to read the rows of a table that may satisfy the condition of a DELETE or UPDATE."""
+
+        def needed() -> Sequence[ColumnFilter]:
+            return of_condition(condition, table, alias, self.zone_is_utc) if condition is not None and self.can_prune() else ()
+
+        plan = self.transaction.scan_plan(table, within=needed)
+        self.note(table, plan)
+        return plan
+
+    def note(self, table: Table, plan: ScanPlan) -> None:
+        """Remember what is read of a table that the statement changes."""
+        name = f"{self.database}.{table.schema_name}.{table.name}@{self.transaction.snapshot.snapshot_id}"
+        self.reads.append(FilesRead(name, len(plan.files), len(plan.files) + plan.pruned_files))
+
+    def can_prune(self) -> bool:
+        """Whether this session compares as conditions are understood here."""
+        return not compares_dates_as_texts(self.context.spark())
+
+    def zone_is_utc(self) -> bool:
+        """Whether the wall clock of this session is that of instants."""
+        return zone_is_utc(self.context.spark())
 
     def view_frame(self, view: View, reader: Reader, user_name: str, depth: int = 0) -> DataFrame:
         """The rows of a view: its text bound in its own schema, where temporary views do not count.
@@ -210,7 +298,8 @@ class Environment:
         text = self.spark_text(view, reader)
         own = replace(self, schema=view.schema_name)
         try:
-            bound = references(text).bind(lambda reference: own._resolve(reference, reader, temporary=False, depth=depth + 1))
+            sql = references(text)
+            bound = sql.bind(lambda reference: own._resolve(sql, reference, reader, temporary=False, depth=depth + 1))
             frame = self.context.spark().sql(bound)
         except LakeError:
             raise

@@ -22,6 +22,23 @@ class ResultColumn:
 
 
 @dataclass(frozen=True)
+class FilesRead:
+    """How many files a statement reads of a table at a snapshot; the others cannot hold a row that it needs."""
+
+    name: str
+    read: int
+    of: int
+
+    @property
+    def is_pruned(self) -> bool:
+        """Whether some files are left out."""
+        return self.read < self.of
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.read} of {self.of} files"
+
+
+@dataclass(frozen=True)
 class Result:
     """The outcome of one statement: rows, or what it changed.
 
@@ -35,6 +52,8 @@ class Result:
     rows: Sequence[tuple[Any, ...]] | None = None
     frame: DataFrame | None = None
     snapshot: Snapshot | None = None
+    files: tuple[FilesRead, ...] = ()
+    """What was read, or will be when the rows are fetched; a table once for each place that names it."""
     fetcher: Callable[[DataFrame, int | None], list[tuple[Any, ...]]] | None = field(default=None, repr=False)
 
     @property

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from ..spark.rows import column_types, fetch
+from ..spark.rows import column_types, fetch, with_line
 from .environment import Environment
 from .procedures import run_call
 from .result import Result, ResultColumn
@@ -74,12 +75,16 @@ def run(env: Environment, statement: Statement) -> Result:
     """
     match statement:
         case Query(query) | PassThrough(query):
-            return _rows(env, query)
+            result = _rows(env, query)
         case _:
-            return _RUNNERS[type(statement)](env, statement)
+            result = _RUNNERS[type(statement)](env, statement)
+    return replace(result, files=tuple(env.reads))
 
 
 def _rows(env: Environment, query: Sql) -> Result:
     frame = env.query(query)
+    if env.reads and query.text.split(None, 1)[0].upper() == "EXPLAIN" and frame.columns == ["plan"]:
+        lines = "\n".join(["== Files ==", *map(str, env.reads)])
+        frame = with_line(frame, lines)
     columns = tuple(ResultColumn(*column) for column in column_types(frame))
     return Result("OK", columns=columns, frame=frame, fetcher=fetch)

@@ -26,6 +26,7 @@ from ..spec.types import data_type_of, spark_name
 from .defaults import default_sql
 from .environment import Environment
 from .keys import equal_keys
+from .predicates import of_join
 from .result import Result, changed
 from .rows import fill_defaults
 from .values import Assignment, Delete, Insert, Merge, MergeClause, Name, Sql, Truncate, Update
@@ -44,8 +45,7 @@ def run_insert(env: Environment, statement: Insert) -> Result:
     if _reads(env, table, statement.query):
         env.transaction.depends_on_rows(table)  # as INSERT … WHERE NOT EXISTS does: a rival's rows would change what is inserted
     if statement.replace_where is not None:
-        condition = _text(env, statement.name, statement.replace_where)
-        ended = _delete_where(env, table, statement.name.parts[-1], condition)
+        ended = _delete_where(env, table, statement.name, statement.name.parts[-1], statement.replace_where)
         return changed("INSERT", RowCounts(inserted=insert(env.context, table, rows), deleted=ended.deleted))
     if not statement.overwrite:
         return changed("INSERT", RowCounts(inserted=insert(env.context, table, rows)))
@@ -64,7 +64,7 @@ def _overwrite(env: Environment, table: Table, statement: Insert, rows: DataFram
             f"{backquoted(column.name)} <=> CAST({values[column.name.casefold()]} AS {spark_name(data_type_of(column))})"
             for column in columns
         )
-        ended = _delete_where(env, table, statement.name.parts[-1], condition)
+        ended = _delete_where(env, table, statement.name, statement.name.parts[-1], Sql(condition))
         return RowCounts(inserted=insert(env.context, table, rows), deleted=ended.deleted)
     if statement.partition or _dynamic_overwrite(env, table):
         return overwrite_partitions(env.context, table, rows)
@@ -75,8 +75,8 @@ def run_update(env: Environment, statement: Update) -> Result:
     """UPDATE."""
     table = required_table(env.context, *env.place(statement.name))
     alias = statement.alias or statement.name.parts[-1]
-    plan = env.transaction.scan_plan(table)
-    if not plan.files and not plan.inlined:
+    plan = env.plan(table, statement.condition, alias)
+    if not plan.files and not plan.inlined and not plan.pruned_files:
         env.transaction.depends_on_rows(table)
         return changed("UPDATE", RowCounts())
     bind = partial(_text, env, statement.name)
@@ -97,8 +97,8 @@ def run_delete(env: Environment, statement: Delete) -> Result:
     if statement.condition is None:
         truncate(env.context, table)
         return Result("DELETE all rows")
-    condition = _text(env, statement.name, statement.condition)
-    return changed("DELETE", _delete_where(env, table, statement.alias or statement.name.parts[-1], condition))
+    alias = statement.alias or statement.name.parts[-1]
+    return changed("DELETE", _delete_where(env, table, statement.name, alias, statement.condition))
 
 
 def run_truncate(env: Environment, statement: Truncate) -> Result:
@@ -134,6 +134,8 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         matched=clauses("matched"),
         not_matched=clauses("not_matched"),
         not_matched_by_source=clauses("not_matched_by_source"),
+        within=of_join(condition, table, target_alias, env.zone_is_utc) if env.can_prune() else (),
+        planned=lambda plan: env.note(table, plan),
     )
     return changed("MERGE", merge(env.context, table, request))
 
@@ -147,13 +149,14 @@ def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
     return required_table(env.context, table.schema_name, table.name)
 
 
-def _delete_where(env: Environment, table: Table, alias: str, condition: str) -> RowCounts:
-    plan = env.transaction.scan_plan(table)
-    if not plan.files and not plan.inlined:
+def _delete_where(env: Environment, table: Table, name: Name, alias: str, condition: Sql) -> RowCounts:
+    plan = env.plan(table, condition, alias)
+    text = _text(env, name, condition)
+    if not plan.files and not plan.inlined and not plan.pruned_files:
         env.transaction.depends_on_rows(table)  # that there is no row is a result, too
         return RowCounts()
     frame = scan(env.context.spark(), plan, lineage=True).alias(alias)
-    return delete(env.context, table, plan, frame.where(condition))
+    return delete(env.context, table, plan, frame.where(text))
 
 
 def _reads(env: Environment, table: Table, query: Sql) -> bool:

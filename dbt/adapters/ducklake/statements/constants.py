@@ -1,0 +1,211 @@
+"""Constants of a condition as bounds of column statistics: which values of a column can compare so with a constant, in Spark.
+
+A bound is given where Spark's comparison of that type of column with that kind of constant is certain to be the order of the
+statistics, else None. What is certain:
+
+- Numbers with a column of integers or decimals, as long as the type that Spark compares in holds every digit of both.
+- Numbers with a float column: Spark compares doubles, or floats; the slack of `spec.statistics.outside` is wider than their rounding.
+- Texts with a text column. A text with a quote, backslash or `$` in it could be another one to Spark.
+- Dates and times in ISO form, as literals, casts or texts, with a date or timestamp column. Comparing an instant with a wall clock
+  depends on the zone of the session and its history; wherever that is, the two are less than a day apart, so a bound is moved
+  outwards by a day unless the zone is known to be UTC.
+- Booleans with a boolean column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from sqlglot import exp
+
+from ..spec.files import ColumnRange
+from ..spec.moments import DAY_NANOS, date_text, parse_timestamp
+from ..spec.objects import Column
+from ..spec.statistics import FLOATS, TIMESTAMPS, decimal_text, encode_plain
+from ..spec.types import decimal_parameters
+
+Zone = Callable[[], bool]
+"""Whether the session's zone is UTC; asked only where it matters."""
+
+_DIGITS = {"int8": 3, "int16": 5, "int32": 10, "int64": 20, "uint8": 5, "uint16": 10, "uint32": 20, "uint64": 20}
+"""Digits of the decimal that Spark compares an integer column as."""
+_MOST_DIGITS = 38
+_EXACT = Context(prec=200)
+_NUMBER = re.compile(r"\d{1,38}(?:\.\d{0,38})?|\.\d{1,38}")
+_EXPONENT = re.compile(r"(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})[eE][+-]?\d{1,3}")
+_ISO = re.compile(r"(?!0000)\d{4}-\d{2}-\d{2}(?:[ T](?!24)\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})?)?")
+_INTEGER_CASTS = {exp.DType.INT: 31, exp.DType.BIGINT: 63}
+_MOMENT_CASTS = {
+    exp.DType.DATE: "date",
+    exp.DType.TIMESTAMP: "instant",
+    exp.DType.TIMESTAMPTZ: "instant",
+    exp.DType.TIMESTAMPLTZ: "instant",
+    exp.DType.TIMESTAMPNTZ: "wall clock",
+}
+_LAST_CHARACTER = 0xD7FE
+
+
+@dataclass(frozen=True)
+class Constant:
+    """`kind`: number, double, text, boolean, or of moments date, instant, wall clock; of those the value is the ISO text."""
+
+    kind: str
+    value: Decimal | float | str | bool
+
+
+def constant(node: exp.Expr, source: str) -> Constant | None:
+    """The constant that an expression of `source` certainly is."""
+    node = node.unnest()
+    if isinstance(node, exp.Neg):
+        inner = constant(node.this, source)
+        if inner is None or isinstance(inner.value, str | bool):
+            return None
+        return Constant(inner.kind, -inner.value)
+    if isinstance(node, exp.Boolean):
+        return Constant("boolean", bool(node.this))
+    if isinstance(node, exp.Literal):
+        return _text(node.name, source) if node.is_string else _number(node.name)
+    if isinstance(node, exp.Cast) and not node.args.get("format") and isinstance(node.this, exp.Literal):
+        return _cast(node, source)
+    return None
+
+
+def _cast(node: exp.Cast, source: str) -> Constant | None:
+    if node.this.is_string:
+        kind, text = _MOMENT_CASTS.get(node.to.this), _text(node.this.name, source)
+        if node.to.this == exp.DType.TEXT:
+            return text
+        return None if kind is None or text is None or not _moment(text.value) else Constant(kind, text.value)
+    bits, number = _INTEGER_CASTS.get(node.to.this), _number(node.this.name)
+    if bits is None or number is None or not isinstance(number.value, Decimal) or number.value != number.value.to_integral_value():
+        return None
+    return number if number.value < 2**bits else None
+
+
+def _text(value: str, source: str) -> Constant | None:
+    """A text in single quotes, which means itself: no escapes, no `${…}` that Spark would fill in."""
+    plain = not any(character in value for character in "\\'$\0") and f"'{value}'" in source
+    return Constant("text", value) if plain else None
+
+
+def _number(text: str) -> Constant | None:
+    if _NUMBER.fullmatch(text):
+        return Constant("number", Decimal(text))
+    return Constant("double", float(text)) if _EXPONENT.fullmatch(text) else None
+
+
+def comparable(column: Column, constants: Sequence[Constant]) -> bool:
+    """Whether all of these are compared with the column by its own order, when they stand in one comparison or one IN list."""
+    kinds = {each.kind for each in constants}
+    if column.type in TIMESTAMPS or column.type == "date":
+        allowed = [{"date"}, {"instant"}, {"wall clock"}, {"text"}]
+        return kinds in allowed and all(isinstance(each.value, str) and _moment(each.value) for each in constants)
+    if column.type in FLOATS:
+        return kinds <= {"number", "double"}
+    if column.type in ("varchar", "json"):
+        return kinds <= {"text"}
+    if column.type == "boolean":
+        return kinds <= {"boolean"}
+    digits = _digits(column.type)
+    if digits is None or kinds != {"number"}:
+        return False
+    whole, scale = digits
+    for each in constants:
+        _, written, exponent = Decimal(str(each.value)).as_tuple()
+        own = max(-int(exponent), 0)
+        scale, whole = max(scale, own), max(whole, len(written) - own)
+    return whole + scale <= _MOST_DIGITS
+
+
+def _digits(type_name: str) -> tuple[int, int] | None:
+    """(digits before the point, after it) of a numeric column."""
+    parameters = decimal_parameters(type_name)
+    if parameters is not None:
+        return parameters[0] - parameters[1], parameters[1]
+    return (_DIGITS[type_name], 0) if type_name in _DIGITS else None
+
+
+def between(column: Column, low: Constant | None, high: Constant | None, zone: Zone, *, strict: bool = False) -> ColumnRange | None:
+    """The range of a column's values from `low` to `high`, without the ends if `strict`; None: an end cannot be told.
+
+    The constants are `comparable`.
+    """
+    least = None if low is None else _bound(column, low, -1, strict, zone)
+    greatest = None if high is None else _bound(column, high, 1, strict, zone)
+    if (low is not None and least is None) or (high is not None and greatest is None):
+        return None
+    return ColumnRange(column.column_id, least, greatest)
+
+
+def prefixed(column: Column, prefix: str) -> ColumnRange | None:
+    """The texts that begin with a prefix."""
+    if column.type not in ("varchar", "json") or not prefix or ord(prefix[-1]) > _LAST_CHARACTER:
+        return None
+    return ColumnRange(column.column_id, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1))
+
+
+def _bound(column: Column, constant: Constant, side: int, strict: bool, zone: Zone) -> str | None:
+    """The text of an end, `side` -1 for the lower and 1 for the upper one."""
+    match constant.value:
+        case bool() as truth:
+            return None if strict else encode_plain(truth, "boolean")
+        case Decimal() | float() as number if column.type in FLOATS:
+            value = float(number)
+            return repr(value) if abs(value) != float("inf") else None
+        case Decimal() as number:
+            return _number_bound(column.type, number, side, strict)
+        case str() as text if column.type in TIMESTAMPS or column.type == "date":
+            return _moment_bound(column.type, constant.kind, text, side, strict, zone)
+        case str() as text:
+            return text
+    return None
+
+
+def _number_bound(type_name: str, number: Decimal, side: int, strict: bool) -> str | None:
+    digits = _digits(type_name)
+    if digits is None:
+        return None
+    scaled = number.scaleb(digits[1], _EXACT)
+    rounding = ROUND_FLOOR if (side > 0) != strict else ROUND_CEILING
+    unscaled = int(scaled.to_integral_value(rounding, _EXACT)) - (side if strict else 0)
+    parameters = decimal_parameters(type_name)
+    return str(unscaled) if parameters is None else decimal_text(unscaled, *parameters)
+
+
+def _moment(text: object) -> bool:
+    if not isinstance(text, str) or not _ISO.fullmatch(text):
+        return False
+    try:
+        parse_timestamp(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _moment_bound(type_name: str, kind: str, text: str, side: int, strict: bool, zone: Zone) -> str | None:
+    nanos, offset = parse_timestamp(text)
+    if offset is not None:
+        if type_name != "timestamptz" or kind not in ("text", "instant"):
+            return None
+        nanos, exact = nanos - offset * 1_000_000_000, True
+    else:
+        exact = (type_name != "timestamptz" and kind != "instant") or zone()
+    has_time = len(text) > 10
+    if has_time and (kind == "date" or (kind == "text" and type_name == "date")):
+        return None
+    if type_name == "date":
+        days, rest = divmod(nanos, DAY_NANOS)
+        if not exact:
+            return date_text(days + 2 * side)
+        if rest == 0:
+            return date_text(days - side if strict else days)
+        return date_text(days if side > 0 else days + 1)
+    if not exact:
+        return encode_plain(nanos + side * 2 * DAY_NANOS, type_name)
+    # Spark sees whole microseconds; statistics may have nanoseconds.
+    if side < 0:
+        return encode_plain(nanos + 1000 if strict else nanos, type_name)
+    return encode_plain(nanos - 1 if strict else nanos + 999, type_name)

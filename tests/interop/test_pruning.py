@@ -1,0 +1,139 @@
+"""Scans leave out files by the statement's conditions, and no row with them: DuckDB's files and ours, compared with scans of everything."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from dbt.adapters.ducklake.statements.environment import Environment
+from tests.interop.conftest import Both, comparable_rows
+
+SEED = random.SystemRandom().randrange(10**9)
+
+VALUES: dict[str, list[str]] = {
+    "i INT": ["-2147483648", "2147483647", "-1", "0", "1", "7", "NULL"],
+    "n BIGINT": ["-9223372036854775808", "9007199254740993", "0", "12", "NULL"],
+    "d DECIMAL(10, 2)": ["-99999999.99", "0.00", "1.50", "-0.01", "NULL"],
+    "f DOUBLE": ["'NaN'::DOUBLE", "'inf'::DOUBLE", "'-inf'::DOUBLE", "-0.0::DOUBLE", "0.0", "1.5", "1e300", "5e-324", "NULL"],
+    "r FLOAT": ["'NaN'::FLOAT", "-0.0::FLOAT", "0.1::FLOAT", "1.4e-45::FLOAT", "3e38::FLOAT", "NULL"],
+    "s VARCHAR": ["''", "'a'", "'ab'", "'B'", "'ä'", "repeat('a', 300)", "repeat('a', 299) || 'ÿ'", "'zz'", "NULL"],
+    "b BOOLEAN": ["true", "false", "NULL"],
+    "y DATE": ["'0001-01-01'", "'2024-02-29'", "'2024-03-01'", "'9999-12-31'", "NULL"],
+    "t TIMESTAMP": ["'2024-02-29 23:59:59.999999'", "'2024-03-01'", "'1969-12-31 12:00:00'", "NULL"],
+    "z TIMESTAMPTZ": ["'2024-02-29 23:59:59.999999+00'", "'2024-03-01 00:00:00+00'", "'2024-03-31 01:30:00+00'", "NULL"],
+}
+CONDITIONS = {
+    "i": ["i = {0}", "i > 0", "i IN (1, 7)", "i <> 1", "i < 0.5", "i IS NULL", "i BETWEEN -5 AND 5", "i = 7 OR i IS NULL"],
+    "n": ["n = 9007199254740993", "n >= 12", "n < 12L", "NOT n = 0"],
+    "d": ["d = 1.5", "d > 0.005", "d <= -0.01", "d <> 0"],
+    "f": ["f = 0.0", "f > 1.5", "f >= 1e300", "f < 0", "f <= 1.5", "f IS NOT NULL", "f = 1.5 OR f > 2"],
+    "r": ["r = 0.0", "r >= 0.1", "r < 0.2", "r > 0"],
+    "s": ["s = ''", "s LIKE 'a%'", "s >= 'aa'", "s < 'ab'", "s > 'zz'", "s IN ('ä', 'B')", "s IS NULL"],
+    "b": ["b", "NOT b", "b = true", "b IS NULL"],
+    "y": ["y = '2024-02-29'", "y < DATE'2024-03-01'", "y > '2024-03-01'", "y >= TIMESTAMP'2024-02-29 10:00:00'"],
+    "t": ["t >= '2024-03-01'", "t < TIMESTAMP'2024-03-01 00:00:00'", "t = '2024-02-29 23:59:59.999999'", "t > DATE'2024-02-29'"],
+    "z": ["z >= '2024-03-01'", "z < TIMESTAMP'2024-03-31 01:30:00'", "z = '2024-03-01 00:00:00+00:00'", "z > DATE'2024-03-01'"],
+}
+
+
+def files(both: Both, query: str) -> list[str]:
+    """How many files each table of a query is read from."""
+    return [str(each).split(": ")[1] for each in both.session.execute(query).files]
+
+
+def filled(both: Both, rng: random.Random) -> None:
+    """A table t of a dozen files with few rows each, of both writers, some with deleted rows, and a file without values."""
+    both.duckdb(f"CREATE TABLE t (id INT, {', '.join(VALUES)})")
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0, table_name => 't')")
+    for number in range(6):
+        rows = [[rng.choice(values) for values in VALUES.values()] for _ in range(rng.choice([1, 1, 2, 4]))]
+        listed = ", ".join(f"({10 * number + index}, {', '.join(row)})" for index, row in enumerate(rows))
+        both.duckdb(f"INSERT INTO t VALUES {listed}")
+        both.spark(f"INSERT INTO t SELECT 1000 + id, * EXCEPT (id) FROM t WHERE id BETWEEN {10 * number} AND {10 * number + 9}")
+    both.duckdb("INSERT INTO t (id) VALUES (1)")
+    both.duckdb("DELETE FROM t WHERE id % 10 = 1")
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/St_Johns"])
+def test_every_row_is_found_in_files_of_both_writers(both: Both, zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(SEED)
+    filled(both, rng)
+    session = both.session
+    session.execute(f"SET TIME ZONE '{zone}'")
+    conditions = [text.format(rng.choice([-1, 0, 7])) for texts in CONDITIONS.values() for text in texts]
+    conditions += [f"{a} AND {b}" for a, b in zip(rng.sample(conditions, 6), rng.sample(conditions, 6), strict=True)]
+    pruned = {text: result for text in conditions if (result := session.execute(f"SELECT * FROM t WHERE {text}")).files[0].is_pruned}
+    assert len(pruned) > 15, f"seed {SEED}"
+    monkeypatch.setattr(Environment, "can_prune", lambda self: False)
+    for condition in rng.sample(sorted(pruned), 16):
+        everything = session.execute(f"SELECT * FROM t WHERE {condition}")
+        assert not everything.files[0].is_pruned
+        assert comparable_rows(pruned[condition].fetch()) == comparable_rows(everything.fetch()), f"seed {SEED}: {condition}"
+
+
+def test_two_places_that_name_a_table_read_files_of_their_own(both: Both) -> None:
+    both.duckdb("CREATE TABLE t (id INT, v VARCHAR)")
+    for number in range(4):
+        both.duckdb(f"INSERT INTO t SELECT {number}, 'v' || i FROM range(20) r (i)")
+    query = "SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.v = b.v WHERE a.id = 1 AND b.id IN (2, 3) AND a.v = 'v7'"
+    assert files(both, query) == ["1 of 4 files", "2 of 4 files"]
+    assert both.rows(query) == [(1, 2), (1, 3)]
+    assert files(both, query) == ["1 of 4 files", "2 of 4 files"], "known views are read again"
+    assert files(both, "SELECT count(*) FROM t") == ["4 of 4 files"]
+    assert files(both, "WITH c AS (SELECT * FROM t WHERE id > 1) SELECT * FROM c WHERE EXISTS (SELECT 1 FROM t WHERE t.id = 0)") == [
+        "2 of 4 files",
+        "1 of 4 files",
+    ]
+    both.spark("CREATE VIEW big AS SELECT * FROM t WHERE id >= 2")
+    assert files(both, "SELECT * FROM big") == files(both, "SELECT * FROM big") == ["2 of 4 files"]
+    both.spark("CREATE TEMPORARY VIEW few AS SELECT * FROM t WHERE id = 3")
+    both.spark("INSERT INTO t VALUES (3, 'new')")
+    assert both.session.execute("SELECT count(*) FROM few").fetch()[0][0] in (20, 21)
+
+
+def test_explain_ends_with_the_files_that_are_read(both: Both) -> None:
+    both.duckdb("CREATE TABLE t (id INT)")
+    for number in range(3):
+        both.duckdb(f"INSERT INTO t SELECT {number} FROM range(20)")
+    text = both.session.execute("EXPLAIN SELECT * FROM t WHERE id = 1").fetch()[0][0]
+    assert text.rstrip().endswith(f"lake.main.t@{both.snapshots() - 1}: 1 of 3 files")
+    assert "Physical Plan" in text
+
+
+def test_changes_read_only_the_files_that_they_may_change(both: Both) -> None:
+    both.duckdb("CREATE TABLE t (id INT, day DATE, v INT)")
+    both.duckdb("ALTER TABLE t SET PARTITIONED BY (day)")
+    both.duckdb("INSERT INTO t SELECT i, DATE '2024-01-01' + (i % 5)::INT, 0 FROM range(100) r (i)")
+    result = both.session.execute("DELETE FROM t WHERE day = DATE'2024-01-02' AND id < 50")
+    assert (result.counts.deleted, str(result.files[0]).split(": ")[1]) == (10, "1 of 5 files")
+    result = both.session.execute("UPDATE t AS x SET v = 1 WHERE x.day >= '2024-01-04'")
+    assert (result.counts.updated, str(result.files[0]).split(": ")[1]) == (40, "2 of 5 files")
+    result = both.session.execute("DELETE FROM t WHERE day = DATE'1999-01-01'")
+    assert (result.counts.deleted, str(result.files[0]).split(": ")[1].split()[0]) == (0, "0")
+    merge = (
+        "MERGE INTO t USING (SELECT 3 AS id, 9 AS v) s ON t.id = s.id AND t.day = DATE'2024-01-03' "
+        "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v)"
+    )
+    result = both.session.execute(merge)
+    assert (result.counts.inserted, result.counts.updated) == (1, 0)
+    assert result.files[0].read < result.files[0].of
+    both.rows("SELECT * FROM t")
+    both.check_history("t")
+    with pytest.raises(Exception, match="nope"):
+        both.session.execute("DELETE FROM t WHERE day = DATE'1999-01-01' AND nope = 1")
+
+
+@pytest.mark.parametrize("transform", ["id", "bucket(4, id)", "year(w), month(w)"])
+def test_partition_values_are_used_where_statistics_are_missing(both: Both, transform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.duckdb("CREATE TABLE t (id INT, w TIMESTAMP)")
+    both.duckdb("INSERT INTO t VALUES (1, '2020-01-01'), (2, '2021-01-01')")
+    both.duckdb(f"ALTER TABLE t SET PARTITIONED BY ({transform})")
+    both.duckdb("INSERT INTO t SELECT i % 8, TIMESTAMP '2024-01-15' + INTERVAL (i % 8) MONTH FROM range(80) r (i)")
+    monkeypatch.setattr("dbt.adapters.ducklake.catalog.pruning._by_statistics", lambda *anything: set())
+    query = "SELECT id, count(*) FROM t WHERE w >= '2024-03-01' AND w < '2024-05-01' AND id IN (2, 3) GROUP BY id"
+    assert both.rows("SELECT id, count(*) FROM t WHERE id + 0 IN (2, 3) AND w >= '2024-03-01' GROUP BY id") == [(2, 10), (3, 10)]
+    assert sorted(both.session.execute(query).fetch()) == [(2, 10), (3, 10)]
+    found = both.session.execute(query).files[0]
+    assert 1 <= found.read < found.of
+    assert found.read >= 3 - (transform.startswith("bucket")), "the file from before the partitioning is read as well"
