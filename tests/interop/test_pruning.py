@@ -127,7 +127,7 @@ def test_changes_read_only_the_files_that_they_may_change(both: Both) -> None:
 @pytest.mark.parametrize("transform", ["id", "bucket(4, id)", "year(w), month(w)"])
 def test_partition_values_are_used_where_statistics_are_missing(both: Both, transform: str, monkeypatch: pytest.MonkeyPatch) -> None:
     both.duckdb("CREATE TABLE t (id INT, w TIMESTAMP)")
-    both.duckdb("INSERT INTO t VALUES (1, '2020-01-01'), (2, '2021-01-01')")
+    both.duckdb("INSERT INTO t SELECT 100, TIMESTAMP '2020-01-01' FROM range(20)")
     both.duckdb(f"ALTER TABLE t SET PARTITIONED BY ({transform})")
     both.duckdb("INSERT INTO t SELECT i % 8, TIMESTAMP '2024-01-15' + INTERVAL (i % 8) MONTH FROM range(80) r (i)")
     monkeypatch.setattr("dbt.adapters.ducklake.catalog.pruning._by_statistics", lambda *anything: set())
@@ -135,5 +135,4 @@ def test_partition_values_are_used_where_statistics_are_missing(both: Both, tran
     assert both.rows("SELECT id, count(*) FROM t WHERE id + 0 IN (2, 3) AND w >= '2024-03-01' GROUP BY id") == [(2, 10), (3, 10)]
     assert sorted(both.session.execute(query).fetch()) == [(2, 10), (3, 10)]
     found = both.session.execute(query).files[0]
-    assert 1 <= found.read < found.of
-    assert found.read >= 3 - (transform.startswith("bucket")), "the file from before the partitioning is read as well"
+    assert 2 <= found.read < found.of, "the file from before the partitioning is among them"
