@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.ducklake.errors import ConfigurationError, DataError, StatementError
 from dbt.adapters.ducklake.spark.write import write_rows
 from dbt.adapters.ducklake.spec.files import WriteOptions, WrittenFile
-from dbt.adapters.ducklake.spec.objects import PartitionField
+from dbt.adapters.ducklake.spec.objects import PartitionField, SortField
 from tests.lake.written import OPTIONS, WrittenLake, columns_of
 
 if TYPE_CHECKING:
@@ -241,11 +241,9 @@ def test_files_are_not_much_larger_than_wanted(spark: SparkSession, tmp_path: Pa
 
 
 def test_files_are_sorted_as_wanted(spark: SparkSession, tmp_path: Path) -> None:
-    from pyspark.sql import functions as F
-
     rows = spark.sql("SELECT id % 3 AS k, (id * 7919) % 1000 AS v FROM range(300)")
     columns = columns_of("k bigint", "v bigint")
-    order = [F.col("v").desc_nulls_last()]
+    order = [SortField("v", "DESC"), SortField("no_such_column")]
     files = write_rows(rows, columns, f"{tmp_path}/t", OPTIONS, order=order, partition_fields=(PartitionField(1),))
     assert len(files) == 3
     for file in files:

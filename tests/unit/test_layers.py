@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "catalog": {"spec", "errors"},
     "spark": {"spec", "errors"},
     "lake": {"catalog", "spark", "spec", "errors"},
-    "statements": {"lake", "catalog", "spark", "spec", "errors"},
+    "statements": {"lake", "catalog", "spark", "spec", "errors", "__version__"},
     "session": {"statements", "lake", "catalog", "spark", "spec", "errors"},
 }
 HOMES = {

@@ -1,13 +1,18 @@
-"""Two questions about a table's committed rows that a transaction asks on its own: are there any, and what is the next row id?"""
+"""What a transaction asks about a table's committed rows: are there any, what is the next row id, how large is a row?"""
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from typing import Any
+
+from sqlalchemy import func, select
 
 from . import tables as t
 from .database import Database
 from .inlined import has_rows, registered
 from .visibility import visible
+
+_TELLING_ROWS = 10_000
+"""Files of fewer rows are mostly overhead."""
 
 
 def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:
@@ -25,3 +30,15 @@ def next_row_id(database: Database, table_id: int) -> int:
     with database.reading() as connection:
         query = select(t.table_stats.c.next_row_id).where(t.table_stats.c.table_id == table_id)
         return connection.execute(query).scalar() or 0
+
+
+def row_bytes(database: Database, table_id: int, snapshot_id: int) -> float | None:
+    """What a row takes in the data files of a table, footers aside; None where too few rows are there to tell."""
+    data = t.data_file
+    figures = select(func.sum(data.c.file_size_bytes - func.coalesce(data.c.footer_size, 0)), func.sum(data.c.record_count))
+    query = figures.where(data.c.table_id == table_id, data.c.record_count >= _TELLING_ROWS, visible(data, snapshot_id))
+    size: Any
+    rows: Any
+    with database.reading() as connection:
+        size, rows = connection.execute(query).one()
+    return float(size) / float(rows) if rows else None

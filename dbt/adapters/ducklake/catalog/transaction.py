@@ -19,7 +19,7 @@ from .definitions import RelationName
 from .options import read_options
 from .overlay import Overlay, staged_scan_plan
 from .reader import DefinitionCache, SnapshotReader
-from .row_state import base_has_rows, next_row_id
+from .row_state import base_has_rows, next_row_id, row_bytes
 from .staged import CommitMessage, RowChanges, Staged, put, without
 
 __all__ = ["RetrySettings", "Savepoint", "Transaction"]
@@ -302,6 +302,10 @@ class Transaction:
         self._require_open()
         if table.table_id >= 0:
             self._put_rows(table, replace(self._rows(table), depends_on_rows=True))
+
+    def row_bytes(self, table: Table) -> float | None:
+        """What a row takes in the data files that the table has; None if that cannot be told."""
+        return row_bytes(self._cache.database, table.table_id, self.snapshot.snapshot_id) if table.table_id >= 0 else None
 
     # Options
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..errors import DataError, NotFoundError
+from ..errors import DataError, NotFoundError, StatementError
 from ..spark.scan import scan
 from ..spec import evolution
 from ..spec.evolution import NewColumn
 from ..spec.identifiers import backquoted
-from ..spec.objects import Default, Table
+from ..spec.objects import Default, SortField, Table
+from ..spec.partitioning import bucket_count
 from ..spec.types import DataType
 from .context import Context
 from .tables import kind_of, partition_fields, repartitioned, required_relation, required_table
@@ -80,9 +81,26 @@ def set_column_comment(context: Context, table: Table, path: tuple[str, ...], co
 
 
 def set_partitioning(context: Context, table: Table, keys: Sequence[tuple[str, str]]) -> None:
-    """Stage other partition keys for rows to come; without keys the table is unpartitioned from here on."""
+    """Stage other partition keys for rows to come; without keys the table is unpartitioned from here on.
+
+    Raises:
+        StatementError: buckets for a table with files.
+    """
     fields = partition_fields(table.columns, keys, f"{table.schema_name}.{table.name}")
+    current = table.partitioning.fields if table.partitioning else ()
+    buckets = any(bucket_count(field.transform) is not None for field in fields)
+    if buckets and fields != current and context.transaction.scan_plan(table).files:
+        raise StatementError(
+            f"{table.schema_name}.{table.name} has data files, and DuckDB would not find their rows by a bucket column: it looks "
+            "only at files that were written with the buckets. CREATE OR REPLACE TABLE … PARTITIONED BY (…) AS SELECT * FROM the "
+            "table writes all rows anew"
+        )
     context.transaction.put_table(repartitioned(table, fields))
+
+
+def set_sorting(context: Context, table: Table, order: tuple[SortField, ...]) -> None:
+    """Stage another order for rows to come; without keys they come as they are."""
+    context.transaction.put_table(replace(table, sorting=order))
 
 
 def comment_on(context: Context, kind: str, schema: str, name: str, comment: str | None) -> None:

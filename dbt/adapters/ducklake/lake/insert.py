@@ -9,6 +9,7 @@ from ..spark.write import write_rows
 from ..spec.objects import Table
 from .context import Context
 from .inlining import inline_query
+from .order import spark_order
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,13 +33,16 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
     inlined = None if row_ids else inline_query(context, table, rows)
     if inlined is not None:
         return inlined
+    options = context.transaction.write_options(table)
     files = write_rows(
         rows,
         table.columns,
         table.path,
-        context.transaction.write_options(table),
+        options,
         row_ids=row_ids,
         partition_fields=table.partitioning.fields if table.partitioning else (),
+        order=spark_order(context, table, options),
+        row_bytes=context.transaction.row_bytes(table),
     )
     if files:
         context.transaction.add_files(table, files)

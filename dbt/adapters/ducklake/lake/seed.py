@@ -9,6 +9,7 @@ from ..spark.arrow import arrow_table, write_arrow
 from ..spec.objects import Table
 from .context import Context
 from .inlining import inline_arrow
+from .order import stored_order
 
 
 def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -> int:
@@ -25,12 +26,14 @@ def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -
         return 0
     if inline_arrow(context, table, data):
         return int(data.num_rows)
+    options = context.transaction.write_options(table)
     files = write_arrow(
         data,
         table.columns,
         table.path,
-        context.transaction.write_options(table),
+        options,
         partition_fields=table.partitioning.fields if table.partitioning else (),
+        order=stored_order(table, options),
     )
     context.transaction.add_files(table, files)
     return int(data.num_rows)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from ..catalog.reader import SnapshotReader
 from ..errors import NotFoundError, StatementError
 from ..spec.evolution import NewColumn, columns_of, rebuilt
-from ..spec.objects import Column, PartitionField, Partitioning, Relation, Table, View
+from ..spec.objects import Column, PartitionField, Partitioning, Relation, SortField, Table, View
+from ..spec.sort_text import names_in
 from .context import Context
 from .insert import insert
 from .schemas import required_schema
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableRequest:
-    """What CREATE TABLE asks for. `partitioning` None: not said; `comment` None: not said."""
+    """What CREATE TABLE asks for. None for `partitioning`, `sorting`, `comment`: not said."""
 
     schema: str
     name: str
     columns: Sequence[NewColumn]
     partitioning: Sequence[tuple[str, str]] | None = None
     """(column, transform) pairs."""
+    sorting: tuple[SortField, ...] | None = None
     comment: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
@@ -64,6 +66,7 @@ def _new_table(context: Context, replaced: View | None, request: TableRequest) -
         request.name,
         columns,
         partitioning=partition_fields(columns, request.partitioning or (), f"{request.schema}.{request.name}"),
+        sorting=request.sorting or (),
         comment=request.comment,
         tags=request.tags,
     )
@@ -176,7 +179,10 @@ def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
     changed = replace(changed, tags={**table.tags, **request.tags})
     keys = request.partitioning if request.partitioning is not None else _keys_by_name(table, changed)
     changed = repartitioned(changed, partition_fields(changed.columns, keys, f"{table.schema_name}.{table.name}"))
-    if any(changed.column(key.expression.strip('"')) is None for key in changed.sorting):
+    gone = {column.name.casefold() for column in table.columns} - {column.name.casefold() for column in changed.columns}
+    if request.sorting is not None:
+        changed = replace(changed, sorting=request.sorting)
+    elif any(gone & names_in(key.expression) for key in changed.sorting):
         changed = replace(changed, sorting=())
     context.transaction.truncate(table)
     context.transaction.put_table(changed)

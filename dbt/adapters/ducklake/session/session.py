@@ -33,6 +33,7 @@ from ..statements.parse import parse
 from ..statements.result import Result
 from ..statements.run import run
 from ..statements.run_inspect import describe_columns
+from ..statements.sorting import spark_expression
 from ..statements.values import Begin, Commit, Name, Rollback, Use
 
 if TYPE_CHECKING:
@@ -323,7 +324,7 @@ class LakeSession:
             raise CancelledError("The statement was cancelled; nothing was committed")
 
     def _environment(self, transaction: Transaction) -> Environment:
-        context = Context(self.catalog, transaction, self.spark)
+        context = Context(self.catalog, transaction, self.spark, spark_expression)
         return Environment(
             self.database,
             self.schema,

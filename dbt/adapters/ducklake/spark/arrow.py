@@ -14,13 +14,14 @@ import pyarrow.parquet as pq
 
 from ..errors import DataError
 from ..spec.files import LINEAGE_ROW_ID, ROW_ID_COLUMN, ROW_ID_FIELD_ID, WriteOptions, WrittenFile
-from ..spec.objects import Column, PartitionField
+from ..spec.objects import Column, PartitionField, SortField
 from ..spec.partitioning import directory as partition_directory
 from ..spec.partitioning import key_columns, key_names
 from ..spec.paths import data_file_name, with_separator
 from ..spec.statistics import FLOATS
 from . import storage
 from .arrow_partitions import split
+from .arrow_sorting import in_order
 from .arrow_types import arrow_schema
 from .arrow_values import array_of
 from .footers import FileToRead, read_file
@@ -58,6 +59,7 @@ def write_arrow(
     *,
     row_ids: bool = False,
     partition_fields: tuple[PartitionField, ...] = (),
+    order: Sequence[SortField] = (),
 ) -> list[WrittenFile]:
     """Write a table as data files below `directory`; nothing is registered.
 
@@ -68,6 +70,7 @@ def write_arrow(
         options: how files are written.
         row_ids: the rows are new versions of old ones; their ids go into the files.
         partition_fields: the table's partition keys; there is a file for each partition.
+        order: how rows are sorted, if at all, in DuckDB's words.
 
     Returns:
         The files, none of them empty.
@@ -81,6 +84,7 @@ def write_arrow(
     for column, data in zip(columns, table.columns, strict=False):
         if not column.nullable and data.null_count:
             raise DataError(null_text(column))
+    table = in_order(table, columns, order)
     keys = key_columns(columns, partition_fields)
     names = key_names(keys, partition_fields)
     files: list[WrittenFile] = []

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from ..errors import DataError, LakeError
 from ..spec.files import LINEAGE_ROW_ID, ROW_ID_COLUMN, ROW_ID_FIELD_ID, WriteOptions, WrittenFile
-from ..spec.objects import Column, PartitionField
+from ..spec.objects import Column, PartitionField, SortField
 from ..spec.partitioning import directory as partition_directory
 from ..spec.partitioning import key_columns, key_names
 from ..spec.paths import data_file_name, with_separator
@@ -25,11 +25,11 @@ from .conform import conform, data_error
 from .footers import FileToRead, read_files
 from .partitions import key_name, values_of, with_keys
 from .rules import check_rules
-from .sizes import few_files, rows_per_file
+from .sizes import arranged, large_tasks, rows_per_file
+from .sorting import order_of
 from .write_options import spark_options
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame
 
 ROW_ID = Column(ROW_ID_FIELD_ID, ROW_ID_COLUMN, "int64")
@@ -44,7 +44,8 @@ def write_rows(
     *,
     row_ids: bool = False,
     partition_fields: tuple[PartitionField, ...] = (),
-    order: Sequence[SparkColumn] = (),
+    order: Sequence[SortField] = (),
+    row_bytes: float | None = None,
 ) -> list[WrittenFile]:
     """Write the rows as data files below `directory`; nothing is registered.
 
@@ -55,7 +56,8 @@ def write_rows(
         options: how files are written.
         row_ids: the rows are new versions of old ones; their ids go into the files.
         partition_fields: the table's partition keys; a file then holds one partition.
-        order: how each file is sorted, if at all: over the table's column names.
+        order: how rows are sorted, if at all, in Spark's words over the table's column names.
+        row_bytes: what a row of the table takes in a file, if that is known from files that exist.
 
     Returns:
         The files, none of them empty; no file at all if there are no rows.
@@ -73,7 +75,8 @@ def write_rows(
         keys = [key_name(index) for index in range(len(partition_fields))]
     target = with_separator(directory) + data_file_name().removesuffix(".parquet")
     try:
-        _run_job(fitted, target, written_columns, options, keys, order)
+        per_file = rows_per_file(written_columns, options.target_file_size, row_bytes)
+        _run_job(arranged(fitted, keys, order_of(fitted, order), options), target, options, keys, per_file)
         found = [
             FileToRead(path, size, values_of(path[len(target) :], columns, partition_fields) if keys else ())
             for path, size in storage.list_files(target)
@@ -106,27 +109,14 @@ def shaped(rows: DataFrame, columns: Sequence[Column], row_ids: bool = False) ->
     return plain.select(*fitted)
 
 
-def _run_job(
-    rows: DataFrame,
-    target: str,
-    columns: Sequence[Column],
-    options: WriteOptions,
-    keys: Sequence[str],
-    order: Sequence[SparkColumn],
-) -> None:
-    if keys:
-        # One task per value, so one file per partition; Spark evens out what is too large or too small.
-        rows = rows.hint("rebalance", *[F.col(key) for key in keys])
-    else:
-        rows = few_files(rows)
-    if order:
-        rows = rows.sortWithinPartitions(*[F.col(key) for key in keys], *order)
+def _run_job(rows: DataFrame, target: str, options: WriteOptions, keys: Sequence[str], rows_per_file: int) -> None:
     local = storage.is_local(target)
     writer = rows.write.mode("append").options(**spark_options(options, local=local))
-    writer = writer.option("maxRecordsPerFile", str(rows_per_file(columns, options.target_file_size)))
+    writer = writer.option("maxRecordsPerFile", str(rows_per_file))
     if keys:
         writer = writer.partitionBy(*keys)
-    writer.parquet("file:" + os.path.abspath(target) if storage.scheme_of(target) == "" else target)
+    with large_tasks(rows.sparkSession, options.target_file_size):
+        writer.parquet("file:" + os.path.abspath(target) if storage.scheme_of(target) == "" else target)
 
 
 def _settle(

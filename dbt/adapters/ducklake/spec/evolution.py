@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
 from ..errors import NotFoundError, StatementError
-from .identifiers import double_quoted
 from .objects import Column, Default, Table
+from .sort_text import names_in, renamed
 from .types import DataType, Field, assign_ids, can_promote, data_type_of, spark_name
 
 
@@ -101,7 +101,7 @@ def drop_column(table: Table, path: tuple[str, ...]) -> Table:
     partitioned = table.partitioning.fields if table.partitioning else ()
     if any(key.column_id == column.column_id for key in partitioned):
         raise StatementError(f"column {'.'.join(path)} is a partition key of {table.name}; ALTER TABLE … RESET PARTITIONED BY first")
-    if len(path) == 1 and any(_names(key.expression, column.name) for key in table.sorting):
+    if len(path) == 1 and any(column.name.casefold() in names_in(key.expression) for key in table.sorting):
         raise StatementError(f"column {'.'.join(path)} is a sort key of {table.name}; ALTER TABLE … RESET SORTED BY first")
     return replace(table, columns=_edit(table, path, lambda c: ()))
 
@@ -114,7 +114,7 @@ def rename_column(table: Table, path: tuple[str, ...], to: str) -> Table:
         raise StatementError(f"column {to} exists already in {table.name}")
     sorting = table.sorting
     if len(path) == 1:
-        sorting = tuple(replace(key, expression=_quoted(to)) if _names(key.expression, column.name) else key for key in sorting)
+        sorting = tuple(replace(key, expression=renamed(key.expression, column.name, to)) for key in sorting)
     return replace(table, columns=_edit(table, path, lambda c: (replace(c, name=to),)), sorting=sorting)
 
 
@@ -234,11 +234,3 @@ def _initial(default: Default | None, stored_type: str) -> str | None:
         except InvalidOperation:
             return default.text
     return default.text
-
-
-def _names(expression: str, column: str) -> bool:
-    return expression.strip().strip('"').casefold() == column.casefold()
-
-
-def _quoted(name: str) -> str:
-    return name if name.isidentifier() else double_quoted(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import StatementError
+from ..spec.option_values import is_option
 from ..spec.types import parse_type
 from .columns import (
     AFTER_TYPE,
@@ -14,6 +15,7 @@ from .columns import (
     refuse_position,
 )
 from .definitions import query_behind_as
+from .sorting import sort_keys
 from .tokens import Cursor
 from .values import (
     AddColumns,
@@ -30,7 +32,9 @@ from .values import (
     SetComment,
     SetDefault,
     SetNullable,
+    SetOptions,
     SetPartitioning,
+    SetSorting,
     SetType,
     Statement,
 )
@@ -45,7 +49,7 @@ def alter_table(cursor: Cursor) -> Statement:
     if cursor.accept("RENAME", "TO"):
         return _rename("table", name, cursor, if_exists)
     if cursor.at_any(("SET", "UNSET")) and cursor.peek(1).word == "TBLPROPERTIES":
-        return _table_comment("table", name, cursor)
+        return _properties("table", name, cursor, if_exists)
     action = _action(cursor)
     cursor.finish()
     return AlterTable(name, action, if_exists)
@@ -58,7 +62,7 @@ def alter_view(cursor: Cursor) -> Statement:
     if cursor.accept("RENAME", "TO"):
         return _rename("view", name, cursor, if_exists)
     if cursor.at_any(("SET", "UNSET")) and cursor.peek(1).word == "TBLPROPERTIES":
-        return _table_comment("view", name, cursor)
+        return _properties("view", name, cursor, if_exists)
     return CreateView(name, query_behind_as(cursor), replace=True)
 
 
@@ -70,18 +74,20 @@ def _rename(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> RenameRel
     return RenameRelation(kind, name, to)
 
 
-def _table_comment(kind: str, name: Name, cursor: Cursor) -> Comment:
-    """SET TBLPROPERTIES ('comment' = …), the one property that the format knows."""
+def _properties(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> Statement:
+    """SET TBLPROPERTIES: a comment, or options of the lake for a table; the format has no other properties."""
     what = cursor.accept_any("SET", "UNSET")
     cursor.expect("TBLPROPERTIES")
     if what == "SET":
         pairs = properties(cursor.group())
+        cursor.finish()
         if len(pairs) == 1 and pairs[0][0].lower() == "comment":
-            cursor.finish()
             return Comment(kind, name, pairs[0][1])
+        if kind == "table" and pairs and all(is_option(key) for key, _ in pairs):
+            return AlterTable(name, SetOptions(pairs), if_exists)
     raise StatementError(
-        f"ALTER {kind.upper()} … {what} TBLPROPERTIES is not supported except SET TBLPROPERTIES ('comment' = '…'): "
-        "set options of a lake with CALL lake.set_option(name, value)"
+        f"ALTER {kind.upper()} … {what} TBLPROPERTIES is not supported except SET TBLPROPERTIES ('comment' = '…')"
+        + (", or with options of the lake, such as 'parquet_compression' = 'zstd'" if kind == "table" else "")
     )
 
 
@@ -105,12 +111,16 @@ def _action(cursor: Cursor) -> Alteration:
             resetting = cursor.accept_any("SET", "RESET") == "RESET"
             cursor.expect("PARTITIONED", "BY")
             return SetPartitioning(() if resetting else _keys(cursor))
+        case "SET" | "RESET" if cursor.peek(1).word == "SORTED":
+            resetting = cursor.accept_any("SET", "RESET") == "RESET"
+            cursor.expect("SORTED", "BY")
+            return SetSorting(() if resetting else sort_keys(cursor.group()))
     what = " ".join(cursor.peek(ahead).text for ahead in range(2)).strip()
     if not what:
         raise cursor.error("an action was expected, such as ADD COLUMN")
     raise StatementError(
         f"ALTER TABLE … {what} is not supported; there are ADD COLUMN, DROP COLUMN, RENAME COLUMN, RENAME TO, "
-        "ALTER COLUMN, SET PARTITIONED BY and RESET PARTITIONED BY"
+        "ALTER COLUMN, SET and RESET PARTITIONED BY, SET and RESET SORTED BY, and SET TBLPROPERTIES"
     )
 
 

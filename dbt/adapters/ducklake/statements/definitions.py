@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..errors import StatementError
 from .columns import column_definitions, partition_keys, properties
 from .references import piece
+from .sorting import sort_keys
 from .tokens import Cursor
 from .values import (
     AlterTable,
@@ -19,6 +20,7 @@ from .values import (
     Name,
     PartitionKey,
     SetComment,
+    SortKey,
     Sql,
     Statement,
 )
@@ -68,6 +70,7 @@ def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
     comment: str | None = None
     keys: tuple[PartitionKey, ...] | None = None
     options: tuple[tuple[str, str], ...] = ()
+    sorting: tuple[SortKey, ...] | None = None
     while not cursor.done and not (cursor.at("AS") or cursor.source.query_starts(cursor.position)):
         if cursor.accept("USING"):
             _check_format("USING", cursor.identifier())
@@ -80,13 +83,15 @@ def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
         elif cursor.accept("PARTITIONED", "BY"):
             keys, more = partition_keys(cursor.group())
             columns += more
+        elif cursor.accept("SORTED", "BY"):
+            sorting = sort_keys(cursor.group())
         else:
             _refuse(cursor)
             raise cursor.error("this cannot follow CREATE TABLE name")
     query = query_behind_as(cursor) if not cursor.done else None
     if query is None and not columns:
         raise cursor.error(f"table {name} needs columns, or AS and a query")
-    return CreateTable(name, columns, query, replace, if_not_exists, comment, keys, options)
+    return CreateTable(name, columns, query, replace, if_not_exists, comment, keys, options, sorting)
 
 
 def query_behind_as(cursor: Cursor) -> Sql:

@@ -8,6 +8,7 @@ from ..errors import StatementError
 from ..lake import alter
 from ..lake.context import RowCounts
 from ..lake.macros import drop_macro
+from ..lake.options import set_option
 from ..lake.schemas import create_schema, drop_schema
 from ..lake.tables import TableRequest, create_table, create_table_as, drop_table, rename, required_table
 from ..lake.views import ViewColumn, ViewRequest, create_view, drop_view
@@ -20,6 +21,7 @@ from ..spec.option_values import is_option, stored_value
 from .dialects import qualify, to_duckdb
 from .environment import Environment
 from .result import Result, changed
+from .sorting import sort_fields
 from .values import (
     AddColumns,
     AlterTable,
@@ -40,7 +42,9 @@ from .values import (
     SetComment,
     SetDefault,
     SetNullable,
+    SetOptions,
     SetPartitioning,
+    SetSorting,
     SetType,
 )
 
@@ -78,6 +82,7 @@ def run_create_table(env: Environment, statement: CreateTable) -> Result:
         name,
         definitions,
         partitioning=None if statement.partitioning is None else _keys(statement.partitioning),
+        sorting=None if statement.sorting is None else sort_fields(statement.sorting, [d.name for d in definitions], f"{schema}.{name}"),
         comment=statement.comment,
         tags={f"dbt_ducklake.property.{key}": value for key, value in statement.properties if not is_option(key)},
         options={key.lower(): stored_value(key, value) for key, value in statement.properties if is_option(key)},
@@ -188,6 +193,12 @@ def _alter(env: Environment, table: Table, statement: AlterTable) -> None:
             alter.set_column_comment(env.context, table, path, comment)
         case SetPartitioning(keys):
             alter.set_partitioning(env.context, table, _keys(keys))
+        case SetSorting(sort):
+            fields = sort_fields(sort, [column.name for column in table.columns], f"{table.schema_name}.{table.name}")
+            alter.set_sorting(env.context, table, fields)
+        case SetOptions(options):
+            for key, value in options:
+                set_option(env.context, key, value, schema=table.schema_name, table=table.name)
 
 
 def run_comment(env: Environment, statement: Comment) -> Result:

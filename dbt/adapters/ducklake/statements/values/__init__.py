@@ -21,8 +21,11 @@ from .definitions import (
     SetComment,
     SetDefault,
     SetNullable,
+    SetOptions,
     SetPartitioning,
+    SetSorting,
     SetType,
+    SortKey,
 )
 from .rows import Assignment, Delete, Insert, Merge, MergeClause, Truncate, Update
 from .session import Argument, Begin, Call, Commit, Describe, PassThrough, Query, Rollback, Show, Use
@@ -89,9 +92,12 @@ __all__ = [
     "SetComment",
     "SetDefault",
     "SetNullable",
+    "SetOptions",
     "SetPartitioning",
+    "SetSorting",
     "SetType",
     "Show",
+    "SortKey",
     "Sql",
     "Statement",
     "TimeTravel",

@@ -29,6 +29,15 @@ class PartitionKey:
 
 
 @dataclass(frozen=True)
+class SortKey:
+    """`expression [ASC | DESC] [NULLS FIRST | NULLS LAST]`; the expression is the user's text, the rest as the lake spells it."""
+
+    expression: str
+    direction: str = "ASC"
+    nulls: str = "NULLS_LAST"
+
+
+@dataclass(frozen=True)
 class CreateSchema:
     name: Name
     if_not_exists: bool = False
@@ -56,6 +65,8 @@ class CreateTable:
     """None: not said (a replaced table keeps its own)."""
     properties: tuple[tuple[str, str], ...] = ()
     """TBLPROPERTIES and OPTIONS; USING/LOCATION are refused by the parser unless they say parquet or ducklake."""
+    sorting: tuple[SortKey, ...] | None = None
+    """None: not said (a replaced table keeps its own)."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +159,23 @@ class SetPartitioning:
     keys: tuple[PartitionKey, ...]
 
 
-Alteration = AddColumns | DropColumns | RenameColumn | SetType | SetNullable | SetDefault | SetComment | SetPartitioning
+@dataclass(frozen=True)
+class SetSorting:
+    """SET SORTED BY (…); no keys: RESET SORTED BY."""
+
+    keys: tuple[SortKey, ...]
+
+
+@dataclass(frozen=True)
+class SetOptions:
+    """SET TBLPROPERTIES (…) of options of the lake."""
+
+    options: tuple[tuple[str, str], ...]
+
+
+Alteration = (
+    AddColumns | DropColumns | RenameColumn | SetType | SetNullable | SetDefault | SetComment | SetPartitioning | SetSorting | SetOptions
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,69 @@
+"""Sort expressions as text: which columns a piece of DuckDB's SQL names, and the same piece after a rename.
+
+Specification: "ducklake_sort_expression", whose `expression` is SQL over unqualified column names. A word is taken for a column where one
+of that name could stand: not before a bracket (a function), behind a dot (a field), or behind AS and `::` (a type).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .identifiers import double_quoted
+
+_TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|::|\w+|\s+|.""", re.DOTALL)
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RESERVED = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create
+    default deferrable desc describe distinct do else end except false fetch for foreign from group having in
+    initially intersect into lambda lateral leading limit not null offset on only or order pivot pivot_longer
+    pivot_wider placing primary qualify references returning select show some summarize symmetric table then to
+    trailing true union unique unpivot using variadic when where window with
+    """,
+    )
+)
+
+
+def sql_name(name: str) -> str:
+    """A column's name as DuckDB's SQL needs it: quoted if it is reserved or no plain word."""
+    return name if _PLAIN.fullmatch(name) and name.lower() not in _RESERVED else double_quoted(name)
+
+
+def bare_column(expression: str) -> str | None:
+    """The name, if the expression is a column and nothing else."""
+    tokens = _TOKEN.findall(expression.strip())
+    return _name(tokens[0]) if len(tokens) == 1 else None
+
+
+def names_in(expression: str) -> set[str]:
+    """The words that may be columns, in lower case; reserved words and numbers may be among them."""
+    return {name.casefold() for _, name in _names(expression)}
+
+
+def renamed(expression: str, old: str, new: str) -> str:
+    """The expression with another name for a column."""
+    tokens = _TOKEN.findall(expression)
+    for index, name in _names(expression):
+        if name.casefold() == old.casefold():
+            tokens[index] = sql_name(new)
+    return "".join(tokens)
+
+
+def _names(expression: str) -> Iterator[tuple[int, str]]:
+    tokens = _TOKEN.findall(expression)
+    solid = [index for index, token in enumerate(tokens) if not token.isspace()]
+    for place, index in enumerate(solid):
+        name = _name(tokens[index])
+        before = tokens[solid[place - 1]].upper() if place else ""
+        behind = tokens[solid[place + 1]] if place + 1 < len(solid) else ""
+        if name is not None and behind != "(" and before not in (".", "::", "AS", "COLLATE"):
+            yield index, name
+
+
+def _name(token: str) -> str | None:
+    if token.startswith('"'):
+        return token[1:-1].replace('""', '"')
+    return token if re.fullmatch(r"[^\W\d]\w*", token) else None

@@ -1,0 +1,177 @@
+"""Sorted tables: rows of the catalog are the reference's, and DuckDB goes on sorting by them; no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from dbt.adapters.ducklake.errors import NotFoundError, StatementError
+from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
+from dbt.adapters.ducklake.spec.objects import Table
+from tests.interop.catalog.conftest import Connect, rows_of
+from tests.places import CatalogPlace
+
+COLUMNS = "`A b` INT, Abc INT, ts TIMESTAMP, s STRING, `é` INT, `order` INT, _x1 INT"
+SORTS = """
+    SELECT expression, e.dialect, sort_direction, null_order, sort_key_index FROM {meta}.ducklake_sort_expression e
+    JOIN {meta}.ducklake_sort_info i USING (sort_id) WHERE i.end_snapshot IS NULL ORDER BY sort_id, sort_key_index
+"""
+
+
+@pytest.fixture
+def session(place: CatalogPlace) -> Iterator[LakeSession]:
+    lake = Lake.open(LakeSettings(place.path, place.data_path, data_inlining_row_limit=0))
+    with lake.session() as opened:
+        yield opened
+    lake.catalog.close()
+
+
+def table(session: LakeSession, name: str = "t") -> Table:
+    found = session.catalog.reader().find("main", name)
+    assert isinstance(found, Table)
+    return found
+
+
+SAME = [
+    "Abc",
+    "s DESC",
+    "_x1 ASC NULLS FIRST",
+    "_x1 DESC NULLS FIRST, s NULLS LAST, Abc DESC NULLS LAST",
+    "{q}A b{q}",
+    "{q}é{q}",
+    "{q}order{q} DESC",
+    "lower(s)",
+    "length(s) DESC, Abc",
+    "abs(Abc)",
+]
+
+
+@pytest.mark.parametrize("order", SAME)
+def test_the_rows_are_the_references(session: LakeSession, duckdb_on: Connect, order: str) -> None:
+    session.execute(f"CREATE TABLE t ({COLUMNS})")
+    duck = duckdb_on()
+    duck.execute(f"ALTER TABLE t SET SORTED BY ({order.format(q=chr(34))})")
+    theirs = rows_of(duck, SORTS)
+    session.execute("ALTER TABLE t RESET SORTED BY")
+    assert rows_of(duck, SORTS) == []
+    session.execute(f"ALTER TABLE t SET SORTED BY ({order.format(q='`')})")
+    ours = rows_of(duck, SORTS)
+    assert [(row[0].lower(), *row[1:]) for row in ours] == [(row[0].lower(), *row[1:]) for row in theirs]
+    assert duckdb_on().execute("INSERT INTO t SELECT i, i, NULL, 's', i, i, i FROM range(20) r(i)").fetchone() == (20,)
+
+
+def test_a_change_ends_the_order_and_begins_another(session: LakeSession, duckdb_on: Connect) -> None:
+    session.execute(f"CREATE TABLE t ({COLUMNS}) SORTED BY (s, Abc DESC)")
+    session.execute("ALTER TABLE t SET SORTED BY (s)")
+    before = session.catalog.latest()
+    session.execute("ALTER TABLE t SET SORTED BY (s)")
+    assert session.catalog.latest() == before, "the same order is no change"
+    session.execute("ALTER TABLE t RESET SORTED BY")
+    last = session.catalog.latest()
+    session.execute("ALTER TABLE t RESET SORTED BY")
+    assert session.catalog.latest() == last, "there was none"
+    duck = duckdb_on()
+    ids = [row[0] for row in rows_of(duck, "SELECT sort_id FROM {meta}.ducklake_sort_info ORDER BY 1")]
+    assert len(ids) == len(set(ids)) == 2
+    lives = rows_of(duck, "SELECT end_snapshot - begin_snapshot, begin_snapshot FROM {meta}.ducklake_sort_info ORDER BY 2")
+    assert [life[0] for life in lives] == [1, 1]
+    assert rows_of(duck, "SELECT count(*) FROM {meta}.ducklake_schema_versions") == [(1,)], "an order is no other schema"
+    assert duck.execute("SELECT changes['tables_altered'] FROM lake.snapshots() ORDER BY snapshot_id DESC LIMIT 1").fetchone() == (["1"],)
+
+
+def test_a_rename_rewrites_the_expressions(session: LakeSession, duckdb_on: Connect) -> None:
+    session.execute("CREATE TABLE t (a INT, b STRING, c INT) SORTED BY (a % 4 DESC, lower(b), a)")
+    duck = duckdb_on()
+    old = rows_of(duck, "SELECT max(sort_id) FROM {meta}.ducklake_sort_info")
+    session.execute("ALTER TABLE t RENAME COLUMN a TO `select`")
+    session.execute("ALTER TABLE t RENAME COLUMN b TO `B c`")
+    assert [row[0].upper() for row in rows_of(duck, SORTS)] == ['"SELECT" % 4', 'LOWER("B C")', '"SELECT"']
+    assert rows_of(duck, "SELECT max(sort_id) FROM {meta}.ducklake_sort_info") > old
+    theirs = duckdb_on()
+    theirs.execute("INSERT INTO t SELECT 100 - i, 'x', i FROM range(50) r(i)")
+    session.execute("ALTER TABLE t RENAME COLUMN c TO d")
+    assert len(rows_of(duck, SORTS)) == 3
+
+
+def test_a_sort_key_cannot_be_dropped(session: LakeSession) -> None:
+    session.execute("CREATE TABLE t (a INT, b STRING, c INT) SORTED BY (a, lower(b))")
+    for name in ("a", "b"):
+        with pytest.raises(StatementError, match="RESET SORTED BY first"):
+            session.execute(f"ALTER TABLE t DROP COLUMN {name}")
+    session.execute("ALTER TABLE t DROP COLUMN c")
+    session.execute("ALTER TABLE t RESET SORTED BY")
+    session.execute("ALTER TABLE t DROP COLUMN b")
+
+
+@pytest.mark.parametrize(
+    ("order", "error", "message"),
+    [
+        ("nope", NotFoundError, "nope of main.t"),
+        ("t.a", StatementError, "is qualified"),
+        ("1", StatementError, "names no column"),
+        ('"a"', StatementError, "back-quotes"),
+        ("made_up(a)", StatementError, "no words in DuckDB"),
+        ("a NULLS", StatementError, "FIRST or LAST"),
+        ("", StatementError, "was expected"),
+        ("a +", StatementError, "is no expression"),
+    ],
+)
+def test_what_duckdb_could_not_sort_by_is_refused(session: LakeSession, order: str, error: type[Exception], message: str) -> None:
+    session.execute("CREATE TABLE t (a INT)")
+    with pytest.raises(error, match=message):
+        session.execute(f"ALTER TABLE t SET SORTED BY ({order})")
+    with pytest.raises(error):
+        session.execute(f"CREATE TABLE main.t2 (a INT) SORTED BY ({order.replace('t.a', 't2.a')})")
+
+
+def values_in(session: LakeSession, name: str = "t") -> list[list[Any]]:
+    files = session.catalog.reader().scan_plan(table(session, name)).files
+    return [[tuple(row.values()) for row in pq.read_table(file.path, partitioning=None).to_pylist()] for file in files]
+
+
+def test_seeds_are_written_in_order(session: LakeSession, duckdb_on: Connect) -> None:
+    session.execute("CREATE TABLE t (a INT, b STRING) SORTED BY (b DESC NULLS FIRST, a)")
+    rows = [(i % 7, None if i % 10 == 0 else f"k{i % 3}") for i in range(100)]
+    session.load_seed("main", "t", [("a", "int"), ("b", "string")], rows, rebuild=False)
+    (written,) = values_in(session)
+    assert written == sorted(rows, key=lambda row: (row[1] is not None, [-ord(c) for c in row[1] or ""], row[0]))
+    assert duckdb_on().execute("SELECT count(*), count(b), sum(a) FROM t").fetchone() == (100, 90, sum(row[0] for row in rows))
+
+
+def test_seeds_come_as_they_are_where_the_lake_says_so(session: LakeSession) -> None:
+    session.execute("CREATE TABLE t (a INT) SORTED BY (a) TBLPROPERTIES ('sort_on_insert' = 'false')")
+    session.load_seed("main", "t", [("a", "int")], [(3,), (1,), (2,)], rebuild=False)
+    assert values_in(session) == [[(3,), (1,), (2,)]]
+    session.execute("ALTER TABLE t SET TBLPROPERTIES ('sort_on_insert' = 'true')")
+    session.load_seed("main", "t", [("a", "int")], [(3,), (1,), (2,)], rebuild=False)
+    assert values_in(session) == [[(1,), (2,), (3,)]]
+
+
+def test_an_expression_that_needs_spark_leaves_a_seed_unsorted(session: LakeSession, caplog: pytest.LogCaptureFixture) -> None:
+    session.execute("CREATE TABLE t (a INT, b STRING) SORTED BY (a, lower(b))")
+    session.load_seed("main", "t", [("a", "int"), ("b", "string")], [(2, "x"), (1, "z"), (1, "Y")], rebuild=False)
+    assert values_in(session) == [[(1, "z"), (1, "Y"), (2, "x")]]
+    assert "needs Spark" in caplog.text
+
+
+def test_buckets_are_refused_for_a_table_with_files(session: LakeSession, duckdb_on: Connect) -> None:
+    session.execute("CREATE TABLE t (a INT, b INT)")
+    session.execute("ALTER TABLE t SET PARTITIONED BY (bucket(4, a))")
+    session.load_seed("main", "t", [("a", "int"), ("b", "int")], [(i, i) for i in range(20)], rebuild=False)
+    before = session.catalog.latest()
+    session.execute("ALTER TABLE t SET PARTITIONED BY (bucket(4, a))")
+    assert session.catalog.latest() == before, "the same keys are no change"
+    for keys in ("bucket(8, a)", "b, bucket(4, a)"):
+        with pytest.raises(StatementError, match="CREATE OR REPLACE TABLE"):
+            session.execute(f"ALTER TABLE t SET PARTITIONED BY ({keys})")
+    session.execute("ALTER TABLE t RESET PARTITIONED BY")
+    assert duckdb_on().execute("SELECT b FROM t WHERE a = 7").fetchall() == [(7,)]
+    live = rows_of(
+        duckdb_on(),
+        "SELECT count(c.column_id) FROM {meta}.ducklake_partition_info i LEFT JOIN {meta}.ducklake_partition_column c USING (partition_id) "
+        "WHERE i.end_snapshot IS NULL GROUP BY i.partition_id",
+    )
+    assert live == [(0,)], "a row without keys says that the table is unpartitioned"
