@@ -24,6 +24,8 @@
     {%- set compiled_code = get_select_subquery(compiled_code) -%}
   {%- endif %}
   {{ partitioned_by_clause() }}
+  {{ sorted_by_clause() }}
+  {{ options_clause() }}
   as
   {{ compiled_code }}
 {%- endmacro %}
@@ -32,6 +34,25 @@
 {% macro partitioned_by_clause() -%}
   {%- set keys = partition_keys() -%}
   {%- if keys %}partitioned by ({{ keys | join(', ') }}){% endif -%}
+{%- endmacro %}
+
+
+{# The config `sorted_by`: a column or an expression with its direction, such as `created_at desc`, or a list of them. #}
+{% macro sorted_by_clause() -%}
+  {%- set keys = config.get('sorted_by') or [] -%}
+  {%- set keys = [keys] if keys is string else keys | list -%}
+  {%- if keys %}sorted by ({{ keys | join(', ') }}){% endif -%}
+{%- endmacro %}
+
+
+{# The config `tblproperties`: those that name options of the lake are set for the table, others are kept with it. #}
+{% macro options_clause() -%}
+  {%- set given = config.get('tblproperties') or {} -%}
+  {%- if given %}tblproperties (
+    {%- for key, value in given.items() -%}
+      '{{ dbt.escape_single_quotes(key | string) }}' = '{{ dbt.escape_single_quotes(value | string) }}'{{ ', ' if not loop.last }}
+    {%- endfor -%}
+  ){% endif -%}
 {%- endmacro %}
 
 

@@ -1,0 +1,119 @@
+"""Partitioned tables: catalog rows and directories are the reference's for every transform and type; no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+
+from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
+from tests.interop.catalog.conftest import rows_of
+from tests.places import CatalogPlace
+
+TEXTS = ["plain", "", None, "a b", "a/b", "a=b&c", "é ü", "100%", "it's", 'q"q', "日本", "~-_.", "a\\b", "#?:*", "x\ty"]
+CASES: list[tuple[str, str, list[Any]]] = [
+    ("varchar", "k", TEXTS),
+    ("varchar", "bucket(4, k)", TEXTS),
+    *((kind, key, [1, -2, None, 34]) for kind in ("tinyint", "smallint", "int", "bigint") for key in ("k", "bucket(16, k)")),
+    ("boolean", "k", [True, False, None]),
+    ("boolean", "bucket(8, k)", [True, False, None]),
+    ("decimal(9,2)", "k", ["14.20", "-0.05", None]),
+    ("decimal(9,2)", "bucket(8, k)", ["14.20", "-0.05", None]),
+    ("decimal(30,5)", "bucket(8, k)", ["14.20", "-0.05", None]),
+    ("float", "k", [1.5, -0.25, None]),
+    ("double", "k", [1.5, 1e20, 1e-7, None]),
+    ("double", "bucket(8, k)", [1.5, -0.0, None]),
+    *(("date", key, ["2017-11-16", "1969-12-31", "0099-01-02", None]) for key in ("k", "year(k)", "month(k)", "day(k)", "bucket(16, k)")),
+    *(
+        ("timestamp", key, ["2017-11-16 22:31:08", "1969-12-31 23:59:59.5", None])
+        for key in ("k", "year(k)", "month(k)", "day(k)", "hour(k)", "bucket(16, k)")
+    ),
+    *(
+        ("timestamptz", key, ["2017-11-16 22:31:08+00", "1969-12-31 23:59:59.5+00", None])
+        for key in ("k", "year(k)", "month(k)", "day(k)", "hour(k)", "bucket(16, k)")
+    ),
+    ("date", "year(k), month(k), k", ["2017-11-16", "2017-12-01", None]),
+    ("date", "year(k), day(k)", ["2017-11-16", "2018-11-16"]),
+]
+OURS = {"timestamp": "timestamp_ntz", "timestamptz": "timestamp"}
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LakeSession, duckdb.DuckDBPyConnection, str]]:
+    from tests.interop import oracle
+
+    directory = tmp_path_factory.mktemp("partitions")
+    place = CatalogPlace(f"ducklake:sqlite:{directory}/lake.sqlite", f"{directory}/files/")
+    lake = Lake.open(LakeSettings(place.path, place.data_path, data_inlining_row_limit=0))
+    with lake.session() as session:
+        duck = oracle.connect(place, data_inlining_row_limit=0)
+        duck.execute("USE lake")
+        yield session, duck, place.data_path
+        duck.close()
+    lake.catalog.close()
+
+
+def described(duck: duckdb.DuckDBPyConnection, table: str) -> list[list[tuple[Any, ...]]]:
+    """Keys, the values of files, and the directories of a table."""
+    of_table = f"(SELECT table_id FROM {{meta}}.ducklake_table WHERE table_name = '{table}' AND end_snapshot IS NULL)"
+    return [
+        rows_of(
+            duck,
+            "SELECT partition_key_index, column_id, transform FROM {meta}.ducklake_partition_column "
+            f"WHERE table_id = {of_table} ORDER BY 1",
+        ),
+        rows_of(
+            duck,
+            "SELECT partition_key_index, partition_value, record_count, regexp_replace(path, '[^/]*$', '') FROM {meta}.ducklake_data_file "
+            f"JOIN {{meta}}.ducklake_file_partition_value v USING (data_file_id) WHERE v.table_id = {of_table} ORDER BY ALL",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(("kind", "keys", "values"), CASES, ids=[f"{kind} {keys}" for kind, keys, _ in CASES])
+def test_values_and_directories_are_the_references(
+    sides: tuple[LakeSession, duckdb.DuckDBPyConnection, str], kind: str, keys: str, values: list[Any]
+) -> None:
+    session, duck, _ = sides
+    duck.execute("DROP TABLE IF EXISTS ours")
+    duck.execute("DROP TABLE IF EXISTS theirs")
+    duck.execute(f"CREATE TABLE theirs (k {kind}, n INTEGER)")
+    duck.execute(f"ALTER TABLE theirs SET PARTITIONED BY ({keys})")
+    rows = [(value, number) for number, value in enumerate(values)]
+    duck.execute(f"INSERT INTO theirs VALUES {', '.join(['(?, ?)'] * len(rows))}", [cell for row in rows for cell in row])
+    name = OURS.get(kind, kind)
+    session.execute(f"CREATE TABLE ours (k {name}, n INT) PARTITIONED BY ({keys})")
+    session.load_seed("main", "ours", [("k", name), ("n", "int")], rows, rebuild=False)
+    assert described(duck, "ours") == described(duck, "theirs")
+    for value in values:
+        same = "IS NOT DISTINCT FROM" if value is None else "="
+        found = duck.execute(f"SELECT n FROM ours WHERE k {same} CAST(? AS {kind}) ORDER BY 1", [value]).fetchall()
+        assert found == duck.execute(f"SELECT n FROM theirs WHERE k {same} CAST(? AS {kind}) ORDER BY 1", [value]).fetchall()
+        assert found
+
+
+def test_the_same_keys_again_are_no_change_and_none_are_a_row_without_keys(
+    sides: tuple[LakeSession, duckdb.DuckDBPyConnection, str],
+) -> None:
+    session, duck, _ = sides
+    session.execute("CREATE TABLE again (a INT, b DATE) PARTITIONED BY (a, month(b))")
+    before = session.catalog.latest()
+    session.execute("ALTER TABLE again SET PARTITIONED BY (a, months(b))")
+    assert session.catalog.latest() == before
+    duck.execute("CREATE TABLE twin (a INT, b DATE)")
+    duck.execute("ALTER TABLE twin SET PARTITIONED BY (a, month(b))")
+    for side, table in ((session, "again"), (duck, "twin")):
+        side.execute(f"ALTER TABLE {table} RESET PARTITIONED BY")
+    infos = [
+        rows_of(
+            duck,
+            "SELECT i.end_snapshot IS NULL, count(c.column_id) FROM {meta}.ducklake_partition_info i "
+            "LEFT JOIN {meta}.ducklake_partition_column c USING (partition_id) "
+            f"WHERE i.table_id = (SELECT table_id FROM {{meta}}.ducklake_table WHERE table_name = '{table}') "
+            "GROUP BY i.partition_id, i.end_snapshot ORDER BY i.partition_id",
+        )
+        for table in ("again", "twin")
+    ]
+    assert infos[0] == infos[1] == [(False, 2), (True, 0)]
