@@ -11,8 +11,9 @@ from sqlalchemy import text
 
 from dbt.adapters.ducklake.catalog.database import Database
 from dbt.adapters.ducklake.catalog.location import parse_location
-from dbt.adapters.ducklake.errors import DataError
+from dbt.adapters.ducklake.errors import ConflictError, DataError, NotFoundError, StatementError
 from dbt.adapters.ducklake.lake.context import Context
+from dbt.adapters.ducklake.lake.flush import flush_inlined_data
 from dbt.adapters.ducklake.lake.seed import append_rows
 from dbt.adapters.ducklake.session import Lake, LakeSession
 from dbt.adapters.ducklake.spec.objects import Table
@@ -253,3 +254,170 @@ def test_a_new_layout_gets_a_table_of_its_own(catalog: CatalogUnderTest, session
     assert inlined_tables(catalog) == ["ducklake_inlined_data_1_1", "ducklake_inlined_data_1_3"]
     assert duck.execute("SELECT * FROM t ORDER BY a").fetchall() == [(1, "d"), (2, "two")]
     assert duck.execute("SELECT * FROM t AT (VERSION => 1)").fetchall() == [(1,)]
+
+
+# -- flush ---------------------------------------------------------------------------------------------------------------------------
+
+
+class Witness:
+    """Everything that DuckDB can say about a table, at every snapshot so far."""
+
+    def __init__(self, duck: duckdb.DuckDBPyConnection, last: int, name: str = "t") -> None:
+        self.seen: dict[Any, Any] = {}
+        for snapshot in range(1, last + 1):
+            at = f"FROM {name} AT (VERSION => {snapshot})"
+            try:
+                shown = duck.execute(f"SELECT *, rowid, snapshot_id {at}").fetchall()
+                self.seen["rows", snapshot] = comparable_rows([*shown])
+                self.seen["count", snapshot] = duck.execute(f"SELECT count(*) {at}").fetchall()
+            except duckdb.CatalogException:
+                continue
+            for first in range(1, snapshot + 1) if snapshot == last else (snapshot,):
+                feed = f"SELECT * FROM ducklake_table_changes('lake', 'main', '{name}', {first}, {snapshot})"
+                try:
+                    self.seen["feed", first, snapshot] = comparable_rows(duck.execute(feed).fetchall())
+                except duckdb.Error as error:
+                    self.seen["feed", first, snapshot] = str(error)
+
+
+def last_snapshot(catalog: CatalogUnderTest) -> int:
+    return meta(catalog, "SELECT max(snapshot_id) FROM ducklake_snapshot")[0][0]
+
+
+def fresh(catalog: CatalogUnderTest, snapshots: int, name: str = "t") -> dict[Any, Any]:
+    """What a DuckDB that has just come says."""
+    connection = connect_duckdb(catalog)
+    connection.execute("USE lake")
+    seen = Witness(connection, snapshots, name).seen
+    connection.close()
+    return seen
+
+
+def flushed(session: LakeSession, arguments: str = "") -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in session.execute(f"CALL lake.flush_inlined_data({arguments})").fetch()]
+
+
+def busy_table(duck: duckdb.DuckDBPyConnection) -> None:
+    """Rows of two layouts, updated, deleted, ended; a file with deletes in the catalog and in a delete file."""
+    duck.execute("CREATE TABLE t(a INTEGER, b VARCHAR)")
+    duck.execute("INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, NULL)")
+    duck.execute("UPDATE t SET b = 'uno' WHERE a = 1")
+    duck.execute("DELETE FROM t WHERE a = 2")
+    duck.execute("INSERT INTO t SELECT range + 100, 'file' FROM range(40)")
+    duck.execute("DELETE FROM t WHERE a IN (100, 139)")
+    duck.execute("DELETE FROM t WHERE a BETWEEN 110 AND 125")
+    duck.execute("DELETE FROM t WHERE a = 101")
+    duck.execute("UPDATE t SET b = 'changed' WHERE a = 102")
+    duck.execute("ALTER TABLE t ADD COLUMN c DOUBLE DEFAULT 0.5")
+    duck.execute("INSERT INTO t VALUES (4, 'four', 'nan'), (5, 'five', NULL)")
+    duck.execute("UPDATE t SET c = 1.5 WHERE a IN (1, 4)")
+
+
+def test_a_flush_changes_nothing_that_duckdb_shows(
+    catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
+) -> None:
+    busy_table(duck)
+    last = last_snapshot(catalog)
+    before = Witness(duck, last).seen
+    assert flushed(session) == [("main", "t", 9)]
+    assert changes(catalog, last + 1) == "deleted_from_table:1,inline_flush:1"
+    assert fresh(catalog, last) == before
+    known_for_long = duck.execute("SELECT *, rowid, snapshot_id FROM t").fetchall()
+    assert comparable_rows(known_for_long) == before["rows", last]
+    assert flushed(session) == []
+    assert last_snapshot(catalog) == last + 1
+    left = inlined_tables(catalog)
+    assert len(left) == 1
+    assert meta(catalog, f"SELECT count(*) FROM {left[0]}") == meta(catalog, "SELECT count(*) FROM ducklake_inlined_delete_1") == [(0,)]
+    duck.execute("INSERT INTO t VALUES (6, 'six', 6)")
+    duck.execute("UPDATE t SET b = 'after' WHERE a IN (1, 3, 5, 103)")
+    duck.execute("DELETE FROM t WHERE a IN (4, 104)")
+    assert duck.execute("SELECT a, b, c FROM t WHERE a < 10 OR b = 'after' ORDER BY a").fetchall() == [
+        (1, "after", 1.5), (3, "after", 0.5), (5, "after", None), (6, "six", 6.0), (103, "after", 0.5)]  # fmt: skip
+    ids = [row_id for (row_id,) in duck.execute("SELECT rowid FROM t").fetchall()]
+    assert len(ids) == len(set(ids))
+    again = last_snapshot(catalog)
+    before = Witness(duck, again).seen
+    flushed(session, "table_name => 't'")
+    assert fresh(catalog, again) == before
+
+
+def test_rows_that_rivals_inline_meanwhile_stay(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+    session.load_seed("main", "t", [("a", "int")], [(1,), (2,)])
+    transaction = session.catalog.begin()
+    assert [each.rows for each in flush_inlined_data(Context(session.catalog, transaction, session.spark))] == [2]
+    duck.execute("INSERT INTO t VALUES (3)")
+    transaction.commit()
+    assert duck.execute("SELECT a, rowid, snapshot_id FROM t ORDER BY a").fetchall() == [(1, 0, 1), (2, 1, 1), (3, 2, 2)]
+    transaction = session.catalog.begin()
+    flush_inlined_data(Context(session.catalog, transaction, session.spark))
+    duck.execute("DELETE FROM t WHERE a = 3")
+    with pytest.raises(ConflictError, match="deleted rows"):
+        transaction.commit()
+    assert duck.execute("SELECT a FROM t ORDER BY a").fetchall() == [(1,), (2,)]
+    assert flushed(session) == [("main", "t", 1)]
+    assert duck.execute("SELECT a FROM t AT (VERSION => 2) ORDER BY a").fetchall() == [(1,), (2,), (3,)]
+
+
+def test_a_flush_of_a_partitioned_table_writes_a_file_for_each_partition(
+    catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
+) -> None:
+    duck.execute("CREATE TABLE t(v VARCHAR)")
+    duck.execute("INSERT INTO t VALUES ('old')")
+    duck.execute("ALTER TABLE t ADD COLUMN k INTEGER DEFAULT 2")
+    duck.execute("ALTER TABLE t SET PARTITIONED BY (k)")
+    duck.execute("INSERT INTO t VALUES ('x', 1), ('y', 2), ('z', NULL)")
+    duck.execute("DELETE FROM t WHERE k = 1")
+    last = last_snapshot(catalog)
+    before = Witness(duck, last).seen
+    assert flushed(session, "schema_name => 'main'") == [("main", "t", 4)]
+    assert fresh(catalog, last) == before
+    values = "SELECT partition_value, record_count FROM ducklake_file_partition_value JOIN ducklake_data_file USING (data_file_id)"
+    assert sorted(meta(catalog, values), key=repr) == [("1", 1), ("2", 1), ("2", 1), (None, 1)]
+    assert duck.execute("SELECT v FROM t WHERE k = 2 ORDER BY v").fetchall() == [("old",), ("y",)]
+
+
+def test_what_is_not_flushed(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+    for name in ("t", "u"):
+        session.load_seed("main", name, [("a", "int")], [(1,)])
+    duck.execute("CALL lake.set_option('auto_compact', false, table_name => 't')")
+    assert flushed(session, "table_name => 't'") == []
+    assert session.execute("CALL ducklake_flush_inlined_data('lake')").fetch() == [("main", "u", 1)]
+    with session.reading() as reader:
+        assert reader.find("main", "t") is not None
+    session.begin()
+    with pytest.raises(StatementError, match="transaction of its own"):
+        flushed(session)
+    session.rollback()
+    with pytest.raises(NotFoundError):
+        flushed(session, "table_name => 'missing'")
+
+
+def test_every_value_is_flushed_as_it_was(catalog: CatalogUnderTest, opened: Open, duck: duckdb.DuckDBPyConnection) -> None:
+    columns = [("n", "int"), *((f"c{index}", kind) for index, kind in enumerate(VALUES))]
+    rows = [(n, *(values[n] if n < len(values) else None for values in VALUES.values())) for n in range(max(map(len, VALUES.values())))]
+    session = opened()
+    session.load_seed("main", "t", columns, rows)
+    query = "SELECT COLUMNS(*)::VARCHAR FROM t ORDER BY n"
+    before = duck.execute(query).fetchall()
+    assert files(catalog) == 0
+    flushed(session)
+    assert files(catalog) == 1
+    assert duck.execute(query).fetchall() == before
+
+
+def test_values_that_duckdb_inlined_are_flushed_as_they_were(
+    catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
+) -> None:
+    duck.execute(
+        "CREATE TABLE t(i INTERVAL, z TIMETZ, h HUGEINT, g UHUGEINT, u UBIGINT, s TIMESTAMP_S, m TIMESTAMP_MS, j JSON, k UUID, c TIME)"
+    )
+    duck.execute(
+        "INSERT INTO t VALUES (INTERVAL '1 year 2 months -3 days 04:05:06.7', '01:02:03+02', -17, 18, 18446744073709551615, "
+        "'2020-01-02 03:04:05', '2020-01-02 03:04:05.123', '{\"a\": [1, null]}', 'f79c3e09-677c-4bbd-a479-3f349cb785e7', '23:59:59.999999'), "
+        "(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
+    )
+    query = "SELECT COLUMNS(*)::VARCHAR FROM t ORDER BY rowid"
+    before = duck.execute(query).fetchall()
+    assert flushed(session) == [("main", "t", 2)]
+    assert duck.execute(query).fetchall() == before

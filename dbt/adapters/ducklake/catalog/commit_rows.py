@@ -6,23 +6,22 @@ per data file is ever live: a later one holds all positions, and the row of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-
-from sqlalchemy import select
 
 from ..errors import ConflictError, LakeError
 from ..spec.changes import Kind
 from ..spec.files import WrittenDeleteFile
 from ..spec.objects import Table
-from ..spec.paths import relative_to, resolve
+from ..spec.paths import relative_to
 from . import tables as t
+from .commit_files import live_delete_files, schedule, write_file_details
+from .commit_flush import write_flush
 from .commit_inlined import end_rows, write_inlined
 from .commit_state import CommitState
 from .commit_stats import TableStats, read_table_stats, write_table_stats
-from .database import batches
 from .inlined import registered
-from .staged import RowChanges, StagedFile
+from .staged import RowChanges
 
 
 def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
@@ -38,6 +37,8 @@ def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
         _end_inlined(state, table, table_id, changes)
         file_ids = {staged.file_id: state.new_file_id() for staged in changes.files}
         _write_delete_files(state, table, table_id, changes, file_ids)
+        if changes.flush is not None:
+            write_flush(state, table, table_id, changes.flush)
         if changes.adds_rows:
             stats = read_table_stats(state.connection, table_id)
             _require_row_ids(table, changes, stats, next_row_ids.get(staged_id))
@@ -86,7 +87,7 @@ def _gone(table: Table) -> ConflictError:
 
 def _write_delete_files(state: CommitState, table: Table, table_id: int, changes: RowChanges, file_ids: Mapping[int, int]) -> None:
     committed = [file_id for file_id in changes.delete_files if file_id >= 0]
-    superseded = _live_delete_files(state, committed)
+    superseded = live_delete_files(state, committed)
     for file_id, staged in changes.delete_files.items():
         old = superseded.get(file_id)
         begin, partial_max = _lifetime(state, staged.file, old)
@@ -106,19 +107,10 @@ def _write_delete_files(state: CommitState, table: Table, table_id: int, changes
             partial_max=partial_max,
         )
         if old is not None:
-            _schedule(state, table, old)
+            schedule(state, table, old)
     state.remove(t.delete_file, t.delete_file.c.delete_file_id, [old.delete_file_id for old in superseded.values()])
     if committed:
         state.log(Kind.DELETED_FROM_TABLE, table_id)
-
-
-def _live_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, Any]:
-    source = t.delete_file
-    found: dict[int, Any] = {}
-    for batch in batches(file_ids, state.database.dialect.batch_size):
-        query = select(source).where(source.c.data_file_id.in_(batch), source.c.end_snapshot.is_(None))
-        found |= {row.data_file_id: row for row in state.connection.execute(query)}
-    return found
 
 
 def _lifetime(state: CommitState, file: WrittenDeleteFile, old: Any) -> tuple[int, int | None]:
@@ -134,18 +126,6 @@ def _lifetime(state: CommitState, file: WrittenDeleteFile, old: Any) -> tuple[in
         )
     begin = file.min_snapshot if old is None else min(file.min_snapshot, old.begin_snapshot)
     return begin, file.max_snapshot
-
-
-def _schedule(state: CommitState, table: Table, old: Any) -> None:
-    """Here alone a relative path begins at `data_path`."""
-    path, is_relative = relative_to(state.data_path, resolve(table.path, old.path, old.path_is_relative))
-    state.add(
-        t.files_scheduled_for_deletion,
-        data_file_id=old.delete_file_id,
-        path=path,
-        path_is_relative=is_relative,
-        schedule_start=state.time,
-    )
 
 
 def _write_files(
@@ -174,7 +154,7 @@ def _write_files(
             row_id_start=stats.next_row_id + staged.row_id_offset,
             partition_id=partition_id,
         )
-        _write_file_details(state, table_id, file_id, staged, partition_id)
+        write_file_details(state, table_id, file_id, staged.file, partition_id)
         state.log(Kind.INSERTED_INTO_TABLE, table_id)
 
 
@@ -195,29 +175,3 @@ def _require_row_ids(table: Table, changes: RowChanges, stats: TableStats, assum
             f"a concurrent transaction inserted into {table.schema_name}.{table.name} and took the row ids that this one "
             "wrote into its files; nothing was written, run it again"
         )
-
-
-def _write_file_details(state: CommitState, table_id: int, file_id: int, staged: StagedFile, partition_id: int | None) -> None:
-    for each in staged.file.column_stats:
-        state.add(
-            t.file_column_stats,
-            data_file_id=file_id,
-            table_id=table_id,
-            column_id=each.column_id,
-            column_size_bytes=each.size_bytes,
-            value_count=each.value_count,
-            null_count=each.null_count,
-            min_value=each.min_value,
-            max_value=each.max_value,
-            contains_nan=each.contains_nan,
-            extra_stats=each.extra_stats,
-        )
-    if partition_id is not None:
-        for index, value in enumerate(staged.file.partition_values):
-            state.add(
-                t.file_partition_value,
-                data_file_id=file_id,
-                table_id=table_id,
-                partition_key_index=index,
-                partition_value=value,
-            )

@@ -7,7 +7,7 @@ What is written to both kinds of table is in `commit_inlined`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from sqlalchemy.sql.elements import ColumnClause, quoted_name
 from sqlalchemy.sql.expression import TableClause
 from sqlalchemy.types import VARCHAR
 
-from ..spec.files import InlinedRows
+from ..spec.files import InlinedRows, InlinedVersions
 from ..spec.inlined import base_type, decode
 from ..spec.objects import Column
 from . import tables as t
@@ -71,21 +71,32 @@ def read_inlined(connection: Connection, dialect: CatalogDialect, inlined: Seque
     return found
 
 
+def read_versions(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, snapshot_id: int) -> InlinedVersions:
+    """All versions of all rows that a snapshot up to this one began, ended or not."""
+    rows = _read(connection, dialect, inlined, lambda source: source.c.begin_snapshot <= snapshot_id)
+    ids, begins, ends = (tuple(row[place] for row in rows) for place in range(3))
+    return InlinedVersions(inlined.name, inlined.columns, ids, begins, ends, tuple(row[3:] for row in rows))
+
+
 def _read_one(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, snapshot_id: int) -> InlinedRows:
+    rows = _read(connection, dialect, inlined, lambda source: visible_rows(source, snapshot_id))
+    ids, begins = (tuple(row[place] for row in rows) for place in range(2))
+    return InlinedRows(inlined.name, inlined.columns, ids, begins, tuple(row[3:] for row in rows))
+
+
+def _read(
+    connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, condition: Callable[[TableClause], Any]
+) -> list[tuple[Any, ...]]:
+    """(row id, begin, end, decoded values …) of the rows of a condition, by row id and begin."""
     source = clause(inlined.name, [each.name for each in inlined.columns])
-    cells: list[Any] = [
+    fixed, cells = list(source.c)[:3], list(source.c)[3:]
+    shown = [
         cast(cell, VARCHAR()) if base_type(each.type) in dialect.read_as_text else cell
-        for each, cell in zip(inlined.columns, list(source.c)[3:], strict=True)
+        for each, cell in zip(inlined.columns, cells, strict=True)
     ]
-    query = select(source.c.row_id, source.c.begin_snapshot, *cells).where(visible_rows(source, snapshot_id)).order_by(source.c.row_id)
+    query = select(*fixed, *shown).where(condition(source)).order_by(source.c.row_id, source.c.begin_snapshot)
     rows: list[Any] = list(connection.execute(query))
-    return InlinedRows(
-        inlined.name,
-        inlined.columns,
-        tuple(row[0] for row in rows),
-        tuple(row[1] for row in rows),
-        tuple(tuple(decode(cell, each) for cell, each in zip(tuple(row)[2:], inlined.columns, strict=True)) for row in rows),
-    )
+    return [(*row[:3], *(decode(cell, each) for cell, each in zip(row[3:], inlined.columns, strict=True))) for row in rows]
 
 
 def _with_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> set[str]:
@@ -136,7 +147,7 @@ def registered(connection: Connection, table_ids: Collection[int] | None) -> dic
     return found
 
 
-def _positions(table_id: int) -> TableClause:
+def positions(table_id: int) -> TableClause:
     return table_clause(
         quoted_name(delete_table_name(table_id), True),
         *(ColumnClause[int](name) for name in ("file_id", "row_id", "begin_snapshot")),
@@ -150,7 +161,7 @@ def has_delete_table(connection: Connection, schema: str | None, table_id: int) 
 
 def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dict[int, list[int]]:
     """Positions deleted from each file of a table, ascending."""
-    source = _positions(table_id)
+    source = positions(table_id)
     query = (
         select(source.c.file_id, source.c.row_id)
         .where(source.c.begin_snapshot <= snapshot_id)
@@ -166,7 +177,7 @@ def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dic
 
 def count_deletes(connection: Connection, table_id: int, snapshot_id: int) -> tuple[int, int | None]:
     """(positions deleted from files that are visible, greatest snapshot that deleted any)."""
-    source = _positions(table_id)
+    source = positions(table_id)
     alive = select(t.data_file.c.data_file_id).where(
         t.data_file.c.table_id == table_id,
         t.data_file.c.begin_snapshot <= snapshot_id,

@@ -10,6 +10,7 @@ from ..spec.files import Filters, ScanPlan
 from ..spec.objects import Macro, Relation, Schema, Snapshot, Table
 from .database import Database
 from .definitions import Definitions, RelationName
+from .flush_plan import FlushPlan, read_flush_plan
 from .scan_plan import CommittedRows, TableHistory, read_history, read_rows
 
 _KEPT_VERSIONS = 16
@@ -97,6 +98,11 @@ class SnapshotReader:
             history = read_history(connection, table.table_id)
             rows = read_rows(connection, self._cache.database, table, history, self.snapshot.snapshot_id, within)
         return rows, history
+
+    def flush_plan(self, table: Table) -> FlushPlan:
+        """What a flush of a table has to write."""
+        with self._cache.database.reading() as connection:
+            return read_flush_plan(connection, self._cache.database, table, self.snapshot.snapshot_id)
 
     @property
     def _definitions(self) -> Definitions:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from ..spec.files import ColumnStats, WrittenDeleteFile, WrittenFile
+from ..spec.files import ColumnStats, FlushedFile, WrittenDeleteFile, WrittenFile
 from ..spec.objects import Column, Macro, Schema, Table, View
 from ..spec.options import StoredOption
 
@@ -56,6 +56,29 @@ class StagedRows:
 
 
 @dataclass(frozen=True)
+class Flush:
+    """Inlined rows and deletes of a table that have become files."""
+
+    files: tuple[FlushedFile, ...]
+    partition_id: int | None
+    """The partition spec of the files that have partition values."""
+    delete_files: tuple[WrittenDeleteFile, ...]
+    """On committed data files: what the catalog held of deletes, with those of an earlier delete file."""
+    rows: Mapping[str, int]
+    """How many rows each inlined-data table loses."""
+    deletes: int
+    """How many rows the inlined-delete table loses."""
+    until: int
+    """The snapshot up to which rows and deletes were read."""
+
+    def paths(self) -> Iterator[str]:
+        """The files that a commit would register."""
+        yield from (flushed.file.path for flushed in self.files)
+        yield from (flushed.delete_file.path for flushed in self.files if flushed.delete_file is not None)
+        yield from (file.path for file in self.delete_files)
+
+
+@dataclass(frozen=True)
 class RowChanges:
     """What happens to the rows of one table."""
 
@@ -73,6 +96,8 @@ class RowChanges:
     """With `truncated`: there was something to end."""
     depends_on_rows: bool = False
     reserved_row_ids: int = 0
+    flush: Flush | None = None
+    """The only change of its transaction to the table's rows."""
 
     @property
     def adds_rows(self) -> bool:
@@ -88,12 +113,15 @@ class RowChanges:
             or self.ended_files
             or any(self.ended_inlined.values())
             or (self.truncated and self.ends_something)
+            or self.flush is not None
         )
 
     def paths(self) -> Iterator[str]:
         """The files that a commit would register."""
         yield from (staged.file.path for staged in self.files)
         yield from (staged.file.path for staged in self.delete_files.values())
+        if self.flush is not None:
+            yield from self.flush.paths()
 
     def staged_ids(self) -> frozenset[int]:
         """Ids of the staged data files."""

@@ -20,7 +20,7 @@ from .options import read_options
 from .overlay import Overlay, staged_scan_plan
 from .reader import DefinitionCache, SnapshotReader
 from .row_state import base_has_rows, next_row_id, row_bytes
-from .staged import CommitMessage, RowChanges, Staged, put, without
+from .staged import CommitMessage, Flush, RowChanges, Staged, put, without
 
 __all__ = ["RetrySettings", "Savepoint", "Transaction"]
 
@@ -279,6 +279,21 @@ class Transaction:
         changes = self._rows(table)
         first = self._next_row_id(table) if changes.inlined and inlined else 0
         self._put_rows(table, changes.with_deletes(delete_files, ended_files, inlined or {}, self._new_id, first))
+
+    def flush(self, table: Table, flush: Flush) -> None:
+        """Stage files in the place of inlined rows and deletes; what the table holds does not change.
+
+        Raises:
+            StatementError: this transaction has changed the table already.
+        """
+        self._require_open()
+        for path in flush.paths():
+            self._seen[path] = None
+        if self._rows(table).has_changes or table.table_id in self._staged.tables:
+            raise StatementError(
+                f"{table.schema_name}.{table.name} was changed in this transaction; commit before its inlined rows are flushed"
+            )
+        self._put_rows(table, RowChanges(flush=flush))
 
     def truncate(self, table: Table) -> None:
         """Stage the end of every row; files staged for the table are abandoned."""

@@ -30,8 +30,9 @@ def inline_query(context: Context, table: Table, rows: DataFrame) -> int | None:
     Raises:
         DataError: a value does not fit its column.
     """
-    count = local_row_count(rows)
-    if not count or not _is_small(context, table, count):
+    limit = _limit(context, table)
+    count = local_row_count(rows) if limit else None
+    if not count or count > limit:
         return None
     return count if inline_arrow(context, table, fitted_rows(rows, table.columns)) else None
 
@@ -44,7 +45,7 @@ def inline_arrow(context: Context, table: Table, data: pa.Table) -> bool:
     Raises:
         DataError: a value does not fit its column.
     """
-    if not _is_small(context, table, data.num_rows):
+    if not 0 < data.num_rows <= _limit(context, table):
         return False
     rows = python_rows(data, table.columns)
     if not context.catalog.can_inline(table.columns, rows):
@@ -58,6 +59,8 @@ def inline_arrow(context: Context, table: Table, data: pa.Table) -> bool:
     return True
 
 
-def _is_small(context: Context, table: Table, count: int) -> bool:
-    limit = context.transaction.inlining_row_limit(table, context.catalog.inlining_row_limit)
-    return 0 < count <= limit and context.catalog.can_inline(table.columns)
+def _limit(context: Context, table: Table) -> int:
+    """How many rows at most; 0 if the catalog database cannot hold the table's columns."""
+    if not context.catalog.can_inline(table.columns):
+        return 0
+    return context.transaction.inlining_row_limit(table, context.catalog.inlining_row_limit)

@@ -94,9 +94,9 @@ def write_arrow(
             home = with_separator(directory)
             if partition_fields and options.hive_file_pattern:
                 home += partition_directory(names, values)
-            for piece in _pieces(part, options.target_file_size):
+            for piece in pieces(part, options.target_file_size):
                 paths.append(home + data_file_name())
-                files.append(_write(piece, written_columns, paths[-1], options, values, row_ids))
+                files.append(write_piece(piece, written_columns, paths[-1], options, values, row_ids))
         check_rules(files, columns)
     except BaseException:
         storage.remove(paths)
@@ -104,7 +104,7 @@ def write_arrow(
     return files
 
 
-def _write(
+def write_piece(
     table: pa.Table,
     columns: tuple[Column, ...],
     path: str,
@@ -112,6 +112,7 @@ def _write(
     values: tuple[str | None, ...],
     row_ids: bool,
 ) -> WrittenFile:
+    """Write a table as one file; with `row_ids` the last of `columns` holds them."""
     files, inner = storage.filesystem(path)
     if storage.is_local(path):
         storage.make_directory(path.rpartition("/")[0])
@@ -138,7 +139,7 @@ def _fitted(table: pa.Table, columns: tuple[Column, ...], row_ids: bool) -> pa.T
     return pa.Table.from_arrays(cast, schema=schema)
 
 
-def _pieces(table: pa.Table, target_file_size: int) -> list[pa.Table]:
+def pieces(table: pa.Table, target_file_size: int) -> list[pa.Table]:
     """Slices of the table that come to about the size wanted as files; a table without rows has none."""
     if table.num_rows == 0:
         return []

@@ -139,6 +139,46 @@ class InlinedRows:
 
 
 @dataclass(frozen=True)
+class InlinedVersions:
+    """All versions of the rows of one inlined-data table that a snapshot or an earlier one began, by row id and begin."""
+
+    table_name: str
+    columns: tuple[Column, ...]
+    row_ids: tuple[int, ...]
+    begin_snapshots: tuple[int, ...]
+    end_snapshots: tuple[int | None, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
+class InlinedDeletes:
+    """What the catalog holds of the deletes on one data file, which a later snapshot may have ended."""
+
+    data_file_id: int
+    path: str
+    snapshots: Mapping[int, int]
+    """By position, the snapshot that deleted it."""
+    delete_file: DeleteFile | None
+    """The file that holds other deletes on it."""
+    entries: int
+    """Rows in the catalog; more than positions where one was deleted twice."""
+
+
+@dataclass(frozen=True)
+class FlushedFile:
+    """A data file made of inlined rows, with their row ids and snapshot ids in it."""
+
+    file: WrittenFile
+    begin_snapshot: int
+    """The smallest snapshot id in the file."""
+    partial_max: int
+    """The greatest."""
+    first_row_id: int
+    delete_file: WrittenDeleteFile | None = None
+    """Its rows that ended; the data file id in it means nothing."""
+
+
+@dataclass(frozen=True)
 class ScanPlan:
     """Everything needed to read a table at a snapshot, without asking the file system what exists."""
 

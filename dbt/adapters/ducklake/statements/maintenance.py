@@ -1,6 +1,6 @@
 """The procedures of maintenance: what their arguments mean, and what they give back.
 
-Specification: "Maintenance". None of them is part of a transaction: what is removed cannot be rolled back.
+Specification: "Maintenance". None of them is part of a transaction: what is removed cannot be rolled back, and a flush is one of its own.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from datetime import datetime, timezone
 from ..errors import StatementError
 from ..lake.cleanup import cleanup_old_files
 from ..lake.context import Context
+from ..lake.flush import flush_inlined_data
 from ..lake.orphans import delete_orphaned_files
 from ..lake.safe_removal import Removal
 from ..lake.snapshots import COLUMNS as SNAPSHOT_COLUMNS
 from ..lake.snapshots import snapshot_rows
 from ..spec.intervals import before
-from .arguments import Parameter, boolean, integers, moment
+from .arguments import Parameter, boolean, integers, moment, text
 from .environment import Environment
 from .procedure import Arguments, Procedure
 from .result import Result, local
@@ -64,6 +65,15 @@ def _remove(env: Environment, given: Arguments, title: str, remove: Callable[...
     return local(message, [("path", "string")], done)
 
 
+def _flush_inlined_data(env: Environment, given: Arguments) -> Result:
+    if env.begun:
+        raise StatementError("flush_inlined_data is a transaction of its own; COMMIT or ROLLBACK the one that is open first")
+    schema = given["schema_name"] or (env.schema if given["table_name"] else None)
+    flushed = flush_inlined_data(env.context, schema, given["table_name"] or None)
+    columns = [("schema_name", "string"), ("table_name", "string"), ("rows_flushed", "bigint")]
+    return local("FLUSH INLINED DATA", columns, [(each.schema_name, each.table_name, each.rows) for each in flushed])
+
+
 def grace_period(context: Context) -> str:
     """How old a file must be before it is removed; the option `delete_older_than`."""
     return context.catalog.option("delete_older_than") or "2 days"
@@ -88,6 +98,9 @@ MAINTENANCE: dict[str, Procedure] = {
             Parameter("older_than", moment, only_named=True),
             Parameter("dry_run", boolean, only_named=True),
         ),
+    ),
+    "flush_inlined_data": Procedure(
+        _flush_inlined_data, (Parameter("schema_name", text, only_named=True), Parameter("table_name", text, only_named=True))
     ),
     "cleanup_old_files": Procedure(_cleanup_old_files, _REMOVAL),
     "delete_orphaned_files": Procedure(_delete_orphaned_files, _REMOVAL),

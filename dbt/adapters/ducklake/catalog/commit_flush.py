@@ -1,0 +1,122 @@
+"""A flush in a commit: files take the place of inlined rows and of deletes that the catalog held.
+
+Specification: the page "Flush Inlined Data". Time travel goes on through the snapshot ids in the files: `begin_snapshot` is the smallest
+of them, `partial_max` the greatest. Rows that rivals have inlined meanwhile began later, and stay.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import MetaData as SqlMetaData
+from sqlalchemy import Table as SqlTable
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.schema import DropTable
+from sqlalchemy.sql.elements import quoted_name
+
+from ..errors import ConflictError
+from ..spec.changes import Kind
+from ..spec.files import FlushedFile, WrittenDeleteFile
+from ..spec.objects import Table
+from ..spec.paths import relative_to
+from . import tables as t
+from .commit_files import live_delete_files, schedule, write_file_details
+from .commit_state import CommitState
+from .inlined import clause, positions, registered
+from .staged import Flush
+
+
+def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
+    """Register the files, remove what they hold from the catalog, and drop the inlined-data tables that nothing can go into any more."""
+    _remove_rows(state, table, table_id, flush)
+    for flushed in flush.files:
+        _write_file(state, table, table_id, flushed, flush.partition_id)
+    superseded = live_delete_files(state, [file.data_file_id for file in flush.delete_files])
+    for file in flush.delete_files:
+        assert file.min_snapshot is not None
+        _write_delete_file(state, table, table_id, file, file.data_file_id, file.max_snapshot)
+        if file.data_file_id in superseded:
+            schedule(state, table, superseded[file.data_file_id])
+    state.remove(t.delete_file, t.delete_file.c.delete_file_id, [old.delete_file_id for old in superseded.values()])
+    added = sum(flushed.file.size_bytes for flushed in flush.files)
+    grown = update(t.table_stats).where(t.table_stats.c.table_id == table_id)
+    state.connection.execute(grown.values(file_size_bytes=t.table_stats.c.file_size_bytes + added))
+    state.log(Kind.INLINE_FLUSH, table_id)
+    if flush.delete_files or any(flushed.delete_file is not None for flushed in flush.files):
+        state.log(Kind.DELETED_FROM_TABLE, table_id)
+
+
+def _remove_rows(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
+    for name, expected in flush.rows.items():
+        source = clause(name, ())
+        removed = state.connection.execute(delete(source).where(source.c.begin_snapshot <= flush.until)).rowcount
+        _require(removed == expected, table)
+    if flush.deletes:
+        entries = positions(table_id)
+        removed = state.connection.execute(delete(entries).where(entries.c.begin_snapshot <= flush.until)).rowcount
+        _require(removed >= flush.deletes, table)
+    _drop_superseded(state, table_id)
+
+
+def _require(condition: bool, table: Table) -> None:
+    if not condition:
+        raise ConflictError(
+            f"inlined rows of {table.schema_name}.{table.name} have changed since they were read; nothing was written, run it again"
+        )
+
+
+def _drop_superseded(state: CommitState, table_id: int) -> None:
+    """DuckDB inlines into the newest inlined-data table only; it keeps the list of them by the schema version, which has to move therefore.
+
+    A DuckDB that has travelled to an older schema version already still looks for the table there and must attach anew, as after its own
+    flush.
+    """
+    source = t.inlined_data_tables
+    for name, version in registered(state.connection, [table_id]).get(table_id, [])[:-1]:
+        if state.connection.execute(select(func.count()).select_from(clause(name, ()))).scalar_one():
+            continue
+        state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.schema_version == version))
+        state.connection.execute(DropTable(SqlTable(quoted_name(name, True), SqlMetaData(), schema=state.database.schema)))
+        state.move_schema_version()
+
+
+def _write_file(state: CommitState, table: Table, table_id: int, flushed: FlushedFile, partition_id: int | None) -> None:
+    file, file_id = flushed.file, state.new_file_id()
+    partition_id = partition_id if file.partition_values else None
+    path, is_relative = relative_to(table.path, file.path)
+    state.add(
+        t.data_file,
+        data_file_id=file_id,
+        table_id=table_id,
+        begin_snapshot=flushed.begin_snapshot,
+        path=path,
+        path_is_relative=is_relative,
+        file_format="parquet",
+        record_count=file.record_count,
+        file_size_bytes=file.size_bytes,
+        footer_size=file.footer_size,
+        row_id_start=flushed.first_row_id,
+        partition_id=partition_id,
+        partial_max=flushed.partial_max,
+    )
+    write_file_details(state, table_id, file_id, file, partition_id)
+    if flushed.delete_file is not None:
+        _write_delete_file(state, table, table_id, flushed.delete_file, file_id, None)
+
+
+def _write_delete_file(
+    state: CommitState, table: Table, table_id: int, file: WrittenDeleteFile, data_file_id: int, partial_max: int | None
+) -> None:
+    path, is_relative = relative_to(table.path, file.path)
+    state.add(
+        t.delete_file,
+        delete_file_id=state.new_file_id(),
+        table_id=table_id,
+        begin_snapshot=file.min_snapshot,
+        data_file_id=data_file_id,
+        path=path,
+        path_is_relative=is_relative,
+        format="parquet",
+        delete_count=file.delete_count,
+        file_size_bytes=file.size_bytes,
+        footer_size=file.footer_size,
+        partial_max=partial_max,
+    )

@@ -1,0 +1,78 @@
+"""Flush: inlined rows, and deletes that the catalog holds, become files.
+
+Specification: the page "Flush Inlined Data". No snapshot shows other rows afterwards than before, and row ids and change feed stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..catalog.staged import Flush
+from ..errors import ConfigurationError
+from ..spark.flushed import remove, write_deletes, write_flushed
+from ..spec.files import FlushedFile, WrittenDeleteFile
+from ..spec.objects import Table
+from ..spec.options import truth
+from .context import Context
+from .schemas import required_schema
+from .tables import required_table
+
+
+@dataclass(frozen=True)
+class Flushed:
+    """What became of one table. `rows` counts versions of rows, also of rows that have ended."""
+
+    schema_name: str
+    table_name: str
+    rows: int
+
+
+def flush_inlined_data(context: Context, schema: str | None = None, table: str | None = None) -> list[Flushed]:
+    """Stage the flush of one table, of the tables of a schema, or of all; no Spark is needed.
+
+    Tables whose option `auto_compact` is false are left alone, as the reference leaves them.
+
+    Returns:
+        The tables that had inlined rows, by schema and name.
+
+    Raises:
+        NotFoundError: no such schema or table; ConfigurationError: the lake is read-only.
+        DataError: a value that no file can hold; the text names its column.
+    """
+    if context.catalog.read_only:
+        raise ConfigurationError("the lake is opened read-only; set read_only: false to change it")
+    if table is not None:
+        tables = [required_table(context, schema or "main", table)]
+    else:
+        wanted = None if schema is None else required_schema(context, schema).name
+        tables = [each for each in context.transaction.relations(wanted) if isinstance(each, Table)]
+    flushed = [_flush(context, each) for each in tables if each.table_id >= 0 and _is_compacted(context, each)]
+    return [each for each in flushed if each.rows]
+
+
+def _is_compacted(context: Context, table: Table) -> bool:
+    schema = required_schema(context, table.schema_name)
+    return truth(context.transaction.options().get("auto_compact", schema_id=schema.schema_id, table_id=table.table_id))
+
+
+def _flush(context: Context, table: Table) -> Flushed:
+    transaction = context.transaction
+    plan = transaction.base.flush_plan(table)
+    rows = {versions.table_name: len(versions.row_ids) for versions in plan.versions}
+    if plan.is_empty:
+        return Flushed(table.schema_name, table.name, 0)
+    options = transaction.write_options(table)
+    files: list[FlushedFile] = []
+    delete_files: list[WrittenDeleteFile] = []
+    try:
+        for versions in plan.versions:
+            files += write_flushed(versions, table, options)
+        delete_files += [write_deletes(each, table.path) for each in plan.deletes]
+        partition_id = table.partitioning.partition_id if table.partitioning else None
+        until = transaction.snapshot.snapshot_id
+        entries = sum(each.entries for each in plan.deletes)
+        transaction.flush(table, Flush(tuple(files), partition_id, tuple(delete_files), rows, entries, until))
+    except BaseException:
+        remove(files, tuple(delete_files))
+        raise
+    return Flushed(table.schema_name, table.name, sum(rows.values()))

@@ -1,0 +1,120 @@
+"""Writes inlined rows as data files: every version of every row, with its row id and the snapshot that began it.
+
+Specification: "Flush Inlined Data". The rows that ended are in a delete file, each with the snapshot that ended it, so that every
+snapshot shows the rows that it showed before. DuckDB's change feed knows one end per row id and file: a row that ended more than once
+has its later ends in another file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+
+from ..spec.files import (
+    ROW_ID_FIELD_ID,
+    SNAPSHOT_ID_COLUMN,
+    SNAPSHOT_ID_FIELD_ID,
+    FlushedFile,
+    InlinedDeletes,
+    InlinedVersions,
+    WriteOptions,
+    WrittenDeleteFile,
+)
+from ..spec.inlined_cells import initial_value
+from ..spec.objects import Column, Table
+from ..spec.partitioning import directory as partition_directory
+from ..spec.partitioning import key_columns, key_names
+from ..spec.paths import data_file_name, with_separator
+from . import storage
+from .arrow import ROW_ID, arrow_table, pieces, write_piece
+from .arrow_partitions import split
+from .arrow_types import arrow_schema
+from .deletes import read_positions, write_delete_file
+
+SNAPSHOT_ID = Column(SNAPSHOT_ID_FIELD_ID, SNAPSHOT_ID_COLUMN, "int64")
+_END = Column(-1, "", "int64")
+_EMBEDDED = frozenset({ROW_ID_FIELD_ID, SNAPSHOT_ID_FIELD_ID})
+
+
+def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions) -> list[FlushedFile]:
+    """Write all versions of the rows of an inlined-data table, in the columns that it has; at least a file for each partition.
+
+    Args:
+        table: says where the files go and how rows are partitioned now. A key that the rows do not have yet is at its initial default.
+
+    Raises:
+        DataError: a value that no file can hold.
+        StatementError: a column that PyArrow cannot write.
+    """
+    fields = table.partitioning.fields if table.partitioning else ()
+    layout = versions.columns
+    there = {column.column_id for column in layout}
+    later = tuple(column for column in key_columns(table.columns, fields) if column.column_id not in there)
+    columns = (*layout, *later, ROW_ID, SNAPSHOT_ID, _END)
+    defaults = tuple(initial_value(column) for column in later)
+    lives = zip(versions.row_ids, versions.begin_snapshots, versions.end_snapshots, strict=True)
+    data = arrow_table(((*row, *defaults, *life) for row, life in zip(versions.rows, lives, strict=True)), columns)
+    names = key_names(key_columns(columns, fields), fields)
+    written: list[FlushedFile] = []
+    try:
+        for generation in _generations(versions):
+            for values, part in split(data.take(generation), columns, fields):
+                home = with_separator(table.path)
+                if fields and options.hive_file_pattern:
+                    home += partition_directory(names, values)
+                for piece in pieces(part, options.target_file_size):
+                    written.append(_file(piece, layout, table.path, home + data_file_name(), options, values))
+    except BaseException:
+        remove(written, ())
+        raise
+    return written
+
+
+def write_deletes(deletes: InlinedDeletes, directory: str) -> WrittenDeleteFile:
+    """Write the deletes on a data file that the catalog held as a delete file, with those of the earlier delete file."""
+    since = dict(deletes.snapshots)
+    for position, snapshot in read_positions(deletes.delete_file) if deletes.delete_file is not None else ():
+        earlier = snapshot if snapshot is not None or deletes.delete_file is None else deletes.delete_file.begin_snapshot
+        assert earlier is not None
+        since[position] = min(earlier, since.get(position, earlier))
+    ordered = sorted(since)
+    return write_delete_file(deletes.path, deletes.data_file_id, directory, ordered, [since[position] for position in ordered])
+
+
+def remove(files: list[FlushedFile], delete_files: tuple[WrittenDeleteFile, ...]) -> None:
+    """Remove files that were written and will not be registered."""
+    storage.remove(flushed.file.path for flushed in files)
+    storage.remove(flushed.delete_file.path for flushed in files if flushed.delete_file is not None)
+    storage.remove(file.path for file in delete_files)
+
+
+def _generations(versions: InlinedVersions) -> list[list[int]]:
+    """The places of the versions: all but those that are at least the second end of their row; the second ends; the third; …"""
+    ends: Counter[int] = Counter()
+    found: dict[int, list[int]] = {}
+    for place, (row_id, end) in enumerate(zip(versions.row_ids, versions.end_snapshots, strict=True)):
+        found.setdefault(ends[row_id] if end is not None else 0, []).append(place)
+        ends[row_id] += end is not None
+    return [found[generation] for generation in sorted(found)]
+
+
+def _file(
+    piece: pa.Table, layout: tuple[Column, ...], directory: str, path: str, options: WriteOptions, values: tuple[str | None, ...]
+) -> FlushedFile:
+    columns = (*layout, SNAPSHOT_ID, ROW_ID)
+    row_ids, begins, ends = (piece.column(piece.num_columns - place) for place in (3, 2, 1))
+    schema = arrow_schema(columns)
+    data = pa.Table.from_arrays([*piece.columns[: len(layout)], begins, row_ids], schema=schema)
+    file = write_piece(data, columns, path, options, values, True)
+    try:
+        file = replace(file, column_stats=tuple(each for each in file.column_stats if each.column_id not in _EMBEDDED))
+        ended: Mapping[int, int] = {place: end for place, end in enumerate(ends.to_pylist()) if end is not None}
+        delete_file = write_delete_file(path, 0, directory, list(ended), list(ended.values())) if ended else None
+    except BaseException:
+        storage.remove([path])
+        raise
+    snapshots = begins.to_pylist()
+    return FlushedFile(file, min(snapshots), max(snapshots), min(row_ids.to_pylist()), delete_file)

@@ -1,0 +1,117 @@
+"""Small sets of rows in statements of SQL: what is inlined, and how later statements of the same transaction treat it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from dbt.adapters.ducklake.errors import DataError
+from dbt.adapters.ducklake.session import LakeSession
+from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from tests.catalogs import CatalogUnderTest
+from tests.interop.oracle import connect as connect_duckdb
+
+
+@pytest.fixture
+def session(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSession]:
+    """A session on an empty lake with the default limit."""
+    lake = catalog.open(runtime)
+    with lake.session() as opened:
+        yield opened
+    lake.catalog.close()
+
+
+@pytest.fixture
+def duck(catalog: CatalogUnderTest, session: LakeSession) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = connect_duckdb(catalog)
+    connection.execute("USE lake")
+    yield connection
+    connection.close()
+
+
+def in_files(session: LakeSession, table: str) -> int:
+    """How many rows of a table are in files."""
+    with session.reading() as reader:
+        return sum(file.record_count for file in reader.scan_plan(reader.find("main", table)).files)
+
+
+@pytest.mark.parametrize(
+    ("query", "inlined"),
+    [
+        ("VALUES (1, 'a'), (2, NULL)", True),
+        ("SELECT 1, upper('a') UNION ALL SELECT 2, 'b'", False),
+        ("SELECT 1, 'a'", True),
+        ("SELECT CAST(id AS INT), 'a' FROM range(3)", False),
+        ("SELECT * FROM VALUES (1, 'a'), (2, 'b'), (3, 'c') AS v(a, b) WHERE a > 1", True),
+        ("SELECT * FROM (VALUES (1, 'a'), (2, 'b')) LIMIT 0", True),
+    ],
+)
+def test_constants_are_inlined(session: LakeSession, duck: duckdb.DuckDBPyConnection, query: str, inlined: bool) -> None:
+    session.execute("CREATE TABLE t (a INT, b STRING)")
+    session.execute(f"INSERT INTO t {query}")
+    assert (in_files(session, "t") == 0) is inlined
+    rows = session.execute("SELECT * FROM t ORDER BY a").fetch()
+    assert duck.execute("SELECT * FROM t ORDER BY a").fetchall() == [tuple(row) for row in rows]
+
+
+def test_small_tables_of_a_query_defaults_and_not_null(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+    session.execute("CREATE TABLE made AS SELECT 1 AS id, TIMESTAMP '2020-01-02 03:04:05+00' AS moment, array('x', NULL) AS l")
+    session.execute("CREATE TABLE t (a INT NOT NULL, b STRING DEFAULT 'd')")
+    session.execute("INSERT INTO t (a) VALUES (1)")
+    with pytest.raises(DataError, match="NOT NULL"):
+        session.execute("INSERT INTO t VALUES (CAST(NULL AS INT), 'x')")
+    assert in_files(session, "made") == in_files(session, "t") == 0
+    assert duck.execute("SELECT id, moment::VARCHAR, l FROM made").fetchall() == [(1, "2020-01-02 03:04:05+00", ["x", None])]
+    assert duck.execute("SELECT * FROM t").fetchall() == [(1, "d")]
+
+
+def test_rows_of_the_same_transaction_are_read_changed_and_forgotten(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+    session.execute("CREATE TABLE t (a INT, b STRING)")
+    session.execute("INSERT INTO t VALUES (0, 'before')")
+    session.begin()
+    session.execute("INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'three')")
+    session.execute("DELETE FROM t WHERE a = 1")
+    session.execute("UPDATE t SET b = 'zwei' WHERE a = 2")
+    session.execute("MERGE INTO t USING (SELECT 3 AS a, 'drei' AS b UNION ALL SELECT 4, 'vier') s ON t.a = s.a "
+                    "WHEN MATCHED THEN UPDATE SET b = s.b WHEN NOT MATCHED THEN INSERT *")  # fmt: skip
+    with pytest.raises(DataError):
+        session.execute("INSERT INTO t VALUES (5, assert_true(false))")
+    session.execute("ALTER TABLE t ADD COLUMN c INT")
+    session.execute("INSERT INTO t VALUES (6, 'sechs', 6)")
+    expected = [(0, "before", None), (2, "zwei", None), (3, "drei", None), (4, "vier", None), (6, "sechs", 6)]
+    assert [tuple(row) for row in session.execute("SELECT * FROM t ORDER BY a").fetch()] == expected
+    session.commit()
+    assert duck.execute("SELECT * FROM t ORDER BY a").fetchall() == expected
+    ids = [row_id for (row_id,) in duck.execute("SELECT rowid FROM t").fetchall()]
+    assert len(set(ids)) == 5
+    duck.execute("INSERT INTO t VALUES (7, 'their', 7)")
+    assert duck.execute("SELECT rowid FROM t WHERE a = 7").fetchone()[0] > max(ids)
+
+
+def test_rows_inlined_before_an_alter_take_the_new_columns(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+    session.begin()
+    session.execute("CREATE TABLE t (a INT, gone STRING, s STRUCT<x: INT>)")
+    session.execute("INSERT INTO t VALUES (1, 'x', named_struct('x', 1))")
+    session.execute("ALTER TABLE t DROP COLUMN gone")
+    session.execute("ALTER TABLE t ADD COLUMN b STRING DEFAULT 'd'")
+    session.execute("ALTER TABLE t ALTER COLUMN a TYPE BIGINT")
+    session.execute("ALTER TABLE t ADD COLUMN s.y STRING")
+    session.commit()
+    assert in_files(session, "t") == 0
+    assert duck.execute("SELECT * FROM t").fetchall() == [(1, {"x": 1, "y": None}, "d")]
+
+
+def test_rivals_inserts_go_together_and_deletes_do_not(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+    session.execute("CREATE TABLE t (a INT)")
+    session.begin()
+    session.execute("INSERT INTO t VALUES (1)")
+    duck.execute("INSERT INTO t VALUES (2)")
+    session.commit()
+    assert duck.execute("SELECT a, rowid FROM t ORDER BY rowid").fetchall() == [(2, 0), (1, 1)]
+    session.begin()
+    session.execute("INSERT INTO t VALUES (3)")
+    duck.execute("DELETE FROM t WHERE a = 2")
+    with pytest.raises(Exception, match="deleted rows"):
+        session.commit()
