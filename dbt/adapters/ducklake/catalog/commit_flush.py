@@ -25,7 +25,8 @@ from .staged import Flush
 
 
 def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
-    """Register the files, remove what they hold from the catalog, and drop the inlined-data tables that nothing can go into any more."""
+    """Register the files, and remove what they hold from the catalog."""
+    _drop_superseded(state, table_id)
     _remove_rows(state, table, table_id, flush)
     for flushed in flush.files:
         _write_file(state, table, table_id, flushed, flush.partition_id)
@@ -53,7 +54,6 @@ def _remove_rows(state: CommitState, table: Table, table_id: int, flush: Flush) 
         entries = positions(table_id)
         removed = state.connection.execute(delete(entries).where(entries.c.begin_snapshot <= flush.until)).rowcount
         _require(removed >= flush.deletes, table)
-    _drop_superseded(state, table_id)
 
 
 def _require(condition: bool, table: Table) -> None:
@@ -64,10 +64,11 @@ def _require(condition: bool, table: Table) -> None:
 
 
 def _drop_superseded(state: CommitState, table_id: int) -> None:
-    """DuckDB inlines into the newest inlined-data table only; it keeps the list of them by the schema version, which has to move therefore.
+    """Drop the inlined-data tables that earlier flushes have emptied, but for the newest, into which DuckDB inlines.
 
-    A DuckDB that has travelled to an older schema version already still looks for the table there and must attach anew, as after its own
-    flush.
+    DuckDB keeps the list of them by the schema version, which has to move therefore. One that has travelled to an older version before
+    still looks for them there and fails until it attaches anew. So a table is not dropped by the flush that empties it, as it is by
+    DuckDB's, but by the next one.
     """
     source = t.inlined_data_tables
     for name, version in registered(state.connection, [table_id]).get(table_id, [])[:-1]:
