@@ -378,6 +378,21 @@ def test_a_flush_of_a_partitioned_table_writes_a_file_for_each_partition(
     assert duck.execute("SELECT v FROM t WHERE k = 2 ORDER BY v").fetchall() == [("old",), ("y",)]
 
 
+def test_a_flush_of_a_sorted_table_sorts(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+    duck.execute("CREATE TABLE t(a INTEGER, b VARCHAR)")
+    duck.execute("INSERT INTO t VALUES (1, 'x'), (3, 'y'), (2, 'z'), (5, 'w')")
+    duck.execute("UPDATE t SET b = 'yy' WHERE a = 3")
+    duck.execute("DELETE FROM t WHERE a = 1")
+    duck.execute("ALTER TABLE t RENAME COLUMN a TO k")
+    duck.execute("ALTER TABLE t SET SORTED BY (k DESC)")
+    last = last_snapshot(catalog)
+    before = Witness(duck, last).seen
+    flushed(session)
+    assert fresh(catalog, last) == before
+    order = duck.execute("SELECT k FROM t ORDER BY file_row_number").fetchall()
+    assert order == [(5,), (3,), (2,)]
+
+
 def test_what_is_not_flushed(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     for name in ("t", "u"):
         session.load_seed("main", name, [("a", "int")], [(1,)])

@@ -31,6 +31,7 @@ from ..spec.paths import data_file_name, with_separator
 from . import storage
 from .arrow import ROW_ID, arrow_table, pieces, write_piece
 from .arrow_partitions import split
+from .arrow_sorting import in_order
 from .arrow_types import arrow_schema
 from .deletes import read_positions, write_delete_file
 
@@ -57,10 +58,11 @@ def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions
     defaults = tuple(initial_value(column) for column in later)
     lives = zip(versions.row_ids, versions.begin_snapshots, versions.end_snapshots, strict=True)
     data = arrow_table(((*row, *defaults, *life) for row, life in zip(versions.rows, lives, strict=True)), columns)
+    data = in_order(data, _named_as_now(columns, table), [key for key in table.sorting if key.dialect == "duckdb"])
     names = key_names(key_columns(columns, fields), fields)
     written: list[FlushedFile] = []
     try:
-        for generation in _generations(versions):
+        for generation in _generations(data):
             for values, part in split(data.take(generation), columns, fields):
                 home = with_separator(table.path)
                 if fields and options.hive_file_pattern:
@@ -91,11 +93,17 @@ def remove(files: list[FlushedFile], delete_files: tuple[WrittenDeleteFile, ...]
     storage.remove(file.path for file in delete_files)
 
 
-def _generations(versions: InlinedVersions) -> list[list[int]]:
+def _named_as_now(columns: tuple[Column, ...], table: Table) -> list[Column]:
+    names = {column.column_id: column.name for column in table.columns}
+    return [replace(column, name=names.get(column.column_id, "")) for column in columns]
+
+
+def _generations(data: pa.Table) -> list[list[int]]:
     """The places of the versions: all but those that are at least the second end of their row; the second ends; the third; …"""
     ends: Counter[int] = Counter()
     found: dict[int, list[int]] = {}
-    for place, (row_id, end) in enumerate(zip(versions.row_ids, versions.end_snapshots, strict=True)):
+    row_ids, ended = (data.column(data.num_columns - place).to_pylist() for place in (3, 1))
+    for place, (row_id, end) in enumerate(zip(row_ids, ended, strict=True)):
         found.setdefault(ends[row_id] if end is not None else 0, []).append(place)
         ends[row_id] += end is not None
     return [found[generation] for generation in sorted(found)]
