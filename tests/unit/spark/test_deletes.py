@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.errors import LakeError
-from dbt.adapters.ducklake.spark.deletes import read_positions, write_delete_file
+from dbt.adapters.ducklake.spark.deletes import positions_table, write_delete_file
 from dbt.adapters.ducklake.spark.field_ids import read_schema
 from dbt.adapters.ducklake.spark.footers import read_footer
 from dbt.adapters.ducklake.spec.files import DeleteFile, WrittenDeleteFile
@@ -25,14 +25,14 @@ def test_the_first_delete_of_a_file_has_two_columns_under_their_ids(tmp_path: Pa
     assert pq.read_table(written.path).column("file_path").to_pylist() == ["/lake/x.parquet"] * 3
     assert (written.data_file_id, written.delete_count, written.min_snapshot, written.max_snapshot) == (7, 3, None, None)
     assert Path(written.path).name.endswith("-delete.parquet")
-    assert read_positions(registered(written)) == [(1, None), (5, None), (2**40, None)]
+    assert positions_table(registered(written)).to_pydict() == {"pos": [1, 5, 2**40]}
 
 
 def test_a_later_delete_says_which_snapshot_deleted_what(tmp_path: Path) -> None:
     written = write_delete_file("/lake/x.parquet", 7, str(tmp_path), [1, 5, 9], [4, 6, 5])
     assert (written.min_snapshot, written.max_snapshot) == (4, 6)
-    assert read_positions(registered(written)) == [(1, 4), (5, 6), (9, 5)]
-    assert read_positions(registered(written, limit=5)) == [(1, 4), (9, 5)]
+    assert list(zip(*positions_table(registered(written)).to_pydict().values(), strict=True)) == [(1, 4), (5, 6), (9, 5)]
+    assert positions_table(registered(written, limit=5)).column("pos").to_pylist() == [1, 9]
 
 
 @pytest.mark.parametrize("positions", [[], [1, 1], [2, 1]])
@@ -43,7 +43,7 @@ def test_positions_ascend_strictly(tmp_path: Path, positions: list[int]) -> None
 
 def test_a_missing_delete_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(LakeError, match=r"gone\.parquet does not exist"):
-        read_positions(DeleteFile(1, f"{tmp_path}/gone.parquet", "parquet", 1, 1, None, 1, 1))
+        positions_table(DeleteFile(1, f"{tmp_path}/gone.parquet", "parquet", 1, 1, None, 1, 1))
 
 
 def test_a_file_that_is_no_delete_file_is_told(tmp_path: Path) -> None:
@@ -51,4 +51,4 @@ def test_a_file_that_is_no_delete_file_is_told(tmp_path: Path) -> None:
 
     pq.write_table(pa.table({"a": [1]}), f"{tmp_path}/x.parquet")
     with pytest.raises(LakeError, match="no column pos"):
-        read_positions(DeleteFile(1, f"{tmp_path}/x.parquet", "parquet", 1, 1, None, 1, 1))
+        positions_table(DeleteFile(1, f"{tmp_path}/x.parquet", "parquet", 1, 1, None, 1, 1))

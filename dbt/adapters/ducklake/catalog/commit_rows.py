@@ -100,7 +100,7 @@ def _write_delete_files(state: CommitState, table: Table, table_id: int, changes
             data_file_id=file_ids.get(file_id, file_id),
             path=path,
             path_is_relative=is_relative,
-            format="parquet",
+            format=staged.file.format,
             delete_count=staged.file.delete_count,
             file_size_bytes=staged.file.size_bytes,
             footer_size=staged.file.footer_size,

@@ -133,7 +133,7 @@ def _with_delete(file: DataFile, changes: RowChanges, begin: int) -> DataFile:
     delete_file = DeleteFile(
         staged.file_id,
         written.path,
-        "parquet",
+        written.format,
         written.delete_count,
         written.size_bytes,
         written.footer_size,

@@ -14,6 +14,7 @@ from ..errors import DataError
 from ..spark.extremes import measure, within
 from ..spark.held import held
 from ..spark.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, Outcome, When, numbered, outcome
+from ..spark.row_positions import Positions, count, united
 from ..spark.scan import scan
 from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, ColumnFilter, ScanPlan
 from ..spec.objects import Column, Table
@@ -52,7 +53,7 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
     """
     context.transaction.depends_on_rows(table)
     with held(numbered(request.source)) as source:
-        count, ranges = measure(source, request.source_alias, request.keys)
+        size, ranges = measure(source, request.source_alias, request.keys)
         if request.not_matched_by_source:
             ranges = []  # every row of the table has to be looked at
         filters = [] if request.not_matched_by_source else [*request.within, *(key.column_filter() for key in ranges)]
@@ -66,12 +67,12 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
             request.source_alias,
             request.condition,
             table.columns,
-            broadcast=count * len(source.columns) <= BROADCAST_VALUES,
+            broadcast=size * len(source.columns) <= BROADCAST_VALUES,
         )
         analysed = match.pairs(request.matched)  # Spark refuses a condition that cannot be, though there be nothing to do
-        if count == 0 and not request.not_matched_by_source:
+        if size == 0 and not request.not_matched_by_source:
             return RowCounts()
-        doomed: dict[int, list[int]] = {}
+        doomed: list[Positions] = []
         inserted = updated = deleted = 0
         with held(analysed) as pairs:
             if request.matched:  # else nobody needs to know where the pairs are
@@ -85,7 +86,7 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
                 more = _stage_versions(context, table, alone, request.not_matched_by_source, outcome(alone), doomed)
             updated, deleted = updated + more[0], deleted + more[1]
         # All at once: a data file has one delete file, and both kinds of clauses may touch the same data file.
-        end_rows(context, table, plan, doomed)
+        end_rows(context, table, plan, united(doomed))
         return RowCounts(inserted, updated, deleted)
 
 
@@ -101,7 +102,7 @@ def _refuse_repeated(table: Table, request: MergeRequest, found: Outcome) -> Non
 
 
 def _stage_versions(
-    context: Context, table: Table, rows: DataFrame, clauses: Sequence[When], found: Outcome, doomed: dict[int, list[int]]
+    context: Context, table: Table, rows: DataFrame, clauses: Sequence[When], found: Outcome, doomed: list[Positions]
 ) -> tuple[int, int]:
     """Stage the new versions of updated rows, and add to `doomed` the positions of all rows that end.
 
@@ -113,13 +114,12 @@ def _stage_versions(
     """
     updated = deleted = 0
     for index, positions in found.actions.items():
-        number = sum(len(offsets) for offsets in positions.values())
+        number = count(positions)
         if clauses[index].action == "update":
             updated += number
         else:
             deleted += number
-        for file_id, offsets in positions.items():
-            doomed.setdefault(file_id, []).extend(offsets)
+        doomed.append(positions)
     if updated:
         updates = [i for i, clause in enumerate(clauses) if clause.action == "update"]
         changed = rows.where(rows[ACTION].isin(updates)).drop(ACTION, LINEAGE_FILE, LINEAGE_POSITION, SOURCE_ROW)

@@ -2,20 +2,19 @@
 
 Specification: "ducklake_delete_file". A file has the columns `file_path` and `pos`, and
 `_ducklake_internal_snapshot_id` once it unites the deletes of more than one snapshot. Positions ascend strictly.
-Deletion vectors are read, never written.
+A deletion vector says only which positions, so it is written for the first delete of a data file alone (`docs/decisions/0010`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..errors import LakeError
-from ..spec.deletion_vectors import read_deletion_vector
+from ..spec.deletion_vectors import encode_deletion_vector, read_deletion_vector
 from ..spec.files import (
     DELETE_PATH_FIELD_ID,
     DELETE_POSITION_FIELD_ID,
@@ -31,23 +30,10 @@ from .footers import footer_length
 _ID = b"PARQUET:field_id"
 
 
-def read_positions(file: DeleteFile) -> list[tuple[int, int | None]]:
-    """(position, embedded snapshot id or None) of every entry of a delete file that counts, ascending.
+def positions_table(file: DeleteFile) -> pa.Table:
+    """The entries of a delete file that count: `pos`, ascending, and the snapshot ids if the file has them, both int64.
 
     Entries with a snapshot id greater than `file.snapshot_limit` do not count yet.
-
-    Raises:
-        LakeError: the file is missing or is no delete file.
-    """
-    table = positions_table(file)
-    positions = table.column(0).to_pylist()
-    if table.num_columns == 1:
-        return [(position, None) for position in positions]
-    return list(zip(positions, table.column(1).to_pylist(), strict=True))
-
-
-def positions_table(file: DeleteFile) -> pa.Table:
-    """As `read_positions`, as an Arrow table: `pos`, and the snapshot ids if the file has them, both int64.
 
     Raises:
         LakeError: the file is missing or is no delete file.
@@ -56,7 +42,8 @@ def positions_table(file: DeleteFile) -> pa.Table:
     try:
         if file.format.lower() == "puffin":
             with files.open_input_file(inner) as source:
-                return pa.table({"pos": pa.array(read_deletion_vector(source.read()), pa.int64())})
+                found = read_deletion_vector(source.read())
+                return pa.table({"pos": pa.Array.from_buffers(pa.int64(), len(found), [None, pa.py_buffer(found)])})
         with pq.ParquetFile(inner, filesystem=files) as parquet:
             names = parquet.schema_arrow.names
             wanted = [name for name in ("pos", SNAPSHOT_ID_COLUMN) if name in names]
@@ -74,8 +61,8 @@ def write_delete_file(
     data_path: str,
     data_file_id: int,
     directory: str,
-    positions: Sequence[int],
-    snapshot_ids: Sequence[int] | None = None,
+    positions: Sequence[int] | pa.Array,
+    snapshot_ids: Sequence[int] | pa.Array | None = None,
 ) -> WrittenDeleteFile:
     """Write the file of all deleted positions of a data file.
 
@@ -89,33 +76,64 @@ def write_delete_file(
     Raises:
         ValueError: positions that are empty or do not ascend.
     """
-    if not positions or any(a >= b for a, b in pairwise(positions)):
-        raise ValueError("positions of a delete file are at least one and ascend strictly")
-    count = len(positions)
-    paths = pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([data_path]))
-    columns = [paths.cast(pa.string()), pa.array(positions, pa.int64())]
+    offsets = _checked(positions)
+    number = len(offsets)
+    indices = pa.Array.from_buffers(pa.int8(), number, [None, pa.py_buffer(bytes(number))])
+    columns = [pa.DictionaryArray.from_arrays(indices, pa.array([data_path])), offsets]  # one path, however many positions
     fields = [
-        _field("file_path", pa.string(), DELETE_PATH_FIELD_ID),
+        _field("file_path", columns[0].type, DELETE_PATH_FIELD_ID),
         _field("pos", pa.int64(), DELETE_POSITION_FIELD_ID),
     ]
-    if snapshot_ids is not None:
-        columns.append(pa.array(snapshot_ids, pa.int64()))
+    ids = None if snapshot_ids is None else _integers(snapshot_ids)
+    if ids is not None:
+        columns.append(ids)
         fields.append(_field(SNAPSHOT_ID_COLUMN, pa.int64(), SNAPSHOT_ID_FIELD_ID))
     path = with_separator(directory) + delete_file_name()
     files, inner = storage.filesystem(path)
     if storage.is_local(path):
         storage.make_directory(directory)
-    pq.write_table(pa.table(columns, schema=pa.schema(fields)), inner, filesystem=files, store_schema=False)
+    table = pa.table(columns, schema=pa.schema(fields))
+    repeating = [field.name for field in fields if field.name != "pos"]
+    pq.write_table(table, inner, filesystem=files, store_schema=False, use_dictionary=repeating)
     size = storage.size(path)
     return WrittenDeleteFile(
         data_file_id=data_file_id,
         path=path,
-        delete_count=count,
+        delete_count=number,
         size_bytes=size,
         footer_size=footer_length(path, size),
-        min_snapshot=min(snapshot_ids) if snapshot_ids is not None else None,
-        max_snapshot=max(snapshot_ids) if snapshot_ids is not None else None,
+        min_snapshot=None if ids is None else pc.min(ids).as_py(),
+        max_snapshot=None if ids is None else pc.max(ids).as_py(),
     )
+
+
+def write_deletion_vector(data_path: str, data_file_id: int, directory: str, positions: Sequence[int] | pa.Array) -> WrittenDeleteFile:
+    """As `write_delete_file`, for the first delete of a data file, as a deletion vector; `data_path` stands nowhere in it.
+
+    Raises:
+        ValueError: positions that are empty or do not ascend.
+    """
+    offsets = _checked(positions)
+    values = memoryview(offsets.buffers()[1])[8 * offsets.offset : 8 * (offsets.offset + len(offsets))].cast("q")
+    content = encode_deletion_vector(values)
+    path = (with_separator(directory) + delete_file_name()).removesuffix(".parquet") + ".puffin"
+    files, inner = storage.filesystem(path)
+    if storage.is_local(path):
+        storage.make_directory(directory)
+    with files.open_output_stream(inner) as out:
+        out.write(content)
+    return WrittenDeleteFile(data_file_id, path, len(offsets), len(content), footer_size=0, format="puffin")
+
+
+def _checked(positions: Sequence[int] | pa.Array) -> pa.Array:
+    offsets = _integers(positions)
+    if len(offsets) == 0 or pc.any(pc.less_equal(offsets.slice(1), offsets.slice(0, len(offsets) - 1))).as_py():
+        raise ValueError("positions of a delete file are at least one and ascend strictly")
+    return offsets
+
+
+def _integers(values: Sequence[int] | pa.Array) -> pa.Array:
+    return values if isinstance(values, pa.Array) else pa.array(values, pa.int64())
 
 
 def _field(name: str, type_: pa.DataType, field_id: int) -> pa.Field:

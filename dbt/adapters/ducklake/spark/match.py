@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
 from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..spec.identifiers import backquoted
 from ..spec.objects import Column
+from .row_positions import Positions, by_file, repeats
 from .types import struct_type
 
 if TYPE_CHECKING:
@@ -110,9 +112,9 @@ def numbered(source: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the rows are that clauses apply to. `actions`: ACTION → LINEAGE_FILE → LINEAGE_POSITIONs."""
+    """Where the rows are that clauses apply to. `actions`: ACTION → places."""
 
-    actions: Mapping[int, Mapping[int, list[int]]]
+    actions: Mapping[int, Positions]
     repeated: bool
     """Some row of the target stands in more than one pair, whether a clause applies to it or not."""
 
@@ -122,12 +124,9 @@ def outcome(frame: DataFrame) -> Outcome:
     rows = frame.select(ACTION, LINEAGE_FILE, LINEAGE_POSITION).toArrow()
     if rows.num_rows == 0:
         return Outcome({}, repeated=False)
-    places = rows.group_by([LINEAGE_FILE, LINEAGE_POSITION]).aggregate([([], "count_all")])
-    grouped = rows.drop_null().group_by([ACTION, LINEAGE_FILE]).aggregate([(LINEAGE_POSITION, "distinct")])
-    actions: dict[int, dict[int, list[int]]] = {}
-    for group in grouped.to_pylist():
-        actions.setdefault(group[ACTION], {})[group[LINEAGE_FILE]] = group[f"{LINEAGE_POSITION}_distinct"]
-    return Outcome(actions, repeated=places.num_rows < rows.num_rows)
+    chosen = pc.unique(rows.column(ACTION)).drop_null().to_pylist()
+    actions = {action: by_file(rows.filter(pc.equal(rows.column(ACTION), action))) for action in sorted(chosen)}
+    return Outcome(actions, repeated=repeats(rows))
 
 
 def _clause(clauses: Sequence[When]) -> SparkColumn:

@@ -12,11 +12,12 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 from ..spec.files import SNAPSHOT_ID_COLUMN
-from .deletes import read_positions
+from .deletes import positions_table
 from .file_facts import PATH, beside
 from .file_groups import NumberedFile
 from .manifest import read_files
@@ -78,13 +79,13 @@ def _from_files(spark: SparkSession, files: Sequence[NumberedFile]) -> DataFrame
 
 def _from_catalog(spark: SparkSession, files: Sequence[NumberedFile]) -> DataFrame | None:
     """Inlined deletes, and deletion vectors, which the driver decodes."""
-    keys: list[int] = []
+    keys: list[pa.Array] = []
     for each in files:
-        base = each.number * FILE_SPAN
-        keys += [base + position for position in each.file.inlined_deletes]
+        found = [pa.array(each.file.inlined_deletes, pa.int64())]
         delete_file = each.file.delete_file
         if delete_file is not None and delete_file.format.lower() != "parquet":
-            keys += [base + position for position, _ in read_positions(delete_file)]
+            found += positions_table(delete_file).column("pos").chunks
+        keys += [pc.add(positions, each.number * FILE_SPAN) for positions in found if len(positions)]
     if not keys:
         return None
-    return spark.createDataFrame(pa.table({DELETED: pa.array(keys, pa.int64())}), StructType([StructField(DELETED, LongType())]))
+    return spark.createDataFrame(pa.table({DELETED: pa.chunked_array(keys)}), StructType([StructField(DELETED, LongType())]))

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import struct
 import zlib
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 
 from ..errors import LakeError
 
@@ -18,10 +21,11 @@ _COOKIE_RUNS = 12347
 _COOKIE_PLAIN = 12346
 _NO_OFFSETS_BELOW = 4
 _ARRAY_LIMIT = 4096
+_CONTAINER = 2**16
 
 
-def read_deletion_vector(data: bytes) -> list[int]:
-    """The positions, ascending.
+def read_deletion_vector(data: bytes) -> array[int]:
+    """The positions, ascending, as 64-bit integers.
 
     Raises:
         LakeError: this is no deletion vector, or it is damaged.
@@ -38,18 +42,67 @@ def read_deletion_vector(data: bytes) -> list[int]:
         raise LakeError("the deletion vector is damaged: it ends too early") from error
 
 
-def _vector(body: bytes) -> list[int]:
+def encode_deletion_vector(positions: Sequence[int]) -> bytes:
+    """The file that holds these positions.
+
+    Args:
+        positions: strictly ascending, not negative; a `memoryview` of 64-bit integers needs no more memory than that.
+    """
+    bitmaps = []
+    for high, start, stop in _parts(positions, 32):
+        bitmaps.append(struct.pack("<I", high) + _encode_bitmap(positions[start:stop]))
+    body = MAGIC + struct.pack("<Q", len(bitmaps)) + b"".join(bitmaps)
+    return struct.pack(">I", len(body)) + body + struct.pack(">I", zlib.crc32(body))
+
+
+def _parts(positions: Sequence[int], bits: int) -> Iterator[tuple[int, int, int]]:
+    """Runs of positions that are the same but for their last `bits`: (what is the same, start, stop)."""
+    start = 0
+    while start < len(positions):
+        high = positions[start] >> bits
+        stop = bisect_left(positions, (high + 1) << bits, start)
+        yield high, start, stop
+        start = stop
+
+
+def _encode_bitmap(positions: Sequence[int]) -> bytes:
+    """A roaring bitmap in the portable format, of containers that are arrays or bitmaps."""
+    headers, containers = [], []
+    for key, start, stop in _parts(positions, 16):
+        headers.append(struct.pack("<HH", key & 0xFFFF, stop - start - 1))
+        containers.append(_encode_container(positions[start:stop]))
+    offset = 8 + 8 * len(containers)
+    offsets = []
+    for container in containers:
+        offsets.append(struct.pack("<I", offset))
+        offset += len(container)
+    return b"".join([struct.pack("<II", _COOKIE_PLAIN, len(containers)), *headers, *offsets, *containers])
+
+
+def _encode_container(positions: Sequence[int]) -> bytes:
+    if len(positions) <= _ARRAY_LIMIT:
+        return struct.pack(f"<{len(positions)}H", *(position & 0xFFFF for position in positions))
+    if len(positions) == _CONTAINER:
+        return b"\xff" * (_CONTAINER // 8)
+    bits = bytearray(_CONTAINER // 8)
+    for position in positions:
+        low = position & 0xFFFF
+        bits[low >> 3] |= 1 << (low & 7)
+    return bytes(bits)
+
+
+def _vector(body: bytes) -> array[int]:
     (bitmaps,) = struct.unpack_from("<Q", body, 4)
     offset = 12
-    positions: list[int] = []
+    positions = array("q")
     for _ in range(bitmaps):
         (high,) = struct.unpack_from("<I", body, offset)
         values, offset = _bitmap(body, offset + 4)
-        positions += [(high << 32) | value for value in values]
+        positions.extend(values if high == 0 else [(high << 32) | value for value in values])
     return positions
 
 
-def _bitmap(body: bytes, start: int) -> tuple[list[int], int]:
+def _bitmap(body: bytes, start: int) -> tuple[array[int], int]:
     """The values of one 32-bit roaring bitmap and where it ends."""
     (cookie,) = struct.unpack_from("<I", body, start)
     offset = start + 4
@@ -68,10 +121,10 @@ def _bitmap(body: bytes, start: int) -> tuple[list[int], int]:
     offset += 4 * count
     if cookie == _COOKIE_PLAIN or count >= _NO_OFFSETS_BELOW:
         offset += 4 * count
-    values: list[int] = []
+    values = array("q")
     for (key, size), is_run in zip(headers, runs, strict=True):
         lows, offset = _container(body, offset, size + 1, is_run)
-        values += [(key << 16) | low for low in lows]
+        values.extend([(key << 16) | low for low in lows])
     return values, offset
 
 

@@ -86,8 +86,10 @@ class WrittenDeleteFile:
     size_bytes: int
     footer_size: int
     min_snapshot: int | None = None
-    """Smallest and greatest embedded snapshot id; None for a file of two columns (no embedded ids)."""
+    """Smallest and greatest embedded snapshot id; None for a file without embedded ids."""
     max_snapshot: int | None = None
+    format: str = "parquet"
+    """`parquet` or `puffin`."""
 
 
 @dataclass(frozen=True)
