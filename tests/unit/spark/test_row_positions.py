@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pyarrow as pa
 
+from dbt.adapters.ducklake.spark.deleted_rows import deleted_rows
+from dbt.adapters.ducklake.spark.deletes import write_delete_file, write_deletion_vector
 from dbt.adapters.ducklake.spark.row_positions import by_file, count, repeats, united
-from dbt.adapters.ducklake.spec.files import INLINED_BASE, LINEAGE_FILE, LINEAGE_POSITION
+from dbt.adapters.ducklake.spec.files import INLINED_BASE, LINEAGE_FILE, LINEAGE_POSITION, DataFile, DeleteFile
 
 
 def places(pairs: list[tuple[int, int]]) -> pa.Table:
@@ -37,3 +40,20 @@ def test_no_rows_have_no_places() -> None:
 def test_sets_of_places_are_united() -> None:
     first, second = by_file(places([(1, 5), (2, 0)])), by_file(places([(1, 5), (1, 2)]))
     assert {file: positions.to_pylist() for file, positions in united([first, second]).items()} == {1: [2, 5], 2: [0]}
+
+
+def test_of_a_row_that_is_deleted_twice_the_first_time_counts(tmp_path: Path) -> None:
+    written = write_delete_file("/lake/x.parquet", 7, str(tmp_path), [1, 5, 9], [4, 6, 5])
+    delete_file = DeleteFile(1, written.path, "parquet", 3, written.size_bytes, None, 4, 2**62)
+    deleted = deleted_rows(DataFile(7, "/lake/x.parquet", 6, 1, None, 0, 1, delete_file, inlined_deletes=(0,)))
+    positions, since = deleted.with_more(pa.array([2, 5]), 8)
+    assert dict(zip(positions.to_pylist(), since.to_pylist(), strict=True)) == {1: 4, 2: 8, 5: 6, 9: 5}
+    assert not deleted.leave_nothing(pa.array([2, 5]))
+    assert deleted.leave_nothing(pa.array([2, 3]))
+
+
+def test_a_delete_file_without_snapshots_began_with_its_first_one(tmp_path: Path) -> None:
+    written = write_deletion_vector("/lake/x.parquet", 7, str(tmp_path), [3, 70000])
+    delete_file = DeleteFile(1, written.path, written.format, 2, written.size_bytes, None, 4, 2**62)
+    deleted = deleted_rows(DataFile(7, "/lake/x.parquet", 100000, 1, None, 0, 1, delete_file))
+    assert (deleted.positions.to_pylist(), deleted.since.to_pylist()) == ([3, 70000], [4, 4])

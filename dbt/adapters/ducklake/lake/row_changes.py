@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from ..errors import LakeError
-from ..spark.deletes import positions_table, write_delete_file, write_deletion_vector
-from ..spark.row_positions import Positions, ascending, count
+from ..spark.deleted_rows import deleted_rows
+from ..spark.deletes import write_delete_file, write_deletion_vector
+from ..spark.row_positions import PositionArray, Positions, count
 from ..spark.storage import remove
 from ..spec.files import INLINED_BASE, DataFile, ScanPlan, WrittenDeleteFile
 from ..spec.objects import Table
@@ -49,30 +47,17 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
     return count(positions)
 
 
-def _delete_file(context: Context, table: Table, file: DataFile, doomed: pa.Array, vectors: bool) -> WrittenDeleteFile | None:
+def _delete_file(context: Context, table: Table, file: DataFile, doomed: PositionArray, vectors: bool) -> WrittenDeleteFile | None:
     """The new delete file of `file`, or None if no row of it is left.
 
     One that takes the place of another is never a deletion vector, which could not say when each row was deleted
     (`docs/decisions/0010`).
     """
-    earlier = positions_table(file.delete_file) if file.delete_file else pa.table({"pos": pa.array([], pa.int64())})
-    before = earlier.column("pos").combine_chunks()
-    if len(before) + len(file.inlined_deletes) + len(doomed) >= file.record_count and file.rows_until_snapshot is None:
-        gone = ascending(pa.concat_arrays([before, pa.array(file.inlined_deletes, pa.int64()), doomed]))
-        if len(gone) >= file.record_count:
-            return None
+    deleted = deleted_rows(file)
+    if deleted.leave_nothing(doomed):
+        return None
     if file.delete_file is None:
         write = write_deletion_vector if vectors else write_delete_file
         return write(file.path, file.data_file_id, table.path, doomed)
-    known = earlier.column(1).combine_chunks() if earlier.num_columns == 2 else pa.nulls(len(before), pa.int64())
-    since = pa.concat_arrays(
-        [
-            pc.fill_null(known, file.delete_file.begin_snapshot),
-            pa.repeat(pa.scalar(context.transaction.snapshot.snapshot_id + 1, pa.int64()), len(doomed)),
-        ]
-    )
-    everything = pa.concat_arrays([before, doomed])
-    order = pc.array_sort_indices(everything)  # stable: of a row that was deleted before, the first time comes first
-    everything, since = everything.take(order), since.take(order)
-    is_new = pa.concat_arrays([pa.array([True]), pc.not_equal(everything.slice(1), everything.slice(0, len(everything) - 1))])
-    return write_delete_file(file.path, file.data_file_id, table.path, everything.filter(is_new), since.filter(is_new))
+    positions, since = deleted.with_more(doomed, context.transaction.snapshot.snapshot_id + 1)
+    return write_delete_file(file.path, file.data_file_id, table.path, positions, since)

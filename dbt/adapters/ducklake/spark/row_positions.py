@@ -16,8 +16,10 @@ from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Positions: TypeAlias = Mapping[int, pa.Array]
-"""LINEAGE_FILE → the LINEAGE_POSITIONs of rows in it, strictly ascending, int64."""
+PositionArray: TypeAlias = pa.Array
+"""LINEAGE_POSITIONs of rows of one file: strictly ascending, int64."""
+Positions: TypeAlias = Mapping[int, PositionArray]
+"""LINEAGE_FILE → the positions of rows in it."""
 
 _SPAN = 2**40
 """More positions than a file has."""
