@@ -45,7 +45,7 @@ TYPES: list[tuple[str, str, str, Any]] = [
     ("timestamp", "timestamp", "'1500-01-02 03:04:05.678901'", dt.datetime(1500, 1, 2, 3, 4, 5, 678901)),
     ("timestamp_s", "timestamp_s", "'2020-01-02 03:04:05'", dt.datetime(2020, 1, 2, 3, 4, 5)),
     ("timestamp_ms", "timestamp_ms", "'2020-01-02 03:04:05.678'", dt.datetime(2020, 1, 2, 3, 4, 5, 678000)),
-    ("timestamp_ns", "timestamp_ns", "'1960-01-02 03:04:05.678901'", dt.datetime(1960, 1, 2, 3, 4, 5, 678901)),
+    ("timestamp_ns", "timestamp_ns", "'1960-01-02 03:04:05.678901'", "1960-01-02 03:04:05.678901"),
     ("timestamptz", "timestamptz", "'2020-01-02 03:04:05.6+02'", dt.datetime(2020, 1, 2, 1, 4, 5, 600000)),
     ("interval", "interval", "'14 months 3 days 04:05:06.7'", "1 year 2 months 3 days 04:05:06.7"),
     ("varchar", "varchar", "'hé ''q'' \\n'", "hé 'q' \\n"),
@@ -57,7 +57,7 @@ TYPES: list[tuple[str, str, str, Any]] = [
     ("map", "map(varchar, integer)", "map {'k': 1}", {"k": 1}),
     ("list_of_uuid", "uuid[]", f"['{UUID}', NULL]", [UUID, None]),
     ("nested", "struct(l struct(h hugeint, i interval)[])", "{'l': [{'h': 5, 'i': '2 days'}, NULL]}", ([(Decimal(5), "2 days"), None],)),
-    ("map_of_uuid", "map(uuid, timestamp_ns)", f"map {{'{UUID}': '2020-01-02'}}", {UUID: dt.datetime(2020, 1, 2)}),
+    ("map_of_uuid", "map(uuid, timestamp_ns)", f"map {{'{UUID}': '2020-01-02'}}", {UUID: "2020-01-02 00:00:00"}),
 ]
 NOT_LIKE_IN_FILES = {"int128": Decimal(-12345678901234567)}
 """What is exact in the catalog and was rounded in the file."""
@@ -341,13 +341,13 @@ def test_a_missing_file_is_named(spark: SparkSession, duck_lake: DuckLake) -> No
 
 
 def test_a_value_that_spark_cannot_hold_is_refused_and_only_that(spark: SparkSession, duck_lake: DuckLake) -> None:
-    duck_lake.sql("CREATE TABLE t (a integer, ns timestamp_ns)", "INSERT INTO t VALUES (1, '2020-01-01 00:00:00.000000001')")
+    duck_lake.sql("CREATE TABLE t (a integer)", "INSERT INTO t VALUES (1)", "ALTER TABLE t ADD COLUMN h HUGEINT DEFAULT '1e38'")
     frame = scan(spark, duck_lake.plan("t"))
     assert frame.select("a").collect() == [(1,)]
     with pytest.raises(Exception) as caught:  # noqa: PT011
         frame.collect()
     assert isinstance(translate(caught.value), LakeError)
-    assert "nanoseconds" in str(translate(caught.value))
+    assert "column h" in str(translate(caught.value))
 
 
 def same_as_oracle(frame: DataFrame, lake: DuckLake, table: str, version: int | None = None) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 
-from dbt.adapters.ducklake.errors import ConfigurationError, DataError, StatementError
+from dbt.adapters.ducklake.errors import ConfigurationError, DataError
 from dbt.adapters.ducklake.spark.write import write_rows
 from dbt.adapters.ducklake.spec.files import WriteOptions, WrittenFile
 from dbt.adapters.ducklake.spec.objects import PartitionField, SortField
@@ -58,7 +58,7 @@ SAME: list[tuple[str, str, list[str], list[str] | None]] = [
     ),
     ("timestamp_s", "timestamp_s", ["timestamp_ntz'2020-01-02 03:04:05.6'"], ["timestamp'2020-01-02 03:04:06'"]),
     ("timestamp_ms", "timestamp_ms", ["timestamp_ntz'1920-01-02 03:04:05.1234'"], ["timestamp'1920-01-02 03:04:05.123'"]),
-    ("timestamp_ns", "timestamp_ns", ["timestamp_ntz'2020-01-02 03:04:05.123456'"], ["timestamp'2020-01-02 03:04:05.123456'"]),
+    ("timestamp_ns", "timestamp_ns", ["'2020-01-02 03:04:05.123456789'"], ["timestamp_ns'2020-01-02 03:04:05.123456789'"]),
     ("time", "time", ["time'23:59:59.5'", "time'00:00:00'"], None),
     ("string", "varchar", ["'a'", "'ä'", "''"], None),
     ("string", "varchar", ["repeat('a',300)", "repeat('b',300)"], None),
@@ -190,9 +190,10 @@ def test_a_value_that_does_not_fit_its_type_is_an_error_and_leaves_no_file(spark
     assert files_below(tmp_path) == []
 
 
-def test_a_geometry_is_left_to_duckdb(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(StatementError, match="column g is a geometry"):
-        write_rows(spark.sql("SELECT x'00'"), columns_of("g geometry"), f"{tmp_path}/t", OPTIONS)
+def test_bytes_that_are_no_geometry_are_refused_and_leave_no_file(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"column g: .* a geometry"):
+        write_rows(spark.sql("SELECT x'0101000000'"), columns_of("g geometry"), f"{tmp_path}/t", OPTIONS)
+    assert files_below(tmp_path) == []
 
 
 def test_columns_are_matched_by_position_whatever_their_names_are(spark: SparkSession, written: WrittenLake) -> None:

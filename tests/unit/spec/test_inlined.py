@@ -119,7 +119,7 @@ def test_the_literal_form(shape: Column, text: str, expected: Any) -> None:
         (
             struct(t=column("timestamptz"), i=column("interval"), f=column("float64")),
             "{'t': CAST('2020-01-02 03:04:05+00' AS TIMESTAMP WITH TIME ZONE), 'i': CAST('1 months' AS INTERVAL), 'f': CAST('inf' AS VARCHAR)}",
-            {"t": datetime(2020, 1, 2, 3, 4, 5, 0, UTC), "i": "1 months", "f": math.inf},
+            {"t": datetime(2020, 1, 2, 3, 4, 5, 0, UTC), "i": "1 month", "f": math.inf},
         ),
         (struct(b=column("blob")), "{'b': CAST('\\xAA\\x00b' AS BLOB)}", {"b": b"\xaa\x00b"}),
         (struct(x=struct(**{"q'r": INT})), "{'x': {'q''r': 3}}", {"x": {"q'r": 3}}),

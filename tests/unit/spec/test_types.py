@@ -104,7 +104,7 @@ def test_stored_names_are_those_of_the_specification() -> None:
         ("int128", "decimal(38,0)"),
         ("timestamp", "timestamp_ntz"),
         ("timestamptz", "timestamp"),
-        ("timestamp_ns", "timestamp_ntz"),
+        ("timestamp_ns", "string"),
         ("time", "time(6)"),
         ("timetz", "string"),
         ("interval", "string"),

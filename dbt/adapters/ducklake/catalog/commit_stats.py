@@ -89,7 +89,7 @@ def _write_columns(
             continue
         merged = merge_stats(leaf.type, before, added[column_id])
         if is_known(leaf.type, merged):
-            _add(state, table_id, merged, stored.get(column_id))
+            _add(state, table_id, merged)
     for batch in batches(rewritten, state.database.dialect.batch_size):
         state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.column_id.in_(batch)))
 
@@ -97,11 +97,11 @@ def _write_columns(
 def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnStats | None:
     """What is certain about the rows that were there before; None if nothing is."""
     if row is not None:
-        bounds_known = row.min_value is not None and row.max_value is not None
+        bounds_known = row.extra_stats is not None if leaf.type == "geometry" else row.min_value is not None and row.max_value is not None
         nulls = 1 if row.contains_null or row.contains_null is None else 0
         if not bounds_known:
             return None
-        return ColumnStats(leaf.column_id, None, 1, nulls, row.min_value, row.max_value, row.contains_nan)
+        return ColumnStats(leaf.column_id, None, 1, nulls, row.min_value, row.max_value, row.contains_nan, row.extra_stats)
     if not stats.exists or stats.record_count == 0:
         return ColumnStats(leaf.column_id, 0, 0, 0, contains_nan=False)
     if not is_new:
@@ -113,7 +113,9 @@ def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnSt
 
 
 def is_known(type_name: str, stats: ColumnStats) -> bool:
-    """Whether the bounds can be stored: there are both, or there is no value that they could miss."""
+    """Whether the bounds can be stored: there are both, or there is no value that they could miss; of geometries, their extent."""
+    if type_name == "geometry":
+        return stats.extra_stats is not None
     if type_name in UNBOUNDED:
         return False
     return stats.value_count == 0 or (stats.min_value is not None and stats.max_value is not None)
@@ -132,7 +134,7 @@ def _walk(table: Table) -> Iterable[Column]:
     return (each for column in table.columns for each in column.walk())
 
 
-def _add(state: CommitState, table_id: int, merged: ColumnStats, stored: Any) -> None:
+def _add(state: CommitState, table_id: int, merged: ColumnStats) -> None:
     contains_null = None if merged.null_count is None else merged.null_count > 0
     state.add(
         t.table_column_stats,
@@ -142,5 +144,5 @@ def _add(state: CommitState, table_id: int, merged: ColumnStats, stored: Any) ->
         contains_nan=merged.contains_nan,
         min_value=merged.min_value,
         max_value=merged.max_value,
-        extra_stats=None if stored is None else stored.extra_stats,
+        extra_stats=merged.extra_stats,
     )

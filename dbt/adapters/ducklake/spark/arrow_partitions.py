@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..spec.buckets import bucket
 from ..spec.objects import Column, PartitionField
-from ..spec.partitioning import bucket_count, check_transform, key_columns, value_text
+from ..spec.partitioning import TIME_PARTS, bucket_count, check_transform, key_columns, time_part, value_text
 from ..spec.statistics import TIMESTAMPS, Value, plain_value
-
-_PARTS: dict[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
-    "year": pc.year,
-    "month": pc.month,
-    "day": pc.day,
-    "hour": pc.hour,
-}
 
 
 def split(
@@ -48,27 +40,29 @@ def _key(data: pa.ChunkedArray, column: Column, transform: str) -> list[str | No
     """The text of the key for each row; computed once per distinct value."""
     check_transform(column, transform)
     count = bucket_count(transform)
-    if transform in _PARTS:
-        if transform == "hour" and pa.types.is_date(data.type):
-            data = data.cast(pa.timestamp("s"))
-        parts = _PARTS[transform](data)
-        return [None if part is None else str(part) for part in parts.to_pylist()]
     texts: dict[Any, str | None] = {}
     found: list[str | None] = []
     for value in _values(data, column.type):
-        if value not in texts:
-            texts[value] = value_text(column.type, value) if count is None else _bucket(value, column.type, count)
-        found.append(texts[value])
+        key = repr(value) if isinstance(value, float) else value  # 0.0 and -0.0 are equal and have two texts
+        if key not in texts:
+            texts[key] = _text(value, column.type, transform, count)
+        found.append(texts[key])
     return found
 
 
 def _values(data: pa.ChunkedArray, type_name: str) -> list[Value | None]:
     if type_name == "date":
         return list(data.cast(pa.int32()).to_pylist())
+    if type_name == "timestamp_ns":
+        return list(data.cast(pa.int64()).to_pylist())
     if type_name in TIMESTAMPS or type_name == "time":
         return [None if v is None else v * 1000 for v in data.cast(pa.int64()).to_pylist()]
     return [None if v is None else plain_value(v, type_name) for v in data.to_pylist()]
 
 
-def _bucket(value: Value | None, type_name: str, count: int) -> str | None:
-    return None if value is None else str(bucket(value, type_name, count))
+def _text(value: Value | None, type_name: str, transform: str, count: int | None) -> str | None:
+    if transform in TIME_PARTS:
+        return time_part(type_name, transform, value)
+    if count is not None:
+        return None if value is None else str(bucket(value, type_name, count))
+    return value_text(type_name, value)

@@ -32,9 +32,10 @@ _LEAVES: dict[str, pa.DataType] = {
     "timestamp": pa.timestamp("us"),
     "timestamp_s": pa.timestamp("us"),
     "timestamp_ms": pa.timestamp("us"),
-    "timestamp_ns": pa.timestamp("us"),
+    "timestamp_ns": pa.timestamp("ns"),
     "timestamptz": pa.timestamp("us", "UTC"),
     "blob": pa.binary(),
+    "geometry": pa.binary(),
 }
 _TEXTS = frozenset({"varchar", "json", "uuid", "interval", "timetz", "time_ns", "unknown"})
 

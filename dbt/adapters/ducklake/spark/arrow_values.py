@@ -15,7 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from ..errors import DataError
-from ..spec.moments import DAY_NANOS, parse_date, parse_time, parse_timestamp
+from ..spec.geometry import extent_of, wkb_of_text
+from ..spec.moments import DAY_NANOS, INFINITY_MICROS, parse_date, parse_time, parse_timestamp
 from ..spec.objects import Column
 from ..spec.statistics import float_text
 from ..spec.text_forms import PATTERNS
@@ -127,7 +128,7 @@ def _decimal(precision: int, scale: int) -> Convert:
 
     def convert(value: Any) -> Decimal:
         rounded = _number(value).quantize(unit, ROUND_HALF_UP, _EXACT)
-        if abs(rounded.scaleb(scale, _EXACT)) >= 10**precision:
+        if rounded.scaleb(scale, _EXACT).copy_abs() >= 10**precision:
             raise ValueError
         return rounded
 
@@ -174,6 +175,25 @@ def _timestamp(value: Any) -> int:
     if isinstance(value, date):
         return _micros(value)
     return parse_timestamp(value)[0] // 1000
+
+
+def _nanos(value: Any) -> int:
+    """Nanoseconds as on the wall clock; an infinity is the greatest number that there is."""
+    if isinstance(value, date):
+        return _micros(value) * 1000
+    nanos = parse_timestamp(value)[0]
+    if abs(nanos) >= INFINITY_MICROS:
+        if not str(value).strip().endswith("infinity"):
+            raise ValueError("timestamp_ns ends in the year 2262")
+        return INFINITY_MICROS if nanos > 0 else -INFINITY_MICROS
+    return nanos
+
+
+def _geometry(value: Any) -> bytes:
+    """Well-known binary, or well-known text."""
+    data = wkb_of_text(value) if isinstance(value, str) else bytes(value)
+    extent_of([data])
+    return data
 
 
 def _instant(value: Any) -> int:
@@ -276,11 +296,13 @@ _LEAVES: dict[str, Convert] = {
     "timestamp": _timestamp,
     "timestamp_s": _rounded(1_000_000),
     "timestamp_ms": _rounded(1000),
-    "timestamp_ns": _timestamp,
+    "timestamp_ns": _nanos,
+    "geometry": _geometry,
     "timestamptz": _instant,
     "blob": _blob,
     "uuid": _uuid,
     "timetz": _time_with_zone,
+    "time_ns": lambda value: _form("time_ns", value),
     "interval": _interval,
     "json": _json,
 }

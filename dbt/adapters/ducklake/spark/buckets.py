@@ -62,7 +62,7 @@ def _as_number(value: SparkColumn, type_name: str) -> SparkColumn | None:
     if type_name in _MICROS:
         return F.call_function("div", wall_micros(value), F.lit(_MICROS[type_name])).cast("bigint")
     if type_name == "timestamp_ns":
-        return wall_micros(value) * F.lit(1000)
+        return value
     if type_name == "time":
         minutes = F.hour(value) * 60 + F.minute(value)
         seconds = F.date_part(F.lit("SECOND"), value) + (minutes * 60).cast("decimal(10,0)")

@@ -11,30 +11,27 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..errors import DataError, StatementError
+from ..errors import DataError
+from ..spec.moments import INFINITY_MICROS, LEAST_NANOS
 from ..spec.objects import Column
-from ..spec.text_forms import PATTERNS
+from ..spec.text_forms import PATTERNS, TIMESTAMP_NS
 from .rules import null_text
-from .types import FIELD_ID, spark_type
+from .types import FIELD_ID, file_type, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
 
-_CHECKED = frozenset({*PATTERNS, "json", "uint128", "timestamp_s", "timestamp_ms"})
+_CHECKED = frozenset({*PATTERNS, "json", "uint128", "timestamp_s", "timestamp_ms", "timestamp_ns"})
 _MARK = re.compile(r"\[DUCKLAKE_DATA\](.*?)\[/DUCKLAKE_DATA\]", re.DOTALL)
 
 
 def conform(value: SparkColumn, column: Column) -> SparkColumn:
     """`value` as the column's type and under its name, with the ids of all fields; a value that does not fit is an
     error at run time.
-
-    Raises:
-        StatementError: Spark cannot write the column's type.
     """
-    _refuse_unwritable(column, column.name)
     written = value.cast(spark_type(column, ids=True))
     if _is_checked(column):
-        written = _checked(written, column, column.name).cast(spark_type(column, ids=True))
+        written = _checked(written, column, column.name).cast(file_type(column))
     if column.children and not column.nullable:
         written = F.when(written.isNull(), _failure(F.lit(null_text(column)))).otherwise(written)
     return written.alias(column.name, metadata={FIELD_ID: column.column_id})
@@ -44,13 +41,6 @@ def data_error(error: BaseException) -> DataError | None:
     """The error that an expression of `conform` raised inside Spark, if that is what `error` is."""
     match = _MARK.search(str(error))
     return DataError(match[1]) if match else None
-
-
-def _refuse_unwritable(column: Column, where: str) -> None:
-    if column.type == "geometry":
-        raise StatementError(f"column {where} is a geometry, which only DuckDB can write: leave the table to DuckDB")
-    for child in column.children:
-        _refuse_unwritable(child, f"{where}.{child.name}")
 
 
 def _is_checked(column: Column) -> bool:
@@ -66,6 +56,8 @@ def _checked(value: SparkColumn, column: Column, where: str) -> SparkColumn:
     match column.type, column.children:
         case ("timestamp_s" | "timestamp_ms") as name, _:
             return _rounded(value, 1_000_000 if name == "timestamp_s" else 1000)
+        case "timestamp_ns", _:
+            return _nanos(value, where)
         case "uint128", _:
             failure = _failure(F.lit(f"column {where}: a negative number does not fit the type uint128"))
             return F.when(value.isNull() | (value >= 0), value).otherwise(failure.cast(T.DecimalType(38, 0)))
@@ -93,6 +85,20 @@ def _rounded(value: SparkColumn, unit: int) -> SparkColumn:
     change = F.lit(unit // 2) - F.pmod(half, F.lit(unit))
     seconds = change.cast("decimal(18,6)") / F.lit(1_000_000).cast("decimal(7,0)")
     return (value + F.make_dt_interval(secs=seconds.cast("decimal(18,6)"))).cast("timestamp_ntz")
+
+
+def _nanos(value: SparkColumn, where: str) -> SparkColumn:
+    """The nanoseconds of a text such as `2020-01-02 03:04:05.123456789`."""
+    seconds = wall_micros(F.regexp_extract(value, TIMESTAMP_NS, 1).cast("timestamp_ntz"))
+    fraction = F.rpad(F.regexp_extract(value, TIMESTAMP_NS, 5), 9, "0").cast("bigint")
+    found = F.try_add(F.try_multiply(seconds, F.lit(1000)), fraction)
+    failure = _failure(F.concat(F.lit(f"column {where}: '"), value, F.lit("' is not of the type timestamp_ns"))).cast("bigint")
+    return (
+        F.when(value == "infinity", F.lit(INFINITY_MICROS))
+        .when(value == "-infinity", F.lit(-INFINITY_MICROS))
+        .when(value.rlike(TIMESTAMP_NS) & (found >= F.lit(LEAST_NANOS)) & (found < F.lit(INFINITY_MICROS)), found)
+        .when(value.isNotNull(), failure)
+    )
 
 
 def wall_micros(value: SparkColumn) -> SparkColumn:

@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from ..spec.moments import INFINITY_DAYS, INFINITY_MICROS
+
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
 
 _TWO_64 = "18446744073709551616"
 REFUSED = "dbt-ducklake: "
 """How the text of an error begins that a scan raises while it runs."""
+INFINITE_TIMESTAMPS = ("-290308-12-21 19:59:05.224193", "+294247-01-10 04:00:54.775807")
+"""What stands in Spark for -infinity and infinity: the moments that their numbers in files are, which no finite value has."""
 
 
 @dataclass(frozen=True)
@@ -139,31 +143,67 @@ def _micros_to_naive(micros: SparkColumn) -> SparkColumn:
     return F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'") + F.expr("INTERVAL '0.000001' SECOND") * micros
 
 
-def _whole_micros(nanos: SparkColumn) -> SparkColumn:
-    """Nanoseconds to microseconds; a value that would lose something is an error."""
-    text = (
-        REFUSED + "a timestamp_ns value has nanoseconds, which Spark's timestamps cannot hold; cast the column to another type with DuckDB"
-    )
-    remainder = F.pmod(nanos, F.lit(1000))
-    whole = F.floor(nanos.cast("decimal(20,0)") / F.lit(1000).cast("decimal(5,0)")).cast("bigint")
-    return F.when(remainder != 0, F.raise_error(F.lit(text)).cast("bigint")).otherwise(whole)
+def _nanos_to_micros(nanos: SparkColumn) -> SparkColumn:
+    """Nanoseconds of a file to the microseconds of the column's type, as the reference casts: towards zero, infinity stays infinity."""
+    whole = F.call_function("div", nanos, F.lit(1000)).cast("bigint")
+    return F.when(F.abs(nanos) == F.lit(INFINITY_MICROS), nanos).otherwise(whole)
 
 
 def _nanos_to_naive(value: SparkColumn, final: DataType) -> SparkColumn:
-    return _micros_to_naive(_whole_micros(value))
+    return _micros_to_naive(_nanos_to_micros(value))
 
 
 def _nanos_to_instant(value: SparkColumn, final: DataType) -> SparkColumn:
-    return F.timestamp_micros(_whole_micros(value))
+    return F.timestamp_micros(_nanos_to_micros(value))
+
+
+def _nanos_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
+    """A timestamp_ns as DuckDB prints it: `2020-01-02 03:04:05.123456789`, without trailing zeros; the texts sort as the values do."""
+    fraction = F.pmod(value, F.lit(1_000_000_000))
+    seconds = F.call_function("div", value - fraction, F.lit(1_000_000_000)).cast("bigint")
+    whole = _micros_to_naive(seconds * F.lit(1_000_000)).cast("string")
+    digits = F.rtrim(F.lpad(fraction.cast("string"), 9, "0"), F.lit("0"))
+    text = F.when(fraction == 0, whole).otherwise(F.concat(whole, F.lit("."), digits))
+    return F.when(F.abs(value) == F.lit(INFINITY_MICROS), _infinity(value > 0)).otherwise(text)
+
+
+def _naive_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
+    least, greatest = (F.expr(f"TIMESTAMP_NTZ'{text}'") for text in INFINITE_TIMESTAMPS)
+    return F.when(value.isin(least, greatest), _infinity(value == greatest)).otherwise(value.cast("string"))
+
+
+def _date_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
+    days = F.unix_date(value)
+    text = F.concat(value.cast("string"), F.lit(" 00:00:00"))
+    return F.when(F.abs(days) == F.lit(INFINITY_DAYS), _infinity(days > 0)).otherwise(text)
+
+
+def _infinity(positive: SparkColumn) -> SparkColumn:
+    return F.when(positive, F.lit("infinity")).otherwise(F.lit("-infinity"))
 
 
 def _instant_to_naive(value: SparkColumn, final: DataType) -> SparkColumn:
     return _micros_to_naive(F.unix_micros(value))
 
 
+def _instant_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
+    return _instant_to_naive(value, final).cast("string")
+
+
+def _midnight(value: SparkColumn) -> SparkColumn:
+    """Microseconds at the start of a day; the infinite day becomes the infinite moment."""
+    days = F.unix_date(value).cast("bigint")
+    infinite = F.when(days > 0, F.lit(INFINITY_MICROS)).otherwise(F.lit(-INFINITY_MICROS))
+    return F.when(F.abs(days) == F.lit(INFINITY_DAYS), infinite).otherwise(days * F.lit(86_400_000_000))
+
+
+def _date_to_naive(value: SparkColumn, final: DataType) -> SparkColumn:
+    return _micros_to_naive(_midnight(value))
+
+
 def _date_to_instant(value: SparkColumn, final: DataType) -> SparkColumn:
     """Midnight UTC, whatever the session's time zone."""
-    return F.timestamp_micros(F.unix_date(value).cast("bigint") * F.lit(86_400_000_000))
+    return F.timestamp_micros(_midnight(value))
 
 
 def _micros_to_zoned_time(value: SparkColumn, final: DataType) -> SparkColumn:
@@ -222,7 +262,12 @@ CONVERSIONS: Mapping[str, Callable[[SparkColumn, DataType], SparkColumn]] = {
     "double_to_integer": _double_to_integer,
     "nanos_to_naive": _nanos_to_naive,
     "nanos_to_instant": _nanos_to_instant,
+    "nanos_to_text": _nanos_to_text,
+    "naive_to_text": _naive_to_text,
+    "date_to_text": _date_to_text,
     "instant_to_naive": _instant_to_naive,
+    "instant_to_text": _instant_to_text,
+    "date_to_naive": _date_to_naive,
     "date_to_instant": _date_to_instant,
     "micros_to_zoned_time": _micros_to_zoned_time,
     "interval_text": _interval_text,

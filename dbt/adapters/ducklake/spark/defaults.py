@@ -12,14 +12,13 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 
 from ..errors import LakeError
+from ..spec.geometry import wkb_of_text
+from ..spec.moments import DAY_NANOS, civil_from_days, parse_date, parse_timestamp, time_text, timestamp_text
 from ..spec.objects import Column
 
 _TRUE = frozenset({"true", "t", "1", "yes", "y", "on"})
 _FALSE = frozenset({"false", "f", "0", "no", "n", "off"})
-_DATE = re.compile(r"-?\d{1,6}-\d{1,2}-\d{1,2}")
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d{1,6}0*)?)?")
-_NAIVE = re.compile(r"-?\d{1,6}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}(\.\d{1,6}0*)?)?)?")
-_ZONED = re.compile(_NAIVE.pattern + r"\s*(Z|UTC|[+-]\d{1,2}(:?\d{2})?)?")
 _ESCAPED_BYTE = re.compile(rb"\\x([0-9a-fA-F]{2})")
 
 
@@ -65,7 +64,7 @@ def _integer(suffix: str) -> Callable[[str], str]:
 
 def _decimal(text: str) -> str:
     value = Decimal(text)
-    if not value.is_finite():
+    if not value.is_finite() or len(value.as_tuple().digits) > 38:
         raise ValueError(text)
     return f"{value:f}BD"
 
@@ -79,33 +78,44 @@ def _floating(suffix: str) -> Callable[[str], str]:
             return f"CAST('NaN' AS {name})"
         if math.isinf(value):
             return f"CAST('{'-' if value < 0 else ''}Infinity' AS {name})"
-        return f"{value!r}{suffix}"
+        return f"CAST({value!r}D AS FLOAT)" if suffix == "F" else f"{value!r}D"
 
     return write
 
 
-def _matching(pattern: re.Pattern[str], prefix: str, zone: str = "") -> Callable[[str], str]:
-    def write(text: str) -> str:
-        match = pattern.fullmatch(text)
-        if match is None:
-            raise ValueError(text)
-        return f"{prefix}'{text}{zone}'"
+def _time(text: str) -> str:
+    if _TIME.fullmatch(text) is None or text.startswith("24"):
+        raise ValueError(text)
+    return f"TIME'{text}'"
 
-    return write
+
+def _date(text: str) -> str:
+    return f"DATE'{_java_date(parse_date(text))}'"
+
+
+def _naive(text: str) -> str:
+    """A zone in the text is dropped, as in DuckDB's cast."""
+    return f"TIMESTAMP_NTZ'{_java_moment(parse_timestamp(text)[0])}'"
 
 
 def _zoned(text: str) -> str:
     """Timestamps without a zone are UTC; DuckDB writes `+00`."""
-    match = _ZONED.fullmatch(text)
-    if match is None:
-        raise ValueError(text)
-    zone = match.group(4) or "Z"
-    if re.fullmatch(r"[+-]\d{1,2}", zone):
-        zone = f"{zone[0]}{int(zone[1:]):02d}:00"
-    elif re.fullmatch(r"[+-]\d{4}", zone):
-        zone = f"{zone[:3]}:{zone[3:]}"
-    stem = text[: match.start(4)].strip() if match.group(4) else text
-    return f"TIMESTAMP'{stem}{'Z' if zone == 'UTC' else zone}'"
+    nanos, offset = parse_timestamp(text)
+    return f"TIMESTAMP'{_java_moment(nanos - (offset or 0) * 1_000_000_000)}Z'"
+
+
+def _java_date(days: int) -> str:
+    """A date as Java spells it: `+10000-01-01` after 9999, `-0043-03-15` before 1."""
+    year, month, day = civil_from_days(days)
+    sign = "-" if year < 0 else "+" if year > 9999 else ""
+    return f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"
+
+
+def _java_moment(nanos: int) -> str:
+    if nanos % 1000:
+        raise ValueError("Spark's timestamps have microseconds")
+    days, rest = divmod(nanos, DAY_NANOS)
+    return f"{_java_date(days)} {time_text(rest)}"
 
 
 def _blob(text: str) -> str:
@@ -114,7 +124,10 @@ def _blob(text: str) -> str:
     return f"X'{data.hex().upper()}'"
 
 
-_naive = _matching(_NAIVE, "TIMESTAMP_NTZ")
+def _nanos(text: str) -> str:
+    return quoted(timestamp_text(parse_timestamp(text)[0]))
+
+
 _WRITERS: Mapping[str, Callable[[str], str]] = {
     "boolean": _boolean,
     "int8": _integer("Y"),
@@ -129,15 +142,16 @@ _WRITERS: Mapping[str, Callable[[str], str]] = {
     "uint128": _decimal,
     "float32": _floating("F"),
     "float64": _floating("D"),
-    "date": _matching(_DATE, "DATE"),
-    "time": _matching(_TIME, "TIME"),
+    "date": _date,
+    "time": _time,
     "time_ns": quoted,
     "timetz": quoted,
     "timestamp": _naive,
     "timestamp_us": _naive,
     "timestamp_s": _naive,
     "timestamp_ms": _naive,
-    "timestamp_ns": _naive,
+    "timestamp_ns": _nanos,
+    "geometry": lambda text: f"X'{wkb_of_text(text).hex().upper()}'",
     "timestamptz": _zoned,
     "interval": quoted,
     "varchar": quoted,

@@ -1,31 +1,43 @@
-"""Field ids in Parquet footers: which node of a file is which column, and the ids that Spark leaves out put in.
+"""Parquet footers completed: which node of a file is which column, the ids and the logical types that Spark leaves out put in.
 
 Specification: "Field Identifiers": every node of a file, at every level, carries the column's id. Spark writes ids
 on struct fields only, never on the element of a list or the key and value of a map; DuckDB then reads NULLs (trap
-T6). The ids are put into the serialised footer; nothing before it moves.
+T6). Spark has no geometries and no nanoseconds: it writes the bytes and the numbers, and the schema here says what they are. All of it is
+put into the serialised footer; nothing before it moves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import LakeError
 from ..spec.objects import Column
-from .thrift import I32, LIST, read_list, read_struct, read_varint, unzigzag, write_struct, write_varint, zigzag
+from .thrift import FALSE, I32, LIST, STRUCT, read_list, read_struct, read_varint, unzigzag, write_struct, write_varint, zigzag
 
 _SCHEMA = 2
-_NAME, _CHILDREN, _FIELD_ID = 4, 5, 9
+_NAME, _CHILDREN, _CONVERTED, _FIELD_ID, _LOGICAL = 4, 5, 6, 9, 10
+LOGICAL_TYPES = {
+    "timestamp_ns": write_struct(
+        {8: (STRUCT, write_struct({1: (FALSE, b""), 2: (STRUCT, write_struct({3: (STRUCT, write_struct({}))}))}))}
+    ),
+    "geometry": write_struct({17: (STRUCT, write_struct({}))}),
+}
+"""Per stored type, what `SchemaElement.logicalType` must be: TIMESTAMP(NANOS, not adjusted to UTC), and GEOMETRY without a CRS."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a file's schema. `index`: its number among the schema elements; a leaf is a column of the file."""
+    """A node of a file's schema.
+
+    `index`: its number among the schema elements; a leaf is a column of the file. `logical`: its logical type, as it is in the footer.
+    """
 
     index: int
     name: str
     field_id: int | None
     children: tuple[Node, ...]
+    logical: bytes | None = None
 
     def leaves(self) -> Iterator[Node]:
         """The leaves below this node, in the order of the file's columns."""
@@ -37,7 +49,7 @@ class Node:
 
 def read_schema(footer: bytes) -> Node:
     """The schema of a file from its serialised footer: the root node."""
-    elements: list[tuple[str, int, int | None]] = []
+    elements: list[tuple[str, int, int | None, bytes | None]] = []
     at, count = _schema_start(footer)
     for _ in range(count):
         fields, at = read_struct(footer, at)
@@ -48,6 +60,7 @@ def read_schema(footer: bytes) -> Node:
                 slices[_NAME][start : start + length].decode(),
                 unzigzag(read_varint(slices[_CHILDREN], 0)[0]) if _CHILDREN in slices else 0,
                 unzigzag(read_varint(slices[_FIELD_ID], 0)[0]) if _FIELD_ID in slices else None,
+                slices.get(_LOGICAL),
             )
         )
     return _node(elements, 0)[0]
@@ -68,16 +81,30 @@ def expected_ids(root: Node, columns: Sequence[Column]) -> dict[int, tuple[Node,
     return matched
 
 
-def put_ids(footer: bytes, ids: dict[int, int]) -> bytes:
-    """The footer with `ids` (element index → field id) in its schema; everything else is copied."""
+def corrected(footer: bytes, matched: Mapping[int, tuple[Node, Column]]) -> bytes:
+    """The footer with the ids and logical types that the matched nodes must have; the very same bytes if they have them."""
+    wrong: dict[int, tuple[int, bytes | None]] = {}
+    for index, (node, column) in matched.items():
+        logical = LOGICAL_TYPES.get(column.type)
+        if node.field_id != column.column_id or (logical is not None and node.logical != logical):
+            wrong[index] = column.column_id, logical
+    return _put(footer, wrong) if wrong else footer
+
+
+def _put(footer: bytes, corrections: Mapping[int, tuple[int, bytes | None]]) -> bytes:
+    """The footer with `corrections` (element index → field id, logical type) in its schema; everything else is copied."""
     at, count = _schema_start(footer)
     start = at
     out = bytearray()
     for index in range(count):
         fields, end = read_struct(footer, at)
-        if index in ids:
+        if index in corrections:
             values = {field.id: (field.type, footer[field.start : field.end]) for field in fields}
-            values[_FIELD_ID] = (I32, write_varint(zigzag(ids[index])))
+            field_id, logical = corrections[index]
+            values[_FIELD_ID] = (I32, write_varint(zigzag(field_id)))
+            if logical is not None:
+                values.pop(_CONVERTED, None)
+                values[_LOGICAL] = (STRUCT, logical)
             out += write_struct(values)
         else:
             out += footer[at:end]
@@ -95,15 +122,15 @@ def _schema_start(footer: bytes) -> tuple[int, int]:
     return at, count
 
 
-def _node(elements: Sequence[tuple[str, int, int | None]], index: int) -> tuple[Node, int]:
+def _node(elements: Sequence[tuple[str, int, int | None, bytes | None]], index: int) -> tuple[Node, int]:
     """The node at `index` with all below it, and the index after them."""
-    name, child_count, field_id = elements[index]
+    name, child_count, field_id, logical = elements[index]
     after = index + 1
     children: list[Node] = []
     for _ in range(child_count):
         child, after = _node(elements, after)
         children.append(child)
-    return Node(index, name, field_id, tuple(children)), after
+    return Node(index, name, field_id, tuple(children), logical), after
 
 
 def _match(node: Node, column: Column, matched: dict[int, tuple[Node, Column]]) -> None:

@@ -17,7 +17,8 @@ from ..errors import LakeError
 from ..spec.files import WrittenFile
 from ..spec.objects import Column
 from . import storage
-from .field_ids import expected_ids, put_ids, read_schema
+from .extents import with_extents
+from .field_ids import corrected, expected_ids, read_schema
 from .footer_statistics import column_stats
 
 _MAGIC = b"PAR1"
@@ -80,13 +81,12 @@ def read_file(
     if metadata.num_rows == 0:
         return None
     matched = expected_ids(read_schema(footer), columns)
-    wrong = {index: column.column_id for index, (node, column) in matched.items() if node.field_id != column.column_id}
     size = file.size_bytes
-    if wrong:
-        patched = put_ids(footer, wrong)
+    patched = corrected(footer, matched)
+    if patched != footer:
         replace_footer(file.path, size, len(footer), patched)
         size += len(patched) - len(footer)
-        footer = patched
+        footer, metadata = patched, parse_footer(patched)
     leaves = {node.index: number for number, node in enumerate(read_schema(footer).leaves())}
     numbered = [(leaves[index], column) for index, (_, column) in matched.items() if index in leaves]
     if embedded_row_ids:
@@ -96,7 +96,9 @@ def read_file(
         record_count=metadata.num_rows,
         size_bytes=size,
         footer_size=len(footer),
-        column_stats=tuple(column_stats(metadata, number, column, contains_nan) for number, column in numbered),
+        column_stats=with_extents(
+            [column_stats(metadata, number, column, contains_nan) for number, column in numbered], file.path, columns
+        ),
         partition_values=file.partition_values,
         embedded_row_ids=embedded_row_ids,
     )

@@ -18,10 +18,9 @@ from ..spec.files import InlinedRows, ScanPlan
 from ..spec.objects import Column
 from ..spec.types import from_stored
 from .conversions import convert
-from .defaults import initial_literal
 from .inlined_values import arrow_type, storable
 from .physical import FileField
-from .reading import Place, Reading, read_column
+from .reading import Place, Reading, initial_value, read_column
 from .types import spark_type
 
 if TYPE_CHECKING:
@@ -50,7 +49,6 @@ _KINDS = {
     "timestamp": "timestamp(micros)",
     "timestamp_s": "timestamp(micros)",
     "timestamp_ms": "timestamp(micros)",
-    "timestamp_ns": "timestamp(micros)",
     "timestamptz": "timestamptz(micros)",
     "blob": "binary",
     "geometry": "geometry",
@@ -86,9 +84,8 @@ def read_inlined(spark: SparkSession, plan: ScanPlan, rows: InlinedRows) -> tupl
 
 
 def _default(column: Column) -> SparkColumn:
-    literal = initial_literal(column)
-    value = F.lit(None) if literal is None else F.expr(literal)
-    return value.cast(spark_type(column)).alias(column.name)
+    type_ = spark_type(column)
+    return convert(F.lit(None), initial_value(column), type_, type_).alias(column.name)
 
 
 def _array(table: str, column: Column, old: Column, reading: Reading, values: Sequence[object]) -> pa.Array:

@@ -7,7 +7,7 @@ DuckDB writes to files.
 from __future__ import annotations
 
 from datetime import time
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +17,8 @@ from ..spec.moments import parse_date, parse_time, parse_timestamp
 from ..spec.objects import Column
 
 _DAY_MICROS = 86_400_000_000
+_EXACT = Context(prec=80)
+"""Decimals have up to 38 digits, Python's usual context rounds to 28."""
 _ARROW = {
     T.BooleanType: pa.bool_(),
     T.ByteType: pa.int8(),
@@ -108,7 +110,7 @@ def _leaf(value: Any, requested: T.DataType) -> Any:
 
 def _decimal(value: Any, requested: T.DecimalType) -> Decimal:
     """Exactly that number; one with more digits is refused by Arrow."""
-    return Decimal(value).quantize(Decimal(1).scaleb(-requested.scale)) if requested.scale else Decimal(int(value))
+    return Decimal(value).quantize(Decimal(1).scaleb(-requested.scale), context=_EXACT) if requested.scale else Decimal(int(value))
 
 
 def _micros(text: str) -> int:

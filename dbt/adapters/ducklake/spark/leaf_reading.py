@@ -16,7 +16,7 @@ VARIOUSLY_STORED = frozenset({"int128", "uint128", "uuid", "timetz", "time_ns", 
 """Types that DuckDB stores in one way and other writers in another: only the file's footer tells."""
 
 _INTEGERS = ("int(8)", "int(16)", "int(32)", "int(64)", "uint(8)", "uint(16)", "uint(32)", "uint(64)")
-_NAIVE = ("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp_us")
+_NAIVE = ("timestamp", "timestamp_s", "timestamp_ms", "timestamp_us")
 _TEXT = ("string", "json", "binary")
 Asked = tuple[T.DataType | None, How]
 
@@ -52,6 +52,14 @@ def _text(kind: str, stored: str, final: T.DataType) -> Asked | None:
                 return T.BinaryType(), "interval_text"
             case "timetz", "time(micros)":
                 return T.LongType(), "micros_to_zoned_time"
+            case "timestamp_ns", "timestamp(nanos)":
+                return T.LongType(), "nanos_to_text"
+            case "timestamp_ns", "timestamp(micros)" | "timestamp(millis)":
+                return T.TimestampNTZType(), "naive_to_text"
+            case "timestamp_ns", "date":
+                return T.DateType(), "date_to_text"
+            case "timestamp_ns", "int96":
+                return T.TimestampType(), "instant_to_text"
             case "varchar" | "unknown", _ if stored in _INTEGERS or stored == "boolean":
                 return native_type(stored), "cast"
         return None
@@ -99,7 +107,7 @@ def _temporal(kind: str, stored: str, final: T.DataType) -> Asked | None:
     if stored == "int96":
         return T.TimestampType(), "instant_to_naive" if naive else None
     if stored == "date":
-        return T.DateType(), "cast" if naive else "date_to_instant"
+        return T.DateType(), "date_to_naive" if naive else "date_to_instant"
     return None
 
 

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampNTZType
 
 from ..spec.identifiers import backquoted
-from ..spec.moments import parse_time, parse_timestamp
+from ..spec.moments import INFINITY_DAYS, parse_time, parse_timestamp
 from ..spec.objects import Column, PartitionField
 from ..spec.partitioning import bucket_count, check_transform, key_columns, value_text
 from ..spec.statistics import FLOATS, TIMESTAMPS, plain_value
 from ..spec.types import decimal_parameters
 from .buckets import bucket
+from .conversions import CONVERSIONS, INFINITE_TIMESTAMPS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -50,7 +52,7 @@ def with_keys(rows: DataFrame, columns: Sequence[Column], fields: Sequence[Parti
             rows = bucket(rows, value, column.type, count, key_name(index))
             text = F.col(key_name(index)).cast("string")
         elif field.transform in _PARTS:
-            text = _PARTS[field.transform](value).cast("string")
+            text = _part(value, column.type, field.transform)
         else:
             text = _plain_text(value, column.type)
         rows = rows.withColumn(key_name(index), F.concat(F.lit(_PREFIX), text))
@@ -88,6 +90,8 @@ def _value_text(text: str, type_name: str) -> str | None:
         return value_text(type_name, int(text))
     if type_name == "timestamptz":
         return value_text(type_name, int(text) * 1000)
+    if type_name == "timestamp_ns":
+        return value_text(type_name, int(text))
     if type_name in TIMESTAMPS:
         return value_text(type_name, parse_timestamp(_common_era(text))[0])
     if type_name == "time":
@@ -97,6 +101,23 @@ def _value_text(text: str, type_name: str) -> str | None:
     if decimal_parameters(type_name) is not None:
         return value_text(type_name, plain_value(Decimal(text), type_name))
     return text
+
+
+def _part(value: SparkColumn, type_name: str, transform: str) -> SparkColumn:
+    """A part of the calendar as text; infinity has none. A timestamp_ns is here already its nanoseconds."""
+    if type_name == "timestamp_ns":
+        value = CONVERSIONS["nanos_to_naive"](value, TimestampNTZType())
+    if type_name == "date":
+        infinite = F.abs(F.unix_date(value)) == F.lit(INFINITY_DAYS)
+        part = F.lit(0) if transform == "hour" else _PARTS[transform](value)
+    else:
+        kind = "TIMESTAMP" if type_name == "timestamptz" else "TIMESTAMP_NTZ"
+        zone = "Z" if type_name == "timestamptz" else ""
+        infinite = value.isin(*[F.expr(f"{kind}'{text}{zone}'") for text in INFINITE_TIMESTAMPS]) if type_name != "time" else F.lit(False)
+        part = _PARTS[transform](value)
+    if transform == "year" and type_name == "timestamptz":
+        part = F.when(part > 0, part).otherwise(F.lit(1) - part)  # the reference takes the year of its era
+    return F.when(~infinite, part.cast("string"))
 
 
 def _common_era(text: str) -> str:

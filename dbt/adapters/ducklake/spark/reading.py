@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql.types import ArrayType, DataType, LongType, MapType, StructField, StructType
 
+from ..errors import LakeError
 from ..spec.files import MappedField, ScanPlan
 from ..spec.objects import Column
 from ..spec.types import decimal_parameters, from_stored
@@ -90,23 +91,32 @@ def needs_footer(plan: ScanPlan) -> bool:
     return any(
         node.column_id in plan.retyped
         or node.type.lower() in VARIOUSLY_STORED
-        or (node.initial_default is not None and (depth > 0 or not _reader_fills_in(node.type)))
+        or (node.initial_default is not None and (depth > 0 or not _reader_fills_in(node)))
         for depth, node in nodes
     )
 
 
-def _reader_fills_in(kind: str) -> bool:
-    """Types of which Spark's Parquet reader gets EXISTS_DEFAULT right: of long decimals it takes 64 bits only."""
-    parameters = decimal_parameters(kind)
-    return parameters[0] <= 18 if parameters is not None else kind.lower() in _FILLED_IN
+def _reader_fills_in(column: Column) -> bool:
+    """Whether Spark's Parquet reader gets the column's EXISTS_DEFAULT right: of long decimals it takes 64 bits only."""
+    parameters = decimal_parameters(column.type)
+    right = parameters[0] <= 18 if parameters is not None else column.type.lower() in _FILLED_IN
+    return right and not isinstance(initial_value(column), Refuse)
+
+
+def initial_value(column: Column) -> Constant | Refuse:
+    """What a column is in files that do not have it; a default that Spark has no value for is refused where it is asked for."""
+    try:
+        return Constant(initial_literal(column))
+    except LakeError as error:
+        return Refuse(str(error))
 
 
 def read_column(column: Column, place: Place) -> Reading:
     """How to read a top-level column that the files may or may not have."""
     final = spark_type(column)
     if place.schema is not None and place.find(column) is None:
-        literal = initial_literal(column)
-        return Reading(_absent(column, final), None if literal is None else Constant(literal), final)
+        value = initial_value(column)
+        return Reading(_absent(column, final), None if value == Constant(None) else value, final)
     name, requested, how = _read(column, place, final)
     metadata = {} if place.mapping is not None else _by_id(column.column_id)
     if place.schema is None:
@@ -188,8 +198,8 @@ def _read_struct(column: Column, inner: Place, final: DataType) -> tuple[DataTyp
     for child, target in zip(column.children, final.fields, strict=True):
         if inner.schema is not None and inner.find(child) is None:
             fields.append(_absent(child, target.dataType))
-            literal = initial_literal(child)
-            hows.append(None if literal is None else Constant(literal))
+            value = initial_value(child)
+            hows.append(None if value == Constant(None) else value)
             continue
         name, requested, how = _read(child, inner, target.dataType)
         metadata = {} if inner.mapping is not None else _by_id(child.column_id)

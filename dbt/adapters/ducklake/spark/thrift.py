@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+FALSE = 2
 I32 = 5
 LIST = 9
 STRUCT = 12

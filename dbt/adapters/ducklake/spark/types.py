@@ -52,6 +52,20 @@ def spark_type(column: Column, *, ids: bool = False) -> T.DataType:
     return _leaf(spark_name(type_of_column(column)))
 
 
+def file_type(column: Column) -> T.DataType:
+    """As `spark_type` with ids, of the value as a file holds it: a timestamp_ns, a text in Spark, is a count of nanoseconds there."""
+    match column.type, column.children:
+        case "list", (element,):
+            return T.ArrayType(file_type(element), True)
+        case "map", (key, value):
+            return T.MapType(file_type(key), file_type(value), True)
+        case "struct", children:
+            return T.StructType([T.StructField(c.name, file_type(c), True, {FIELD_ID: c.column_id}) for c in children])
+        case "timestamp_ns", _:
+            return T.LongType()
+    return spark_type(column)
+
+
 def fields_of(schema: T.StructType) -> tuple[Field, ...]:
     """The fields that a table of this Spark schema has. A column without a type (NULL) becomes text.
 

@@ -14,6 +14,7 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from ..errors import LakeError
+from .interval_texts import interval_text, parse_interval
 from .nested_text import parse_nested
 from .objects import Column
 
@@ -26,8 +27,6 @@ _PRECISE = Context(prec=80)
 _NESTED = frozenset({"list", "struct", "map"})
 _TIMESTAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6})\d*)?\s*(Z|[+-]\d\d(?::?\d\d)?)?")
 _BLOB_ESCAPE = re.compile(rb"\\x([0-9A-Fa-f]{2})")
-_PG_MONTHS = re.compile(r"\bmon(s?)\b")
-_PG_PLUS = re.compile(r"\+(?=\d)")
 
 
 def decode(value: Any, column: Column) -> Any:
@@ -141,7 +140,7 @@ def _offset(text: str | None) -> timedelta:
 
 
 def _interval(value: Any) -> str:
-    return _PG_PLUS.sub("", _PG_MONTHS.sub(r"month\1", _text(value)))
+    return interval_text(*parse_interval(_text(value)))
 
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {

@@ -11,8 +11,10 @@ from typing import Final
 
 INFINITY_DAYS: Final = 2**31 - 1
 INFINITY_MICROS: Final = 2**63 - 1
+LEAST_NANOS: Final = -9_223_286_400_000_000_000
+"""1677-09-22, where DuckDB's timestamp_ns begin."""
 DAY_NANOS: Final = 86_400_000_000_000
-_DATE = r"(?P<year>\d{1,6})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?P<bc>\s*\(BC\))?"
+_DATE = r"(?P<year>\d{1,7})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?P<bc>\s*\(BC\))?"
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<fraction>\d{1,9})\d*)?)?"
 _OFFSET = r"(?P<offset>Z|UTC|[+-]\d{2}(?::?\d{2})?(?::?\d{2})?)"
 _DATE_TEXT = re.compile(_DATE)

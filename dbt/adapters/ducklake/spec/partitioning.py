@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from ..errors import LakeError, StatementError
+from .moments import DAY_NANOS, INFINITY_DAYS, INFINITY_MICROS, civil_from_days
 from .objects import Column, PartitionField
 from .statistics import FLOATS, Value, encode_plain
 
@@ -19,6 +20,8 @@ TIME_PARTS = ("year", "month", "day", "hour")
 NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 _BUCKET = re.compile(r"bucket\((\d+)\)")
 _WITH_DATE = frozenset({"date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz"})
+_INFINITE_NANOS = (INFINITY_MICROS, INFINITY_MICROS * 1000)
+"""Of timestamp_ns, and of the others, which are counted in microseconds."""
 _WITH_HOUR = (_WITH_DATE - {"date"}) | {"time"}
 
 
@@ -90,6 +93,22 @@ def value_text(type_name: str, value: Value | None) -> str | None:
     if text is None:
         raise StatementError(f"a table cannot be partitioned by a column of the type {type_name}")
     return text
+
+
+def time_part(type_name: str, transform: str, value: Value | None) -> str | None:
+    """The text of a `year`, `month`, `day` or `hour` key: that part of the calendar, in UTC. NULL has none, and infinity neither."""
+    infinite = isinstance(value, int) and (abs(value) == INFINITY_DAYS if type_name == "date" else abs(value) in _INFINITE_NANOS)
+    if infinite or not isinstance(value, int):
+        return None
+    if type_name == "timestamp_ns":  # the reference casts it to microseconds, towards zero
+        value = abs(value) // 1000 * (1000 if value >= 0 else -1000)
+    days, nanos = (value, 0) if type_name == "date" else divmod(value, DAY_NANOS)
+    if transform == "hour":
+        return str(nanos // 3_600_000_000_000)
+    part = civil_from_days(days)[TIME_PARTS.index(transform)]
+    if transform == "year" and type_name == "timestamptz" and part <= 0:
+        part = 1 - part  # the reference takes the year of its era
+    return str(part)
 
 
 def blob_text(value: bytes) -> str:

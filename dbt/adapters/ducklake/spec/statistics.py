@@ -19,9 +19,12 @@ import struct
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Context, Decimal, InvalidOperation
+from functools import reduce
 
 from .files import ColumnRange, ColumnStats
+from .geometry import extent_of_json
 from .moments import (
+    INFINITY_MICROS,
     date_text,
     parse_date,
     parse_time,
@@ -182,6 +185,7 @@ def merge_stats(type_name: str, left: ColumnStats, right: ColumnStats) -> Column
         min_value=bounds[0],
         max_value=bounds[1],
         contains_nan=_either(left.contains_nan, right.contains_nan),
+        extra_stats=_extents(left, right) if type_name == "geometry" else None,
     )
 
 
@@ -204,6 +208,17 @@ def outside(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
     below = _less(greatest, low) if range_.low is not None else False
     above = _less(high, least) if range_.high is not None else False
     return below or above
+
+
+def _extents(left: ColumnStats, right: ColumnStats) -> str | None:
+    """The extent of both; None if that of one with values is not known."""
+    known = [side.extra_stats for side in (left, right) if side.value_count != 0 or side.extra_stats is not None]
+    if not known or None in known:
+        return None
+    try:
+        return reduce(lambda one, two: one.union(two), (extent_of_json(text) for text in known if text is not None)).to_json()
+    except ValueError:
+        return None
 
 
 def is_empty(stats: ColumnStats, type_name: str) -> bool:
@@ -252,6 +267,8 @@ def _integer_text(type_name: str, value: int) -> str | None:
     if type_name == "timestamptz":
         text = timestamp_text(value)
         return text if text.endswith("infinity") else text + "+00"
+    if type_name == "timestamp_ns" and abs(value) >= INFINITY_MICROS:  # here infinity is a count of nanoseconds
+        return timestamp_text(value * 1000)
     return timestamp_text(value) if type_name in TIMESTAMPS else None
 
 

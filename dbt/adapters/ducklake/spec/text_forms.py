@@ -16,5 +16,11 @@ _UNITS = "(years?|mons?|months?|days?|hours?|minutes?|seconds?|milliseconds?|mic
 INTERVAL = f"^(?! *$)( *-?[0-9]+ {_UNITS}(?= |$))*( *-?[0-9]+:[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,9}})?)?)?( ago)? *$"
 """`1 month 2 days 03:04:05.6`."""
 
-PATTERNS = {"uuid": UUID, "timetz": TIME_WITH_ZONE, "interval": INTERVAL}
+TIMESTAMP_NS = "^([0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?)((?<=:[0-9]{2}:[0-9]{2})[.]([0-9]{1,9}))?$"
+"""`2020-01-02 03:04:05.123456789`; group 1 is what Spark's timestamps hold, group 5 the fraction."""
+
+TIME_NANOS = "^([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?$"
+"""`01:02:03.123456789`."""
+
+PATTERNS = {"uuid": UUID, "timetz": TIME_WITH_ZONE, "time_ns": TIME_NANOS, "interval": INTERVAL}
 """Stored types that are checked, with their patterns."""

@@ -45,6 +45,7 @@ WRITTEN_NAMES: Mapping[str, tuple[str, ...]] = {
     "blob": ("binary", "varbinary", "binary varying", "blob", "bytea", "bytes"),
     "date": ("date",),
     "time": ("time", "time without time zone"),
+    "time_ns": ("time_ns",),
     "timetz": ("timetz", "time with time zone"),
     "timestamptz": (
         "timestamp",

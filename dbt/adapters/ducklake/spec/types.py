@@ -59,7 +59,7 @@ SPARK_NAMES: Mapping[str, str] = {
     "timestamp": "timestamp_ntz",
     "timestamp_s": "timestamp_ntz",
     "timestamp_ms": "timestamp_ntz",
-    "timestamp_ns": "timestamp_ntz",
+    "timestamp_ns": "string",
     "timestamptz": "timestamp",
     "interval": "string",
     "varchar": "string",

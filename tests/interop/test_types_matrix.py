@@ -1,0 +1,368 @@
+"""Every DuckLake type, by every way in which values go from one side to the other; generated from `types/cases.py`.
+
+Wide tables hold all types at once, so that a whole operation is a few statements; each test looks at one type of one operation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.errors import DuckLakeError, StatementError
+from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.spec.files import ColumnRange, ColumnStats
+from dbt.adapters.ducklake.spec.statistics import outside
+from tests.catalogs import CatalogUnderTest
+from tests.interop import oracle
+from tests.interop.types.cases import CASES, SHAPES, Case, canonical, column, duck_leaf, duck_value, our_type, spark_leaf
+from tests.interop.types.operations import (
+    Operations,
+    each,
+    expected,
+    file_statistics,
+    grid,
+    height,
+    key_cases,
+    key_values,
+    partition_values,
+)
+
+BY_TYPE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.stored)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory, runtime: SparkRuntime) -> Iterator[Operations]:
+    """Both sides of one lake on SQLite."""
+    directory = tmp_path_factory.mktemp("matrix")
+    place = CatalogUnderTest("sqlite", f"ducklake:sqlite:{directory}/lake.sqlite", f"{directory}/files/")
+    opened = place.open(runtime)
+    duck = oracle.connect(place)
+    duck.execute("USE lake")
+    with opened.session() as session:
+        yield Operations(session, duck, directory)
+    duck.close()
+    opened.catalog.close()
+
+
+def _shapes_in_files(case: Case) -> tuple[str, ...]:
+    return () if not case.in_duckdb_files else SHAPES if case.nested_in_duckdb_files else ("column",)
+
+
+@pytest.fixture(scope="module")
+def in_files(done: Operations) -> tuple[Any, Any]:
+    """What both sides read of a file that DuckDB wrote."""
+    columns = [(case, shape) for case in CASES for shape in _shapes_in_files(case)]
+    done.duck_table("in_files", columns, lambda case: case.in_files, 0)
+    return done.theirs("in_files", columns), done.ours("in_files", columns)
+
+
+@BY_TYPE
+def test_we_read_what_duckdb_writes_to_files(in_files: tuple[Any, Any], case: Case) -> None:
+    theirs, ours = in_files
+    for shape in _shapes_in_files(case):
+        assert ours[case.stored, shape] == theirs[case.stored, shape], shape
+
+
+@pytest.fixture(scope="module")
+def inserted(done: Operations) -> tuple[Any, Any]:
+    """What both sides read of a file that our INSERT wrote."""
+    columns = grid()
+    done.our_table("inserted", columns)
+    done.insert("insert", "inserted", columns)
+    return done.theirs("inserted", columns), done.ours("inserted", columns)
+
+
+@BY_TYPE
+def test_duckdb_reads_what_our_insert_writes(done: Operations, inserted: tuple[Any, Any], case: Case) -> None:
+    theirs, ours = inserted
+    truth = expected(done.truth(case, case.ordinary), height(lambda each: each.ordinary))
+    for shape in SHAPES:
+        assert done.errors.get(("insert", case.stored, shape)) is None, shape
+        assert theirs[case.stored, shape] == truth, shape
+        assert ours[case.stored, shape] == truth, shape
+
+
+@pytest.fixture(scope="module")
+def loaded(done: Operations) -> tuple[Any, Any]:
+    """What both sides read of a file that PyArrow wrote: the rows of a seed, as texts."""
+    columns = [(case, "column") for case in CASES if case.stored != "variant"]
+    rows = height(lambda case: case.ordinary)
+    names = [("id", "INT"), *((column(case, shape), our_type(case, shape)) for case, shape in columns)]
+
+    def load(some: Sequence[tuple[Case, str]]) -> None:
+        cells = {case: [*case.ordinary, *[None] * (rows - len(case.ordinary))] for case, _ in some}
+        values = [(number, *(_seed(case, cells[case][number]) if case in cells else None for case, _ in columns)) for number in range(rows)]
+        done.session.load_seed("main", "loaded", names, values)
+
+    load(columns)
+    return done.theirs("loaded", columns), done.ours("loaded", columns)
+
+
+def _seed(case: Case, value: str | None) -> Any:
+    """A value as PyArrow's side takes it: texts, but bytes for blobs."""
+    if value is None or case.stored != "blob":
+        return value
+    return re.sub(rb"\\x(..)", lambda match: bytes.fromhex(match[1].decode()), value.encode())
+
+
+@BY_TYPE
+def test_duckdb_reads_what_pyarrow_writes(done: Operations, loaded: tuple[Any, Any], case: Case) -> None:
+    if case.stored == "variant":
+        with pytest.raises(StatementError, match="variant"):
+            done.session.load_seed("main", "no_variants", [("v", "VARIANT")], [("1",)])
+        return
+    theirs, ours = loaded
+    truth = expected(done.truth(case, case.ordinary), height(lambda each: each.ordinary))
+    assert theirs[case.stored, "column"] == truth
+    assert ours[case.stored, "column"] == truth
+
+
+@pytest.fixture(scope="module")
+def rewritten(done: Operations) -> tuple[Any, Any, Any]:
+    """What DuckDB read of its own files before and reads after we rewrote every row, and what we read then."""
+    columns = [(case, shape) for case in CASES for shape in _shapes_in_files(case)]
+    done.duck_table("rewritten", columns, lambda case: case.in_files, 0)
+    before = done.theirs("rewritten", columns)
+    done.session.execute("UPDATE rewritten SET k = k + 1 WHERE id % 2 = 0")
+    done.session.execute(
+        "MERGE INTO rewritten USING (SELECT explode(sequence(1, 99, 2)) AS n) s ON id = n WHEN MATCHED THEN UPDATE SET k = k + 1"
+    )
+    assert done.duck.execute("SELECT count(*) FROM rewritten WHERE k <> 1").fetchone() == (0,)
+    return before, done.theirs("rewritten", columns), done.ours("rewritten", columns)
+
+
+@BY_TYPE
+def test_a_row_that_we_rewrite_keeps_its_values(rewritten: tuple[Any, Any, Any], case: Case) -> None:
+    before, theirs, ours = rewritten
+    for shape in _shapes_in_files(case):
+        assert theirs[case.stored, shape] == before[case.stored, shape], shape
+        assert ours[case.stored, shape] == before[case.stored, shape], shape
+
+
+WITH_DEFAULT = pytest.mark.parametrize("case", [case for case in CASES if case.has_default], ids=lambda case: case.stored)
+
+
+def _defaults(cases: Sequence[Case]) -> list[tuple[Case, int, str]]:
+    return [(case, number, f"d{number}_{case.name}") for case in cases for number in range(len(case.ordinary))]
+
+
+def _read_defaults(table: str, leaf: Any, rows: Any) -> dict[str, Any]:
+    """Per type, the values of its columns in the rows that are older than they."""
+
+    def read(some: Sequence[tuple[Case, str]]) -> Any:
+        columns = _defaults([case for case, _ in some])
+        texts = ", ".join(leaf(case, "column", name) for case, _, name in columns)
+        (only,) = {tuple(row) for row in rows(f"SELECT {texts} FROM {table}")}
+        found: dict[tuple[str, str], Any] = {(case.stored, "column"): [] for case, _ in some}
+        for (case, _, _), text in zip(columns, only, strict=True):
+            found[case.stored, "column"].append(canonical(case, text))
+        return found
+
+    return {stored: values for (stored, _), values in each([(case, "column") for case in CASES if case.has_default], read).items()}
+
+
+@pytest.fixture(scope="module", params=["duckdb", "ours"])
+def with_defaults(done: Operations, request: pytest.FixtureRequest) -> tuple[Any, Any, Any]:
+    """A table with rows in a file and one inlined, to which columns with every value as their default were added: what was refused, and
+    what both sides read.
+    """
+    table = f"defaults_{request.param}"
+    done.duck.execute(f"CREATE TABLE {table} (id INTEGER)")
+    done.duck.execute(f"CALL lake.set_option('data_inlining_row_limit', 1, table_name => '{table}')")
+    done.duck.execute(f"INSERT INTO {table} SELECT i FROM range(5) r(i)")
+    done.duck.execute(f"INSERT INTO {table} VALUES (100)")
+    refused: dict[str, Exception] = {}
+    session = done.session
+    (done.duck.execute("BEGIN") if request.param == "duckdb" else session.begin())
+    for case, number, name in _defaults([case for case in CASES if case.has_default]):
+        value = case.ordinary[number]
+        quoted = value.replace("'", "''") if request.param == "duckdb" else value.replace("\\", "\\\\").replace("'", "\\'")
+        statement = f"ALTER TABLE {table} ADD COLUMN {name} {case.duck if request.param == 'duckdb' else case.written} DEFAULT '{quoted}'"
+        try:
+            (done.duck.execute if request.param == "duckdb" else session.execute)(statement)
+        except Exception as error:
+            refused[name] = error
+    (done.duck.execute("COMMIT") if request.param == "duckdb" else session.commit())
+    theirs = _read_defaults(table, duck_leaf, lambda query: done.duck.execute(query).fetchall())
+    return refused, theirs, _read_defaults(table, spark_leaf, lambda query: done.session.execute(query).fetch())
+
+
+@WITH_DEFAULT
+def test_old_rows_have_the_default_of_a_new_column(done: Operations, with_defaults: tuple[Any, Any, Any], case: Case) -> None:
+    refused, theirs, ours = with_defaults
+    assert {name: error for name, error in refused.items() if name.endswith(f"_{case.name}")} == {}
+    truth = done.truth(case, case.ordinary)
+    assert theirs[case.stored] == truth
+    assert ours[case.stored] == truth
+
+
+NOT_HASHED = ("timetz", "interval")
+"""DuckDB hashes its own text for them, and here a text is kept as it was given: bucket(n) is refused."""
+KEYED = pytest.mark.parametrize("case", key_cases(), ids=lambda case: case.stored)
+TRANSFORMS = {
+    "identity": [(case, column(case, "column")) for case in key_cases()],
+    "bucket": [(case, f"bucket(5, {column(case, 'column')})") for case in key_cases() if case.stored not in NOT_HASHED],
+    "parts": [
+        (case, f"{part}({column(case, 'column')})")
+        for case in key_cases()
+        if case.stored == "date" or case.stored.startswith("timestamp")
+        for part in ("year", "month", "day", "hour")
+    ],
+}
+
+
+@pytest.fixture(scope="module", params=list(TRANSFORMS))
+def partitioned(done: Operations, request: pytest.FixtureRequest) -> tuple[list[Case], str, dict[str, str]]:
+    """One row a file, of all types at once: the cases, DuckDB's table, and ours by writer."""
+    keys = TRANSFORMS[request.param]
+    cases = list(dict.fromkeys(case for case, _ in keys))
+    columns = [(case, "column") for case in cases]
+    theirs = f"keys_{request.param}"
+    spec = ", ".join(["id", *(key for _, key in keys)])
+    rows = max(len(key_values(case)) for case in cases) + 1
+    done.duck.execute(f"CREATE TABLE {theirs} (id INTEGER, {', '.join(f'{column(c, s)} {c.duck}' for c, s in columns)})")
+    done.duck.execute(f"CALL lake.set_option('data_inlining_row_limit', 0, table_name => '{theirs}')")
+    done.duck.execute(f"ALTER TABLE {theirs} SET PARTITIONED BY ({spec})")
+    for number in range(rows):
+        values = [key_values(case)[number] if number < len(key_values(case)) else None for case in cases]
+        cells = ", ".join(duck_value(case, value) for case, value in zip(cases, values, strict=True))
+        done.duck.execute(f"INSERT INTO {theirs} VALUES ({number}, {cells})")
+    ours = {"spark": f"{theirs}_spark", "arrow": f"{theirs}_arrow"}
+    for table in ours.values():
+        defined = ", ".join(f"{column(c, s)} {our_type(c, s)}" for c, s in columns)
+        done.session.execute(f"CREATE TABLE {table} (id INT, {defined}) PARTITIONED BY ({spec})")
+    done.session.execute(f"INSERT INTO {ours['spark']} SELECT * FROM {theirs}")
+    seeds = [
+        (number, *(_seed(case, key_values(case)[number]) if number < len(key_values(case)) else None for case in cases))
+        for number in range(rows)
+    ]
+    names = [("id", "INT"), *((column(c, s), our_type(c, s)) for c, s in columns)]
+    done.session.load_seed("main", ours["arrow"], names, seeds, rebuild=False)
+    return cases, theirs, ours
+
+
+@KEYED
+def test_partition_values_are_those_of_duckdb(done: Operations, partitioned: Any, case: Case) -> None:
+    cases, theirs, ours = partitioned
+    if case not in cases:
+        pytest.skip("not a key by this transform")
+    wanted = partition_values(done.duck, theirs)[column(case, "column")]
+    for writer, table in ours.items():
+        if writer == "spark" and case.stored in NOT_HASHED:  # what it copies is what DuckDB's file kept
+            continue
+        assert partition_values(done.duck, table)[column(case, "column")] == wanted, writer
+
+
+COMPARISONS = ("=", "<=", ">", "<>")
+
+
+@KEYED
+def test_duckdb_keeps_every_row_when_it_prunes_our_files(done: Operations, partitioned: Any, case: Case) -> None:
+    cases, theirs, ours = partitioned
+    if case not in cases or theirs == "keys_parts":
+        pytest.skip("not a key by this transform")
+    name = column(case, "column")
+    for table in ours.values():
+        done.duck.execute(f"CREATE OR REPLACE TEMP TABLE copied AS SELECT id, {name} FROM {table}")
+        for value in key_values(case):
+            conditions = [f"{name} {sign} {duck_value(case, value)}" for sign in COMPARISONS]
+            for condition in [*conditions, f"{name} IS NULL"]:
+                found, wanted = (
+                    done.duck.execute(f"SELECT id FROM {place} WHERE {condition} ORDER BY id").fetchall() for place in (table, "copied")
+                )
+                assert found == wanted, f"{table}: {condition}"
+
+
+@KEYED
+def test_we_keep_every_row_when_we_prune_duckdbs_files(done: Operations, partitioned: Any, case: Case) -> None:
+    cases, theirs, _ = partitioned
+    if case not in cases:
+        pytest.skip("not a key by this transform")
+    name = column(case, "column")
+    stats = file_statistics(done.duck, theirs)
+    by_id = {int(id_[2]): value for id_, value in zip(stats["id"], stats[name], strict=True)}
+    pairs = done.duck.execute(f"SELECT a.id, b.id FROM {theirs} a, {theirs} b WHERE a.{name} >= b.{name}").fetchall()
+    for greater, less in pairs:
+        for number, other, side in ((greater, less, "low"), (less, greater, "high")):
+            count, nulls, least, greatest, nan, _ = by_id[number]
+            bound = by_id[other][2]
+            if bound is not None:
+                held = ColumnStats(1, 0, count, nulls, least, greatest, nan)
+                assert not outside(ColumnRange(1, **{side: bound}), held, case.stored), (number, other, side)
+
+
+@pytest.fixture(scope="module")
+def statistics(done: Operations) -> tuple[Any, Any]:
+    """What the catalog says of one file of DuckDB's and of one of ours with the same rows."""
+    columns = [(case, shape) for case in CASES for shape in _shapes_in_files(case)]
+    done.duck_table("stats_theirs", columns, lambda case: case.in_files, 0)
+    done.our_table("stats_ours", columns)
+    done.session.execute("INSERT INTO stats_ours SELECT * FROM stats_theirs")
+    return file_statistics(done.duck, "stats_theirs"), file_statistics(done.duck, "stats_ours")
+
+
+NOT_COUNTED_BY_DUCKDB = ("timetz", "interval")
+
+
+@BY_TYPE
+def test_column_statistics_are_those_of_duckdb(statistics: tuple[Any, Any], case: Case) -> None:
+    theirs, ours = statistics
+    leaves = {"column": "", "list": ".element", "struct": ".f", "map": ".value"}
+    for shape in _shapes_in_files(case):
+        if case.stored == "variant":
+            continue
+        name = column(case, shape) + leaves[shape]
+        if case.stored in NOT_COUNTED_BY_DUCKDB:
+            assert theirs[name] == [(0, 0, None, None, None, None)]
+            assert ours[name][0][2:] == (None, None, None, None)
+        elif case.kind == "float":  # Spark's footers have no bounds beside a NaN
+            ((count, nulls, _, _, nan, extra),) = theirs[name]
+            assert ours[name] == [(count, nulls, None, None, nan, extra)]
+        else:
+            assert ours[name] == theirs[name], shape
+
+
+def test_inlined_values_are_read(catalog: CatalogUnderTest, runtime: SparkRuntime, tmp_path: Path) -> None:
+    cases = [case for case in CASES if case.inlined and not (case.stored == "time_ns" and catalog.database == "postgres")]
+    columns = grid(cases)
+    duck = oracle.connect(catalog)
+    duck.execute("USE lake")
+    writing = Operations(None, duck, tmp_path)  # type: ignore[arg-type]
+    writing.duck_table("inlined", columns, lambda case: case.ordinary, 1000)
+    truth = {case.stored: expected(writing.truth(case, case.ordinary), height(lambda each: each.ordinary)) for case in cases}
+    duck.close()
+    opened = catalog.open(runtime)
+    with opened.session() as session:
+        ours = Operations(session, duck, tmp_path).ours("inlined", columns)
+    opened.catalog.close()
+    wrong = {key: (found, truth[key[0]]) for key, found in ours.items() if found != truth[key[0]]}
+    assert wrong == {}
+
+
+BEYOND_SPARK = [(case, value) for case in CASES for value in case.not_in_spark]
+
+
+@pytest.mark.parametrize(("case", "value"), BEYOND_SPARK, ids=[f"{case.stored}-{value[:24]}" for case, value in BEYOND_SPARK])
+def test_a_value_that_spark_cannot_hold_is_an_error_that_names_the_column(done: Operations, case: Case, value: str) -> None:
+    number = CASES.index(case) * 10 + case.not_in_spark.index(value)
+    for place, limit in (("inlined", 10), ("files", 0)):
+        if limit == 0 and value in case.not_in_duckdb_files:
+            continue
+        table = f"beyond_{place}_{number}"
+        done.duck.execute(f"CREATE TABLE {table} (id INTEGER, c {case.duck})")
+        done.duck.execute(f"CALL lake.set_option('data_inlining_row_limit', {limit}, table_name => '{table}')")
+        done.duck.execute(f"INSERT INTO {table} VALUES (1, {duck_value(case, value)})")
+        with pytest.raises(DuckLakeError, match=r"column c|NanoOfDay"):
+            done.session.execute(f"SELECT CAST(c AS STRING) FROM {table}").fetch()
+    table = f"beyond_default_{number}"
+    done.duck.execute(f"CREATE TABLE {table} (id INTEGER)")
+    done.duck.execute(f"CALL lake.set_option('data_inlining_row_limit', 0, table_name => '{table}')")
+    done.duck.execute(f"INSERT INTO {table} VALUES (1)")
+    done.duck.execute(f"ALTER TABLE {table} ADD COLUMN c {case.duck} DEFAULT '{value}'")
+    assert done.session.execute(f"SELECT id FROM {table}").fetch() == [(1,)]
+    with pytest.raises(DuckLakeError, match="column c"):
+        done.session.execute(f"SELECT c FROM {table}").fetch()

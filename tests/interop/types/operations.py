@@ -1,0 +1,210 @@
+"""The operations of the type matrix, each run once for all types in wide tables; the tests look up their own type's outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dbt.adapters.ducklake.session import LakeSession
+from tests.interop.types.cases import (
+    CASES,
+    SHAPES,
+    Case,
+    canonical,
+    column,
+    duck_leaf,
+    duck_shaped,
+    duck_type,
+    duck_value,
+    our_type,
+    spark_leaf,
+    spark_shaped,
+    spark_text,
+    spark_value,
+)
+
+Key = tuple[str, str]
+Read = dict[Key, "list[Any] | Exception"]
+"""Per (stored type, shape): the values in the order of rows, or why they could not be read."""
+
+
+class Operations:
+    """Both sides of one lake on which everything is done."""
+
+    def __init__(self, session: LakeSession, duck: duckdb.DuckDBPyConnection, directory: Path) -> None:
+        self.session = session
+        self.duck = duck
+        self.directory = directory
+        self.errors: dict[tuple[str, str, str], Exception] = {}
+        """Per (operation, stored type, shape), what could not be written."""
+
+    # -- reading ---------------------------------------------------------------------------------------------------------------
+
+    def theirs(self, table: str, columns: Sequence[tuple[Case, str]], where: str = "true") -> Read:
+        """What DuckDB reads."""
+        return each(columns, lambda some: self._read(self._duck_rows, table, some, duck_leaf, where))
+
+    def ours(self, table: str, columns: Sequence[tuple[Case, str]], where: str = "true") -> Read:
+        """What we read."""
+        return each(columns, lambda some: self._read(self._our_rows, table, some, spark_leaf, where))
+
+    def _duck_rows(self, query: str) -> list[tuple[Any, ...]]:
+        return self.duck.execute(query).fetchall()
+
+    def _our_rows(self, query: str) -> list[tuple[Any, ...]]:
+        return self.session.execute(query).fetch()
+
+    def _read(self, rows: Any, table: str, columns: Sequence[tuple[Case, str]], leaf: Any, where: str) -> Read:
+        texts = ", ".join(f"{leaf(case, shape, column(case, shape))} AS v{i}" for i, (case, shape) in enumerate(columns))
+        found = rows(f"SELECT id, {texts} FROM {table} WHERE {where} ORDER BY id")
+        return {(case.stored, shape): [canonical(case, row[i]) for row in found] for i, (case, shape) in enumerate(columns, 1)}
+
+    def truth(self, case: Case, values: Sequence[str | None]) -> list[Any]:
+        """The values as DuckDB holds them without any lake."""
+        if not values:
+            return []
+        parts = [f"SELECT {i} AS id, {duck_value(case, value)} AS x" for i, value in enumerate(values)]
+        query = f"SELECT {duck_leaf(case, 'column', 'x')} FROM ({' UNION ALL '.join(parts)}) ORDER BY id"
+        return [canonical(case, row[0]) for row in self.duck.execute(query).fetchall()]
+
+    # -- writing ---------------------------------------------------------------------------------------------------------------
+
+    def duck_table(self, table: str, columns: Sequence[tuple[Case, str]], values: Callable[[Case], Sequence[str]], limit: int) -> None:
+        """A table that DuckDB makes and fills: one row per value, then one of NULLs in the containers and one of NULL containers."""
+        defined = ", ".join(f"{column(case, shape)} {duck_type(case, shape)}" for case, shape in columns)
+        self.duck.execute(f"CREATE TABLE {table} (id INTEGER, k INTEGER, {defined})")
+        self.duck.execute(f"CALL lake.set_option('data_inlining_row_limit', {limit}, table_name => '{table}')")
+        rows = []
+        for number in range(height(values)):
+            cells = [str(number), "0"]
+            for case, shape in columns:
+                value = value_at(values(case), number)
+                cells.append("NULL" if value is MISSING else duck_shaped(shape, duck_value(case, value)))
+            rows.append(f"({', '.join(cells)})")
+        self.duck.execute(f"INSERT INTO {table} VALUES {', '.join(rows)}")
+
+    def our_table(self, table: str, columns: Sequence[tuple[Case, str]]) -> None:
+        """An empty table that we make."""
+        defined = ", ".join(f"{column(case, shape)} {our_type(case, shape)}" for case, shape in columns)
+        self.session.execute(f"CREATE TABLE {table} (id INT, k INT, {defined})")
+
+    @cached_property
+    def texts(self) -> str:
+        """A lake table of Spark's texts for every value: one column a type, one row a value."""
+        defined = ", ".join(f"t_{case.name} VARCHAR" for case in CASES)
+        self.duck.execute(f"CREATE TABLE texts (id INTEGER, {defined})")
+        rows = []
+        for number in range(height(lambda case: case.ordinary)):
+            cells = [str(number)]
+            for case in CASES:
+                value = value_at(case.ordinary, number)
+                said = value if value is None or value is MISSING else self.said(case, value)
+                cells.append("NULL" if said is None or said is MISSING else "'" + str(said).replace("'", "''") + "'")
+            rows.append(f"({', '.join(cells)})")
+        self.duck.execute(f"INSERT INTO texts VALUES {', '.join(rows)}")
+        return "texts"
+
+    def said(self, case: Case, value: str) -> str:
+        """The value as a text for `spark_value`."""
+        if case.kind == "bytes":
+            return str(self.duck.execute(f"SELECT {duck_leaf(case, 'column', duck_value(case, value))}").fetchone()[0])
+        return spark_text(case, value)
+
+    def insert(self, operation: str, table: str, columns: Sequence[tuple[Case, str]]) -> None:
+        """Our INSERT … SELECT of all values, rows as `duck_table` has them; a type that cannot be written is left out and noted."""
+
+        def cell(case: Case, shape: str) -> str:
+            shaped = spark_shaped(shape, spark_value(case, f"t_{case.name}"))
+            return shaped if shape == "column" else f"CASE WHEN id <= {len(case.ordinary)} THEN {shaped} END"
+
+        def run(some: Sequence[tuple[Case, str]]) -> Read:
+            names = ", ".join(column(case, shape) for case, shape in some)
+            cells = ", ".join(cell(case, shape) for case, shape in some)
+            self.session.execute(f"INSERT INTO {table} (id, k, {names}) SELECT id, 0, {cells} FROM {self.texts}")
+            return {(case.stored, shape): [] for case, shape in some}
+
+        done = each(columns, run)
+        self.errors |= {(operation, *key): outcome for key, outcome in done.items() if isinstance(outcome, Exception)}
+
+
+MISSING: Any = object()
+
+
+def value_at(values: Sequence[str], number: int) -> Any:
+    """The value in row `number`: the values, then NULL, then no container at all."""
+    return values[number] if number < len(values) else None if number == len(values) else MISSING
+
+
+def height(values: Callable[[Case], Sequence[str]]) -> int:
+    """How many rows a wide table has."""
+    return max(len(values(case)) for case in CASES) + 2
+
+
+def grid(cases: Sequence[Case] = CASES, shapes: Sequence[str] = SHAPES) -> list[tuple[Case, str]]:
+    """All columns of a wide table."""
+    return [(case, shape) for case in cases for shape in shapes]
+
+
+def expected(truth: Sequence[Any], rows: int) -> list[Any]:
+    """What a column reads as: the values, and NULL in the rows after them."""
+    return [*truth, *[None] * (rows - len(truth))]
+
+
+def each(columns: Sequence[tuple[Case, str]], run: Callable[[Sequence[tuple[Case, str]]], Read]) -> Read:
+    """All columns at once; if that fails, halves, down to the one that fails."""
+    try:
+        return run(columns)
+    except Exception as error:
+        if len(columns) == 1:
+            case, shape = columns[0]
+            return {(case.stored, shape): error}
+    middle = len(columns) // 2
+    return each(columns[:middle], run) | each(columns[middle:], run)
+
+
+def key_cases() -> list[Case]:
+    """The types that a table can be partitioned by and that DuckDB has in files."""
+    return [case for case in CASES if case.is_key and case.in_duckdb_files]
+
+
+def key_values(case: Case) -> tuple[str, ...]:
+    """Values that can be names of directories; DuckDB does not partition by blobs that are not UTF-8."""
+    return tuple(value for value in case.in_files if len(value) < 60 and not (case.stored == "blob" and "\\" in value))
+
+
+def partition_values(duck: duckdb.DuckDBPyConnection, table: str) -> dict[str, dict[tuple[int, str], str | None]]:
+    """Per key column of a table with one row a file, the partition value of each row's file, by the row's id and the transform."""
+    meta = "__ducklake_metadata_lake"
+    query = f"""
+        SELECT c.column_name, CAST(s.min_value AS INTEGER), p.transform, v.partition_value
+        FROM {meta}.ducklake_table t
+        JOIN {meta}.ducklake_partition_column p USING (table_id) JOIN {meta}.ducklake_column c USING (table_id, column_id)
+        JOIN {meta}.ducklake_file_partition_value v USING (table_id, partition_key_index)
+        JOIN {meta}.ducklake_file_column_stats s ON s.data_file_id = v.data_file_id
+        JOIN {meta}.ducklake_column i ON i.table_id = t.table_id AND i.column_id = s.column_id AND i.column_name = 'id'
+        WHERE t.table_name = '{table}' AND c.end_snapshot IS NULL"""
+    found: dict[str, dict[tuple[int, str], str | None]] = {}
+    for name, number, transform, value in duck.execute(query).fetchall():
+        found.setdefault(name, {})[number, transform] = value
+    return found
+
+
+def file_statistics(duck: duckdb.DuckDBPyConnection, table: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Per leaf (its column and its path), what the catalog says of it in each file, by the file's least id; sizes left out."""
+    meta = "__ducklake_metadata_lake"
+    query = f"""
+        SELECT coalesce(b.column_name || '.', '') || coalesce(a.column_name || '.', '') || c.column_name, s.value_count, s.null_count,
+               s.min_value, s.max_value, s.contains_nan, s.extra_stats
+        FROM {meta}.ducklake_table t JOIN {meta}.ducklake_column c USING (table_id)
+        LEFT JOIN {meta}.ducklake_column a ON a.table_id = c.table_id AND a.column_id = c.parent_column
+        LEFT JOIN {meta}.ducklake_column b ON b.table_id = c.table_id AND b.column_id = a.parent_column
+        JOIN {meta}.ducklake_file_column_stats s ON s.table_id = c.table_id AND s.column_id = c.column_id
+        WHERE t.table_name = '{table}' AND c.end_snapshot IS NULL ORDER BY s.data_file_id"""
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for name, *facts in duck.execute(query).fetchall():
+        found.setdefault(name, []).append(tuple(facts))
+    return found
