@@ -43,6 +43,7 @@ class DuckLakeCredentials(Credentials):
         read_only: refuse every write.
         create_if_not_exists: make the lake if the catalog database holds none; by default yes, unless read_only.
         data_inlining_row_limit: up to how many rows of one statement stay in the catalog database, where no option of the lake says.
+        automatic_migration: bring a lake of an older format version to the current one when it is opened.
         retries: how often and how patiently a commit is tried again: `count`, `wait_ms`, `backoff`.
         spark: how to get Spark: `master` or `remote`, `app_name`, `config`.
         author: who stands in the lake's history.
@@ -56,6 +57,7 @@ class DuckLakeCredentials(Credentials):
     read_only: bool = False
     create_if_not_exists: bool | None = None
     data_inlining_row_limit: int | None = None
+    automatic_migration: bool = False
     retries: dict[str, Any] = field(default_factory=dict)
     spark: dict[str, Any] = field(default_factory=dict, repr=False)
     author: str | None = None
@@ -82,6 +84,7 @@ class DuckLakeCredentials(Credentials):
             "read_only",
             "create_if_not_exists",
             "data_inlining_row_limit",
+            "automatic_migration",
             "retries",
             "spark",
             "author",
@@ -114,6 +117,8 @@ class DuckLakeCredentials(Credentials):
         limit = self.data_inlining_row_limit
         if limit is not None and limit < 0:
             raise DbtRuntimeError(f"`data_inlining_row_limit` must be 0 (rows always go to files) or more, not {limit}")
+        if self.read_only and self.automatic_migration:
+            raise DbtRuntimeError("`read_only: true` and `automatic_migration: true` contradict each other; remove one of them")
         _refuse_unknown("`retries`", self.retries, RETRY_FIELDS)
         for name, value in self.retries.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
@@ -137,6 +142,7 @@ class DuckLakeCredentials(Credentials):
             read_only=self.read_only,
             create_if_not_exists=not self.read_only if self.create_if_not_exists is None else self.create_if_not_exists,
             data_inlining_row_limit=self.data_inlining_row_limit,
+            automatic_migration=self.automatic_migration,
             retry=RetrySettings(**{RETRY_FIELDS[name]: value for name, value in self.retries.items()}),
             spark=self.spark_settings(),
         )

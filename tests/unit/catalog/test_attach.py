@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,6 +14,7 @@ from sqlalchemy import create_engine, text
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import ConfigurationError, EngineError, LakeError
+from dbt.adapters.ducklake.session import Lake, LakeSettings
 from tests.places import CatalogPlace
 from tests.unit.catalog.conftest import COLUMNS, create, metadata
 
@@ -57,12 +59,17 @@ def test_a_database_without_a_lake_is_not_taken_for_one(place: CatalogPlace) -> 
         place.open(create_if_not_exists=False)
 
 
-@pytest.mark.parametrize(("version", "advice"), [("0.3", "AUTOMATIC_MIGRATION"), ("1.1-dev1", "newer")])
-def test_other_format_versions_are_refused(sqlite_lake: LakeCatalog, version: str, advice: str) -> None:
-    with sqlite3.connect(str(sqlite_lake.location.file)) as connection:
+@pytest.mark.parametrize("version", ["1.1-dev1", "0.5", "2"])
+def test_newer_and_unknown_format_versions_are_refused_and_left_as_they_are(sqlite_lake: LakeCatalog, version: str) -> None:
+    file = Path(str(sqlite_lake.location.file))
+    with sqlite3.connect(file) as connection:
         connection.execute("UPDATE ducklake_metadata SET value = ? WHERE key = 'version'", [version])
-    with pytest.raises(LakeError, match=advice):
-        LakeCatalog.open(sqlite_lake.location)
+    connection.close()
+    before = file.read_bytes()
+    for automatic_migration in (False, True):
+        with pytest.raises(LakeError, match=f"{re.escape(version)}.*newer"):
+            Lake.open(LakeSettings(str(file), automatic_migration=automatic_migration))
+    assert file.read_bytes() == before
 
 
 def test_encrypted_lakes_are_refused(sqlite_lake: LakeCatalog) -> None:

@@ -16,9 +16,10 @@ from sqlalchemy.schema import CreateIndex, CreateSchema, CreateTable
 
 from ..errors import ConfigurationError, LakeError
 from ..spec.paths import absolute, new_uuid, with_separator
-from ..spec.versions import CURRENT, require_supported
+from ..spec.versions import CURRENT, is_older
 from . import tables as t
 from .database import Database, RivalError, insert_rows
+from .migrations.older import OlderCatalog, read_source
 
 CREATED_BY = "dbt-ducklake"
 
@@ -37,7 +38,7 @@ def attach(database: Database, *, data_path: str | None, create_if_not_exists: b
 
     Raises:
         ConfigurationError: there is no catalog and none may be created, or `data_path` is missing or another one.
-        LakeError: the lake is of another format version, or encrypted.
+        LakeError: the lake is of a format version that is not known, or encrypted.
     """
     _require_file(database, create_if_not_exists)
     facts = _read_facts(database)
@@ -46,7 +47,10 @@ def attach(database: Database, *, data_path: str | None, create_if_not_exists: b
         facts = _read_facts(database)
     if facts is None:
         raise LakeError(f"the catalog {database.location} could not be created")
-    require_supported(facts.get("version"))
+    version = facts.get("version")
+    if is_older(version):
+        with database.reading() as connection:
+            database.older = OlderCatalog.of(read_source(connection, database.schema, str(version)))
     stored = facts.get("data_path")
     if stored is None:
         raise LakeError(f"the catalog {database.location} has no entry 'data_path' in ducklake_metadata; it is not a usable lake")

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, event
 from sqlalchemy import exc as sa_exc
 from sqlalchemy.engine import Connection, Engine, make_url
 
 from ..errors import ConfigurationError, EngineError
+from ..spec.versions import written_only_after_migration
 from .dialects import CatalogDialect, dialect_of
 from .location import CatalogLocation
+
+if TYPE_CHECKING:
+    from .migrations.older import OlderCatalog
 
 T = TypeVar("T")
 
@@ -33,8 +37,11 @@ class Database:
         url = make_url(location.url)
         self.dialect: CatalogDialect = dialect_of(url.get_backend_name())
         self.schema = location.metadata_schema or self.dialect.default_schema
+        self.older: OlderCatalog | None = None
+        """Set while the lake has an older format: queries of the current tables are answered from what is there, nothing is written."""
         self._engine = self._create_engine()
         self.dialect.prepare_engine(self._engine, read_only)
+        event.listen(self._engine, "before_execute", self._as_it_is, retval=True)
 
     def _create_engine(self) -> Engine:
         try:
@@ -66,7 +73,16 @@ class Database:
         Raises:
             RivalError: try again.
             EngineError: the database failed.
+            LakeError: the lake has an older format.
         """
+        if self.older is not None:
+            raise written_only_after_migration(self.older.version)
+        with self.migrating() as connection:
+            yield connection
+
+    @contextmanager
+    def migrating(self) -> Iterator[Connection]:
+        """The same, also for a lake of an older format."""
         with self._translated(), self._engine.connect() as plain:
             connection = plain.execution_options(ducklake_writes=True)
             with connection.begin():
@@ -85,6 +101,9 @@ class Database:
         """Close all connections."""
         self._engine.dispose()
 
+    def _as_it_is(self, _connection: Connection, statement: Any, many: Any, one: Any, _options: Any) -> tuple[Any, Any, Any]:
+        return (statement if self.older is None else self.older.shown(statement)), many, one
+
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
@@ -93,7 +112,10 @@ class Database:
             cause = error.orig if error.orig is not None else error
             if self.dialect.is_rival(cause):
                 raise RivalError(str(cause).strip()) from error
-            raise EngineError(f"the catalog database {self.location} failed: {str(cause).strip()}") from error
+            hint = (
+                "" if self.older is None else f" (the lake had format version {self.older.version}; open it again if it was migrated since)"
+            )
+            raise EngineError(f"the catalog database {self.location} failed: {str(cause).strip()}{hint}") from error
         except sa_exc.SQLAlchemyError as error:
             raise EngineError(f"the catalog database {self.location} failed: {error}") from error
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import Any
 
+from ..errors import ConfigurationError
 from ..spec.files import WriteOptions
 from ..spec.objects import Column, Snapshot, Table
 from ..spec.options import DEFAULTS, Options
+from ..spec.versions import CURRENT, MergedFile, RewrittenFile, written_only_after_migration
 from .attach import LakeFacts, attach
 from .commit_inlined import can_inline_rows
 from .database import Database
 from .facts import TableFacts, read_facts
 from .history import SnapshotRecord, latest_snapshot, snapshot_at, snapshot_of_version, snapshot_records
 from .location import CatalogLocation, parse_location
+from .migrations.migrate import migrate
 from .options import read_options
 from .reader import DefinitionCache, SnapshotReader
 from .transaction import RetrySettings, Transaction
@@ -83,8 +86,44 @@ class LakeCatalog:
 
     @property
     def read_only(self) -> bool:
-        """Whether staging changes is refused."""
+        """Whether the lake was opened for reading only."""
         return self._opened.database.read_only
+
+    @property
+    def format_version(self) -> str:
+        """The format version that the lake has; if it is not the current one, the lake can only be read until it is migrated."""
+        older = self._opened.database.older
+        return CURRENT if older is None else older.version
+
+    def require_writable(self) -> None:
+        """Refuse to go on where nothing can be written.
+
+        Raises:
+            ConfigurationError: the lake was opened read-only; LakeError: it has an older format version.
+        """
+        if self.read_only:
+            raise ConfigurationError("the lake is opened read-only; set read_only: false to change it")
+        if self._opened.database.older is not None:
+            raise written_only_after_migration(self.format_version)
+
+    def migrate(self, rewrite: Callable[[MergedFile], RewrittenFile]) -> str:
+        """Bring a lake of an older format version to the current one, in one transaction; open readers stay valid.
+
+        Args:
+            rewrite: writes a merged file again, its rows with their snapshot ids.
+
+        Returns:
+            The version that it had.
+
+        Raises:
+            ConfigurationError: the lake was opened read-only.
+            ConflictError: other writers keep the catalog busy.
+        """
+        if self.read_only:
+            raise ConfigurationError("the lake is opened read-only; set read_only: false to migrate it")
+        before = self.format_version
+        migrate(self._opened.database, self.data_path, rewrite)
+        return before
 
     @property
     def location(self) -> CatalogLocation:
@@ -98,7 +137,7 @@ class LakeCatalog:
 
     def begin(self) -> Transaction:
         """A transaction on the newest snapshot; on a lake that was opened read-only it can only be read from."""
-        return Transaction(self._opened.cache, self.latest(), self._opened.retry, read_only=self.read_only)
+        return Transaction(self._opened.cache, self.latest(), self._opened.retry, self.require_writable)
 
     def latest(self) -> Snapshot:
         """The newest snapshot."""

@@ -130,6 +130,9 @@ def read_rows(
     deletes: Mapping[int, list[int]] = {}
     if kept and has_delete_table(connection, database.schema, table.table_id):
         deletes = read_deletes(connection, table.table_id, snapshot_id)
+    if kept and database.older is not None:
+        hidden = database.older.hidden_rows(connection, table.table_id, snapshot_id)
+        deletes = {**deletes, **{file_id: sorted({*deletes.get(file_id, ()), *rows}) for file_id, rows in hidden.items()}}
     files = tuple(_data_file(row, table, snapshot_id, mappings, deletes) for row in kept)
     names = registered(connection, [table.table_id]).get(table.table_id, [])
     inlined = [InlinedTable(name, version, history.layout(version)) for name, version in names]

@@ -5,11 +5,11 @@ Nothing is written to the catalog before `commit`; files are written by the call
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..errors import ConfigurationError, StatementError
+from ..errors import StatementError
 from ..spec.files import ColumnStats, DataFile, Filters, ScanPlan, WriteOptions, WrittenDeleteFile, WrittenFile
 from ..spec.objects import Column, Macro, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
 from ..spec.options import Options, StoredOption
@@ -31,14 +31,14 @@ Savepoint = Staged
 class Transaction:
     """Reads like a `SnapshotReader`, its own staged changes included. Not thread-safe: it has one owner."""
 
-    def __init__(self, cache: DefinitionCache, snapshot: Snapshot, retry: RetrySettings, *, read_only: bool = False) -> None:
+    def __init__(self, cache: DefinitionCache, snapshot: Snapshot, retry: RetrySettings, require_writable: Callable[[], None]) -> None:
         self.snapshot = snapshot
         """The newest snapshot when the transaction began."""
         self.base = SnapshotReader(cache, snapshot)
         """The lake without the staged changes."""
         self._cache = cache
         self._retry = retry
-        self._read_only = read_only
+        self._require_writable = require_writable
         self._staged = Staged()
         self._last_id = 0
         self._seen: dict[str, None] = {}
@@ -455,8 +455,7 @@ class Transaction:
     def _require_open(self) -> None:
         if self._finished:
             raise StatementError("the transaction is over; begin another one")
-        if self._read_only:
-            raise ConfigurationError("the lake is opened read-only; set read_only: false to change it")
+        self._require_writable()
 
     def _require_free(self, schema_name: str, name: str, own_id: int | None) -> None:
         taken = self.find(schema_name, name)

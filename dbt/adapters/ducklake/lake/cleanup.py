@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ..errors import ConfigurationError
 from .context import Context
 from .safe_removal import Removal, plain, remove_file
 
@@ -19,8 +18,8 @@ def cleanup_old_files(context: Context, *, older_than: datetime | None, dry_run:
     Raises:
         ConfigurationError: the lake is opened read-only.
     """
-    if context.catalog.read_only and not dry_run:
-        raise ConfigurationError("the lake is opened read-only; set read_only: false to remove files")
+    if not dry_run:
+        context.catalog.require_writable()
     upkeep = context.catalog.upkeep
     scheduled = upkeep.scheduled(older_than)
     needed = {plain(path) for path in upkeep.needed_files()} if scheduled else set()

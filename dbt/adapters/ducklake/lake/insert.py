@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import ConfigurationError
 from ..spark.write import write_rows
 from ..spec.objects import Table
 from .context import Context
@@ -26,10 +25,9 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
         The number of rows written.
 
     Raises:
-        DataError: a NULL in a column that is NOT NULL; ConfigurationError: the lake is read-only, and nothing was written.
+        DataError: a NULL in a column that is NOT NULL; ConfigurationError, LakeError: the lake can only be read, and nothing was written.
     """
-    if context.catalog.read_only:
-        raise ConfigurationError("the lake is opened read-only; set read_only: false to change it")
+    context.catalog.require_writable()
     inlined = None if row_ids else inline_query(context, table, rows)
     if inlined is not None:
         return inlined

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from ..errors import ConfigurationError
 from ..spark.storage import list_files_with_times
 from .context import Context
 from .safe_removal import Removal, plain, remove_file
@@ -26,8 +25,8 @@ def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_
     Raises:
         ConfigurationError: the lake is opened read-only.
     """
-    if context.catalog.read_only and not dry_run:
-        raise ConfigurationError("the lake is opened read-only; set read_only: false to remove files")
+    if not dry_run:
+        context.catalog.require_writable()
     upkeep = context.catalog.upkeep
     found = []
     for directory in sorted(upkeep.schema_directories()):

@@ -37,6 +37,7 @@ def connect(
     spark: SparkSession | None = None,
     spark_config: Mapping[str, str] | None = None,
     read_only: bool = False,
+    automatic_migration: bool = False,
 ) -> Iterator[LakeSession]:
     """A session on the lake whose catalog is at `path`.
 
@@ -48,6 +49,7 @@ def connect(
         spark: a session to work with; it is never stopped. Without it Spark is started when the first statement needs it.
         spark_config: Spark settings, such as `{"spark.master": "local[4]"}`.
         read_only: refuse every change.
+        automatic_migration: bring a lake of an older format version to the current one.
 
     Raises:
         DuckLakeError: see `dbt.adapters.ducklake.errors`.
@@ -55,6 +57,6 @@ def connect(
     config = dict(spark_config or {})
     master = config.pop("spark.master", None)
     settings = SparkSettings(config=config) if master is None else SparkSettings(master=master, config=config)
-    opened = LakeSettings(path, data_path, database=database, read_only=read_only, spark=settings)
+    opened = LakeSettings(path, data_path, database=database, read_only=read_only, automatic_migration=automatic_migration, spark=settings)
     with Lake.open(opened, spark) as lake, lake.session(schema) as session:
         yield session

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..catalog.lake import LakeCatalog
 from ..catalog.location import parse_location
 from ..catalog.transaction import RetrySettings
+from ..lake.migrate import migrate
 from ..spark.runtime import SparkRuntime
 from ..spark.settings import SparkSettings
 from .session import LakeSession
@@ -27,6 +28,7 @@ class LakeSettings:
     read_only: bool = False
     create_if_not_exists: bool = True
     data_inlining_row_limit: int | None = None
+    automatic_migration: bool = False
     retry: RetrySettings = field(default_factory=RetrySettings)
     spark: SparkSettings = field(default_factory=SparkSettings)
 
@@ -41,10 +43,10 @@ class Lake:
 
     @classmethod
     def open(cls, settings: LakeSettings, spark: SparkSession | None = None) -> Lake:
-        """Open the catalog, making it where it does not exist; Spark is not started.
+        """Open the catalog, making it where it does not exist, and migrating it where that is asked for; Spark is not started.
 
         Raises:
-            ConfigurationError: the settings contradict each other or the catalog; LakeError: it is not a lake of version 1.0.
+            ConfigurationError: the settings contradict each other or the catalog; LakeError: a format version that is not known.
         """
         location = parse_location(settings.path, metadata_schema=settings.metadata_schema)
         catalog = LakeCatalog.open(
@@ -55,6 +57,12 @@ class Lake:
             retry=settings.retry,
             data_inlining_row_limit=settings.data_inlining_row_limit,
         )
+        if settings.automatic_migration:
+            try:
+                migrate(catalog)
+            except BaseException:
+                catalog.close()
+                raise
         return cls(settings, catalog, SparkRuntime(settings.spark if spark is None else spark))
 
     def session(self, schema: str = "main") -> LakeSession:

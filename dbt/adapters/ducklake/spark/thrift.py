@@ -5,7 +5,7 @@ Nothing is decoded that need not change: a value is a slice of the buffer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 FALSE = 2
@@ -103,6 +103,13 @@ def read_list(buffer: bytes, at: int) -> tuple[int, int, int]:
     if count == 15:
         count, at = read_varint(buffer, at)
     return count, type_, at
+
+
+def write_list(type_: int, elements: Sequence[bytes]) -> bytes:
+    """A list of elements of a type, each given as its bytes."""
+    count = len(elements)
+    header = bytes([count << 4 | type_]) if count < 15 else bytes([0xF0 | type_]) + write_varint(count)
+    return header + b"".join(elements)
 
 
 def _skip(buffer: bytes, at: int, type_: int) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ..errors import StatementError
+from ..lake.migrate import migrate
 from ..lake.options import set_option
+from ..spec.versions import CURRENT
 from .arguments import Parameter, arguments, constant, text, without_lake
 from .environment import Environment
 from .functions import FUNCTIONS, PREFIX
 from .maintenance import MAINTENANCE
 from .procedure import Arguments, Procedure
-from .result import Result
+from .result import Result, local
 from .values import Call
 
 
@@ -44,6 +46,13 @@ def _set_option(env: Environment, given: Arguments) -> Result:
     return Result("SET OPTION")
 
 
+def _migrate(env: Environment, _given: Arguments) -> Result:
+    if env.begun:
+        raise StatementError("migrate is a transaction of its own, and one is open; COMMIT or ROLLBACK it first")
+    before = migrate(env.context.catalog)
+    return local("MIGRATE", [("from_version", "string"), ("to_version", "string")], [(before, CURRENT)])
+
+
 PROCEDURES: dict[str, Procedure] = {
     "set_commit_message": Procedure(
         _set_commit_message,
@@ -60,5 +69,6 @@ PROCEDURES: dict[str, Procedure] = {
     ),
     **FUNCTIONS,
     **MAINTENANCE,
+    "migrate": Procedure(_migrate),
 }
 """By name, without the prefix `ducklake_`, with which each is known as well."""
