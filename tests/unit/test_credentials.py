@@ -56,7 +56,7 @@ def test_a_read_only_lake_is_not_created() -> None:
     [
         ({"path": ""}, "no `path`"),
         ({"pathh": "x"}, "unknown field `pathh`: did you mean `path`"),
-        ({"zzz": 1}, "unknown field `zzz`: known are author, catalog"),
+        ({"zzz": 1}, "unknown field `zzz`: known are author, automatic_migration, catalog"),
         ({"spark": {"mastr": "local"}}, "`spark` has the unknown field `mastr`: did you mean `master`"),
         ({"spark": {"master": "local[2]", "remote": "sc://host:15002"}}, "either a Spark `master` or a Spark Connect `remote`"),
         ({"spark": {"config": "x"}}, "`spark.config` must be a mapping"),
