@@ -52,18 +52,19 @@ class LakeMetadata(SQLAdapter):
 
     @available.parse_list
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """The tables and views of a schema; none if the schema is not there or not in this lake."""
+        """The tables, views and functions of a schema; none if the schema is not there or not in this lake."""
         session = self._session()
         if not self._is_ours(schema_relation.database):
             return []
         with self.connections.exception_handler("list relations"), session.reading() as reader:
             schema = reader.schema(schema_relation.schema or session.schema)
-            relations = reader.relations(schema.name) if schema else []
+            found = [] if schema is None else [(relation.name, kind_of(relation)) for relation in reader.relations(schema.name)]
+        if schema is None:
+            return []
+        found += [(function.name, "function") for function in schema.functions]
         return [
-            self.Relation.create(
-                database=session.database, schema=found.schema_name, identifier=found.name, type=RelationType(kind_of(found))
-            )
-            for found in relations
+            self.Relation.create(database=session.database, schema=schema.name, identifier=name, type=RelationType(kind))
+            for name, kind in found
         ]
 
     @available.parse_list

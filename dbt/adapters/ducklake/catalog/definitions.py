@@ -160,6 +160,7 @@ class _Loader:
                 row.schema_name,
                 resolve(data_path, row.path, row.path_is_relative),
                 tags.get(row.schema_id, {}).get("comment"),
+                other_tags(tags.get(row.schema_id, {})),
             )
             for row in rows
         }

@@ -104,7 +104,7 @@ class Transaction:
         return schema
 
     def put_schema(self, schema: Schema) -> None:
-        """Stage the new definition of a schema; only its comment may change.
+        """Stage the new definition of a schema; only its comment and tags may change.
 
         Raises:
             StatementError: another name, which format 1.0 cannot record.

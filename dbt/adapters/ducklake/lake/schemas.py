@@ -35,7 +35,7 @@ def drop_schema(context: Context, name: str, *, if_exists: bool = False, cascade
         raise NotFoundError("schema", name, "Write DROP SCHEMA IF EXISTS to accept that")
     members = context.transaction.relations(schema.name)
     macros = context.transaction.macros(schema.name)
-    names = [member.name for member in (*members, *macros)]
+    names = [member.name for member in (*members, *macros, *schema.functions)]
     if names and not cascade:
         some = ", ".join(names[:5])
         raise StatementError(f"schema {name} is not empty ({some}{', …' if len(names) > 5 else ''}); write DROP SCHEMA … CASCADE")

@@ -84,6 +84,10 @@ class SortField:
     dialect: str = "duckdb"
 
 
+FUNCTION_TAG = "dbt_ducklake.function."
+"""The name of a function follows, as it was written."""
+
+
 @dataclass(frozen=True)
 class Schema:
     """A namespace."""
@@ -93,6 +97,14 @@ class Schema:
     name: str
     path: str
     comment: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """Tags other than `comment`; DuckDB ignores them. Ours begin with `dbt_ducklake.`"""
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The functions in Spark's SQL that this schema's tags hold, by name."""
+        found = (key for key in sorted(self.tags) if key.startswith(FUNCTION_TAG))
+        return tuple(Function(self.name, key.removeprefix(FUNCTION_TAG), self.tags[key]) for key in found)
 
 
 @dataclass(frozen=True)
@@ -136,6 +148,18 @@ class View:
 
 
 Relation = Table | View
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function in Spark's SQL, which is kept in a tag of its schema because the format has a place for DuckDB's macros only.
+
+    `definition` is what stands behind the name in CREATE FUNCTION, with `{DUCKLAKE_CATALOG}` where the lake's own name belongs.
+    """
+
+    schema_name: str
+    name: str
+    definition: str
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""CREATE, DROP and COMMENT ON for schemas, tables and views."""
+"""CREATE, DROP and COMMENT ON for schemas, tables, views and functions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from .values import (
     AlterTable,
     ColumnDefinition,
     Comment,
+    CreateFunction,
     CreateSchema,
     CreateTable,
     CreateView,
+    DropFunction,
     DropMacro,
     DropRelation,
     DropSchema,
@@ -140,9 +142,27 @@ def create_view(cursor: Cursor, *, replace: bool) -> CreateView:
     return CreateView(name, query_behind_as(cursor), tuple(columns), replace, if_not_exists, comment)
 
 
+def create_function(cursor: Cursor, *, replace: bool) -> CreateFunction | None:
+    """`FUNCTION [IF NOT EXISTS] name (parameter type [DEFAULT expression], …) RETURNS type … RETURN body`, behind CREATE.
+
+    None if it is a function of a class (`name AS 'class'`), which is Spark's.
+    """
+    cursor.expect("FUNCTION")
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if replace and if_not_exists:
+        raise StatementError("CREATE OR REPLACE FUNCTION and IF NOT EXISTS exclude each other: leave one out")
+    name = cursor.name()
+    if not cursor.at("("):
+        return None
+    behind = cursor.source.skip(cursor.position)
+    if cursor.source.token(behind).word == "RETURNS" and cursor.source.token(behind + 1).word == "TABLE":
+        raise StatementError(f"function {name} RETURNS TABLE, which is not supported: create a view")
+    return CreateFunction(name, piece(cursor), replace, if_not_exists)
+
+
 def drop(cursor: Cursor) -> Statement:
-    """`SCHEMA | TABLE | VIEW | MACRO [TABLE] [IF EXISTS] name [CASCADE | RESTRICT | PURGE]`, behind DROP."""
-    what = cursor.accept_any(*SCHEMA, "TABLE", "VIEW", "MACRO")
+    """`SCHEMA | TABLE | VIEW | FUNCTION | MACRO [TABLE] [IF EXISTS] name [CASCADE | RESTRICT | PURGE]`, behind DROP."""
+    what = cursor.accept_any(*SCHEMA, "TABLE", "VIEW", "FUNCTION", "MACRO")
     assert what is not None
     is_table_macro = what == "MACRO" and cursor.accept("TABLE")
     if_exists = cursor.accept("IF", "EXISTS")
@@ -151,6 +171,8 @@ def drop(cursor: Cursor) -> Statement:
     cursor.finish()
     if what in SCHEMA:
         return DropSchema(name, if_exists, cascade)
+    if what == "FUNCTION":
+        return DropFunction(name, if_exists)
     if what == "MACRO":
         return DropMacro(name, is_table_macro, if_exists)
     return DropRelation(what.lower(), name, if_exists)

@@ -16,7 +16,7 @@ from ..errors import StatementError
 from ..spec.identifiers import backquoted
 from .references import references
 from .tokens import Cursor, Source
-from .values import Name, Reference, Sql
+from .values import FunctionCall, Name, Reference, Sql
 
 PLACEHOLDER = "{DUCKLAKE_CATALOG}"
 
@@ -24,20 +24,22 @@ _SAME = frozenset({"NOW", "GREATEST", "LEAST", "TRANSLATE", "LPAD", "RPAD", "ASC
 """Functions that sqlglot does not know, and that are the same in both."""
 
 
-def qualify(sql: Sql, fill: Callable[[Reference], Name | None]) -> str:
+def qualify(sql: Sql, fill: Callable[[Reference], Name | None], function: Callable[[Name], Name | None] = lambda name: None) -> str:
     """The text with each name written in full, as a view is stored: `` {DUCKLAKE_CATALOG}.`schema`.`name` ``.
 
     Args:
         sql: a query.
         fill: the full name of a reference (its last two parts count), or None for a relation that is not of this lake.
+        function: the same for the name of a function that is called.
     """
     text = sql.text
-    for reference in sorted(sql.references, key=lambda found: found.start, reverse=True):
-        name = fill(reference)
+    places: list[Reference | FunctionCall] = [*sql.references, *sql.calls]
+    for place in sorted(places, key=lambda found: found.start, reverse=True):
+        name = fill(place) if isinstance(place, Reference) else function(place.name)
         if name is not None:
-            behind = reference.start + _name_length(text[reference.start : reference.end])
+            behind = place.start + _name_length(text[place.start : place.end])
             full = ".".join([PLACEHOLDER, *(backquoted(part) for part in name.parts[-2:])])
-            text = text[: reference.start] + full + text[behind:]
+            text = text[: place.start] + full + text[behind:]
     return text
 
 

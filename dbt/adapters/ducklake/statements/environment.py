@@ -26,10 +26,12 @@ from ..spec.files import ColumnFilter, ScanPlan
 from ..spec.identifiers import backquoted
 from ..spec.objects import Macro, Relation, Table, View
 from .dialects import to_spark
+from .information_schema import INFORMATION_SCHEMA, information_view
 from .macro_calls import expand_macros
 from .predicates import of_condition, of_reference
 from .references import references
 from .result import FilesRead
+from .scalars import scalar_call
 from .values import Name, Reference, Sql, TimeTravel
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ class Pins:
     """Table at a snapshot → how many files it has."""
     reads: dict[str, tuple[FilesRead, ...]] = field(default_factory=dict)
     """View → the files behind it."""
+    scalars: set[str] = field(default_factory=set)
+    """The temporary functions that are functions of the lake."""
     staged: object = None
     revision: int = 0
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -61,6 +65,7 @@ class Pins:
         if snapshot_id != self.snapshot_id:
             self.fresh.clear()
             self.files.clear()
+            self.scalars.clear()
             self.snapshot_id = snapshot_id
 
     def suffix(self, reader: Reader) -> str:
@@ -138,10 +143,16 @@ class Environment:
                 return self._required(reader, parts[0], parts[1], name)
             if parts[0].casefold() == self.database.casefold():  # lake.t, as DuckDB stores it in a view
                 return self._required(reader, "main", parts[1], name)
-            return None
+            return self._information(parts[0], parts[1], reader)
         if len(parts) == 3 and parts[0].casefold() == self.database.casefold():
-            return self._required(reader, parts[1], parts[2], name)
+            return self._information(parts[1], parts[2], reader) or self._required(reader, parts[1], parts[2], name)
         return None
+
+    def _information(self, schema: str, name: str, reader: Reader) -> View | None:
+        """A relation of `information_schema`, unless the lake has a schema of that name."""
+        if schema.casefold() != INFORMATION_SCHEMA or reader.schema(schema) is not None:
+            return None
+        return information_view(name, self.database, reader)
 
     def _required(self, reader: Reader, schema: str, relation: str, name: Name) -> Relation:
         found = reader.find(schema, relation)
@@ -155,7 +166,8 @@ class Environment:
 
     def bound(self, sql: Sql, known: tuple[Name, ...] = ()) -> str:
         """The text with every name of the lake replaced by its pinned view."""
-        return sql.bind(lambda reference: self._resolve(sql, reference, self.transaction), known)
+        here = self.transaction
+        return sql.bind(lambda reference: self._resolve(sql, reference, here), known, lambda name: scalar_call(self, name, here))
 
     def query(self, sql: Sql) -> DataFrame:
         """The rows of a query, lazily."""
@@ -296,11 +308,8 @@ class Environment:
         if depth > DEEPEST_VIEW:
             raise LakeError(f"view {user_name} refers to itself; CREATE OR REPLACE VIEW it with a query that does not")
         text = self.spark_text(view, reader)
-        own = replace(self, schema=view.schema_name)
         try:
-            sql = references(text)
-            bound = sql.bind(lambda reference: own._resolve(sql, reference, reader, temporary=False, depth=depth + 1))
-            frame = self.context.spark().sql(bound)
+            frame = self.context.spark().sql(self.bound_within(view.schema_name, text, reader, depth))
         except LakeError:
             raise
         except Exception as error:
@@ -310,6 +319,14 @@ class Environment:
             text = str(told).rstrip(". ")
             raise LakeError(f"view {user_name} is broken: {text}. CREATE OR REPLACE VIEW or DROP VIEW mends it") from error
         return frame.toDF(*view.column_aliases) if view.column_aliases else frame
+
+    def bound_within(self, schema: str, text: str, reader: Reader, depth: int) -> str:
+        """The text of a view or function of the lake, bound in its own schema, where temporary views do not count."""
+        own, sql = replace(self, schema=schema), references(text)
+        return sql.bind(
+            lambda reference: own._resolve(sql, reference, reader, temporary=False, depth=depth + 1),
+            function=lambda name: scalar_call(own, name, reader, depth + 1),
+        )
 
     def spark_text(self, view: View, reader: Reader) -> str:
         """The query of a view in Spark's dialect, with this lake's name in it and without the macros that DuckDB keeps in the lake.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ..errors import StatementError
 from .alterations import alter_table, alter_view
-from .definitions import SCHEMA, comment_on, create_schema, create_table, create_view, drop
+from .definitions import SCHEMA, comment_on, create_function, create_schema, create_table, create_view, drop
 from .inspection import call, describe, show, transaction, use
 from .merge import merge
 from .references import fragment
@@ -113,6 +113,10 @@ def _create(cursor: Cursor) -> Statement:
         return create_view(cursor, replace=replace)
     if cursor.accept_any(*SCHEMA):
         return create_schema(cursor)
+    if cursor.at("FUNCTION"):
+        function = create_function(cursor, replace=replace)
+        if function is not None:
+            return function
     return PassThrough(fragment(cursor.source, whole=True))
 
 
@@ -121,7 +125,7 @@ def _drop(cursor: Cursor) -> Statement:
     reason = None if cursor.at("MACRO") else _UNSUPPORTED.get(cursor.peek().word)
     if reason is not None:
         raise StatementError(reason)
-    if cursor.at_any((*SCHEMA, "TABLE", "VIEW", "MACRO")):
+    if cursor.at_any((*SCHEMA, "TABLE", "VIEW", "MACRO", "FUNCTION")):
         return drop(cursor)
     return PassThrough(fragment(cursor.source, whole=True))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from ..errors import StatementError
 from .relation import NOT_AN_ALIAS, alias_at, name_at, relation_at
 from .tokens import Cursor, Source, Token, words
-from .values import Name, Qualifier, Reference, Sql
+from .values import FunctionCall, Name, Qualifier, Reference, Sql
 
 CTES = frozenset[str]
 
@@ -57,6 +57,7 @@ def fragment(source: Source, start: int = 0, stop: int | None = None, *, outer: 
         source.text[begin:end],
         tuple(replace(found, start=found.start - begin, end=found.end - begin) for found in finder.found()),
         tuple(replace(found, start=found.start - begin, end=found.end - begin) for found in finder.qualifiers()),
+        tuple(replace(found, start=found.start - begin, end=found.end - begin) for found in finder.calls),
     )
 
 
@@ -112,6 +113,7 @@ class _Finder:
         self.source = source
         self.outer = tuple(outer)
         self.tokens = source.tokens
+        self.calls: list[FunctionCall] = []
         self._scopes: list[_Scope] = []
         self._scope = _Scope(None)
 
@@ -323,6 +325,9 @@ class _Finder:
         while index + 2 < stop and self.tokens[index + 1].word == "." and self._may_follow(self.tokens[index + 2]):
             index += 2
         called = index + 1 < stop and self.tokens[index + 1].word == "("
+        if called and 2 <= index - start <= 4:
+            parts = tuple(token.identifier for token in self.tokens[start : index + 1 : 2])
+            self.calls.append(FunctionCall(self.tokens[start].start, self.tokens[index].end, Name(parts)))
         if not called and (index - start >= 4 or (index > start and self.tokens[index].word == "*")):
             self._scope.chains.append((start, index + 1))
         return index + 1

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..errors import StatementError
 from ..lake import alter
 from ..lake.context import RowCounts
+from ..lake.functions import create_function, drop_function, find_function
 from ..lake.macros import drop_macro
 from ..lake.options import set_option
 from ..lake.schemas import create_schema, drop_schema
@@ -16,21 +17,24 @@ from ..spark.rows import column_types
 from ..spark.temporary import drop_temporary_view, is_temporary_view
 from ..spark.types import fields_of
 from ..spec.evolution import NewColumn
-from ..spec.objects import Table
+from ..spec.objects import Function, Table
 from ..spec.option_values import is_option, stored_value
 from .dialects import qualify, to_duckdb
 from .environment import Environment
 from .result import Result, changed
+from .scalars import registered, scalar_function
 from .sorting import sort_fields
 from .values import (
     AddColumns,
     AlterTable,
     ColumnDefinition,
     Comment,
+    CreateFunction,
     CreateSchema,
     CreateTable,
     CreateView,
     DropColumns,
+    DropFunction,
     DropMacro,
     DropRelation,
     DropSchema,
@@ -46,6 +50,7 @@ from .values import (
     SetPartitioning,
     SetSorting,
     SetType,
+    Sql,
 )
 
 
@@ -100,22 +105,7 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
     if statement.if_not_exists and env.transaction.find(schema, name) is not None:
         return Result("CREATE VIEW: it exists")
 
-    def fill(reference: Reference) -> Name | None:
-        if reference.arguments is not None:
-            return None
-        relation = env.find(reference.name, env.transaction)
-        if relation is not None:
-            if relation.schema_name.casefold() == schema.casefold() and relation.name.casefold() == name.casefold():
-                raise StatementError(f"view {statement.name} cannot read from itself")
-            return Name((relation.schema_name, relation.name))
-        if len(reference.name.parts) == 1 and is_temporary_view(env.context.spark(), reference.name.parts[0]):
-            raise StatementError(
-                f"view {statement.name} cannot read from the temporary view {reference.name}, which ends with the session; "
-                "create a table of its rows first, or make this view temporary"
-            )
-        return None
-
-    qualified = qualify(statement.query, fill)
+    qualified = _qualified(env, statement.query, "view", statement.name)
     frame = env.query(statement.query)
     fields_of(frame.schema)  # refuses what a lake has no type for
     types = column_types(frame)
@@ -138,6 +128,49 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
     )
     create_view(env.context, request, replace_existing=statement.replace)
     return Result("CREATE VIEW")
+
+
+def _qualified(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
+    """The text of a view or function as the lake keeps it, with every name of the lake written in full."""
+    place = tuple(part.casefold() for part in env.place(owner))
+
+    def fill(reference: Reference) -> Name | None:
+        if reference.arguments is not None:
+            return None
+        relation = env.find(reference.name, env.transaction)
+        if relation is not None:
+            if (relation.schema_name.casefold(), relation.name.casefold()) == place:
+                raise StatementError(f"{kind} {owner} cannot read from itself")
+            return Name((relation.schema_name, relation.name))
+        if len(reference.name.parts) == 1 and is_temporary_view(env.context.spark(), reference.name.parts[0]):
+            raise StatementError(
+                f"{kind} {owner} cannot read from the temporary view {reference.name}, which ends with the session; "
+                f"create a table of its rows first, or make this {kind} temporary"
+            )
+        return None
+
+    def call(name: Name) -> Name | None:
+        function = scalar_function(env, name, env.transaction)
+        return None if function is None else Name((function.schema_name, function.name))
+
+    return qualify(sql, fill, call)
+
+
+def run_create_function(env: Environment, statement: CreateFunction) -> Result:
+    """CREATE [OR REPLACE] FUNCTION: Spark makes it a temporary function, so that a body that cannot work is refused now."""
+    schema, name = env.place(statement.name)
+    if statement.if_not_exists and find_function(env.transaction, schema, name) is not None:
+        return Result("CREATE FUNCTION: it exists")
+    function = Function(schema, name, _qualified(env, statement.definition, "function", statement.name))
+    create_function(env.context, function, replace_existing=statement.replace)
+    registered(env, function, env.transaction)
+    return Result("CREATE FUNCTION")
+
+
+def run_drop_function(env: Environment, statement: DropFunction) -> Result:
+    """DROP FUNCTION; a temporary function is Spark's."""
+    drop_function(env.context, *env.place(statement.name), if_exists=statement.if_exists)
+    return Result("DROP FUNCTION")
 
 
 def run_drop_relation(env: Environment, statement: DropRelation) -> Result:

@@ -8,10 +8,12 @@ from .definitions import (
     AlterTable,
     ColumnDefinition,
     Comment,
+    CreateFunction,
     CreateSchema,
     CreateTable,
     CreateView,
     DropColumns,
+    DropFunction,
     DropMacro,
     DropRelation,
     DropSchema,
@@ -29,7 +31,7 @@ from .definitions import (
 )
 from .rows import Assignment, Delete, Insert, Merge, MergeClause, Truncate, Update
 from .session import Argument, Begin, Call, Commit, Describe, PassThrough, Query, Rollback, Show, Use
-from .text import Name, Qualifier, Reference, Sql, TimeTravel
+from .text import FunctionCall, Name, Qualifier, Reference, Sql, TimeTravel
 
 Statement = (
     CreateSchema
@@ -37,6 +39,8 @@ Statement = (
     | CreateTable
     | CreateView
     | DropRelation
+    | CreateFunction
+    | DropFunction
     | DropMacro
     | RenameRelation
     | AlterTable
@@ -68,15 +72,18 @@ __all__ = [
     "ColumnDefinition",
     "Comment",
     "Commit",
+    "CreateFunction",
     "CreateSchema",
     "CreateTable",
     "CreateView",
     "Delete",
     "Describe",
     "DropColumns",
+    "DropFunction",
     "DropMacro",
     "DropRelation",
     "DropSchema",
+    "FunctionCall",
     "Insert",
     "Merge",
     "MergeClause",

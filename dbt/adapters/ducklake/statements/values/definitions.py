@@ -91,6 +91,22 @@ class DropRelation:
 
 
 @dataclass(frozen=True)
+class CreateFunction:
+    """`definition` is all that stands behind the name: `(x INT) RETURNS INT RETURN x + 1`."""
+
+    name: Name
+    definition: Sql
+    replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropFunction:
+    name: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
 class DropMacro:
     name: Name
     is_table: bool = False

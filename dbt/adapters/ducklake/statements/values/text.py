@@ -61,18 +61,33 @@ class Qualifier:
 
 
 @dataclass(frozen=True)
+class FunctionCall:
+    """A place where a function is called by a name of two or three parts: text[start:end] covers the name."""
+
+    start: int
+    end: int
+    name: Name
+
+
+@dataclass(frozen=True)
 class Sql:
     """SQL text with the positions of the relations that it names; names of CTEs of the same text are not among them."""
 
     text: str
     references: tuple[Reference, ...] = ()
     qualifiers: tuple[Qualifier, ...] = ()
+    calls: tuple[FunctionCall, ...] = ()
 
-    def bind(self, resolve: Callable[[Reference], str | None], known: Iterable[Name] = ()) -> str:
+    def bind(
+        self,
+        resolve: Callable[[Reference], str | None],
+        known: Iterable[Name] = (),
+        function: Callable[[Name], str | None] | None = None,
+    ) -> str:
         """The text with each reference replaced by `resolve(reference)` (SQL of a relation), with an alias added where the user gave none.
 
         A reference that resolves to None is left as it is, and so are its qualifiers. `known` are names bound outside this text, such
-        as the target of the statement that this text is a condition of.
+        as the target of the statement that this text is a condition of. `function` gives SQL for the name of a function, or None.
         """
         resolved: dict[tuple[str, ...], bool] = {tuple(part.casefold() for part in name.parts): True for name in known}
         edits: list[tuple[int, int, str]] = []
@@ -90,6 +105,10 @@ class Sql:
         for qualifier in self.qualifiers:
             if resolved.get(tuple(part.casefold() for part in qualifier.name.parts)):
                 edits.append((qualifier.start, qualifier.end, backquoted(qualifier.alias or qualifier.name.parts[-1])))
+        for call in self.calls:
+            replacement = None if function is None else function(call.name)
+            if replacement is not None:
+                edits.append((call.start, call.end, replacement))
         text = self.text
         for start, end, replacement in sorted(edits, reverse=True):
             text = text[:start] + replacement + text[end:]

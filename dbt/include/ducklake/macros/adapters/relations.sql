@@ -1,6 +1,6 @@
 {% macro ducklake__drop_relation(relation) -%}
   {% call statement('drop_relation', auto_begin=False) -%}
-    {{ get_drop_sql(relation) }}
+    {% if relation.is_function %}drop function if exists {{ relation.render() }}{% else %}{{ get_drop_sql(relation) }}{% endif %}
   {%- endcall %}
 {%- endmacro %}
 

@@ -1,0 +1,88 @@
+"""dbt.tests.adapter.functions: scalar functions in SQL, which are kept in the lake."""
+
+from __future__ import annotations
+
+import pytest
+from dbt.tests.adapter.functions.files import MY_UDF_SQL, MY_UDF_YML
+from dbt.tests.adapter.functions.test_udfs import (
+    CanFindScalarFunctionRelation,
+    DeterministicUDF,
+    ErrorForUnsupportedType,
+    NonDeterministicUDF,
+    PythonUDFEntryPointRequired,
+    PythonUDFNotSupported,
+    PythonUDFRuntimeVersionRequired,
+    SqlUDFDefaultArgSupport,
+    StableUDF,
+    UDFsBasic,
+)
+from dbt.tests.util import run_dbt
+
+VIEW = "{{ config(materialized=var('materialized', 'view')) }} select {{ function('price_for_xlarge') }}(cast(price as float)) as price from {{ ref('prices') }}"
+
+
+class InLowerCase:
+    """Our statements are in lower case, and Spark's words are DETERMINISTIC and NOT DETERMINISTIC."""
+
+    def is_function_create_event(self, event):
+        return event.data.node_info.node_name == "price_for_xlarge" and "create or replace function" in event.data.sql
+
+
+class TestUdf(InLowerCase, UDFsBasic):
+    pass
+
+
+class TestDeterministic(InLowerCase, DeterministicUDF):
+    def check_function_volatility(self, sql):
+        assert "deterministic" in sql
+        assert "not deterministic" not in sql
+
+
+class TestStable(InLowerCase, StableUDF):
+    def check_function_volatility(self, sql):
+        """Spark has no such word: dbt warns and leaves it out."""
+        assert "deterministic" not in sql
+
+
+class TestNonDeterministic(InLowerCase, NonDeterministicUDF):
+    def check_function_volatility(self, sql):
+        assert "not deterministic" in sql
+
+
+class TestUnsupportedType(ErrorForUnsupportedType):
+    pass
+
+
+class TestPythonNotSupported(PythonUDFNotSupported):
+    pass
+
+
+class TestRuntimeVersionRequired(PythonUDFRuntimeVersionRequired):
+    pass
+
+
+class TestEntryPointRequired(PythonUDFEntryPointRequired):
+    pass
+
+
+class TestDefaultArgument(InLowerCase, SqlUDFDefaultArgSupport):
+    expect_default_arg_support = True
+
+
+class TestFunctionIsListed(CanFindScalarFunctionRelation):
+    pass
+
+
+class TestModelsCallFunctions:
+    @pytest.fixture(scope="class")
+    def functions(self):
+        return {"price_for_xlarge.sql": MY_UDF_SQL, "price_for_xlarge.yml": MY_UDF_YML}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"prices.sql": "select 2 as price", "doubled.sql": VIEW}
+
+    def test_models_in_sessions_of_their_own_and_later_runs_find_the_function(self, project):
+        assert len(run_dbt(["build"])) == 3
+        assert len(run_dbt(["run", "--select", "doubled", "--vars", "materialized: table"])) == 1
+        assert project.run_sql(f"select price from {project.test_schema}.doubled", fetch="one") == (4.0,)
