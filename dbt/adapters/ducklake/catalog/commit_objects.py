@@ -195,9 +195,7 @@ def _tags(comment: str | None, tags: Mapping[str, str]) -> dict[str, str]:
     return dict(tags) if comment is None else {**tags, "comment": comment}
 
 
-def _write_tags(
-    state: CommitState, object_id: int, before: Mapping[str, str], after: Mapping[str, str], *, rivals: bool = False
-) -> None:
+def _write_tags(state: CommitState, object_id: int, before: Mapping[str, str], after: Mapping[str, str], *, rivals: bool = False) -> None:
     """Changed tags: the old row ends, the new one begins; a comment that goes leaves a row of NULL, as the reference does.
 
     With `rivals` a row ends that somebody else's commit may have begun since: the format logs no change of a schema's tags.
