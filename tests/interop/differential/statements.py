@@ -1,0 +1,40 @@
+"""Random statements that mean the same to both sides, in the proportions of a run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from .definitions import Definitions
+from .row_statements import RowStatements
+from .shape import Shape
+from .values import Dialect
+from .words import Statement
+
+
+class Statements(RowStatements, Definitions):
+    """Makes statements from a seeded generator of random numbers; the same seed and the same lake give the same statements."""
+
+    def __init__(self, rng: random.Random) -> None:
+        super().__init__(rng)
+        self._rows: Sequence[tuple[float, Callable[[Shape], Statement | None]]] = (
+            (20, self.insert_values), (8, self.insert_select), (14, self.update), (12, self.delete), (10, self.merge), (1.5, self.truncate),
+        )  # fmt: skip
+        self._definers: Sequence[tuple[float, Callable[[Shape], Statement | None]]] = (
+            (6, self.create_table), (4, self.create_as), (2, self.replace_as), (2, self.drop_table), (2, self.rename_table),
+            (5, self.add_column), (4, self.drop_column), (4, self.rename_column), (4, self.retype_column), (2, self.nested_field),
+            (2, self.set_default), (2, self.set_nullable), (3, self.set_partitioning), (2, self.set_sorting), (2, self.comment),
+            (1, self.create_view), (0.5, self.drop_view), (1, self.create_schema), (0.3, self.drop_schema),
+        )  # fmt: skip
+
+    def next(self, shape: Shape, dialect: Dialect) -> Statement:
+        """A statement that the side can say."""
+        while True:
+            if not shape.tables:
+                made = self.create_table(shape)
+            else:
+                kinds = self._rows if self.rng.random() < 0.65 else self._definers
+                (make,) = self.rng.choices([make for _, make in kinds], [weight for weight, _ in kinds])
+                made = make(shape)
+            if made is not None and made.text(dialect) is not None:
+                return made

@@ -1,0 +1,28 @@
+"""DuckDB's extension and we take turns on one lake, at random, and always see the same.
+
+`DIFFERENTIAL_STEPS=1000 pytest tests/interop/differential` is the long run; `DIFFERENTIAL_SEED` repeats one.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+from dbt.adapters.ducklake.session import LakeSession
+from tests.catalogs import CatalogUnderTest
+
+from .run import Run
+
+STEPS = int(os.environ.get("DIFFERENTIAL_STEPS") or 25)
+SEED = int(os.environ.get("DIFFERENTIAL_SEED") or (random.randrange(10**6) if "DIFFERENTIAL_STEPS" in os.environ else 1))
+"""The short run is always the same, so that it fails for a reason that somebody can see in the change at hand."""
+
+
+def test_both_sides_in_turn_at_random(catalog: CatalogUnderTest, lake: LakeSession) -> None:
+    print(f"DIFFERENTIAL_SEED={SEED} DIFFERENTIAL_STEPS={STEPS}")
+    run = Run(catalog, lake, SEED)
+    try:
+        run.steps(STEPS)
+    finally:
+        run.close()
+        print(sorted(run.done.items()), sorted(run.refused.items()), sep="\n")
