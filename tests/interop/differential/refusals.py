@@ -9,7 +9,6 @@ _EXPECTED = {
         r"NOT NULL",
         r"cannot become .* in place",
         r"is a (partition|sort) key",
-        r"SORTED BY is not supported",
     ),
     # What the reference itself does not do, decided before it touches anything. Its other errors are a lake that it cannot read.
     "duckdb": (r"^(Catalog|Binder|Constraint|NotImplemented)Exception",),
