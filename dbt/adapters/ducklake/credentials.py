@@ -57,7 +57,7 @@ class DuckLakeCredentials(Credentials):
     read_only: bool = False
     create_if_not_exists: bool | None = None
     data_inlining_row_limit: int | None = None
-    automatic_migration: bool = False
+    automatic_migration: bool | None = None
     retries: dict[str, Any] = field(default_factory=dict)
     spark: dict[str, Any] = field(default_factory=dict, repr=False)
     author: str | None = None
@@ -142,7 +142,7 @@ class DuckLakeCredentials(Credentials):
             read_only=self.read_only,
             create_if_not_exists=not self.read_only if self.create_if_not_exists is None else self.create_if_not_exists,
             data_inlining_row_limit=self.data_inlining_row_limit,
-            automatic_migration=self.automatic_migration,
+            automatic_migration=bool(self.automatic_migration),
             retry=RetrySettings(**{RETRY_FIELDS[name]: value for name, value in self.retries.items()}),
             spark=self.spark_settings(),
         )

@@ -52,7 +52,7 @@ def test_nothing_of_dbt_spark_that_is_wrong_for_a_lake_is_left(macros: Macros) -
     """Every spark__ macro is either overridden or listed here as right for us."""
     right = {
         "alter_column_set_constraints", "alter_table_add_constraints", "array_append", "array_concat", "assert_not_null", "call_dcl_statements",
-        "clustered_cols", "comment_clause", "concat", "copy_grants", "create_or_replace_clone", "date", "file_format_clause",
+        "clustered_cols", "comment_clause", "concat", "copy_grants", "date", "file_format_clause",
         "get_columns_in_relation_raw", "get_grant_sql", "get_revoke_sql", "location_clause", "options_clause", "partition_cols",
         "persist_constraints", "support_multiple_grantees_per_dcl_statement", "tblproperties_clause",
     }  # fmt: skip

@@ -7,7 +7,6 @@ import pytest
 from dbt.adapters.ducklake.errors import LakeError
 from dbt.adapters.ducklake.spec.files import WriteOptions
 from dbt.adapters.ducklake.spec.options import Options, StoredOption
-from dbt.adapters.ducklake.spec.versions import CURRENT, OLDER, require_supported
 
 
 def test_table_wins_over_schema_over_lake_over_default() -> None:
@@ -53,14 +52,3 @@ def test_stored_values_are_understood() -> None:
 def test_values_nobody_can_mean_are_named(key: str, value: str) -> None:
     with pytest.raises(LakeError, match=key):
         Options.of([StoredOption(key, value)]).write_options()
-
-
-def test_only_the_current_version_is_accepted() -> None:
-    require_supported(CURRENT)
-    for version in OLDER:
-        with pytest.raises(LakeError, match="AUTOMATIC_MIGRATION"):
-            require_supported(version)
-    with pytest.raises(LakeError, match="newer dbt-ducklake"):
-        require_supported("1.1")
-    with pytest.raises(LakeError, match="no entry 'version'"):
-        require_supported(None)

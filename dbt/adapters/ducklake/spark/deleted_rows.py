@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..spec.files import DataFile
+from ..spec.files import DataFile, DeleteFile
 from .deletes import positions_table
 from .row_positions import ascending
 
@@ -42,10 +42,15 @@ class DeletedRows:
 
 
 def deleted_rows(file: DataFile) -> DeletedRows:
-    """What the delete file of a data file says; an entry without a snapshot began with the delete file."""
+    """What the delete file of a data file says."""
     if file.delete_file is None:
         return DeletedRows(file, pa.array([], pa.int64()), pa.array([], pa.int64()))
-    entries = positions_table(file.delete_file)
-    positions = entries.column(0).combine_chunks()
-    known = entries.column(1).combine_chunks() if entries.num_columns == 2 else pa.nulls(len(positions), pa.int64())
-    return DeletedRows(file, positions, pc.fill_null(known, file.delete_file.begin_snapshot))
+    return DeletedRows(file, *entries(file.delete_file))
+
+
+def entries(file: DeleteFile) -> tuple[pa.Array, pa.Array]:
+    """The positions in a delete file, ascending, and the snapshot that deleted each; one without a snapshot began with the file."""
+    table = positions_table(file)
+    positions = table.column(0).combine_chunks()
+    known = table.column(1).combine_chunks() if table.num_columns == 2 else pa.nulls(len(positions), pa.int64())
+    return positions, pc.fill_null(known, file.begin_snapshot)

@@ -33,7 +33,8 @@ from .arrow import ROW_ID, arrow_table, pieces, write_piece
 from .arrow_partitions import split
 from .arrow_sorting import in_order
 from .arrow_types import arrow_schema
-from .deletes import read_positions, write_delete_file
+from .deleted_rows import entries
+from .deletes import write_delete_file
 
 SNAPSHOT_ID = Column(SNAPSHOT_ID_FIELD_ID, SNAPSHOT_ID_COLUMN, "int64")
 _END = Column(-1, "", "int64")
@@ -78,10 +79,9 @@ def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions
 def write_deletes(deletes: InlinedDeletes, directory: str) -> WrittenDeleteFile:
     """Write the deletes on a data file that the catalog held as a delete file, with those of the earlier delete file."""
     since = dict(deletes.snapshots)
-    for position, snapshot in read_positions(deletes.delete_file) if deletes.delete_file is not None else ():
-        earlier = snapshot if snapshot is not None or deletes.delete_file is None else deletes.delete_file.begin_snapshot
-        assert earlier is not None
-        since[position] = min(earlier, since.get(position, earlier))
+    if deletes.delete_file is not None:
+        for position, snapshot in zip(*(each.to_pylist() for each in entries(deletes.delete_file)), strict=True):
+            since[position] = min(snapshot, since.get(position, snapshot))
     ordered = sorted(since)
     return write_delete_file(deletes.path, deletes.data_file_id, directory, ordered, [since[position] for position in ordered])
 
