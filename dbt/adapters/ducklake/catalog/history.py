@@ -70,6 +70,21 @@ def snapshot_at(connection: Connection, dialect: CatalogDialect, moment: datetim
     return _snapshot(row)
 
 
+def first_snapshot_from(connection: Connection, dialect: CatalogDialect, moment: datetime) -> Snapshot:
+    """The oldest snapshot that was committed at or after a moment; one without a zone is taken as UTC.
+
+    Raises:
+        NotFoundError: all are earlier.
+    """
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
+    time = dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
+    query = _snapshots().where(time >= literal(moment, t.Timestamp())).order_by(time, t.snapshot.c.snapshot_id)
+    row = connection.execute(query.limit(1)).first()
+    if row is None:
+        raise NotFoundError("snapshot", f"from {moment.isoformat()} on", "Every snapshot of the lake is earlier")
+    return _snapshot(row)
+
+
 def snapshot_records(
     connection: Connection, *, after: int | None = None, until: int | None = None, limit: int | None = None
 ) -> list[SnapshotRecord]:

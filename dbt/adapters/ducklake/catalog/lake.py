@@ -17,7 +17,7 @@ from .attach import LakeFacts, attach
 from .commit_inlined import can_inline_rows
 from .database import Database
 from .facts import TableFacts, read_facts
-from .history import SnapshotRecord, latest_snapshot, snapshot_at, snapshot_of_version, snapshot_records
+from .history import SnapshotRecord, first_snapshot_from, latest_snapshot, snapshot_at, snapshot_of_version, snapshot_records
 from .location import CatalogLocation, parse_location
 from .migrations.migrate import migrate
 from .options import read_options
@@ -154,6 +154,15 @@ class LakeCatalog:
             if version is not None:
                 return snapshot_of_version(connection, version)
             return latest_snapshot(connection) if timestamp is None else snapshot_at(connection, self._opened.database.dialect, timestamp)
+
+    def first_from(self, timestamp: datetime) -> Snapshot:
+        """The first snapshot at or after a moment.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        with self._opened.database.reading() as connection:
+            return first_snapshot_from(connection, self._opened.database.dialect, timestamp)
 
     def reader(self, snapshot: Snapshot | None = None) -> SnapshotReader:
         """A reader of a snapshot, of the newest one if none is given."""

@@ -6,8 +6,10 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from ..spec.files import Filters, ScanPlan
+from ..errors import LakeError
+from ..spec.files import ChangePlan, Filters, ScanPlan
 from ..spec.objects import Macro, Relation, Schema, Snapshot, Table
+from .change_plan import read_changes
 from .database import Database
 from .definitions import Definitions, RelationName
 from .flush_plan import FlushPlan, read_flush_plan
@@ -98,6 +100,20 @@ class SnapshotReader:
             history = read_history(connection, table.table_id)
             rows = read_rows(connection, self._cache.database, table, history, self.snapshot.snapshot_id, within)
         return rows, history
+
+    def change_plan(self, table: Table, start: int) -> ChangePlan:
+        """How to read what became of a table's rows from the snapshot `start` to this one.
+
+        Raises:
+            LakeError: the lake has an older format, whose files do not say it.
+        """
+        database = self._cache.database
+        if database.older is not None:
+            raise LakeError(
+                f"the lake has format version {database.older.version}, which has no change feed; migrate it: CALL ducklake_migrate"
+            )
+        with database.reading() as connection:
+            return read_changes(connection, database, table, start, self.snapshot.snapshot_id)
 
     def flush_plan(self, table: Table) -> FlushPlan:
         """What a flush of a table has to write."""

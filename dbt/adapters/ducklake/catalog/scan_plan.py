@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import and_, select
@@ -126,7 +126,7 @@ def read_rows(
     """The files and inlined rows of a committed table; files that provably hold nothing `within` are left out."""
     rows = _file_rows(connection, table.table_id, snapshot_id)
     kept = prune(connection, table, rows, snapshot_id, history.retyped(table.columns), within) if within else rows
-    mappings = _mappings(connection, database, {row.mapping_id for row in kept if row.mapping_id is not None})
+    mappings = read_mappings(connection, database, {row.mapping_id for row in kept if row.mapping_id is not None})
     deletes: Mapping[int, list[int]] = {}
     if kept and has_delete_table(connection, database.schema, table.table_id):
         deletes = read_deletes(connection, table.table_id, snapshot_id)
@@ -185,6 +185,16 @@ def _data_file(
             snapshot_id,
         )
     partial = row.partial_max is not None and row.partial_max > snapshot_id
+    return replace(
+        data_file(row, table, mappings),
+        delete_file=delete_file,
+        inlined_deletes=tuple(deletes.get(row.data_file_id, ())),
+        rows_until_snapshot=snapshot_id if partial else None,
+    )
+
+
+def data_file(row: Any, table: Table, mappings: Mapping[int, tuple[MappedField, ...]]) -> DataFile:
+    """A row of `ducklake_data_file` as a file of which every row counts."""
     return DataFile(
         row.data_file_id,
         resolve(table.path, row.path, row.path_is_relative),
@@ -193,15 +203,13 @@ def _data_file(
         row.footer_size,
         row.row_id_start,
         row.begin_snapshot,
-        delete_file,
-        tuple(deletes.get(row.data_file_id, ())),
-        mappings.get(row.mapping_id) if row.mapping_id is not None else None,
-        snapshot_id if partial else None,
-        row.encryption_key,
+        mapping=mappings.get(row.mapping_id) if row.mapping_id is not None else None,
+        encryption_key=row.encryption_key,
     )
 
 
-def _mappings(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, tuple[MappedField, ...]]:
+def read_mappings(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, tuple[MappedField, ...]]:
+    """The name mappings of some ids."""
     if not ids:
         return {}
     source = t.name_mapping

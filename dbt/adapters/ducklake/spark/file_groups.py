@@ -23,8 +23,14 @@ class NumberedFile:
 
     @property
     def is_restricted(self) -> bool:
-        """Some of its rows are not there: deleted, or not yet."""
-        return self.file.delete_file is not None or bool(self.file.inlined_deletes) or self.file.rows_until_snapshot is not None
+        """Some of its rows are not there: deleted, not yet, or of no interest."""
+        file = self.file
+        return file.delete_file is not None or bool(file.inlined_deletes) or self.is_of_some_snapshots
+
+    @property
+    def is_of_some_snapshots(self) -> bool:
+        """Only rows of some snapshots count."""
+        return self.file.rows_until_snapshot is not None or self.file.rows_from_snapshot is not None
 
 
 @dataclass(frozen=True)

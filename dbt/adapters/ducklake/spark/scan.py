@@ -50,6 +50,7 @@ _FILE_ID = "__ducklake_file_id"
 _ROW_ID_START = "__ducklake_row_id_start"
 _BEGIN = "__ducklake_begin_snapshot"
 _UNTIL = "__ducklake_until"
+_FROM = "__ducklake_from"
 _FILENAME = "__ducklake_filename"
 _PARTITION = "__ducklake_partition_"
 
@@ -82,19 +83,19 @@ def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: 
     restricted = group.files[0].is_restricted
     files = [(each.file.path, each.file.size_bytes) for each in group.files]
     needs_row_id = (lineage or "rowid" in virtual) and not group.by_name
-    until = any(each.file.rows_until_snapshot is not None for each in group.files)
+    some_snapshots = any(each.is_of_some_snapshots for each in group.files)
     fields = [reading.field for reading in group.readings]
     if needs_row_id:
         fields.append(extra_long(ROW_ID_COLUMN, ROW_ID_FIELD_ID))
-    if (until or "snapshot_id" in virtual) and not group.by_name:
+    if (some_snapshots or "snapshot_id" in virtual) and not group.by_name:
         fields.append(extra_long(SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID))
     frame = read_files(spark, files, StructType(fields))
     facts = _facts(group, restricted, lineage, virtual)
     if facts:
         path, position = F.col("_metadata.file_path").alias(PATH), F.col("_metadata.row_index").alias(_POSITION)
         frame = beside(spark, frame.select("*", path, position), [path for path, _ in files], facts)
-        if until:
-            frame = frame.where(_exists_yet(frame, plan))
+        if some_snapshots:
+            frame = frame.where(_is_of_snapshots(frame, plan))
         if restricted:
             frame = frame.withColumn(_KEY, positions.key(F.col(_NUMBER), F.col(_POSITION)))
             frame = positions.without_deleted(spark, frame, group.files, _KEY)
@@ -124,6 +125,7 @@ def _facts(group: FileGroup, restricted: bool, lineage: bool, virtual: Sequence[
     if restricted:
         facts[_NUMBER] = [each.number for each in group.files]
         facts[_UNTIL] = [file.rows_until_snapshot for file in files]
+        facts[_FROM] = [file.rows_from_snapshot for file in files]
     if lineage:
         facts[_FILE_ID] = [file.data_file_id for file in files]
     if lineage or "rowid" in virtual:
@@ -135,12 +137,14 @@ def _facts(group: FileGroup, restricted: bool, lineage: bool, virtual: Sequence[
     return facts
 
 
-def _exists_yet(frame: DataFrame, plan: ScanPlan) -> SparkColumn:
-    """Rows of files that later snapshots added to: only those whose embedded snapshot id is not later than the plan's."""
+def _is_of_snapshots(frame: DataFrame, plan: ScanPlan) -> SparkColumn:
+    """Of files with rows of several snapshots: only those whose embedded snapshot id is neither later nor earlier than wanted."""
     text = f"{REFUSED}a file of table {plan.name} holds rows of several snapshots and does not say which. Use its latest version"
     missing = F.raise_error(F.lit(text)).cast("bigint")
     embedded = F.col(SNAPSHOT_ID_COLUMN) if SNAPSHOT_ID_COLUMN in frame.columns else F.lit(None).cast("bigint")
-    return F.when(F.col(_UNTIL).isNull(), F.lit(True)).otherwise(F.coalesce(embedded, missing) <= F.col(_UNTIL))
+    known = F.coalesce(embedded, missing)
+    not_later = F.when(F.col(_UNTIL).isNull(), F.lit(True)).otherwise(known <= F.col(_UNTIL))
+    return not_later & F.when(F.col(_FROM).isNull(), F.lit(True)).otherwise(known >= F.col(_FROM))
 
 
 def _added(frame: DataFrame, lineage: bool, virtual: Sequence[str]) -> list[SparkColumn]:

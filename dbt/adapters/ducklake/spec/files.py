@@ -121,6 +121,8 @@ class DataFile:
     """None: fields match columns by field id."""
     rows_until_snapshot: int | None = None
     """Not None: only rows whose embedded snapshot id is at most this exist yet (`partial_max` is greater)."""
+    rows_from_snapshot: int | None = None
+    """Not None: only rows whose embedded snapshot id is at least this are of interest."""
     encryption_key: str | None = None
 
 
@@ -196,6 +198,25 @@ class ScanPlan:
     always have: such a column must not be read by its own name (trap T1)."""
     retyped: frozenset[int] = frozenset()
     """Ids of columns whose stored type has changed: files may hold them in an older type."""
+
+
+@dataclass(frozen=True)
+class ChangePlan:
+    """The changes of a table from one snapshot to another, both included."""
+
+    inserted: ScanPlan
+    """Rows that began in the range."""
+    ended: ScanPlan
+    """Rows whose file or inlined row ended in the range, without those that were deleted before. Of inlined rows `begin_snapshots` are
+    those that ended them."""
+    ends: Mapping[int, int]
+    """Data file of `ended` → the snapshot that ended it."""
+    touched: ScanPlan
+    """Files of which single rows may have been deleted in the range; all their rows."""
+    delete_files: Mapping[int, tuple[DeleteFile, ...]]
+    """Data file of `touched` → all its delete files up to the end of the range, oldest first, each with its entries up to there."""
+    inlined_deletes: Mapping[int, Mapping[int, int]]
+    """Data file of `touched` → position → the snapshot that deleted it, as the catalog holds it, up to the end of the range."""
 
 
 @dataclass(frozen=True)

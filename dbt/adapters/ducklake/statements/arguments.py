@@ -84,6 +84,18 @@ def moment(value: object) -> datetime:
     return value if value.tzinfo else value.replace(tzinfo=timezone.utc)
 
 
+def bound(value: object) -> int | datetime:
+    """A snapshot: its number, or a moment."""
+    try:
+        return integer(value)
+    except ValueError:
+        pass
+    try:
+        return moment(value)
+    except ValueError:
+        raise ValueError("the number of a snapshot or a moment, such as TIMESTAMP '2026-01-31 12:00:00+00:00'") from None
+
+
 def interval(value: object) -> str:
     """A span of time, as text: INTERVAL '1 week' or '1 week'."""
     if isinstance(value, str):

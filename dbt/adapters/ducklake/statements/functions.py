@@ -1,31 +1,33 @@
 """The functions of a lake, `FROM lake.snapshots()` or `FROM ducklake_snapshots('lake')`: relations made of what the catalog says.
 
-Specification: "Metadata functions", "Snapshots", "List Files". They can be called, too.
+Specification: "Metadata functions", "Snapshots", "List Files", "Data Change Feed". They can be called, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..errors import StatementError
+from ..lake.changes import VIRTUAL, Bound, table_changes, table_deletions, table_insertions
+from ..lake.context import Context
 from ..lake.listing import FILE_COLUMNS, TABLE_COLUMNS, list_files, table_info
 from ..lake.options import options
 from ..lake.snapshots import COLUMNS as SNAPSHOT_COLUMNS
 from ..lake.snapshots import snapshot_rows
 from ..lake.tables import required_table
 from ..spark.frames import local_frame
-from .arguments import Parameter, arguments, integer, moment, text, without_lake
+from ..spark.rows import column_types, fetch
+from .arguments import Parameter, bound, integer, moment, text
 from .environment import Environment
 from .inspection import call_arguments
-from .procedure import Arguments, Procedure
-from .result import Result, local
+from .procedure import PREFIX, Arguments, Procedure, is_of_lake, named, understood
+from .result import Result, ResultColumn, local
 from .tokens import Cursor, Source
 from .values import Call, Reference
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-PREFIX = "ducklake_"
 
 
 def function_frame(env: Environment, reference: Reference) -> DataFrame | None:
@@ -34,21 +36,32 @@ def function_frame(env: Environment, reference: Reference) -> DataFrame | None:
     Raises:
         StatementError: the lake has no such function, or its arguments are off.
     """
-    parts = tuple(part.casefold() for part in reference.name.parts)
-    prefixed = len(parts) == 1
-    if not prefixed and parts[-2] != env.database.casefold():
+    *qualifiers, name = reference.name.parts
+    if not qualifiers and not name.casefold().startswith(PREFIX):
         return None
-    function = FUNCTIONS.get(parts[-1].removeprefix(PREFIX) if prefixed else parts[-1])
-    if function is None:
-        if prefixed:
-            return None
-        raise StatementError(f"{reference.name} is no function of the lake. There are: {', '.join(sorted(FUNCTIONS))}")
+    if name.casefold().removeprefix(PREFIX) not in FUNCTIONS and (not qualifiers or qualifiers[0].casefold() != env.database.casefold()):
+        return None
+    function = named(name, FUNCTIONS, f"{reference.name} is no function of the lake")
     call = Call(reference.name, call_arguments(Cursor(Source(reference.arguments or ""))))
-    given = arguments(without_lake(call, env.database) if prefixed else call, function.parameters)
-    result = function.run(env, given)
+    if not is_of_lake(env, call, function):
+        return None
+    result = function.run(env, understood(env, call, function))
     if result.frame is not None:
         return result.frame
     return local_frame(env.context.spark(), [(column.name, column.type) for column in result.columns], result.rows or ())
+
+
+def _feed(read: Callable[[Context, str, str, Bound, Bound], DataFrame], hidden: tuple[str, ...] = ()) -> Procedure:
+    """A function of the change feed, without the columns that are `hidden`."""
+
+    def run(env: Environment, given: Arguments) -> Result:
+        frame = read(env.context, given["schema_name"], given["table_name"], given["start_snapshot"], given["end_snapshot"])
+        frame = frame.drop(*hidden)
+        return Result("OK", columns=tuple(ResultColumn(*column) for column in column_types(frame)), frame=frame, fetcher=fetch)
+
+    parameters = [Parameter("table_name", text, required=True)]
+    parameters += [Parameter(name, bound, required=True) for name in ("start_snapshot", "end_snapshot")]
+    return Procedure(run, tuple(parameters), in_schema=True)
 
 
 def _snapshots(env: Environment, _given: Arguments) -> Result:
@@ -108,4 +121,9 @@ FUNCTIONS: dict[str, Procedure] = {
     ),
     "options": Procedure(_options),
     "settings": Procedure(_settings),
+    "table_changes": _feed(table_changes),
+    "table_insertions": _feed(table_insertions, hidden=VIRTUAL),
+    "table_deletions": _feed(table_deletions, hidden=VIRTUAL),
+    "ducklake_table_insertions": _feed(table_insertions),
+    "ducklake_table_deletions": _feed(table_deletions),
 }

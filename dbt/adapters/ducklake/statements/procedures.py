@@ -6,11 +6,11 @@ from ..errors import StatementError
 from ..lake.migrate import migrate
 from ..lake.options import set_option
 from ..spec.versions import CURRENT
-from .arguments import Parameter, arguments, constant, text, without_lake
+from .arguments import Parameter, constant, text
 from .environment import Environment
-from .functions import FUNCTIONS, PREFIX
+from .functions import FUNCTIONS
 from .maintenance import MAINTENANCE
-from .procedure import Arguments, Procedure
+from .procedure import Arguments, Procedure, is_of_lake, named, understood
 from .result import Result, local
 from .values import Call
 
@@ -21,16 +21,10 @@ def run_call(env: Environment, statement: Call) -> Result:
     Raises:
         StatementError: there is no such procedure, or its arguments are off.
     """
-    parts = statement.name.parts
-    name = parts[-1].casefold()
-    if len(parts) > 1 and parts[-2].casefold() not in (env.database.casefold(), "system"):
+    procedure = named(statement.name.parts[-1], PROCEDURES, f"CALL {statement.name}: no such procedure")
+    if not is_of_lake(env, statement, procedure):
         raise StatementError(f"CALL {statement.name}: this lake's name is {env.database}")
-    procedure = PROCEDURES.get(name.removeprefix(PREFIX))
-    if procedure is None:
-        raise StatementError(f"CALL {statement.name}: no such procedure. There are: {', '.join(sorted(PROCEDURES))}")
-    if name.startswith(PREFIX):
-        statement = without_lake(statement, env.database)
-    return procedure.run(env, arguments(statement, procedure.parameters))
+    return procedure.run(env, understood(env, statement, procedure))
 
 
 def _set_commit_message(env: Environment, given: Arguments) -> Result:

@@ -64,8 +64,8 @@ def relation_at(source: Source, index: int, stop: int, *, columns: bool = False)
 
 
 def _may_be_ours(parts: tuple[str, ...]) -> bool:
-    """Whether a function may be one of the lake's, by its name: `lake.snapshots`, `ducklake_snapshots`."""
-    return len(parts) == 2 or (len(parts) == 1 and parts[0].casefold().startswith("ducklake_"))
+    """Whether a function may be one of the lake's, by its name: `lake.snapshots`, `lake.s.table_changes`, `ducklake_snapshots`."""
+    return len(parts) in (2, 3) or (len(parts) == 1 and parts[0].casefold().startswith("ducklake_"))
 
 
 def _call(source: Source, index: int, bracket: int, stop: int, parts: tuple[str, ...]) -> Relation:

@@ -1,0 +1,68 @@
+"""The change feed: which rows of a table came, changed and went from one snapshot to another.
+
+Specification: the page "Data Change Feed". Both bounds are included; the columns are those of the last snapshot.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ..errors import StatementError
+from ..spark import changes
+from ..spec.files import ChangePlan
+from .context import Context
+from .tables import required_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+VIRTUAL = (changes.SNAPSHOT_ID, changes.ROW_ID)
+"""What insertions and deletions have behind the columns of the table; `lake.table_insertions(…)` does not show it, as in DuckDB."""
+
+Bound = int | datetime
+"""The number of a snapshot, which must exist, or a moment: a first one means the next snapshot, a last one the snapshot before."""
+
+
+def table_changes(context: Context, schema: str, table: str, first: Bound, last: Bound) -> DataFrame:
+    """`snapshot_id`, `rowid`, `change_type` and the columns; types are insert, delete, update_preimage and update_postimage.
+
+    Raises:
+        NotFoundError: no such table at the last snapshot, or no such snapshot.
+        StatementError: a column of the table has a name that the feed needs.
+    """
+    plan, start = _plan(context, schema, table, first, last)
+    _require_free(plan, (changes.SNAPSHOT_ID, changes.ROW_ID, changes.CHANGE_TYPE), f"{schema}.{table}")
+    return changes.changes(context.spark(), plan, start)
+
+
+def table_insertions(context: Context, schema: str, table: str, first: Bound, last: Bound) -> DataFrame:
+    """The columns of the table, `snapshot_id` and `rowid`, of rows that came; errors as of `table_changes`."""
+    plan, _ = _plan(context, schema, table, first, last)
+    _require_free(plan, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
+    return changes.named(changes.insertions(context.spark(), plan))
+
+
+def table_deletions(context: Context, schema: str, table: str, first: Bound, last: Bound) -> DataFrame:
+    """The same of rows that went, as they were."""
+    plan, start = _plan(context, schema, table, first, last)
+    _require_free(plan, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
+    return changes.named(changes.deletions(context.spark(), plan, start))
+
+
+def _plan(context: Context, schema: str, table: str, first: Bound, last: Bound) -> tuple[ChangePlan, int]:
+    catalog = context.catalog
+    if isinstance(first, datetime) != isinstance(last, datetime):
+        raise StatementError("the bounds of a change feed are both numbers of snapshots or both moments")
+    start = catalog.first_from(first) if isinstance(first, datetime) else catalog.resolve(version=first)
+    end = catalog.resolve(timestamp=last) if isinstance(last, datetime) else catalog.resolve(version=last)
+    reader = catalog.reader(end)
+    return reader.change_plan(required_table(context, schema, table, reader), start.snapshot_id), start.snapshot_id
+
+
+def _require_free(plan: ChangePlan, names: tuple[str, ...], table: str) -> None:
+    taken = {column.name.casefold() for column in plan.inserted.columns} & set(names)
+    if taken:
+        raise StatementError(
+            f"{table} has a column {min(taken)}, which is the name of a column of the change feed; rename it to use the feed"
+        )
