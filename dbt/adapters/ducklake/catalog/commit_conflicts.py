@@ -112,6 +112,7 @@ def _row_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
             (Act.DELETE_INLINED, any(changes.ended_inlined.values())),
             (Act.DEPEND_ON_ROWS, changes.depends_on_rows),
             (Act.FLUSH, changes.flush is not None),
+            (Act.COMPACT, changes.compaction is not None),
         ]
         for act, holds in acts:
             if holds:

@@ -15,6 +15,7 @@ from ..spec.files import WrittenDeleteFile
 from ..spec.objects import Table
 from ..spec.paths import relative_to
 from . import tables as t
+from .commit_compaction import write_compaction
 from .commit_files import live_delete_files, schedule, write_file_details
 from .commit_flush import write_flush
 from .commit_inlined import end_rows, write_inlined
@@ -39,6 +40,8 @@ def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
         _write_delete_files(state, table, table_id, changes, file_ids)
         if changes.flush is not None:
             write_flush(state, table, table_id, changes.flush)
+        if changes.compaction is not None:
+            write_compaction(state, table, table_id, changes.compaction)
         if changes.adds_rows:
             stats = read_table_stats(state.connection, table_id)
             _require_row_ids(table, changes, stats, next_row_ids.get(staged_id))

@@ -10,6 +10,7 @@ from ..errors import LakeError
 from ..spec.files import ChangePlan, Filters, ScanPlan
 from ..spec.objects import Macro, Relation, Schema, Snapshot, Table
 from .change_plan import read_changes
+from .compaction_plan import CompactionPlan, read_compaction_plan
 from .database import Database
 from .definitions import Definitions, RelationName
 from .flush_plan import FlushPlan, read_flush_plan
@@ -114,6 +115,11 @@ class SnapshotReader:
             )
         with database.reading() as connection:
             return read_changes(connection, database, table, start, self.snapshot.snapshot_id)
+
+    def compaction_plan(self, table: Table) -> CompactionPlan:
+        """What a compaction of a table can unite or write anew."""
+        with self._cache.database.reading() as connection:
+            return read_compaction_plan(connection, self._cache.database, table, self.snapshot.snapshot_id)
 
     def flush_plan(self, table: Table) -> FlushPlan:
         """What a flush of a table has to write."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from ..spec.compaction import Compaction
 from ..spec.files import ColumnStats, FlushedFile, WrittenDeleteFile, WrittenFile
 from ..spec.objects import Column, Macro, Schema, Table, View
 from ..spec.options import StoredOption
@@ -97,7 +98,8 @@ class RowChanges:
     depends_on_rows: bool = False
     reserved_row_ids: int = 0
     flush: Flush | None = None
-    """The only change of its transaction to the table's rows."""
+    """The only change of its transaction to the table's rows, as is `compaction`."""
+    compaction: Compaction | None = None
 
     @property
     def adds_rows(self) -> bool:
@@ -114,6 +116,7 @@ class RowChanges:
             or any(self.ended_inlined.values())
             or (self.truncated and self.ends_something)
             or self.flush is not None
+            or self.compaction is not None
         )
 
     def paths(self) -> Iterator[str]:
@@ -122,6 +125,8 @@ class RowChanges:
         yield from (staged.file.path for staged in self.delete_files.values())
         if self.flush is not None:
             yield from self.flush.paths()
+        if self.compaction is not None:
+            yield from self.compaction.paths()
 
     def staged_ids(self) -> frozenset[int]:
         """Ids of the staged data files."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import StatementError
+from ..spec.compaction import Compaction
 from ..spec.files import ColumnStats, DataFile, Filters, ScanPlan, WriteOptions, WrittenDeleteFile, WrittenFile
 from ..spec.objects import Column, Macro, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
 from ..spec.options import Options, StoredOption
@@ -286,14 +287,15 @@ class Transaction:
         Raises:
             StatementError: this transaction has changed the table already.
         """
-        self._require_open()
-        for path in flush.paths():
-            self._seen[path] = None
-        if self._rows(table).has_changes or table.table_id in self._staged.tables:
-            raise StatementError(
-                f"{table.schema_name}.{table.name} was changed in this transaction; commit before its inlined rows are flushed"
-            )
-        self._put_rows(table, RowChanges(flush=flush))
+        self._put_alone(table, RowChanges(flush=flush))
+
+    def compact(self, table: Table, compaction: Compaction) -> None:
+        """Stage files in the place of others; what the table holds does not change.
+
+        Raises:
+            StatementError: this transaction has changed the table already.
+        """
+        self._put_alone(table, RowChanges(compaction=compaction))
 
     def truncate(self, table: Table) -> None:
         """Stage the end of every row; files staged for the table are abandoned."""
@@ -423,6 +425,14 @@ class Transaction:
 
     def _rows(self, table: Table) -> RowChanges:
         return self._staged.rows.get(table.table_id, RowChanges())
+
+    def _put_alone(self, table: Table, changes: RowChanges) -> None:
+        self._require_open()
+        for path in changes.paths():
+            self._seen[path] = None
+        if self._rows(table).has_changes or table.table_id in self._staged.tables:
+            raise StatementError(f"{table.schema_name}.{table.name} was changed in this transaction; commit before its maintenance")
+        self._put_rows(table, changes)
 
     def _put_rows(self, table: Table, changes: RowChanges) -> None:
         self._staged = self._staged.with_rows(table.table_id, changes)

@@ -125,6 +125,11 @@ class DataFile:
     """Not None: only rows whose embedded snapshot id is at least this are of interest."""
     encryption_key: str | None = None
 
+    @property
+    def is_touched(self) -> bool:
+        """Whether rows of it are deleted."""
+        return self.delete_file is not None or bool(self.inlined_deletes)
+
 
 @dataclass(frozen=True)
 class InlinedRows:

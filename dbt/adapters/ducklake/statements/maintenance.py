@@ -10,6 +10,8 @@ from datetime import datetime, timezone
 
 from ..errors import StatementError
 from ..lake.cleanup import cleanup_old_files
+from ..lake.compaction import COLUMNS as COMPACTION_COLUMNS
+from ..lake.compaction import United, merge_adjacent_files, rewrite_data_files
 from ..lake.context import Context
 from ..lake.flush import flush_inlined_data
 from ..lake.orphans import delete_orphaned_files
@@ -17,7 +19,7 @@ from ..lake.safe_removal import Removal
 from ..lake.snapshots import COLUMNS as SNAPSHOT_COLUMNS
 from ..lake.snapshots import snapshot_rows
 from ..spec.intervals import before
-from .arguments import Parameter, boolean, integers, moment, text
+from .arguments import Parameter, boolean, integer, integers, moment, number, text
 from .environment import Environment
 from .procedure import Arguments, Procedure
 from .result import Result, local
@@ -66,17 +68,42 @@ def _remove(env: Environment, given: Arguments, title: str, remove: Callable[...
 
 
 def _flush_inlined_data(env: Environment, given: Arguments) -> Result:
-    if env.begun:
-        raise StatementError("flush_inlined_data is a transaction of its own; COMMIT or ROLLBACK the one that is open first")
+    _require_own(env, "flush_inlined_data")
     schema = given["schema_name"] or (env.schema if given["table_name"] else None)
     flushed = flush_inlined_data(env.context, schema, given["table_name"] or None)
     columns = [("schema_name", "string"), ("table_name", "string"), ("rows_flushed", "bigint")]
     return local("FLUSH INLINED DATA", columns, [(each.schema_name, each.table_name, each.rows) for each in flushed])
 
 
+def _merge_adjacent_files(env: Environment, given: Arguments) -> Result:
+    _require_own(env, "merge_adjacent_files")
+    sizes = {name: given[name] for name in ("min_file_size", "max_file_size", "max_compacted_files")}
+    return _united("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *_place(env, given), **sizes))
+
+
+def _rewrite_data_files(env: Environment, given: Arguments) -> Result:
+    _require_own(env, "rewrite_data_files")
+    return _united("REWRITE DATA FILES", rewrite_data_files(env.context, *_place(env, given), delete_threshold=given["delete_threshold"]))
+
+
+def _place(env: Environment, given: Arguments) -> tuple[str | None, str | None]:
+    return given["schema"] or (env.schema if given["table_name"] else None), given["table_name"] or None
+
+
+def _united(title: str, united: list[United]) -> Result:
+    processed, created = sum(each.files_processed for each in united), sum(each.files_created for each in united)
+    rows = [(each.schema_name, each.table_name, each.files_processed, each.files_created) for each in united]
+    return local(f"{title}: {processed} files became {created}", COMPACTION_COLUMNS, rows)
+
+
 def grace_period(context: Context) -> str:
     """How old a file must be before it is removed; the option `delete_older_than`."""
     return context.catalog.option("delete_older_than") or "2 days"
+
+
+def _require_own(env: Environment, name: str) -> None:
+    if env.begun:
+        raise StatementError(f"{name} is a transaction of its own; COMMIT or ROLLBACK the one that is open first")
 
 
 def _require_no_transaction(env: Environment, name: str) -> None:
@@ -101,6 +128,24 @@ MAINTENANCE: dict[str, Procedure] = {
     ),
     "flush_inlined_data": Procedure(
         _flush_inlined_data, (Parameter("schema_name", text, only_named=True), Parameter("table_name", text, only_named=True))
+    ),
+    "merge_adjacent_files": Procedure(
+        _merge_adjacent_files,
+        (
+            Parameter("table_name", text),
+            Parameter("schema", text, only_named=True),
+            Parameter("min_file_size", integer, only_named=True),
+            Parameter("max_file_size", integer, only_named=True),
+            Parameter("max_compacted_files", integer, only_named=True),
+        ),
+    ),
+    "rewrite_data_files": Procedure(
+        _rewrite_data_files,
+        (
+            Parameter("table_name", text),
+            Parameter("schema", text, only_named=True),
+            Parameter("delete_threshold", number, only_named=True),
+        ),
     ),
     "cleanup_old_files": Procedure(_cleanup_old_files, _REMOVAL),
     "delete_orphaned_files": Procedure(_delete_orphaned_files, _REMOVAL),

@@ -1,0 +1,174 @@
+"""Writes groups of data files as one file each: one Spark job for all groups of a table that are alike, whatever their number.
+
+Specification: the pages "Merge Adjacent Files" and "Rewrite Heavily Deleted Files". Each group goes through one task, which sorts it on
+disk where memory does not suffice, and becomes one file. The rows keep their order, or take that of a sorted table; they keep their row
+ids, and where snapshots before the compaction will read the file, the snapshots that they belong to.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from ..errors import LakeError
+from ..spec.compaction import Compacted, Group, consecutive_row_ids
+from ..spec.files import (
+    LINEAGE_FILE,
+    LINEAGE_POSITION,
+    LINEAGE_ROW_ID,
+    ROW_ID_FIELD_ID,
+    SNAPSHOT_ID_COLUMN,
+    SNAPSHOT_ID_FIELD_ID,
+    ScanPlan,
+    WriteOptions,
+    WrittenFile,
+)
+from ..spec.objects import Column, SortField, Table
+from ..spec.paths import data_file_name, with_separator
+from . import storage
+from .conform import conform, data_error
+from .footers import FileToRead, read_files
+from .physical import physical_schemas, with_id
+from .scan import scan
+from .sorting import order_of
+from .write import ROW_ID
+from .write_options import spark_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SNAPSHOT_ID = Column(SNAPSHOT_ID_FIELD_ID, SNAPSHOT_ID_COLUMN, "int64")
+_GROUP = "__ducklake_group"
+_RANK = "__ducklake_rank"
+_SOURCE = "__ducklake_source"
+_SNAPSHOT = "__ducklake_snapshot"
+_MOST_TASKS = 2000
+_EMBEDDED = frozenset({ROW_ID_FIELD_ID, SNAPSHOT_ID_FIELD_ID})
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the files of one call of `write_compacted` have in common.
+
+    Args:
+        table: says where files go, and the names that columns have now, which `order` uses.
+        layout: the columns to read and write, in a plan without files.
+        options: how files are written.
+        order: how rows are sorted, in Spark's words; without, they stay in the order of the groups.
+        snapshot_ids: rows keep the snapshot that they belong to.
+    """
+
+    table: Table
+    layout: ScanPlan
+    options: WriteOptions
+    order: tuple[SortField, ...]
+    snapshot_ids: bool
+
+
+def write_compacted(spark: SparkSession, groups: Sequence[Group], job: Job) -> list[Compacted]:
+    """Write each group as a file; on an error nothing is left behind.
+
+    Raises:
+        LakeError: a value that Spark cannot hold, or a file that is missing.
+        StatementError: a column that Spark cannot write.
+    """
+    implicit = _without_row_ids(groups, job) if not job.order else [False] * len(groups)
+    done: dict[int, Compacted] = {}
+    try:
+        for row_ids in (False, True):
+            chosen = [number for number, plain in enumerate(implicit) if plain is not row_ids]
+            if not chosen:
+                continue
+            written = _write(spark, [groups[number] for number in chosen], job, row_ids)
+            for place, number in enumerate(chosen):
+                start = None if row_ids else groups[number][0].file.row_id_start
+                done[number] = Compacted(groups[number], written.get(place), start)
+    except BaseException:
+        storage.remove(unit.file.path for unit in done.values() if unit.file is not None)
+        raise
+    return [done[number] for number in range(len(groups))]
+
+
+def _without_row_ids(groups: Sequence[Group], job: Job) -> list[bool]:
+    """Of which groups the row ids follow from the position: they are consecutive, and no file holds ids of its own."""
+    consecutive = [consecutive_row_ids(group) and not any(each.file.is_touched for each in group) for group in groups]
+    files = [each.file for group, plain in zip(groups, consecutive, strict=True) if plain for each in group]
+    schemas = physical_schemas(job.layout.name, files) if files else []
+    own = {file.data_file_id for file, schema in zip(files, schemas, strict=True) if with_id(schema, ROW_ID_FIELD_ID) is not None}
+    return [plain and not any(each.file.data_file_id in own for each in group) for group, plain in zip(groups, consecutive, strict=True)]
+
+
+def _write(spark: SparkSession, groups: Sequence[Group], job: Job, row_ids: bool) -> dict[int, WrittenFile]:
+    """By place in `groups`, the file that was written; none for a group that has no rows left."""
+    columns = (*job.layout.columns, *((SNAPSHOT_ID,) if job.snapshot_ids else ()), *((ROW_ID,) if row_ids else ()))
+    target = with_separator(job.table.path) + data_file_name().removesuffix(".parquet")
+    try:
+        rows = _rows(spark, groups, job, columns)
+        local = storage.is_local(target)
+        writer = rows.write.mode("append").options(**spark_options(job.options, local=local)).partitionBy(_GROUP)
+        writer.parquet("file:" + os.path.abspath(target) if storage.scheme_of(target) == "" else target)
+        paths = {
+            int(path[len(target) :].partition(f"{_GROUP}=")[2].partition("/")[0]): (path, size)
+            for path, size in storage.list_files(target)
+            if not path.rpartition("/")[2].startswith((".", "_"))
+        }
+        places = sorted(paths)
+        found = read_files(
+            [FileToRead(*paths[place], groups[place][0].partition_values) for place in places], columns, embedded_row_ids=row_ids
+        )
+        if [file.path for file in found] != [paths[place][0] for place in places]:
+            raise LakeError(f"the files that Spark wrote to {target} are not those that were expected")
+        return _settle({place: _plain(file) for place, file in zip(places, found, strict=True)}, groups, target)
+    except BaseException as error:
+        storage.remove_tree(target)
+        told = data_error(error)
+        if told is not None:
+            raise told from error
+        raise
+
+
+def _rows(spark: SparkSession, groups: Sequence[Group], job: Job, columns: Sequence[Column]) -> DataFrame:
+    """The rows of all groups in their final order, as the columns of the files and `_GROUP`."""
+    members = [(place, each.file) for place, group in enumerate(groups) for each in group]
+    plan = replace(job.layout, files=tuple(file for _, file in members))
+    now = {column.column_id: column.name for column in job.table.columns}
+    names = [now.get(column.column_id, f"__ducklake_old_{column.column_id}") for column in plan.columns]
+    rows = scan(spark, plan, lineage=True, virtual=("snapshot_id",))
+    rows = rows.toDF(*names, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, _SNAPSHOT)
+    sources = {
+        _SOURCE: pa.array([file.data_file_id for _, file in members], pa.int64()),
+        _GROUP: pa.array([place for place, _ in members], pa.int64()),
+        _RANK: pa.array(range(len(members)), pa.int64()),
+    }
+    rows = rows.join(F.broadcast(spark.createDataFrame(pa.table(sources))), F.col(LINEAGE_FILE) == F.col(_SOURCE))
+    keys = [F.col(_GROUP), *order_of(rows, job.order), F.col(_RANK), F.col(LINEAGE_POSITION)]
+    rows = rows.repartition(min(len(groups), _MOST_TASKS), F.col(_GROUP)).sortWithinPartitions(*keys)
+    special: Mapping[int, str] = {ROW_ID_FIELD_ID: LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID: _SNAPSHOT}
+    read = [*names, *(special[column.column_id] for column in columns[len(names) :])]
+    return rows.select(F.col(_GROUP), *(conform(rows[f"`{name}`"], column) for name, column in zip(read, columns, strict=True)))
+
+
+def _plain(file: WrittenFile) -> WrittenFile:
+    return replace(file, column_stats=tuple(each for each in file.column_stats if each.column_id not in _EMBEDDED))
+
+
+def _settle(files: Mapping[int, WrittenFile], groups: Sequence[Group], target: str) -> dict[int, WrittenFile]:
+    """On a local file system, move each file beside the first that it takes the place of; elsewhere a move is a copy, and they stay."""
+    if not storage.is_local(target):
+        return dict(files)
+    settled: dict[int, WrittenFile] = {}
+    try:
+        for place, file in files.items():
+            path = groups[place][0].file.path.rpartition("/")[0] + "/" + data_file_name()
+            storage.move(file.path, path)
+            settled[place] = replace(file, path=path)
+    except BaseException:
+        storage.remove(file.path for file in settled.values())
+        raise
+    storage.remove_tree(target)
+    return settled

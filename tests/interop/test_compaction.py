@@ -1,0 +1,188 @@
+"""Compaction: merging and rewriting change nothing that DuckDB or we read, at any snapshot, and DuckDB goes on from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.errors import ConflictError, StatementError
+from tests.interop.conftest import Both, comparable_rows
+
+SMALL_SORTED = ["CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)", "ALTER TABLE t SET SORTED BY (v DESC)"]
+TABLES = {
+    "plain": ["CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)"],
+    "partitioned": ["CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)", "ALTER TABLE t SET PARTITIONED BY (k)"],
+    "bucketed": ["CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)", "ALTER TABLE t SET PARTITIONED BY (bucket(3, v))"],
+    "sorted": SMALL_SORTED,
+}
+
+
+def seen(both: Both) -> dict[Any, Any]:
+    """What DuckDB shows of the table: its rows and their ids at every snapshot, and the changes."""
+    first = both.duck.execute(
+        "SELECT min(snapshot_id) FROM lake.snapshots() WHERE list_contains(changes['tables_created'], 'main.t')"
+    ).fetchone()[0]
+    last = both.snapshots() - 1
+    found: dict[Any, Any] = {}
+    for version in range(first, last + 1):
+        found[version] = comparable_rows(both.duck.execute(f"SELECT rowid, snapshot_id, * FROM t AT (VERSION => {version})").fetchall())
+    found["feed"] = comparable_rows(both.duck.execute(f"SELECT * FROM lake.table_changes('t', {first}, {last})").fetchall())
+    return found
+
+
+def same(both: Both, before: dict[Any, Any], *, snapshots_too: bool = True) -> None:
+    """Everything that was seen is seen still, by DuckDB and by us."""
+    last = max(version for version in before if version != "feed")
+    for version, wanted in before.items():
+        if version == "feed":
+            continue
+        rows = both.duck.execute(f"SELECT rowid, snapshot_id, * FROM t AT (VERSION => {version})").fetchall()
+        assert comparable_rows(rows) == wanted, version
+        ours = both.session.execute(f"SELECT * FROM t VERSION AS OF {version}").fetch()
+        assert comparable_rows(ours) == comparable_rows([row[2:] for row in wanted]), version
+    if snapshots_too:
+        first = min(version for version in before if version != "feed")
+        query = f"SELECT * FROM lake.table_changes('t', {first}, {last})"
+        assert comparable_rows(both.duck.execute(query).fetchall()) == before["feed"]
+        assert comparable_rows(both.session.execute(query).fetch()) == before["feed"]
+
+
+def files(both: Both) -> int:
+    return len(both.duck.execute("SELECT * FROM ducklake_list_files('lake', 't')").fetchall())
+
+
+def fill(both: Both) -> None:
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    for number in range(3):
+        both.duckdb(f"INSERT INTO t SELECT {number} * 10 + i, i % 2, 'd' || i FROM range(4) r(i)")
+    both.spark("INSERT INTO t SELECT 40 + id, id % 2, concat('s', id) FROM range(4)")
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_merge_changes_nothing_that_is_read(both: Both, kind: str) -> None:
+    for statement in TABLES[kind]:
+        both.duckdb(statement)
+    fill(both)
+    both.spark("UPDATE t SET v = 'changed' WHERE id IN (1, 11, 41)")  # new versions, whose row ids are not consecutive
+    before, many = seen(both), files(both)
+    result = both.session.execute("CALL ducklake_merge_adjacent_files('lake')").fetch()
+    assert result
+    assert {row[:2] for row in result} == {("main", "t")}
+    assert files(both) < many
+    assert files(both) == many - sum(processed - created for _, _, processed, created in result)
+    same(both, before)
+    assert both.duck.execute("SELECT changes FROM lake.snapshots() ORDER BY snapshot_id DESC LIMIT 1").fetchone()[0] == {
+        "merge_adjacent": ["1"]
+    }
+    assert both.session.execute("CALL lake.merge_adjacent_files('t')").fetch() == []
+    both.duckdb("DELETE FROM t WHERE id = 2")
+    both.spark("UPDATE t SET v = 'again' WHERE id = 3")
+    both.duckdb("INSERT INTO t VALUES (99, 1, 'new')")
+    after = seen(both)
+    query = f"SELECT * FROM lake.table_changes('t', 1, {max(version for version in after if version != 'feed')})"
+    feed = comparable_rows(both.session.execute(query).fetch())
+    both.duckdb("CALL ducklake_merge_adjacent_files('lake')")
+    # DuckDB's own feed tells deletes from files with embedded row ids at the snapshot of the insert, so ours is compared with ours.
+    same(both, {**after, **{version: rows for version, rows in before.items() if version != "feed"}}, snapshots_too=False)
+    assert comparable_rows(both.session.execute(query).fetch()) == feed
+
+
+def test_files_of_different_columns_stay_apart_and_keep_them(both: Both) -> None:
+    both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)")
+    fill(both)
+    both.duckdb("ALTER TABLE t DROP COLUMN k")
+    both.duckdb("ALTER TABLE t RENAME COLUMN v TO w")
+    both.duckdb("ALTER TABLE t ADD COLUMN k BIGINT DEFAULT 7")
+    both.spark("INSERT INTO t VALUES (50, 'x', 1)")
+    both.duckdb("INSERT INTO t VALUES (51, 'y', 2)")
+    before = seen(both)
+    assert both.session.execute("CALL lake.merge_adjacent_files('t')").fetch() == [("main", "t", 4, 1), ("main", "t", 2, 1)]
+    same(both, before)
+
+
+def test_flushed_and_merged_files_are_merged_again(both: Both) -> None:
+    both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)")
+    both.duckdb("INSERT INTO t VALUES (1, 1, 'inlined'), (2, 2, 'inlined')")
+    both.duckdb("CALL ducklake_flush_inlined_data('lake')")
+    fill(both)
+    both.duckdb("CALL ducklake_merge_adjacent_files('lake')")
+    both.spark("INSERT INTO t SELECT 50 + id, 1, 'x' FROM range(3)")
+    before = seen(both)
+    assert both.session.execute("CALL lake.merge_adjacent_files('t')").fetch() == [("main", "t", 2, 1)]
+    same(both, before)
+
+
+def test_limits(both: Both) -> None:
+    both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)")
+    both.duckdb("CREATE TABLE u AS SELECT 1 AS a")
+    fill(both)
+    size = both.duck.execute("SELECT max(data_file_size_bytes) FROM ducklake_list_files('lake', 't')").fetchone()[0]
+    for arguments in (f"min_file_size => {size + 1}", "max_file_size => 1", "schema => 'main', table_name => 'u'"):
+        assert both.session.execute(f"CALL ducklake_merge_adjacent_files('lake', {arguments})").fetch() == []
+    both.duckdb("CALL lake.set_option('auto_compact', false, table_name => 't')")
+    assert both.session.execute("CALL ducklake_merge_adjacent_files('lake')").fetch() == []
+    both.spark("ALTER TABLE t SET PARTITIONED BY (k)")
+    both.spark("INSERT INTO t SELECT id, id % 2, 'p' FROM range(4)")
+    both.spark("INSERT INTO t SELECT id, id % 2, 'p' FROM range(4)")
+    before = seen(both)
+    assert len(both.session.execute("CALL lake.merge_adjacent_files('t', max_compacted_files => 1)").fetch()) == 1
+    same(both, before)
+    both.session.begin()
+    with pytest.raises(StatementError, match="a transaction of its own"):
+        both.spark("CALL lake.merge_adjacent_files('t')")
+    both.session.rollback()
+
+
+@pytest.mark.parametrize("kind", ["plain", "partitioned", "sorted"])
+def test_a_rewrite_leaves_deleted_rows_out(both: Both, kind: str) -> None:
+    for statement in TABLES[kind]:
+        both.duckdb(statement)
+    fill(both)
+    both.duckdb("DELETE FROM t WHERE id IN (1, 2, 3)")
+    both.spark("DELETE FROM t WHERE id = 11")
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 10)")
+    both.duckdb("DELETE FROM t WHERE id IN (22, 40, 41, 42, 43)")  # some stay in the catalog
+    before = seen(both)
+    gone = both.session.execute("CALL ducklake_rewrite_data_files('lake', delete_threshold => 1)").fetch()
+    assert gone
+    assert all(row == ("main", "t", 1, 0) for row in gone)  # the rows 40 to 43 were all that their files had
+    result = both.session.execute("CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0.2)").fetch()
+    assert sum(processed for _, _, processed, _ in result) >= 2
+    rows = both.duck.execute("SELECT rowid, * FROM t").fetchall()
+    last = max(version for version in before if version != "feed")
+    assert comparable_rows(rows) == comparable_rows([(row[0], *row[2:]) for row in before[last]])
+    same(both, before, snapshots_too=False)
+    left = both.duck.execute("SELECT delete_file FROM ducklake_list_files('lake', 't') WHERE delete_file IS NOT NULL").fetchall()
+    assert left == []
+    both.duckdb("DELETE FROM t WHERE id = 20")
+    both.rows("SELECT * FROM t ORDER BY id")
+
+
+def test_a_delete_that_lands_meanwhile_is_not_lost(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dbt.adapters.ducklake.lake import compaction
+
+    both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)")
+    fill(both)
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 10)")
+    write, calls = compaction.write_compacted, []
+
+    def slow(*arguments: Any) -> Any:
+        done = write(*arguments)
+        if not calls:
+            both.duckdb("DELETE FROM t WHERE id = 1")
+        calls.append(done)
+        return done
+
+    monkeypatch.setattr(compaction, "write_compacted", slow)
+    result = both.session.execute("CALL lake.merge_adjacent_files('t')").fetch()
+    assert len(calls) == 2  # it was planned anew, without the file that the delete touched
+    assert result == [("main", "t", 3, 1)]
+    assert (1,) not in both.rows("SELECT id FROM t")
+    monkeypatch.setattr("dbt.adapters.ducklake.session.session.REPLANS", 0)
+    calls.clear()
+    both.duckdb("INSERT INTO t SELECT 70 + i, 1, 'x' FROM range(20) r(i)")
+    both.duckdb("INSERT INTO t SELECT 100 + i, 1, 'x' FROM range(20) r(i)")
+    monkeypatch.setattr(both, "duckdb", lambda _statement: both.duck.execute("DELETE FROM t WHERE id = 70"))
+    with pytest.raises(ConflictError, match="nothing was written"):
+        both.session.execute("CALL lake.merge_adjacent_files('t')")
