@@ -26,7 +26,7 @@ from dbt.adapters.ducklake.spark.runtime import SparkRuntime
 @pytest.fixture
 def lake(tmp_path: Path, runtime: SparkRuntime) -> Iterator[LakeSession]:
     """A lake on SQLite with a table t of five rows in one file."""
-    opened = Lake.open(LakeSettings(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/"))
+    opened = Lake.open(LakeSettings(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/", data_inlining_row_limit=0))
     opened.runtime = runtime
     with opened.session() as session:
         session.execute("CREATE TABLE t AS SELECT CAST(id AS INT) AS id, concat('n', id) AS name FROM range(1, 6) DISTRIBUTE BY 1")

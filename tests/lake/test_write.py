@@ -237,7 +237,8 @@ def test_a_large_result_is_written_by_all_tasks_without_moving_rows(spark: Spark
 def test_files_are_not_much_larger_than_wanted(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.range(0, 200_000, 1, 1).toDF("a")
     files = write_rows(rows, columns_of("a bigint"), f"{tmp_path}/t", WriteOptions(target_file_size=100_000))
-    assert len(files) == 6
+    assert len(files) > 4
+    assert max(file.size_bytes for file in files) < 200_000
     assert sum(file.record_count for file in files) == 200_000
 
 

@@ -26,7 +26,7 @@ from .commit_columns import layout_changed
 from .commit_state import CommitState
 from .database import batches
 from .dialects import CatalogDialect
-from .inlined import clause, data_table_name, registered
+from .inlined import clause, data_table_name, registered, stored_names
 from .scan_plan import read_history
 from .staged import StagedRows
 
@@ -53,7 +53,7 @@ def write_inlined(state: CommitState, table_id: int, table: Table, staged: Seque
     """Insert staged rows; `first_row_id` is where the row ids of this transaction begin."""
     name = _table_for(state, table_id, table)
     columns = table.columns
-    target = clause(name, [column.name for column in columns])
+    target = clause(name, stored_names(state.connection, state.database.dialect, name, columns))
     keys = [f"c{index}" for index in range(len(columns))]
     fixed: dict[str, Any] = {"row_id": bindparam("r"), "begin_snapshot": bindparam("b")}
     places: dict[str, Any] = dict(zip([each.name for each in target.c][3:], map(bindparam, keys), strict=True))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, cast, column, func, inspect, literal, or_, select, union_all
+from sqlalchemy import and_, cast, column, func, inspect, literal, or_, select, text, union_all
 from sqlalchemy import table as table_clause
 from sqlalchemy.engine import Connection
 from sqlalchemy.sql.elements import ColumnClause, quoted_name
@@ -88,7 +88,7 @@ def _read(
     connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, condition: Callable[[TableClause], Any]
 ) -> list[tuple[Any, ...]]:
     """(row id, begin, end, decoded values …) of the rows of a condition, by row id and begin."""
-    source = clause(inlined.name, [each.name for each in inlined.columns])
+    source = clause(inlined.name, stored_names(connection, dialect, inlined.name, inlined.columns))
     fixed, cells = list(source.c)[:3], list(source.c)[3:]
     shown = [
         cast(cell, VARCHAR()) if base_type(each.type) in dialect.read_as_text else cell
@@ -97,6 +97,14 @@ def _read(
     query = select(*fixed, *shown).where(condition(source)).order_by(source.c.row_id, source.c.begin_snapshot)
     rows: list[Any] = list(connection.execute(query))
     return [(*row[:3], *(decode(cell, each) for cell, each in zip(row[3:], inlined.columns, strict=True))) for row in rows]
+
+
+def stored_names(connection: Connection, dialect: CatalogDialect, name: str, columns: Sequence[Column]) -> list[str]:
+    """What the columns of an inlined-data table are called in the database, in their order; it may have lost the case of some."""
+    names = [each.name for each in columns]
+    if not dialect.folds_case or all(each == each.lower() for each in names):
+        return names
+    return list(connection.execute(select(text("*")).select_from(clause(name, ())).limit(0)).keys())[3:]
 
 
 def _with_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> set[str]:

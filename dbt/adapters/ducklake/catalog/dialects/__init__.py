@@ -70,6 +70,9 @@ class CatalogDialect:
     largest_identifier: int | None = None
     """Longest column name in bytes that an inlined-data table can have."""
 
+    folds_case: bool = False
+    """Names in statements that do not quote them lose their case, as DuckDB's names of columns do that need no quotes there."""
+
     batch_size: int = 500
     """Ids in one IN list, below every driver's limit of parameters."""
 

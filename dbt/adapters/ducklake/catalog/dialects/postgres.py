@@ -83,6 +83,7 @@ _TEXT_TYPES = (
 
 POSTGRES = CatalogDialect(
     name="postgresql",
+    folds_case=True,
     default_schema="public",
     uuid_type=UUID(as_uuid=False),
     boolean_type=BOOLEAN(),
