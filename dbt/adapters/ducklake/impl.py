@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import StringIO
 from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from .python_submissions import run_model
 from .relation import DuckLakeRelation
 from .seeds import fitted_rows, seed_columns
 from .spec.identifiers import backquoted
+from .spec.objects import Table
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
@@ -121,6 +123,23 @@ class DuckLakeAdapter(LakeMetadata):
         handle.sign(handle.provenance.with_message(message, author))
         self.connections.begin()
         return ""
+
+    @available.parse_none
+    def last_snapshot(self, relation: DuckLakeRelation) -> int | None:
+        """The newest snapshot that changed the rows of a table; None if there is no such table, or it never had rows."""
+        session = self._session()
+        with self.connections.exception_handler(f"last snapshot of {relation}"), session.reading() as reader:
+            table = reader.find(str(relation.schema), str(relation.identifier))
+            if not isinstance(table, Table):
+                return None
+            return session.catalog.table_facts(reader.snapshot, [table])[table.table_id].last_snapshot_id
+
+    @available
+    def table_text(self, table: AgateTable) -> str:
+        """The rows of a table in columns, for people."""
+        text = StringIO()
+        table.print_table(max_rows=None, max_columns=None, output=text, max_column_width=None)  # type: ignore[attr-defined]  # agate adds it
+        return text.getvalue().rstrip()
 
     @available
     def warn_once(self, message: str) -> str:

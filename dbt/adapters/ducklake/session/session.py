@@ -27,6 +27,7 @@ from ..spec.evolution import NewColumn
 from ..spec.identifiers import backquoted
 from ..spec.objects import Snapshot, Table
 from ..spec.types import parse_type
+from ..statements.checkpoint import run_checkpoint
 from ..statements.environment import Environment, Pins
 from ..statements.functions import function_frame
 from ..statements.parse import parse
@@ -34,7 +35,7 @@ from ..statements.result import Result
 from ..statements.run import run
 from ..statements.run_inspect import describe_columns
 from ..statements.sorting import spark_expression
-from ..statements.values import Begin, Commit, Name, Rollback, Use
+from ..statements.values import Begin, Checkpoint, Commit, Name, Rollback, Use
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -120,6 +121,10 @@ class LakeSession:
                     return Result("ROLLBACK")
                 case Use(name):
                     return self._use(name)
+                case Checkpoint():
+                    return run_checkpoint(
+                        statement, self.database, self.in_transaction, lambda step: self._run(lambda env: run(env, step))[0]
+                    )
             result, snapshot = self._run(lambda env: run(env, statement))
             result = replace(result, snapshot=snapshot)
             return replace(result, fetcher=self._fetcher(result)) if result.frame is not None else result

@@ -14,6 +14,7 @@ from .values import (
     Argument,
     Begin,
     Call,
+    Checkpoint,
     Commit,
     Describe,
     Name,
@@ -85,6 +86,14 @@ def use(cursor: Cursor) -> Use:
     name = cursor.name()
     cursor.finish()
     return Use(name)
+
+
+def checkpoint(cursor: Cursor) -> Checkpoint:
+    """CHECKPOINT [name]."""
+    cursor.expect("CHECKPOINT")
+    name = None if cursor.done else cursor.name()
+    cursor.finish()
+    return Checkpoint(name)
 
 
 def transaction(cursor: Cursor) -> Statement:

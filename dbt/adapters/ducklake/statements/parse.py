@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..errors import StatementError
 from .alterations import alter_table, alter_view
 from .definitions import SCHEMA, comment_on, create_function, create_schema, create_table, create_view, drop
-from .inspection import call, describe, show, transaction, use
+from .inspection import call, checkpoint, describe, show, transaction, use
 from .merge import merge
 from .references import fragment
 from .rows import delete, insert, truncate, update
@@ -27,6 +27,7 @@ _READERS: dict[str, Callable[[Cursor], Statement]] = {
     "USE": use,
     "CALL": call,
     "TRUNCATE": truncate,
+    "CHECKPOINT": checkpoint,
 }
 _TRANSACTION = frozenset({"BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT"})
 _UNSUPPORTED = {

@@ -30,7 +30,7 @@ from .definitions import (
     SortKey,
 )
 from .rows import Assignment, Delete, Insert, Merge, MergeClause, Truncate, Update
-from .session import Argument, Begin, Call, Commit, Describe, PassThrough, Query, Rollback, Show, Use
+from .session import Argument, Begin, Call, Checkpoint, Commit, Describe, PassThrough, Query, Rollback, Show, Use
 from .text import FunctionCall, Name, Qualifier, Reference, Sql, TimeTravel
 
 Statement = (
@@ -54,6 +54,7 @@ Statement = (
     | Commit
     | Rollback
     | Use
+    | Checkpoint
     | Call
     | Show
     | Describe
@@ -69,6 +70,7 @@ __all__ = [
     "Assignment",
     "Begin",
     "Call",
+    "Checkpoint",
     "ColumnDefinition",
     "Comment",
     "Commit",

@@ -31,6 +31,13 @@ class Use:
 
 
 @dataclass(frozen=True)
+class Checkpoint:
+    """CHECKPOINT [name]: all maintenance with the settings of the lake."""
+
+    name: Name | None = None
+
+
+@dataclass(frozen=True)
 class Argument:
     """An argument of CALL: its name (None: positional) and its value as a Python constant (str, int, float, bool, None, datetime, list)."""
 

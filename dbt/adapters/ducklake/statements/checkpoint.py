@@ -1,0 +1,34 @@
+"""CHECKPOINT: the maintenance of a lake in the reference's order, each step with what the options of the lake say.
+
+Specification: "Checkpoint". Each step is a transaction of its own, so what is done stays done when a later one fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..errors import StatementError
+from .result import Result, local
+from .values import Call, Checkpoint, Name
+
+STEPS = (
+    *("flush_inlined_data", "expire_snapshots", "merge_adjacent_files"),
+    *("rewrite_data_files", "cleanup_old_files", "delete_orphaned_files"),
+)
+
+
+def run_checkpoint(statement: Checkpoint, database: str, begun: bool, call: Callable[[Call], Result]) -> Result:
+    """Run each step by `call`; a row for each says what it did.
+
+    Raises:
+        StatementError: another database is named, or a transaction is open.
+    """
+    if statement.name is not None and tuple(part.casefold() for part in statement.name.parts) != (database.casefold(),):
+        raise StatementError(f"CHECKPOINT {statement.name}: this lake's name is {database}")
+    if begun:
+        raise StatementError("CHECKPOINT cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
+    rows = []
+    for step in STEPS:
+        result = call(Call(Name((step,)), ()))
+        rows.append((step, len(result.rows or ()), result.message))
+    return local("CHECKPOINT", [("step", "string"), ("results", "bigint"), ("outcome", "string")], rows)

@@ -1,0 +1,53 @@
+{#-
+  What all operations of a lake are made of. By `dbt run-operation` the statement runs, its rows are printed, and the table is returned;
+  in a hook the macro is the statement: `on-run-end: "{{ ducklake_checkpoint() }}"`.
+-#}
+
+{% macro ducklake_operation(sql) %}
+  {%- if flags.WHICH != 'run-operation' -%}
+    {{ return(sql) }}
+  {%- endif -%}
+  {%- call statement('ducklake_operation', fetch_result=true, auto_begin=false) -%}{{ sql }}{%- endcall -%}
+  {%- set result = load_result('ducklake_operation') -%}
+  {%- if result is none -%}
+    {{ return(none) }}
+  {%- endif -%}
+  {%- if result['table'].rows | length -%}
+    {%- do print(adapter.table_text(result['table'])) -%}
+  {%- endif -%}
+  {%- do print(result['response'] | string) -%}
+  {{ return(result['table']) }}
+{% endmacro %}
+
+
+{# CALL of a procedure with the arguments that are not none, by name. #}
+{% macro ducklake_call(procedure, arguments) %}
+  {%- set given = [] -%}
+  {%- for name, value in arguments.items() if value is not none -%}
+    {%- do given.append(name ~ ' => ' ~ ducklake_literal(value)) -%}
+  {%- endfor -%}
+  {{ return(ducklake_operation('call ' ~ procedure ~ '(' ~ given | join(', ') ~ ')')) }}
+{% endmacro %}
+
+
+{# A value as SQL: texts in quotes, lists in brackets. #}
+{% macro ducklake_literal(value) %}
+  {%- if value is none -%}
+    {{ return('null') }}
+  {%- elif value is boolean or value is number -%}
+    {{ return(value | string | lower) }}
+  {%- elif value is string -%}
+    {{ return("'" ~ dbt.escape_single_quotes(value) ~ "'") }}
+  {%- elif value is sequence -%}
+    {%- set items = [] -%}
+    {%- for item in value -%}{%- do items.append(ducklake_literal(item)) -%}{%- endfor -%}
+    {{ return('[' ~ items | join(', ') ~ ']') }}
+  {%- endif -%}
+  {{ return("'" ~ dbt.escape_single_quotes(value | string) ~ "'") }}
+{% endmacro %}
+
+
+{# A table of the lake by its name and, unless it is the target's, its schema. #}
+{% macro ducklake_table(table_name, schema=none) %}
+  {{ return(api.Relation.create(database=target.database, schema=schema or target.schema, identifier=table_name)) }}
+{% endmacro %}

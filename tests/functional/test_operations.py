@@ -1,0 +1,79 @@
+"""Operations of a lake: by run-operation, in hooks and in models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt.tests.util import run_dbt, run_dbt_and_capture
+
+MODEL = "{{ config(materialized='incremental', unique_key='id', on_schema_change='ignore') }} select {{ var('n', 1) }} as id, 'x' as v"
+CHANGES = "select count(*) as n from {{ ducklake_table_changes(ref('orders'), 0, ducklake_last_snapshot(ref('orders')) or 0) }}"
+BEFORE = "select count(*) as n from {{ ducklake_at(ref('orders'), version=var('version', 0)) }}"
+
+
+@pytest.fixture(scope="class")
+def models() -> dict[str, str]:
+    return {"orders.sql": MODEL}
+
+
+def operation(name: str, **arguments: Any) -> str:
+    """Run an operation; what it printed."""
+    _, output = run_dbt_and_capture(["run-operation", name, "--args", repr(arguments)])
+    return output
+
+
+class TestOperations:
+    def test_each_does_what_it_says(self, project: Any) -> None:
+        for number in range(3):
+            run_dbt(["run", "--vars", f"{{n: {number}}}"])
+        assert "orders" in operation("ducklake_table_info")
+        assert "commit_message" in operation("ducklake_snapshots")
+        assert "insert" in operation("ducklake_table_changes", table="orders", start_snapshot=0, end_snapshot=3)
+        assert ".parquet" in operation("ducklake_list_files", table_name="orders")
+        operation("ducklake_set_option", key="expire_older_than", value="0 seconds")
+        assert "expire_older_than" in operation("ducklake_options")
+        operation("ducklake_set_sorted_by", table_name="orders", keys=["v desc", "id"])
+        operation("ducklake_reset_sorted_by", table_name="orders")
+        operation("ducklake_set_partitioned_by", table_name="orders", keys="v")
+        operation("ducklake_reset_partitioned_by", table_name="orders")
+        operation("ducklake_flush_inlined_data")
+        assert "orders" in operation("ducklake_merge_adjacent_files", table_name="orders")
+        operation("ducklake_rewrite_data_files", delete_threshold=0.5)
+        operation("ducklake_expire_snapshots", versions=[1], dry_run=True)
+        assert ".parquet" in operation("ducklake_cleanup_old_files", cleanup_all=True)
+        operation("ducklake_delete_orphaned_files", dry_run=True)
+        operation("ducklake_migrate")
+        output = operation("ducklake_checkpoint")
+        steps = ["flush_inlined_data", "expire_snapshots", "merge_adjacent_files", "rewrite_data_files", "cleanup_old_files"]
+        assert [step for step in steps if step in output] == steps
+        assert project.run_sql("select count(*) from {schema}.orders", fetch="one") == (3,)
+        assert project.run_sql("select count(*) from lake.snapshots()", fetch="one") == (1,)
+
+    def test_wrong_arguments_are_refused_with_what_is_right(self, project: Any) -> None:
+        arguments = ["run-operation", "ducklake_rewrite_data_files", "--args", "{delete_threshold: 7}"]
+        _, output = run_dbt_and_capture(arguments, expect_pass=False)
+        assert "delete_threshold is a share of rows, from 0 to 1, not 7" in output
+
+
+class TestInModelsAndHooks:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        hook = "{{ config(pre_hook=\"{{ ducklake_set_commit_message('me', 'by a hook') }}\") }} select 1 as a"
+        return {"orders.sql": MODEL, "changes.sql": CHANGES, "before.sql": BEFORE, "hooked.sql": hook}
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {"on-run-end": ["{{ ducklake_checkpoint() }}"]}
+
+    def test_they_are_sql_there(self, project: Any) -> None:
+        run_dbt(["run", "--select", "orders"])
+        run_dbt(["run", "--select", "orders", "--vars", "{n: 2}"])
+        first = project.run_sql(
+            "select min(snapshot_id) from lake.snapshots() where cardinality(changes) > 0 and snapshot_id > 1", fetch="one"
+        )
+        run_dbt(["run", "--select", "changes before hooked", "--vars", f"{{version: {first[0]}}}"])
+        assert project.run_sql("select n from {schema}.changes", fetch="one") == (2,)
+        assert project.run_sql("select n from {schema}.before", fetch="one") == (1,)
+        messages = project.run_sql("select commit_message from lake.snapshots()", fetch="all")
+        assert ("by a hook",) in messages
