@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -111,6 +112,21 @@ def test_flushed_and_merged_files_are_merged_again(both: Both) -> None:
     before = seen(both)
     assert both.session.execute("CALL lake.merge_adjacent_files('t')").fetch() == [("main", "t", 2, 1)]
     same(both, before)
+
+
+def test_files_from_elsewhere_are_merged_into_the_table(both: Both, tmp_path: Path) -> None:
+    both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)")
+    for number in range(2):
+        file = tmp_path / "elsewhere" / f"{number}.parquet"
+        file.parent.mkdir(exist_ok=True)
+        both.duckdb(f"COPY (SELECT {number}::INTEGER AS id, 1 AS k, 'x' AS v) TO '{file}'")
+        both.duckdb(f"CALL ducklake_add_data_files('lake', 't', '{file}')")
+    fill(both)
+    before = seen(both)
+    assert both.session.execute("CALL lake.merge_adjacent_files('t')").fetch() == [("main", "t", 6, 1)]
+    same(both, before)
+    (path,) = both.duck.execute("SELECT data_file FROM ducklake_list_files('lake', 't')").fetchone()
+    assert "/elsewhere/" not in path
 
 
 def test_limits(both: Both) -> None:

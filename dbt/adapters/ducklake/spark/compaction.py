@@ -123,7 +123,8 @@ def _write(spark: SparkSession, groups: Sequence[Group], job: Job, row_ids: bool
         )
         if [file.path for file in found] != [paths[place][0] for place in places]:
             raise LakeError(f"the files that Spark wrote to {target} are not those that were expected")
-        return _settle({place: _plain(file) for place, file in zip(places, found, strict=True)}, groups, target)
+        files = {place: _plain(file) for place, file in zip(places, found, strict=True)}
+        return _settle(files, groups, target, with_separator(job.table.path))
     except BaseException as error:
         storage.remove_tree(target)
         told = data_error(error)
@@ -157,14 +158,17 @@ def _plain(file: WrittenFile) -> WrittenFile:
     return replace(file, column_stats=tuple(each for each in file.column_stats if each.column_id not in _EMBEDDED))
 
 
-def _settle(files: Mapping[int, WrittenFile], groups: Sequence[Group], target: str) -> dict[int, WrittenFile]:
-    """On a local file system, move each file beside the first that it takes the place of; elsewhere a move is a copy, and they stay."""
+def _settle(files: Mapping[int, WrittenFile], groups: Sequence[Group], target: str, home: str) -> dict[int, WrittenFile]:
+    """On a local file system, move each file beside the first of those below `home` that it takes the place of; elsewhere a move is a
+    copy, and they stay.
+    """
     if not storage.is_local(target):
         return dict(files)
     settled: dict[int, WrittenFile] = {}
     try:
         for place, file in files.items():
-            path = groups[place][0].file.path.rpartition("/")[0] + "/" + data_file_name()
+            own = (each.file.path for each in groups[place] if each.file.path.startswith(home))
+            path = next(own, home).rpartition("/")[0] + "/" + data_file_name()
             storage.move(file.path, path)
             settled[place] = replace(file, path=path)
     except BaseException:
