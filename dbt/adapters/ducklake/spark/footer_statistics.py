@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from ..spec.files import ColumnStats
+from ..spec.float_literals import prunable_bounds
 from ..spec.objects import Column
 from ..spec.statistics import FLOATS, UNBOUNDED, encode_bounds
 
@@ -35,7 +36,7 @@ def column_stats(metadata: pq.FileMetaData, number: int, column: Column, contain
         running.add(metadata.row_group(group).column(number), unit)
     bounds: tuple[str | None, str | None] = (None, None)
     if not running.unknown and column.type not in UNBOUNDED:
-        bounds = encode_bounds(column.type, running.least, running.greatest)
+        bounds = prunable_bounds(column.type, encode_bounds(column.type, running.least, running.greatest))
     nan = None
     if column.type in FLOATS:
         nan = running.nan if contains_nan is None else contains_nan.get(column.column_id)
