@@ -25,7 +25,9 @@ def _values(duck: duckdb.DuckDBPyConnection, duck_type: str) -> list[float]:
 def test_constants_are_read_as_duckdb_reads_them(type_name: str, duck_type: str) -> None:
     with duckdb.connect() as duck:
         known = {text: value for value in _values(duck, duck_type) if (text := float_text(value, type_name)) is not None}
-        compared = ", ".join(f"('{text}', {text} < CAST('{text}' AS {duck_type}), {text} > CAST('{text}' AS {duck_type}))" for text in known)
+        compared = ", ".join(
+            f"('{text}', {text} < CAST('{text}' AS {duck_type}), {text} > CAST('{text}' AS {duck_type}))" for text in known
+        )
         found = duck.execute(f"SELECT * FROM (VALUES {compared})").fetchall()
     for text, less, greater in found:
         read = read_by_duckdb(type_name, text)

@@ -154,16 +154,16 @@ def expected(truth: Sequence[Any], rows: int) -> list[Any]:
     return [*truth, *[None] * (rows - len(truth))]
 
 
-def each(columns: Sequence[tuple[Case, str]], run: Callable[[Sequence[tuple[Case, str]]], Read]) -> Read:
-    """All columns at once; if that fails, halves, down to the one that fails."""
+def each(columns: Sequence[Any], run: Callable[[Sequence[Any]], dict[Any, Any]], key: Callable[[Any], Any] | None = None) -> dict[Any, Any]:
+    """All columns at once; if that fails, halves, down to the one that fails. `key`: what its error is noted under."""
     try:
         return run(columns)
     except Exception as error:
         if len(columns) == 1:
-            case, shape = columns[0]
-            return {(case.stored, shape): error}
+            (only,) = columns
+            return {key(only) if key else (only[0].stored, only[1]): error}
     middle = len(columns) // 2
-    return each(columns[:middle], run) | each(columns[middle:], run)
+    return each(columns[:middle], run, key) | each(columns[middle:], run, key)
 
 
 def key_cases() -> list[Case]:

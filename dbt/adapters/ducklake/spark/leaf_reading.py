@@ -74,8 +74,10 @@ def _number(kind: str, stored: str, final: T.DataType) -> Asked | None:
         return (final, None) if stored == "boolean" else None
     if not isinstance(final, T.NumericType):
         return None
-    if kind in ("int128", "uint128") and stored == "double":
+    if stored == "double" and isinstance(final, T.DecimalType):  # an int128 of DuckDB's, which may have become a decimal since
         return T.DoubleType(), "double_to_integer"
+    if stored == "double" and isinstance(final, T.FloatType):
+        return T.DoubleType(), "cast"
     if native == final or _reader_widens(stored, final):
         return final, None
     castable = stored in _INTEGERS or stored in ("boolean", "string", "float") or stored.startswith("decimal")

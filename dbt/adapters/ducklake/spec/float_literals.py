@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import struct
 
-from .statistics import FLOATS, Bounds, float_text
+from .statistics import FLOATS, Bounds, float_text, to_float32
 
 _EXACT_BITS = {"float32": 24, "float64": 53}
 _LONG_DIGITS = 18
@@ -64,7 +64,7 @@ def _magnitude(type_name: str, whole: int, is_huge: bool) -> float:
 
 
 def _rounded(type_name: str, value: float) -> float:
-    return float(struct.unpack("<f", struct.pack("<f", value))[0]) if type_name == "float32" else float(value)
+    return to_float32(value) if type_name == "float32" else float(value)
 
 
 def _neighbour(type_name: str, value: float, side: int) -> float:

@@ -17,6 +17,7 @@ from ..errors import LakeError
 from .interval_texts import interval_text, parse_interval
 from .nested_text import parse_nested
 from .objects import Column
+from .statistics import to_float32
 
 RESERVED_NAMES = frozenset({"row_id", "begin_snapshot", "end_snapshot", "_ducklake_internal_row_id", "_ducklake_internal_snapshot_id"})
 """A table with a column of one of these names cannot be inlined."""
@@ -76,6 +77,11 @@ def _boolean(value: Any) -> bool:
             return False
         raise ValueError(value)
     return bool(value)
+
+
+def _float32(value: Any) -> float:
+    """The float32 that a text means; promoted, it stays that number and does not become what the text says."""
+    return to_float32(float(value))
 
 
 def _decimal(value: Any, stored: str) -> Decimal:
@@ -145,7 +151,7 @@ def _interval(value: Any) -> str:
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "boolean": _boolean,
-    "float32": float,
+    "float32": _float32,
     "float64": float,
     "varchar": _text,
     "json": _text,

@@ -17,6 +17,7 @@ from .types import NESTED, decimal_parameters
 
 WIDE_INTEGERS = frozenset({"uint64", "int128", "uint128"})
 """Integers that no catalog database has a type for: they are kept as digits."""
+_COUNTED = WIDE_INTEGERS | {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float32", "float64"}
 _NUMBERS = frozenset({"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"})
 
 
@@ -98,7 +99,11 @@ def conformed(value: Any, old: Column, new: Column) -> Any:
                 else initial_value(child)
                 for child in children
             }
-    return value if new.type == old.type else decode(scalar_text(value, old.type), new)
+    if new.type == old.type:
+        return value
+    if isinstance(value, bool | float) and base_type(new.type) in _COUNTED:  # their texts are not those of the number
+        return decode(float(value) if isinstance(value, float) else int(value), new)
+    return decode(scalar_text(value, old.type), new)
 
 
 def initial_value(column: Column) -> Any:

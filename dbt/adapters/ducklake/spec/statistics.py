@@ -136,7 +136,7 @@ def float_text(value: float, type_name: str = "float64") -> str | None:
     if type_name == "float32" and abs(value) != float("inf"):
         for digits in range(1, 10):
             short = float(f"{value:.{digits}g}")
-            if _to_float32(short) == _to_float32(value):
+            if to_float32(short) == to_float32(value):
                 return repr(short)
     return repr(float(value))
 
@@ -303,7 +303,8 @@ def _next_greater(value: bytes, is_text: bool) -> bytes | None:
     return None
 
 
-def _to_float32(value: float) -> float:
+def to_float32(value: float) -> float:
+    """The nearest float32."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:
