@@ -5,9 +5,8 @@ Wide tables hold all types at once, so that a whole operation is a few statement
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -18,10 +17,11 @@ from dbt.adapters.ducklake.spec.files import ColumnRange, ColumnStats
 from dbt.adapters.ducklake.spec.statistics import outside
 from tests.catalogs import CatalogUnderTest
 from tests.interop import oracle
-from tests.interop.types.cases import CASES, SHAPES, Case, canonical, column, duck_leaf, duck_value, our_type, spark_leaf
+from tests.interop.types.cases import CASES, SHAPES, Case, column, duck_leaf, duck_value, our_type, spark_leaf
 from tests.interop.types.operations import (
     Operations,
-    each,
+    add_default,
+    default_columns,
     expected,
     file_statistics,
     grid,
@@ -29,6 +29,8 @@ from tests.interop.types.operations import (
     key_cases,
     key_values,
     partition_values,
+    read_defaults,
+    seed_rows,
 )
 
 BY_TYPE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.stored)
@@ -89,24 +91,11 @@ def test_duckdb_reads_what_our_insert_writes(done: Operations, inserted: tuple[A
 @pytest.fixture(scope="module")
 def loaded(done: Operations) -> tuple[Any, Any]:
     """What both sides read of a file that PyArrow wrote: the rows of a seed, as texts."""
-    columns = [(case, "column") for case in CASES if case.stored != "variant"]
-    rows = height(lambda case: case.ordinary)
+    cases = [case for case in CASES if case.stored != "variant"]
+    columns = [(case, "column") for case in cases]
     names = [("id", "INT"), *((column(case, shape), our_type(case, shape)) for case, shape in columns)]
-
-    def load(some: Sequence[tuple[Case, str]]) -> None:
-        cells = {case: [*case.ordinary, *[None] * (rows - len(case.ordinary))] for case, _ in some}
-        values = [(number, *(_seed(case, cells[case][number]) if case in cells else None for case, _ in columns)) for number in range(rows)]
-        done.session.load_seed("main", "loaded", names, values)
-
-    load(columns)
+    done.session.load_seed("main", "loaded", names, seed_rows(cases, lambda case: case.ordinary))
     return done.theirs("loaded", columns), done.ours("loaded", columns)
-
-
-def _seed(case: Case, value: str | None) -> Any:
-    """A value as PyArrow's side takes it: texts, but bytes for blobs."""
-    if value is None or case.stored != "blob":
-        return value
-    return re.sub(rb"\\x(..)", lambda match: bytes.fromhex(match[1].decode()), value.encode())
 
 
 @BY_TYPE
@@ -116,7 +105,7 @@ def test_duckdb_reads_what_pyarrow_writes(done: Operations, loaded: tuple[Any, A
             done.session.load_seed("main", "no_variants", [("v", "VARIANT")], [("1",)])
         return
     theirs, ours = loaded
-    truth = expected(done.truth(case, case.ordinary), height(lambda each: each.ordinary))
+    truth = expected(done.truth(case, case.ordinary), height(lambda each: each.ordinary) - 1)
     assert theirs[case.stored, "column"] == truth
     assert ours[case.stored, "column"] == truth
 
@@ -143,26 +132,7 @@ def test_a_row_that_we_rewrite_keeps_its_values(rewritten: tuple[Any, Any, Any],
         assert ours[case.stored, shape] == before[case.stored, shape], shape
 
 
-WITH_DEFAULT = pytest.mark.parametrize("case", [case for case in CASES if case.has_default], ids=lambda case: case.stored)
-
-
-def _defaults(cases: Sequence[Case]) -> list[tuple[Case, int, str]]:
-    return [(case, number, f"d{number}_{case.name}") for case in cases for number in range(len(case.ordinary))]
-
-
-def _read_defaults(table: str, leaf: Any, rows: Any) -> dict[str, Any]:
-    """Per type, the values of its columns in the rows that are older than they."""
-
-    def read(some: Sequence[tuple[Case, str]]) -> Any:
-        columns = _defaults([case for case, _ in some])
-        texts = ", ".join(leaf(case, "column", name) for case, _, name in columns)
-        (only,) = {tuple(row) for row in rows(f"SELECT {texts} FROM {table}")}
-        found: dict[tuple[str, str], Any] = {(case.stored, "column"): [] for case, _ in some}
-        for (case, _, _), text in zip(columns, only, strict=True):
-            found[case.stored, "column"].append(canonical(case, text))
-        return found
-
-    return {stored: values for (stored, _), values in each([(case, "column") for case in CASES if case.has_default], read).items()}
+DEFAULTED = [case for case in CASES if case.has_default]
 
 
 @pytest.fixture(scope="module", params=["duckdb", "ours"])
@@ -178,20 +148,19 @@ def with_defaults(done: Operations, request: pytest.FixtureRequest) -> tuple[Any
     refused: dict[str, Exception] = {}
     session = done.session
     (done.duck.execute("BEGIN") if request.param == "duckdb" else session.begin())
-    for case, number, name in _defaults([case for case in CASES if case.has_default]):
-        value = case.ordinary[number]
-        quoted = value.replace("'", "''") if request.param == "duckdb" else value.replace("\\", "\\\\").replace("'", "\\'")
-        statement = f"ALTER TABLE {table} ADD COLUMN {name} {case.duck if request.param == 'duckdb' else case.written} DEFAULT '{quoted}'"
+    for case, number, name in default_columns(DEFAULTED):
         try:
-            (done.duck.execute if request.param == "duckdb" else session.execute)(statement)
+            (done.duck.execute if request.param == "duckdb" else session.execute)(
+                f"ALTER TABLE {table} {add_default(case, number, request.param)}"
+            )
         except Exception as error:
             refused[name] = error
     (done.duck.execute("COMMIT") if request.param == "duckdb" else session.commit())
-    theirs = _read_defaults(table, duck_leaf, lambda query: done.duck.execute(query).fetchall())
-    return refused, theirs, _read_defaults(table, spark_leaf, lambda query: done.session.execute(query).fetch())
+    theirs = read_defaults(DEFAULTED, table, duck_leaf, lambda query: done.duck.execute(query).fetchall())
+    return refused, theirs, read_defaults(DEFAULTED, table, spark_leaf, lambda query: done.session.execute(query).fetch())
 
 
-@WITH_DEFAULT
+@pytest.mark.parametrize("case", DEFAULTED, ids=lambda case: case.stored)
 def test_old_rows_have_the_default_of_a_new_column(done: Operations, with_defaults: tuple[Any, Any, Any], case: Case) -> None:
     refused, theirs, ours = with_defaults
     assert {name: error for name, error in refused.items() if name.endswith(f"_{case.name}")} == {}
@@ -202,7 +171,6 @@ def test_old_rows_have_the_default_of_a_new_column(done: Operations, with_defaul
 
 NOT_HASHED = ("timetz", "interval")
 """DuckDB hashes its own text for them, and here a text is kept as it was given: bucket(n) is refused."""
-KEYED = pytest.mark.parametrize("case", key_cases(), ids=lambda case: case.stored)
 TRANSFORMS = {
     "identity": [(case, column(case, "column")) for case in key_cases()],
     "bucket": [(case, f"bucket(5, {column(case, 'column')})") for case in key_cases() if case.stored not in NOT_HASHED],
@@ -215,13 +183,28 @@ TRANSFORMS = {
 }
 
 
-@pytest.fixture(scope="module", params=list(TRANSFORMS))
-def partitioned(done: Operations, request: pytest.FixtureRequest) -> tuple[list[Case], str, dict[str, str]]:
-    """One row a file, of all types at once: the cases, DuckDB's table, and ours by writer."""
-    keys = TRANSFORMS[request.param]
-    cases = list(dict.fromkeys(case for case, _ in keys))
+CASES_OF = {transform: list(dict.fromkeys(case for case, _ in keys)) for transform, keys in TRANSFORMS.items()}
+Keyed = tuple[str, dict[str, str]]
+"""One row a file, of all types at once: DuckDB's table, and ours by writer."""
+
+
+def by_key(*transforms: str) -> Any:
+    """A test for each type that is a key by one of the transforms."""
+    pairs = [(transform, case) for transform in transforms for case in CASES_OF[transform]]
+    return pytest.mark.parametrize(("transform", "case"), pairs, ids=[f"{transform}-{case.stored}" for transform, case in pairs])
+
+
+@pytest.fixture(scope="module")
+def partitioned(done: Operations) -> Callable[[str], Keyed]:
+    """The tables of a transform, made when they are first asked for."""
+    return cache(lambda transform: _partition(done, transform))
+
+
+def _partition(done: Operations, transform: str) -> Keyed:
+    cases = CASES_OF[transform]
     columns = [(case, "column") for case in cases]
-    theirs = f"keys_{request.param}"
+    theirs = f"keys_{transform}"
+    keys = TRANSFORMS[transform]
     spec = ", ".join(["id", *(key for _, key in keys)])
     rows = max(len(key_values(case)) for case in cases) + 1
     done.duck.execute(f"CREATE TABLE {theirs} (id INTEGER, {', '.join(f'{column(c, s)} {c.duck}' for c, s in columns)})")
@@ -236,20 +219,14 @@ def partitioned(done: Operations, request: pytest.FixtureRequest) -> tuple[list[
         defined = ", ".join(f"{column(c, s)} {our_type(c, s)}" for c, s in columns)
         done.session.execute(f"CREATE TABLE {table} (id INT, {defined}) PARTITIONED BY ({spec})")
     done.session.execute(f"INSERT INTO {ours['spark']} SELECT * FROM {theirs}")
-    seeds = [
-        (number, *(_seed(case, key_values(case)[number]) if number < len(key_values(case)) else None for case in cases))
-        for number in range(rows)
-    ]
     names = [("id", "INT"), *((column(c, s), our_type(c, s)) for c, s in columns)]
-    done.session.load_seed("main", ours["arrow"], names, seeds, rebuild=False)
-    return cases, theirs, ours
+    done.session.load_seed("main", ours["arrow"], names, seed_rows(cases, key_values), rebuild=False)
+    return theirs, ours
 
 
-@KEYED
-def test_partition_values_are_those_of_duckdb(done: Operations, partitioned: Any, case: Case) -> None:
-    cases, theirs, ours = partitioned
-    if case not in cases:
-        pytest.skip("not a key by this transform")
+@by_key(*TRANSFORMS)
+def test_partition_values_are_those_of_duckdb(done: Operations, partitioned: Any, transform: str, case: Case) -> None:
+    theirs, ours = partitioned(transform)
     wanted = partition_values(done.duck, theirs)[column(case, "column")]
     for writer, table in ours.items():
         if writer == "spark" and case.stored in NOT_HASHED:  # what it copies is what DuckDB's file kept
@@ -260,28 +237,27 @@ def test_partition_values_are_those_of_duckdb(done: Operations, partitioned: Any
 COMPARISONS = ("=", "<=", ">", "<>")
 
 
-@KEYED
-def test_duckdb_keeps_every_row_when_it_prunes_our_files(done: Operations, partitioned: Any, case: Case) -> None:
-    cases, theirs, ours = partitioned
-    if case not in cases or theirs == "keys_parts":
-        pytest.skip("not a key by this transform")
+@by_key("identity", "bucket")
+def test_duckdb_keeps_every_row_when_it_prunes_our_files(done: Operations, partitioned: Any, transform: str, case: Case) -> None:
+    _, ours = partitioned(transform)
     name = column(case, "column")
+    conditions = [f"{name} {sign} {duck_value(case, value)}" for value in key_values(case) for sign in COMPARISONS]
+    conditions.append(f"{name} IS NULL")
     for table in ours.values():
         done.duck.execute(f"CREATE OR REPLACE TEMP TABLE copied AS SELECT id, {name} FROM {table}")
-        for value in key_values(case):
-            conditions = [f"{name} {sign} {duck_value(case, value)}" for sign in COMPARISONS]
-            for condition in [*conditions, f"{name} IS NULL"]:
-                found, wanted = (
-                    done.duck.execute(f"SELECT id FROM {place} WHERE {condition} ORDER BY id").fetchall() for place in (table, "copied")
-                )
-                assert found == wanted, f"{table}: {condition}"
+        found, wanted = (
+            done.duck.execute(
+                " UNION ALL ".join(f"SELECT {i} AS i, id FROM {place} WHERE {condition}" for i, condition in enumerate(conditions))
+                + " ORDER BY ALL"
+            ).fetchall()
+            for place in (table, "copied")
+        )
+        assert found == wanted, [(conditions[number], id_) for number, id_ in set(found) ^ set(wanted)]
 
 
-@KEYED
-def test_we_keep_every_row_when_we_prune_duckdbs_files(done: Operations, partitioned: Any, case: Case) -> None:
-    cases, theirs, _ = partitioned
-    if case not in cases:
-        pytest.skip("not a key by this transform")
+@by_key(*TRANSFORMS)
+def test_we_keep_every_row_when_we_prune_duckdbs_files(done: Operations, partitioned: Any, transform: str, case: Case) -> None:
+    theirs, _ = partitioned(transform)
     name = column(case, "column")
     stats = file_statistics(done.duck, theirs)
     by_id = {int(id_[2]): value for id_, value in zip(stats["id"], stats[name], strict=True)}
@@ -324,23 +300,6 @@ def test_column_statistics_are_those_of_duckdb(statistics: tuple[Any, Any], case
             assert ours[name] == [(count, nulls, None, None, nan, extra)]
         else:
             assert ours[name] == theirs[name], shape
-
-
-def test_inlined_values_are_read(catalog: CatalogUnderTest, runtime: SparkRuntime, tmp_path: Path) -> None:
-    cases = [case for case in CASES if case.inlined and not (case.stored == "time_ns" and catalog.database == "postgres")]
-    columns = grid(cases)
-    duck = oracle.connect(catalog)
-    duck.execute("USE lake")
-    writing = Operations(None, duck, tmp_path)  # type: ignore[arg-type]
-    writing.duck_table("inlined", columns, lambda case: case.ordinary, 1000)
-    truth = {case.stored: expected(writing.truth(case, case.ordinary), height(lambda each: each.ordinary)) for case in cases}
-    duck.close()
-    opened = catalog.open(runtime)
-    with opened.session() as session:
-        ours = Operations(session, duck, tmp_path).ours("inlined", columns)
-    opened.catalog.close()
-    wrong = {key: (found, truth[key[0]]) for key, found in ours.items() if found != truth[key[0]]}
-    assert wrong == {}
 
 
 BEYOND_SPARK = [(case, value) for case in CASES for value in case.not_in_spark]

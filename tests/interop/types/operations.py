@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -164,6 +165,46 @@ def each(columns: Sequence[Any], run: Callable[[Sequence[Any]], dict[Any, Any]],
             return {key(only) if key else (only[0].stored, only[1]): error}
     middle = len(columns) // 2
     return each(columns[:middle], run, key) | each(columns[middle:], run, key)
+
+
+def seed_value(case: Case, value: str | None) -> Any:
+    """A value as the rows of a seed have it: texts, but bytes for blobs."""
+    if value is None or case.stored != "blob":
+        return value
+    return re.sub(rb"\\x(..)", lambda match: bytes.fromhex(match[1].decode()), value.encode())
+
+
+def seed_rows(cases: Sequence[Case], values: Callable[[Case], Sequence[str]]) -> list[tuple[Any, ...]]:
+    """Rows of a seed: their number, then a value of each type, NULL where it has no more; the last one has NULLs alone."""
+    rows = max(len(values(case)) for case in cases) + 1
+    return [(row, *(seed_value(c, values(c)[row]) if row < len(values(c)) else None for c in cases)) for row in range(rows)]
+
+
+def default_columns(cases: Sequence[Case]) -> list[tuple[Case, int, str]]:
+    """A column for every value of every type, as whose default it is added."""
+    return [(case, number, f"d{number}_{case.name}") for case in cases for number in range(len(case.ordinary))]
+
+
+def add_default(case: Case, number: int, side: str) -> str:
+    """The part of ALTER TABLE that adds such a column, as `duckdb` says it or as `ours`."""
+    value, name = case.ordinary[number], f"d{number}_{case.name}"
+    quoted = value.replace("'", "''") if side == "duckdb" else value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"ADD COLUMN {name} {case.duck if side == 'duckdb' else case.written} DEFAULT '{quoted}'"
+
+
+def read_defaults(cases: Sequence[Case], table: str, leaf: Any, rows: Any) -> dict[str, Any]:
+    """Per type, the values of its columns in the rows that are older than they."""
+
+    def read(some: Sequence[Case]) -> dict[Any, Any]:
+        columns = default_columns(some)
+        texts = ", ".join(leaf(case, "column", name) for case, _, name in columns)
+        (only,) = {tuple(row) for row in rows(f"SELECT {texts} FROM {table}")}
+        found: dict[Any, Any] = {case.stored: [] for case in some}
+        for (case, _, _), text in zip(columns, only, strict=True):
+            found[case.stored].append(canonical(case, text))
+        return found
+
+    return each(cases, read, lambda case: case.stored)
 
 
 def key_cases() -> list[Case]:
