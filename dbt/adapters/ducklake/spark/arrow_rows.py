@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..spec.inlined import decode
-from ..spec.moments import date_text, time_text, timestamp_text
+from ..spec.moments import INFINITY_MICROS, date_text, time_text, timestamp_text
 from ..spec.objects import Column
 
 _UNIT_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
@@ -45,8 +45,14 @@ def _values(data: Any, column: Column) -> list[Any]:
         text = time_text if pa.types.is_time(type_) else timestamp_text
         zone = "+00" if column.type == "timestamptz" else ""
         counts = data.cast(pa.int32() if type_.bit_width == 32 else pa.int64()).to_pylist()
-        return [None if count is None else decode(_zoned(text(count * unit), zone), column) for count in counts]
+        nanos = (None if count is None else _infinite(count) if unit == 1 else count * unit for count in counts)
+        return [None if count is None else decode(_zoned(text(count), zone), column) for count in nanos]
     return [None if value is None else decode(value, column) for value in data.to_pylist()]
+
+
+def _infinite(nanos: int) -> int:
+    """The infinities of timestamp_ns are counts of nanoseconds, those of the others of microseconds."""
+    return nanos * 1000 if abs(nanos) >= INFINITY_MICROS else nanos
 
 
 def _zoned(text: str, zone: str) -> str:
