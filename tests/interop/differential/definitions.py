@@ -157,24 +157,46 @@ class Definitions(Maker):
         return self._alter("nullable", table, lambda d: f"ALTER COLUMN {name_of(column.name, d)} {word} NOT NULL")
 
     def set_partitioning(self, shape: Shape) -> Statement | None:
-        table = self._table(shape)
-        column = self._column(table, lambda c: c.type.name in (*INTEGERS, "varchar", "date", "timestamp", "boolean"))
-        if column is None or self.rng.random() < 0.25:
-            return self._alter("partitioning", table, lambda d: "RESET PARTITIONED BY", no_rows=True)
-        dated = column.type.name in ("date", "timestamp")
         # Never buckets: the reference loses rows of files that other specs wrote (ducklake-facts, "Buckets"); see test_known_faults.
-        transform = self.rng.choice(("year({})", "month({})", "day({})", "{}")) if dated else "{}"
-        return self._alter(
-            "partitioning", table, lambda d: f"SET PARTITIONED BY ({transform.format(name_of(column.name, d))})", no_rows=True
-        )
+        return self._partitioning(self._table(shape), buckets=False)
+
+    def first_layout(self, table: TableShape) -> Statement | None:
+        """What may be said of a table that never had a row."""
+        return self._partitioning(table, buckets=True) if self.rng.random() < 0.7 else self._sorting(table)
+
+    def _partitioning(self, table: TableShape, *, buckets: bool) -> Statement | None:
+        columns = [
+            c for c in table.columns if c.type.name in (*INTEGERS, "varchar", "date", "timestamp", "boolean", "decimal(9,2)", "uuid")
+        ]
+        if not columns or (not buckets and self.rng.random() < 0.25):
+            return self._alter("partitioning", table, lambda d: "RESET PARTITIONED BY", no_rows=True)
+        chosen = self.rng.sample(columns, min(len(columns), self.rng.choice((1, 1, 2))))
+        keys = [(c, self._transform(c, buckets)) for c in chosen]
+
+        def action(dialect: Dialect) -> str:
+            return f"SET PARTITIONED BY ({', '.join(transform.format(name_of(c.name, dialect)) for c, transform in keys)})"
+
+        return self._alter("partitioning", table, action, no_rows=True)
+
+    def _transform(self, column: ColumnShape, buckets: bool) -> str:
+        if buckets and column.type.name != "boolean" and self.rng.random() < 0.6:
+            return f"bucket({self.rng.choice((1, 3, 8))}, {{}})"
+        if column.type.name in ("date", "timestamp"):
+            return self.rng.choice(("year({})", "month({})", "day({})", "{}") + (("hour({})",) if column.type.name == "timestamp" else ()))
+        return "{}"
 
     def set_sorting(self, shape: Shape) -> Statement | None:
-        table = self._table(shape)
-        column = self._column(table, lambda c: not c.type.fields)
-        if column is None or self.rng.random() < 0.25:
+        return self._sorting(self._table(shape))
+
+    def _sorting(self, table: TableShape) -> Statement | None:
+        columns = [c for c in table.columns if not c.type.fields]
+        if not columns or self.rng.random() < 0.25:
             return self._alter("sorting", table, lambda d: "RESET SORTED BY", no_rows=True)
-        order = self.rng.choice(("", " DESC", " ASC NULLS FIRST"))
-        return self._alter("sorting", table, lambda d: f"SET SORTED BY ({name_of(column.name, d)}{order})", no_rows=True)
+        chosen = self.rng.sample(columns, min(len(columns), self.rng.choice((1, 1, 2))))
+        keys = [(c, self.rng.choice(("", " DESC", " ASC NULLS FIRST", " DESC NULLS LAST"))) for c in chosen]
+        return self._alter(
+            "sorting", table, lambda d: f"SET SORTED BY ({', '.join(name_of(c.name, d) + order for c, order in keys)})", no_rows=True
+        )
 
     def comment(self, shape: Shape) -> Statement | None:
         table = self._table(shape)

@@ -203,7 +203,7 @@ _NONE_OF = {
     ),
     "SELECT f.data_file_id, f.row_id_start + f.record_count, s.next_row_id FROM ducklake_data_file f "
     "LEFT JOIN ducklake_table_stats s ON s.table_id = f.table_id "
-    "WHERE f.row_id_start IS NOT NULL AND (s.next_row_id IS NULL OR f.row_id_start + f.record_count > s.next_row_id)": (
+    "WHERE f.row_id_start IS NOT NULL AND f.partial_max IS NULL AND (s.next_row_id IS NULL OR f.row_id_start + f.record_count > s.next_row_id)": (
         "a file has row ids that next_row_id will give again"
     ),
     "SELECT table_id, count(*) FROM ducklake_table WHERE end_snapshot IS NULL GROUP BY table_id HAVING count(*) > 1": "a table is live twice",

@@ -63,7 +63,7 @@ class RowStatements(Maker):
             return lambda d: f"upper({name_of(column.name, d)})"
         return lambda d: literal(column.type, given, d)
 
-    def delete(self, shape: Shape) -> Statement | None:
+    def delete(self, shape: Shape) -> Statement:
         table = self._table(shape)
         condition = self.condition(table)
         everything = self.rng.random() < 0.06
@@ -96,6 +96,9 @@ class RowStatements(Maker):
         if matched == "update" and not changed:
             matched = "delete"
         inserts = matched is None or self.rng.random() < 0.7
+        orphans = self.rng.choice(("DELETE", "UPDATE")) if self.rng.random() < 0.15 else ""
+        orphaned, kept = self.condition(table, "t"), self.rng.choice(table.columns)
+        given_to_orphans = values.value(self.rng, kept.type, 0.15 if kept.nullable else 0)
 
         def texts(dialect: Dialect) -> str:
             def n(name: str) -> str:
@@ -113,6 +116,9 @@ class RowStatements(Maker):
                 names = ", ".join(n(c.name) for c in source)
                 given = ", ".join(f"s.{n(c.name)}" for c in source)
                 clauses += f" WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({given})"
+            if orphans:
+                action = orphans if orphans == "DELETE" else f"UPDATE SET {n(kept.name)} = {literal(kept.type, given_to_orphans, dialect)}"
+                clauses += f" WHEN NOT MATCHED BY SOURCE AND {orphaned(dialect)} THEN {action}"
             using = " UNION ALL ".join(selects)
             return f"MERGE INTO {relation(table.schema, table.name, dialect)} AS t USING ({using}) AS s ON t.{n(key.name)} = s.{n(key.name)}{clauses}"
 

@@ -35,11 +35,12 @@ class TableShape:
 
 @dataclass(frozen=True)
 class Shape:
-    """The tables and views of the lake; `views` are (schema, name)."""
+    """The tables and views of the lake; `views` are (schema, name), `comments` (table, column or None, text)."""
 
     schemas: tuple[str, ...]
     tables: tuple[TableShape, ...]
     views: tuple[tuple[str, str], ...]
+    comments: frozenset[tuple[str, str | None, str]] = frozenset()
 
     def table(self, key: str) -> TableShape | None:
         return next((table for table in self.tables if table.key == key), None)
@@ -55,7 +56,15 @@ def of_ours(session: LakeSession) -> Shape:
         for r in relations
         if isinstance(r, Table)
     )
-    return Shape(schemas, _ordered(tables), tuple(sorted((r.schema_name, r.name) for r in relations if isinstance(r, View))))
+    comments = {
+        (f"{r.schema_name}.{r.name}".casefold(), name, comment)
+        for r in relations
+        if isinstance(r, Table)
+        for name, comment in ((None, r.comment), *((column.name, column.comment) for column in r.columns))
+        if comment is not None
+    }
+    views = tuple(sorted((r.schema_name, r.name) for r in relations if isinstance(r, View)))
+    return Shape(schemas, _ordered(tables), views, frozenset(comments))
 
 
 def of_duckdb_side(duck: duckdb.DuckDBPyConnection) -> Shape:
@@ -72,7 +81,12 @@ def of_duckdb_side(duck: duckdb.DuckDBPyConnection) -> Shape:
         "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'lake' AND NOT internal ORDER BY ALL"
     ).fetchall()
     tables = (TableShape(schema, name, tuple(found)) for (schema, name), found in columns.items())
-    return Shape(tuple(name for (name,) in schemas), _ordered(tables), tuple(views))
+    comments = duck.execute(
+        "SELECT lower(schema_name || '.' || table_name), NULL, comment FROM duckdb_tables() WHERE database_name = 'lake' AND comment IS NOT NULL "
+        "UNION ALL SELECT lower(schema_name || '.' || table_name), column_name, comment FROM duckdb_columns() "
+        "WHERE database_name = 'lake' AND comment IS NOT NULL"
+    ).fetchall()
+    return Shape(tuple(name for (name,) in schemas), _ordered(tables), tuple(views), frozenset(comments))
 
 
 def _ordered(tables: Iterable[TableShape]) -> tuple[TableShape, ...]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any, Protocol
 
 import duckdb
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import lit
 
 from dbt.adapters.ducklake.errors import DuckLakeError
 from dbt.adapters.ducklake.session import LakeSession
@@ -18,9 +22,10 @@ from tests.interop.conftest import comparable
 
 from .shape import Shape, TableShape, of_duckdb_side, of_ours
 from .values import Dialect, duckdb_name
-from .words import Statement, relation
+from .words import INSERTING_KINDS, LAYOUT_KINDS, Statement, relation
 
 Rows = list[tuple[Any, ...]]
+DEFAULT_INLINING = 10
 
 
 class RefusedError(Exception):
@@ -36,6 +41,8 @@ class Side(Protocol):
 
     def shape(self) -> Shape: ...
 
+    def reattach(self, inlining: int | None) -> None: ...
+
 
 def one_form(value: Any) -> Any:
     """A value in a form that does not tell where it comes from."""
@@ -47,12 +54,12 @@ def in_one_form(rows: list[tuple[Any, ...]]) -> Rows:
 
 
 class Ours:
-    """Our session."""
+    """Our session; `place` lets it come back as another client."""
 
     dialect: Dialect = "spark"
 
-    def __init__(self, session: LakeSession) -> None:
-        self.session = session
+    def __init__(self, session: LakeSession, place: CatalogUnderTest | None = None) -> None:
+        self.session, self.place, self.owned = session, place, False
 
     def run(self, text: str) -> None:
         try:
@@ -60,23 +67,53 @@ class Ours:
         except DuckLakeError as error:
             raise RefusedError(f"{type(error).__name__}: {error}") from error
 
+    def query(self, text: str) -> Rows:
+        try:
+            return in_one_form(self.session.execute(text).fetch())
+        except DuckLakeError as error:
+            raise RefusedError(f"{type(error).__name__}: {error}") from error
+
     def rows(self, table: TableShape, version: int | None) -> Rows:
         """The rows of a table with their ids in front."""
+        return in_one_form([(row[-1], *row[:-1]) for row in fetch(self._frame(table, version))])
+
+    def rows_at(self, table: TableShape, versions: Iterable[int]) -> dict[int, Rows]:
+        """The rows of a table with their ids in front at several snapshots, by one Spark job."""
+        found: dict[int, Rows] = {version: [] for version in versions}
+        frames = [self._frame(table, version).withColumn("__version", lit(version)) for version in found]
+        for row in fetch(reduce(lambda one, other: one.unionAll(other), frames)):
+            found[row[-1]].append((row[-2], *row[:-2]))
+        return {version: in_one_form(rows) for version, rows in found.items()}
+
+    def _frame(self, table: TableShape, version: int | None) -> DataFrame:
         catalog = self.session.catalog
         reader = catalog.reader(catalog.latest() if version is None else catalog.resolve(version=version))
         found = reader.find(table.schema, table.name)
         assert isinstance(found, Table)
-        spark = self.session.spark()
-        frame = scan(spark, reader.scan_plan(found), virtual=("rowid",))
-        return in_one_form([(row[-1], *row[:-1]) for row in fetch(frame)])
+        return scan(self.session.spark(), reader.scan_plan(found), virtual=("rowid",))
 
-    def selected(self, table: TableShape, version: int | None) -> Rows:
+    def selected(self, table: TableShape, version: int | None, condition: str = "true") -> Rows:
         """The rows of a table as a query of the session gives them, without ids."""
         at = "" if version is None else f" VERSION AS OF {version}"
-        return in_one_form(self.session.execute(f"SELECT * FROM {relation(table.schema, table.name, 'spark')}{at}").fetch())
+        return in_one_form(
+            self.session.execute(f"SELECT * FROM {relation(table.schema, table.name, 'spark')}{at} WHERE {condition}").fetch()
+        )
 
     def shape(self) -> Shape:
         return of_ours(self.session)
+
+    def reattach(self, inlining: int | None) -> None:
+        """Come back as another client, which inlines up to `inlining` rows; Spark stays."""
+        assert self.place is not None
+        runtime = self.session.lake.runtime
+        self.close()
+        self.session, self.owned = self.place.open(runtime, data_inlining_row_limit=inlining).session(), True
+
+    def close(self) -> None:
+        """Close what `reattach` opened."""
+        if self.owned:
+            self.session.close()
+            self.session.catalog.close()
 
 
 class DuckDB:
@@ -86,6 +123,7 @@ class DuckDB:
 
     def __init__(self, place: CatalogUnderTest) -> None:
         self.place = place
+        self.limit: int | None = None
         self.connection = oracle.connect(place)
         self.connection.execute("USE lake")
 
@@ -100,11 +138,49 @@ class DuckDB:
         at = "" if version is None else f" AT (VERSION => {version})"
         return in_one_form(self.connection.execute(f"SELECT rowid, * FROM {relation(table.schema, table.name, 'duckdb')}{at}").fetchall())
 
+    def query(self, text: str) -> Rows:
+        try:
+            return in_one_form(self.connection.execute(text).fetchall())
+        except duckdb.Error as error:
+            raise RefusedError(f"{type(error).__name__}: {error}") from error
+
+    def selected(self, table: TableShape, version: int | None, condition: str = "true") -> Rows:
+        """The rows of a table that a condition takes, without ids."""
+        at = "" if version is None else f" AT (VERSION => {version})"
+        name = relation(table.schema, table.name, "duckdb")
+        return in_one_form(self.connection.execute(f"SELECT * FROM {name}{at} WHERE {condition}").fetchall())
+
     def shape(self) -> Shape:
         return of_duckdb_side(self.connection)
 
+    def would_lose(self, statement: Statement) -> bool:
+        """Whether this client would do what costs the reference values later: see `test_found_faults`.
+
+        It alters a table of which rows were inlined while it inlines none: then the newest inlined-data table has the old columns. Or it
+        inlines rows of a table that has no inlined-data table: that gets no row in `ducklake_schema_versions`.
+        """
+        if statement.kind not in LAYOUT_KINDS | INSERTING_KINDS:
+            return False
+        alters = statement.kind in LAYOUT_KINDS
+        metadata = "__ducklake_metadata_lake"
+        rows = self.connection.execute(
+            f"SELECT (SELECT count(*) FROM {metadata}.ducklake_inlined_data_tables i WHERE i.table_id = t.table_id), "
+            f"(SELECT max(value) FROM {metadata}.ducklake_metadata m WHERE m.key = 'data_inlining_row_limit' AND m.scope = 'table' "
+            "AND m.scope_id = t.table_id) "
+            f"FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_schema s ON s.schema_id = t.schema_id "
+            "WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND lower(s.schema_name || '.' || t.table_name) = ?",
+            [statement.tables[0]],
+        ).fetchall()
+        default = DEFAULT_INLINING if self.limit is None else self.limit
+        if not rows:  # the open transaction has made or renamed it
+            return alters and default == 0
+        ((inlined, limit),) = rows
+        inlines = int(default if limit is None else limit) > 0
+        return bool(inlined and not inlines) if alters else bool(inlines and not inlined)
+
     def reattach(self, inlining: int | None) -> None:
         """Come back as another client, which inlines up to `inlining` rows."""
+        self.limit = inlining
         self.connection.execute("USE memory")
         self.connection.execute("DETACH lake")
         options = {} if inlining is None else {"data_inlining_row_limit": inlining}

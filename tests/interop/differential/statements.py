@@ -17,6 +17,8 @@ class Statements(RowStatements, Definitions):
 
     def __init__(self, rng: random.Random) -> None:
         super().__init__(rng)
+        self.fresh: set[str] = set()
+        """Tables, by key, that were created and to which nothing has happened since."""
         self._rows: Sequence[tuple[float, Callable[[Shape], Statement | None]]] = (
             (20, self.insert_values), (8, self.insert_select), (14, self.update), (12, self.delete), (10, self.merge), (1.5, self.truncate),
         )  # fmt: skip
@@ -30,11 +32,20 @@ class Statements(RowStatements, Definitions):
     def next(self, shape: Shape, dialect: Dialect) -> Statement:
         """A statement that the side can say."""
         while True:
+            fresh = [table for table in shape.tables if table.key in self.fresh]
             if not shape.tables:
                 made = self.create_table(shape)
+            elif fresh and self.rng.random() < 0.4:
+                made = self.first_layout(self.rng.choice(fresh))
             else:
                 kinds = self._rows if self.rng.random() < 0.65 else self._definers
                 (make,) = self.rng.choices([make for _, make in kinds], [weight for weight, _ in kinds])
                 made = make(shape)
             if made is not None and made.text(dialect) is not None:
                 return made
+
+    def note(self, statement: Statement) -> None:
+        """A side has taken it."""
+        self.fresh.difference_update(statement.tables)
+        if statement.kind == "create table":
+            self.fresh.update(statement.tables)

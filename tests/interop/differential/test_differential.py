@@ -25,4 +25,4 @@ def test_both_sides_in_turn_at_random(catalog: CatalogUnderTest, lake: LakeSessi
         run.steps(STEPS)
     finally:
         run.close()
-        print(sorted(run.done.items()), sorted(run.refused.items()), sep="\n")
+        print(run.summary())

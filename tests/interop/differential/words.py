@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,10 @@ SCHEMAS = ("main", "s1", "Sch 2")
 TABLES = ("t0", "t1", "Mixed T", "t3")
 COLUMNS = ("a", "b", "c", "d", "e", "Mixed C", "select")
 VIEWS = ("v0", "v1")
+LAYOUT_KINDS = frozenset(f"{action} {what}" for action, what in itertools.product(("add", "drop", "rename", "retype"), ("column", "field")))
+"""The statements after which inlined rows stand in other columns, or in other types."""
+INSERTING_KINDS = frozenset(["insert", "insert select", "update", "merge"])
+"""The statements that may inline rows."""
 
 
 @dataclass(frozen=True)

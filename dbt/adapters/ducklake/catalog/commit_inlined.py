@@ -113,6 +113,8 @@ def _table_for(state: CommitState, table_id: int, table: Table) -> str:
             "which cannot hold its columns any more: commit before you alter the table, or set data_inlining_row_limit to 0"
         )
     state.move_schema_version()
+    # The reference writes no such row here, and then takes the columns of the table's first snapshot for those of the rows.
+    state.add(t.schema_versions, begin_snapshot=state.snapshot_id, schema_version=state.schema_version, table_id=table_id)
     return _create(state, table_id, table.columns)
 
 

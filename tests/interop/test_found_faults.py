@@ -1,0 +1,72 @@
+"""Faults of the reference that random runs (`differential`) found and ducklake-facts §14.1 does not have, and what we do where they show.
+
+Each is shown with DuckDB alone first, so that the test says so when a release of it mends one: then the run need not avoid it any more.
+"""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from tests.catalogs import CatalogUnderTest
+from tests.interop.conftest import Both
+from tests.interop.oracle import connect
+
+
+def other_client(catalog: CatalogUnderTest, statement: str, limit: int = 10) -> list[tuple[object, ...]]:
+    """What a statement gives to a DuckDB that has just come and inlines up to `limit` rows."""
+    client = connect(catalog, data_inlining_row_limit=limit)
+    client.execute("USE lake")
+    try:
+        return client.execute(statement).fetchall()
+    finally:
+        client.close()
+
+
+def test_a_column_that_duckdb_adds_without_inlining_leaves_the_old_inlined_table_as_the_newest(
+    both: Both, catalog: CatalogUnderTest
+) -> None:
+    other_client(catalog, "CREATE TABLE t (a INTEGER)")
+    other_client(catalog, "ALTER TABLE t ADD COLUMN b INTEGER", limit=0)
+    with pytest.raises(duckdb.Error, match="columns"):  # the fault
+        other_client(catalog, "INSERT INTO t VALUES (1, 2)")
+    both.spark("CALL set_option('data_inlining_row_limit', 10, table_name => 't')")
+    both.spark("INSERT INTO t VALUES (3, 4)")
+    other_client(catalog, "INSERT INTO t VALUES (5, 6)")  # DuckDB can go on, because we made a table of the new layout
+    both.spark("CALL set_option('data_inlining_row_limit', 0, table_name => 't')")
+    both.spark("ALTER TABLE t ADD COLUMN c INT")  # and never leave it behind ourselves
+    both.spark("CALL set_option('data_inlining_row_limit', 10, table_name => 't')")
+    other_client(catalog, "INSERT INTO t VALUES (7, 8, 9)")
+    assert both.rows("SELECT a, b, c FROM t WHERE c IS NULL") == [(3, 4, None), (5, 6, None)]
+    assert both.rows("SELECT a, b, c FROM t WHERE c IS NOT NULL") == [(7, 8, 9)]
+
+
+def test_the_first_inlined_rows_of_an_altered_table_lose_the_columns_it_got_in_duckdb(both: Both, catalog: CatalogUnderTest) -> None:
+    for name in ("theirs", "ours"):
+        other_client(catalog, f"CREATE TABLE {name} (a INTEGER)", limit=0)
+        other_client(catalog, f"ALTER TABLE {name} ADD COLUMN b INTEGER", limit=0)
+    other_client(catalog, "INSERT INTO theirs VALUES (1, 2)")
+    both.spark("CALL set_option('data_inlining_row_limit', 10, table_name => 'ours')")
+    both.spark("INSERT INTO ours VALUES (1, 2)")
+    both.spark("CREATE TABLE another (a INT)")
+    assert other_client(catalog, "FROM theirs") == [(1, None)]  # the fault
+    assert both.session.execute("SELECT * FROM theirs").fetch() == [(1, 2)]
+    assert other_client(catalog, "FROM ours") == [(1, 2)]
+    both.spark("CALL flush_inlined_data(table_name => 'theirs')")  # in a file it is whole again
+    assert other_client(catalog, "FROM theirs") == [(1, 2)]
+
+
+def test_duckdb_forgets_dropped_tables_while_it_compacts(both: Both, catalog: CatalogUnderTest) -> None:
+    both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
+    both.duckdb("CREATE TABLE gone AS SELECT 7 AS a")
+    both.duckdb("CREATE TABLE t (a INTEGER)")
+    both.duckdb("DROP TABLE gone")
+    both.duckdb("INSERT INTO t FROM range(5)")
+    both.duckdb("DELETE FROM t WHERE a < 2")
+    client = connect(catalog)
+    client.execute("CALL ducklake_rewrite_data_files('lake', delete_threshold => 0.1)")
+    with pytest.raises(duckdb.CatalogException):  # the fault: it keeps the definitions of a later snapshot for those of an earlier one
+        client.execute("FROM lake.gone AT (VERSION => 2)")
+    client.close()
+    assert both.session.execute("SELECT * FROM gone VERSION AS OF 2").fetch() == [(7,)]
+    assert other_client(catalog, "FROM gone AT (VERSION => 2)") == [(7,)]
