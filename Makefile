@@ -8,13 +8,15 @@ PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
 ARGS ?=
+STEPS ?= 1000
+SEED ?=
 
 BIN := $(abspath $(VENV))/bin
 
-.PHONY: help venv test unit lint demo bench clean
+.PHONY: help venv test unit differential lint demo bench clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 venv: $(VENV)/.made ## create the environment in .venv (again only if pyproject.toml or constraints.txt changed)
 
@@ -29,6 +31,9 @@ test: venv ## run all tests: first those without Spark, then the rest (ARGS='-k 
 
 unit: venv ## run the tests that need no Java
 	$(BIN)/pytest tests/unit -n $(WORKERS) -q $(ARGS)
+
+differential: venv ## let DuckDB and us take turns at random on one lake (STEPS=1000 SEED=7 ARGS='-k sqlite')
+	DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/interop/differential -s --tb=short $(ARGS)
 
 lint: venv ## check style and types
 	$(BIN)/ruff check .

@@ -70,3 +70,14 @@ def test_duckdb_forgets_dropped_tables_while_it_compacts(both: Both, catalog: Ca
     client.close()
     assert both.session.execute("SELECT * FROM gone VERSION AS OF 2").fetch() == [(7,)]
     assert other_client(catalog, "FROM gone AT (VERSION => 2)") == [(7,)]
+
+
+def test_duckdb_rounds_what_a_promoted_column_is_compared_with(both: Both) -> None:
+    both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
+    both.duckdb("CREATE TABLE t (a INTEGER)")
+    both.duckdb("INSERT INTO t VALUES (1), (3)")
+    both.duckdb("ALTER TABLE t ALTER COLUMN a SET DATA TYPE DECIMAL(20, 3)")
+    assert len(both.duck.execute("SELECT a FROM t WHERE a <= 2.596").fetchall()) == 2  # the fault: it takes 2.596 for 3 in that file
+    assert [int(a) for (a,) in both.session.execute("SELECT a FROM t WHERE a <= 2.596BD").fetch()] == [1]
+    both.spark("UPDATE t SET a = 100 WHERE a <= 2.596BD")
+    assert [int(a) for (a,) in both.rows("SELECT a FROM t")] == [3, 100]

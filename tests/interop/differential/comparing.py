@@ -12,7 +12,7 @@ from .shape import Shape, TableShape
 from .sides import DuckDB, Ours, Plain, RefusedError, Rows
 from .words import Maker, relation
 
-SOMETIMES = 0.25
+SOMETIMES = 0.15
 """How often we are asked what we have no special reason to be asked: each answer is a Spark job."""
 AT_ONCE = 8
 """How many states of a table one Spark job reads."""

@@ -114,5 +114,5 @@ class Maker:
         if column.type.name == "varchar" and self.rng.random() < 0.3:
             return lambda d: f"{n(d)} LIKE 'a%'"
         operator = "=" if column.type.name in ("uuid", "blob") else self.rng.choice(("=", "<", "<=", ">", ">=", "<>"))
-        given = values.value(self.rng, column.type, 0)
+        given = values.constant(self.rng, column.type)
         return lambda d: f"{n(d)} {operator} {literal(column.type, given, d)}"
