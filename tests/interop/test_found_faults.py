@@ -81,3 +81,30 @@ def test_duckdb_rounds_what_a_promoted_column_is_compared_with(both: Both) -> No
     assert [int(a) for (a,) in both.session.execute("SELECT a FROM t WHERE a <= 2.596BD").fetch()] == [1]
     both.spark("UPDATE t SET a = 100 WHERE a <= 2.596BD")
     assert [int(a) for (a,) in both.rows("SELECT a FROM t")] == [3, 100]
+
+
+def test_duckdb_flushes_inlined_rows_of_an_older_layout_sorted_by_another_column(both: Both) -> None:
+    for name in ("theirs", "ours"):
+        both.duckdb(f"CREATE TABLE {name} (e INTEGER, c INTEGER, b INTEGER)")
+        both.duckdb(f"ALTER TABLE {name} SET SORTED BY (b DESC)")
+        both.duckdb(f"ALTER TABLE {name} ADD COLUMN z INTEGER")
+        both.duckdb(f"INSERT INTO {name} VALUES (1, 2, 3, 0), (4, 5, 2, 0)")
+        both.duckdb(f"ALTER TABLE {name} DROP COLUMN e")
+    both.duckdb("CALL ducklake_flush_inlined_data('lake', table_name => 'theirs')")
+    both.spark("CALL flush_inlined_data(table_name => 'ours')")
+    assert both.duck.execute("SELECT b FROM theirs").fetchall() == [(2,), (3,)]  # the fault; an INTERNAL Error where types differ
+    assert both.duck.execute("SELECT b FROM ours").fetchall() == [(3,), (2,)]
+
+
+def test_a_flush_takes_inlined_tables_from_other_duckdbs(both: Both, catalog: CatalogUnderTest) -> None:
+    for name in ("theirs", "ours"):
+        both.duckdb(f"CREATE TABLE {name} (a INTEGER)")
+        both.duckdb(f"INSERT INTO {name} VALUES (1)")
+        both.duckdb(f"ALTER TABLE {name} ADD COLUMN b INTEGER")
+        both.duckdb(f"INSERT INTO {name} VALUES (1, 2)")
+        assert len(both.rows(f"SELECT a FROM {name}")) == 2
+    other_client(catalog, "CALL ducklake_flush_inlined_data('lake', table_name => 'theirs')")
+    with pytest.raises(duckdb.Error):  # the fault: its list of inlined tables is that of the schema version
+        both.duck.execute("SELECT a FROM theirs").fetchall()
+    both.spark("CALL flush_inlined_data(table_name => 'ours')")
+    assert len(both.rows("SELECT a FROM ours")) == 2  # ours empties the table and leaves it there until the next flush

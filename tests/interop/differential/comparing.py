@@ -12,9 +12,9 @@ from .shape import Shape, TableShape
 from .sides import DuckDB, Ours, Plain, RefusedError, Rows
 from .words import Maker, relation
 
-SOMETIMES = 0.15
-"""How often we are asked what we have no special reason to be asked: each answer is a Spark job."""
-AT_ONCE = 8
+SOMETIMES, OFTEN = 0.1, 0.4
+"""How often we are asked at once, without and with a special reason: each answer is a Spark job. At the end we are asked all the rest."""
+AT_ONCE = 12
 """How many states of a table one Spark job reads."""
 
 

@@ -131,7 +131,7 @@ class DuckDB:
         try:
             self.connection.execute(text)
         except duckdb.Error as error:
-            raise RefusedError(f"{type(error).__name__}: {error}") from error
+            raise RefusedError(f"{type(error).__name__}: {str(error).split('Stack Trace')[0].strip()}") from error
 
     def rows(self, table: TableShape, version: int | None) -> Rows:
         """The rows of a table with their ids in front."""
@@ -177,6 +177,17 @@ class DuckDB:
         ((inlined, limit),) = rows
         inlines = int(default if limit is None else limit) > 0
         return bool(inlined and not inlines) if alters else bool(inlines and not inlined)
+
+    def would_sort_wrongly(self) -> bool:
+        """Whether a flush or a compaction by this client fails or sorts by another column: a sorted table has had other columns."""
+        metadata = "__ducklake_metadata_lake"
+        return bool(
+            self.connection.execute(
+                f"SELECT t.table_id FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_sort_info s ON s.table_id = t.table_id "
+                f"JOIN {metadata}.ducklake_column c ON c.table_id = t.table_id WHERE t.end_snapshot IS NULL "
+                "GROUP BY t.table_id HAVING count(c.end_snapshot) > 0 OR min(c.begin_snapshot) < max(c.begin_snapshot)"
+            ).fetchall()
+        )
 
     def reattach(self, inlining: int | None) -> None:
         """Come back as another client, which inlines up to `inlining` rows."""

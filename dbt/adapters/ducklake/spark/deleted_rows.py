@@ -24,12 +24,15 @@ class DeletedRows:
     since: pa.Array
 
     def leave_nothing(self, doomed: pa.Array) -> bool:
-        """Whether no row of the file is left once those at `doomed` are deleted too."""
-        most = len(self.positions) + len(self.file.inlined_deletes) + len(doomed)
-        if most < self.file.record_count or self.file.rows_until_snapshot is not None:
+        """Whether the file can be ended when the rows at `doomed` are deleted too: no row of it is left.
+
+        Never if deletes of it are inlined: the change feed of the reference says of an ended file that those rows went with it.
+        """
+        if len(self.positions) + len(doomed) < self.file.record_count:
             return False
-        inlined = pa.array(self.file.inlined_deletes, pa.int64())
-        return len(ascending(pa.concat_arrays([self.positions, inlined, doomed]))) >= self.file.record_count
+        if self.file.inlined_deletes or self.file.rows_until_snapshot is not None:
+            return False
+        return len(ascending(pa.concat_arrays([self.positions, doomed]))) >= self.file.record_count
 
     def with_more(self, doomed: pa.Array, snapshot_id: int) -> tuple[pa.Array, pa.Array]:
         """All positions, strictly ascending, and the snapshot of each, when `snapshot_id` deletes those at `doomed`."""
