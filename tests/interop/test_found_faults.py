@@ -108,3 +108,19 @@ def test_a_flush_takes_inlined_tables_from_other_duckdbs(both: Both, catalog: Ca
         both.duck.execute("SELECT a FROM theirs").fetchall()
     both.spark("CALL flush_inlined_data(table_name => 'ours')")
     assert len(both.rows("SELECT a FROM ours")) == 2  # ours empties the table and leaves it there until the next flush
+
+
+def test_duckdb_breaks_on_its_statistics_of_a_column_whose_type_it_changed(both: Both, catalog: CatalogUnderTest) -> None:
+    for name in ("theirs", "ours"):
+        both.duckdb(f"CREATE TABLE {name} (a INTEGER)")
+        both.duckdb(f"INSERT INTO {name} VALUES (1), (5)")
+    client = connect(catalog)
+    client.execute("USE lake")
+    assert client.execute("SELECT a FROM theirs WHERE a = 5").fetchall() == [(5,)]
+    client.execute("ALTER TABLE theirs ALTER COLUMN a SET DATA TYPE BIGINT")
+    with pytest.raises(duckdb.Error, match="INTERNAL"):  # the fault
+        client.execute("SELECT a FROM theirs WHERE a = 5").fetchall()
+    client.close()
+    assert both.duck.execute("SELECT a FROM ours WHERE a = 5").fetchall() == [(5,)]
+    both.spark("ALTER TABLE ours ALTER COLUMN a TYPE BIGINT")
+    assert both.duck.execute("SELECT a FROM ours WHERE a = 5").fetchall() == [(5,)]  # ours moves the counter that it keeps them by

@@ -119,7 +119,9 @@ class Definitions(Maker):
         if column is None:
             return None
         to = DataType(self.rng.choice(values.PROMOTIONS[column.type.name]))
-        return self._alter("retype column", table, lambda d: f"ALTER COLUMN {name_of(column.name, d)} SET DATA TYPE {defined_type(to, d)}")
+        made = self._alter("retype column", table, lambda d: f"ALTER COLUMN {name_of(column.name, d)} SET DATA TYPE {defined_type(to, d)}")
+        # The reference then breaks on its statistics of the former type, until the next insert: see test_found_faults.
+        return replace(made, duckdb=None, plain=made.duckdb)
 
     def nested_field(self, shape: Shape) -> Statement | None:
         table = self._table(shape)

@@ -218,6 +218,7 @@ _NONE_OF = {
     "SELECT table_id, key FROM ducklake_column_tag WHERE key <> 'comment'": "a column tag that DuckDB cannot load",
     "SELECT data_file_id, count(*) FROM (SELECT data_file_id FROM ducklake_data_file UNION ALL SELECT delete_file_id FROM ducklake_delete_file) AS ids "
     "GROUP BY data_file_id HAVING count(*) > 1": "a file id is used twice",
+    "SELECT table_id, schema_version, count(*) FROM ducklake_schema_versions GROUP BY 1, 2 HAVING count(*) > 1": "a schema version twice",
     "SELECT table_id, count(*) FROM ducklake_table_stats GROUP BY table_id HAVING count(*) > 1": "two rows of table statistics",
     "SELECT table_id, column_id, count(*) FROM ducklake_table_column_stats GROUP BY table_id, column_id HAVING count(*) > 1": (
         "two rows of statistics of one column"

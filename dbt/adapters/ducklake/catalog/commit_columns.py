@@ -46,6 +46,7 @@ def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...],
     retyped = [column_id for column_id in changed & set(old) if old[column_id].type != new[column_id].type]
     if retyped:
         _forget_bounds(state, table_id, retyped)
+        state.new_file_id()  # a running DuckDB keeps statistics by this counter, and breaks on those of the former type
     return bool(ended or changed)
 
 

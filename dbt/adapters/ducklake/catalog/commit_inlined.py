@@ -114,7 +114,7 @@ def _table_for(state: CommitState, table_id: int, table: Table) -> str:
         )
     state.move_schema_version()
     # The reference writes no such row here, and then takes the columns of the table's first snapshot for those of the rows.
-    state.add(t.schema_versions, begin_snapshot=state.snapshot_id, schema_version=state.schema_version, table_id=table_id)
+    state.add_schema_version(table_id)
     return _create(state, table_id, table.columns)
 
 

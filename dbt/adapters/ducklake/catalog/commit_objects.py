@@ -85,7 +85,7 @@ def _create_table(state: CommitState, table: Table) -> None:
     if table.sorting:
         _write_sorting(state, table_id, table)
     _write_tags(state, table_id, {}, _tags(table.comment, table.tags))
-    state.add(t.schema_versions, begin_snapshot=state.snapshot_id, schema_version=state.schema_version, table_id=table_id)
+    state.add_schema_version(table_id)
     state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
 
 
@@ -108,7 +108,7 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
     write_column_comments(state, table_id, before.columns, table.columns)
     _write_tags(state, table_id, _tags(before.comment, before.tags), _tags(table.comment, table.tags))
     if renamed or structural or repartitioned:
-        state.add(t.schema_versions, begin_snapshot=state.snapshot_id, schema_version=state.schema_version, table_id=table_id)
+        state.add_schema_version(table_id)
     if layout_changed(before.columns, table.columns):
         renew_data_table(state, table_id, table.columns)
     if replace(table, schema_name=before.schema_name, name=before.name) != before:

@@ -52,6 +52,7 @@ class CommitState:
         self.schema_version = self.latest.schema_version + (1 if self.staged.has_schema_changes else 0)
         self.next_catalog_id = self.latest.next_catalog_id
         self.next_file_id = self.latest.next_file_id
+        self._versioned: set[int] = set()
         self.inlined_tables: dict[int, str] = {}
         """By table id, the inlined-data tables that this commit creates."""
 
@@ -80,6 +81,12 @@ class CommitState:
         """The next id of the counter for data and delete files."""
         self.next_file_id += 1
         return self.next_file_id - 1
+
+    def add_schema_version(self, table_id: int) -> None:
+        """Say, once, that the table's columns are now those of this schema version."""
+        if table_id not in self._versioned:
+            self._versioned.add(table_id)
+            self.add(t.schema_versions, begin_snapshot=self.snapshot_id, schema_version=self.schema_version, table_id=table_id)
 
     def log(self, kind: Kind, object_id: int | None = None, *, schema: str | None = None, name: str | None = None) -> None:
         """Add an entry to the log."""
