@@ -103,9 +103,12 @@ def test_a_flush_takes_inlined_tables_from_other_duckdbs(both: Both, catalog: Ca
         both.duckdb(f"ALTER TABLE {name} ADD COLUMN b INTEGER")
         both.duckdb(f"INSERT INTO {name} VALUES (1, 2)")
         assert len(both.rows(f"SELECT a FROM {name}")) == 2
+    client = connect(catalog)
+    assert len(client.execute("SELECT a FROM lake.theirs").fetchall()) == 2
     other_client(catalog, "CALL ducklake_flush_inlined_data('lake', table_name => 'theirs')")
     with pytest.raises(duckdb.Error):  # the fault: its list of inlined tables is that of the schema version
-        both.duck.execute("SELECT a FROM theirs").fetchall()
+        client.execute("SELECT a FROM lake.theirs").fetchall()
+    client.close()
     both.spark("CALL flush_inlined_data(table_name => 'ours')")
     assert len(both.rows("SELECT a FROM ours")) == 2  # ours empties the table and leaves it there until the next flush
 

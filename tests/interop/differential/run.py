@@ -179,7 +179,7 @@ class Run:
 
     def maintain(self, side: Side, shape: Shape) -> None:
         """One of the maintenance functions."""
-        call, expired = maintenance(self.rng, side.dialect, shape, sorted(self.seen))
+        call, expired = maintenance(self.rng, shape, sorted(self.seen))
         for version in expired:
             del self.seen[version]
         if call.startswith(SORTING) and side is self.duck and self.duck.confuses_layouts("rewrite" in call):

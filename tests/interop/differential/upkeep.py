@@ -6,7 +6,6 @@ import random
 from collections.abc import Sequence
 
 from .shape import Shape
-from .values import Dialect
 
 OPTIONS: dict[str, Sequence[str]] = {
     "data_inlining_row_limit": ("0", "0", "3", "10", "30"),
@@ -25,12 +24,10 @@ Not `write_deletion_vectors`: the reference's second vector of a file forgets wh
 `Run.delete_by_vector`.
 """
 
-_OF_DUCKDB = (
+_CALLS = (
     "ducklake_merge_adjacent_files('lake')",
     "ducklake_rewrite_data_files('lake', delete_threshold => 0.1)",
     "ducklake_rewrite_data_files('lake', delete_threshold => 0.5)",
-)
-_OF_BOTH = (
     "ducklake_flush_inlined_data('lake')",
     "ducklake_flush_inlined_data('lake')",
     "one",
@@ -54,9 +51,9 @@ def option_of(schema: str, table: str, name: str, value: str) -> str:
     return f"CALL ducklake_set_option('lake', '{name}', {value}, table_name => '{table}', schema => '{schema}')"
 
 
-def maintenance(rng: random.Random, dialect: Dialect, shape: Shape, snapshots: Sequence[int]) -> tuple[str, list[int]]:
-    """A CALL of maintenance, and the snapshots that go by it."""
-    call = rng.choice((*_OF_BOTH, *_OF_DUCKDB) if dialect == "duckdb" else _OF_BOTH)
+def maintenance(rng: random.Random, shape: Shape, snapshots: Sequence[int]) -> tuple[str, list[int]]:
+    """A CALL of maintenance, the same text to both, and the snapshots that go by it."""
+    call = rng.choice(_CALLS)
     if call == "one":
         table = rng.choice(shape.tables)
         return f"CALL ducklake_flush_inlined_data('lake', schema_name => '{table.schema}', table_name => '{table.name}')", []

@@ -45,11 +45,17 @@ def test_sets_of_places_are_united() -> None:
 def test_of_a_row_that_is_deleted_twice_the_first_time_counts(tmp_path: Path) -> None:
     written = write_delete_file("/lake/x.parquet", 7, str(tmp_path), [1, 5, 9], [4, 6, 5])
     delete_file = DeleteFile(1, written.path, "parquet", 3, written.size_bytes, None, 4, 2**62)
-    deleted = deleted_rows(DataFile(7, "/lake/x.parquet", 6, 1, None, 0, 1, delete_file, inlined_deletes=(0,)))
+    deleted = deleted_rows(DataFile(7, "/lake/x.parquet", 6, 1, None, 0, 1, delete_file))
     positions, since = deleted.with_more(pa.array([2, 5]), 8)
     assert dict(zip(positions.to_pylist(), since.to_pylist(), strict=True)) == {1: 4, 2: 8, 5: 6, 9: 5}
-    assert not deleted.leave_nothing(pa.array([2, 5]))
-    assert deleted.leave_nothing(pa.array([2, 3]))
+    assert not deleted.leave_nothing(pa.array([0, 2, 5]))
+    assert deleted.leave_nothing(pa.array([0, 2, 3]))
+
+
+def test_a_file_with_inlined_deletes_is_never_ended() -> None:
+    deleted = deleted_rows(DataFile(7, "/lake/x.parquet", 3, 1, None, 0, 1, None, inlined_deletes=(0,)))
+    assert not deleted.leave_nothing(pa.array([1, 2]))
+    assert not deleted.leave_nothing(pa.array([0, 1, 2]))
 
 
 def test_a_delete_file_without_snapshots_began_with_its_first_one(tmp_path: Path) -> None:
