@@ -9,7 +9,6 @@ files too. So a file has no bounds where that can happen, which loses nothing bu
 from __future__ import annotations
 
 import math
-import struct
 
 from .statistics import FLOATS, Bounds, float_text, to_float32
 
@@ -19,17 +18,12 @@ _LONG_DIGITS = 18
 
 
 def prunable_bounds(type_name: str, bounds: Bounds) -> Bounds:
-    """The bounds, or none if a condition of DuckDB on a value at either of them could miss it."""
+    """The bounds, or none if a condition of DuckDB that names the value at either of them misses it."""
     least, greatest = bounds
     if type_name not in FLOATS or least is None or greatest is None:
         return bounds
     low, high = _rounded(type_name, float(least)), _rounded(type_name, float(greatest))
-    missed = (
-        any(read < low for read in _read(type_name, low))
-        or any(read > high for read in _read(type_name, high))
-        or any(read <= low for read in _read(type_name, _neighbour(type_name, low, 1)))
-        or any(read >= high for read in _read(type_name, _neighbour(type_name, high, -1)))
-    )
+    missed = any(read < low for read in _read(type_name, low)) or any(read > high for read in _read(type_name, high))
     return (None, None) if missed else bounds
 
 
@@ -65,16 +59,3 @@ def _magnitude(type_name: str, whole: int, is_huge: bool) -> float:
 
 def _rounded(type_name: str, value: float) -> float:
     return to_float32(value) if type_name == "float32" else float(value)
-
-
-def _neighbour(type_name: str, value: float, side: int) -> float:
-    """The next number of the type above (1) or below (-1)."""
-    if math.isinf(value) and (value > 0) == (side > 0):
-        return value
-    if type_name == "float64":
-        return math.nextafter(value, side * math.inf)
-    if value == 0:
-        return side * 2.0**-149
-    (bits,) = struct.unpack("<i", struct.pack("<f", value))
-    moved = bits + (1 if (value > 0) == (side > 0) else -1)
-    return float(struct.unpack("<f", struct.pack("<i", moved))[0])
