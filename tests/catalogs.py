@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,7 @@ import pytest
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spark.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.settings import SparkSettings
-
-_numbers = itertools.count()
+from tests.places import MYSQL, USUAL_DATABASES, address_of
 
 
 @dataclass(frozen=True)
@@ -34,14 +32,20 @@ class CatalogUnderTest:
         return lake
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Which catalog databases a test runs on: `CATALOGS` of its module, else the two usual ones. MySQL is for tests of ours alone."""
+    if "catalog" in metafunc.fixturenames:
+        databases = getattr(metafunc.module, "CATALOGS", USUAL_DATABASES)
+        if {"both", "duck"} & set(metafunc.fixturenames):
+            databases = [each for each in databases if each is not MYSQL]
+        metafunc.parametrize("catalog", databases, indirect=True)
+
+
+@pytest.fixture
 def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogUnderTest:
     """An empty place for a lake, on each catalog database in turn."""
-    data_path = f"{tmp_path}/lake_files/"
-    if request.param == "sqlite":
-        return CatalogUnderTest("sqlite", f"ducklake:sqlite:{tmp_path}/lake.sqlite", data_path)
-    postgres = request.getfixturevalue("postgres_url")
-    return CatalogUnderTest("postgres", postgres, data_path, metadata_schema=None)
+    path, schema = address_of(request.param, request, tmp_path)
+    return CatalogUnderTest(request.param, path, f"{tmp_path}/lake_files/", schema)
 
 
 @pytest.fixture

@@ -1,3 +1,3 @@
 """Fixtures for all tests."""
 
-pytest_plugins = ["tests.catalogs", "tests.postgres"]
+pytest_plugins = ["tests.catalogs", "tests.mysql", "tests.postgres"]

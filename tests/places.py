@@ -11,12 +11,16 @@ import pytest
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.location import parse_location
 
-DATABASES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+USUAL_DATABASES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+REFERENCE_DATABASES = [*USUAL_DATABASES, pytest.param("postgres schema", marks=pytest.mark.postgres), "duckdb"]
+"""What the reference can work on."""
+MYSQL = pytest.param("mysql", marks=pytest.mark.mysql)
+DATABASES = [*REFERENCE_DATABASES, MYSQL]
 
 
 @dataclass(frozen=True)
 class CatalogPlace:
-    """`path` is an attach string of DuckDB or the URL of a PostgreSQL database."""
+    """`path` is an attach string of DuckDB, or the URL of a PostgreSQL or MySQL database."""
 
     path: str
     data_path: str
@@ -28,7 +32,15 @@ class CatalogPlace:
 
 
 def empty_place(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
-    data_path = f"{tmp_path}/files/"
-    if database == "sqlite":
-        return CatalogPlace(f"ducklake:sqlite:{tmp_path}/lake.sqlite", data_path)
-    return CatalogPlace(request.getfixturevalue("postgres_url"), data_path)
+    path, schema = address_of(database, request, tmp_path)
+    return CatalogPlace(path, f"{tmp_path}/files/", schema)
+
+
+def address_of(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str | None]:
+    """An attach string or a URL, and the schema of the metadata tables."""
+    match database:
+        case "sqlite" | "duckdb":
+            return f"ducklake:{database}:{tmp_path}/lake.{database}", None
+        case "postgres schema":
+            return request.getfixturevalue("postgres_url"), "my meta"
+    return request.getfixturevalue(f"{database}_url"), None

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import functools
+import multiprocessing
+import time
+import weakref
 from typing import Any, Protocol
 
 import duckdb
 from duckdb_extensions import import_extension
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 EXTENSIONS = ("ducklake", "sqlite_scanner", "postgres_scanner")
 
@@ -30,6 +35,11 @@ def attach_string(path: str) -> str:
     return path if path.startswith("ducklake:") else f"ducklake:postgres:{path}"
 
 
+def is_lent(place: Place) -> bool:
+    """Whether only one program at a time can have the catalog open: a DuckDB file."""
+    return place.path.startswith("ducklake:duckdb:")
+
+
 def connect(place: Place, *, alias: str = "lake", **options: Any) -> duckdb.DuckDBPyConnection:
     """A DuckDB connection with the lake attached as `alias`, created if it is not there; session zone UTC.
 
@@ -41,6 +51,8 @@ def connect(place: Place, *, alias: str = "lake", **options: Any) -> duckdb.Duck
     for extension in EXTENSIONS:
         connection.execute(f"LOAD {extension}")
     connection.execute("SET TimeZone = 'UTC'")
+    if is_lent(place):
+        return LentConnection(connection, place, alias, options)  # type: ignore[return-value]
     attach(connection, place, alias=alias, **options)
     return connection
 
@@ -63,3 +75,88 @@ def attach(connection: duckdb.DuckDBPyConnection, place: Place, *, alias: str = 
 
 def _literal(value: Any) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+
+
+_attached: weakref.WeakSet[LentConnection] = weakref.WeakSet()
+"""Who has a DuckDB file open in this process."""
+
+
+@event.listens_for(Engine, "do_connect")
+def release_files(*_: object) -> None:
+    """Before we open a catalog, DuckDB lets go of those it does not work on."""
+    for each in list(_attached):
+        each.release()
+
+
+class LentConnection:
+    """DuckDB on a catalog that it cannot share: attached when a statement needs it, released before we open the file.
+
+    Two instances on one file in one process are refused by DuckDB; a process of its own releases the file after each statement. What a
+    session keeps (USE, settings, temporary tables) is kept.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, place: Place, alias: str, options: dict[str, Any]) -> None:
+        self._connection, self._place, self._alias, self._options = connection, place, alias, options
+        self._in_transaction = False
+        self._current: str | None = None
+        self._rows: list[Any] = []
+        self.description: Any = None
+        self.execute("SELECT 1")  # as a real connection, it makes the lake and fails where it cannot
+
+    def execute(self, statement: str, parameters: Any = None) -> LentConnection:
+        word = statement.split(None, 1)[0].upper().rstrip(";")
+        self._attach()
+        try:
+            result = self._connection.execute(statement, parameters)
+            self.description, self._rows = result.description, result.fetchall() if result.description else []
+            if word == "USE":
+                self._current = statement
+            self._in_transaction = word == "BEGIN" or (self._in_transaction and word not in ("COMMIT", "ROLLBACK", "ABORT"))
+        finally:
+            if multiprocessing.parent_process() is not None:
+                self.release()
+        return self
+
+    sql = execute
+
+    def fetchall(self) -> list[Any]:
+        rows, self._rows = self._rows, []
+        return rows
+
+    def fetchone(self) -> Any:
+        return self._rows.pop(0) if self._rows else None
+
+    def close(self) -> None:
+        self._in_transaction = False
+        self.release()
+        self._connection.close()
+
+    def release(self) -> None:
+        """Let go of the file, unless a transaction is open."""
+        if self in _attached and not self._in_transaction:
+            self._connection.execute("USE memory")
+            self._connection.execute(f"DETACH {self._alias}")
+            _attached.discard(self)
+
+    def _attach(self) -> None:
+        if self in _attached:
+            return
+        release_files()
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                attach(self._connection, self._place, alias=self._alias, **self._options)
+                break
+            except duckdb.IOException as error:  # another process has the file
+                if "Could not set lock" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+        _attached.add(self)
+        if self._current is not None:
+            self._connection.execute(self._current)
+
+    def __enter__(self) -> LentConnection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

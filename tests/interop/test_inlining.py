@@ -21,6 +21,9 @@ from dbt.adapters.ducklake.statements.sorting import spark_expression
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import comparable_rows
 from tests.interop.oracle import connect as connect_duckdb
+from tests.places import REFERENCE_DATABASES
+
+CATALOGS = REFERENCE_DATABASES
 
 Open = Callable[..., LakeSession]
 

@@ -11,6 +11,9 @@ from decimal import Decimal
 import pytest
 
 from tests.interop.conftest import Both
+from tests.places import REFERENCE_DATABASES
+
+CATALOGS = REFERENCE_DATABASES
 
 UTC = dt.timezone.utc
 

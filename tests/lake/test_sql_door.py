@@ -19,6 +19,9 @@ from dbt.adapters.ducklake.errors import (
 from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
+from tests.places import DATABASES
+
+CATALOGS = DATABASES
 
 
 def rows(lake: LakeSession, query: str) -> list[tuple[object, ...]]:

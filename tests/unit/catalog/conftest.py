@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, create_engine, text
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.transaction import Transaction
@@ -72,12 +74,26 @@ def insert(lake: LakeCatalog, *files: WrittenFile, name: str = "t") -> None:
     committed(lake, lambda transaction: transaction.add_files(table_of(transaction, name), files))
 
 
+@contextmanager
+def by_hand(lake: LakeCatalog) -> Iterator[Connection]:
+    """A connection to the catalog database, past our own code; committed at the end."""
+    engine = create_engine(lake.location.url)
+    with engine.begin() as connection:
+        if lake.location.metadata_schema:
+            connection.execute(text(f'SET search_path TO "{lake.location.metadata_schema}"'))
+        if engine.dialect.name == "mysql":
+            connection.execute(text("SET SESSION sql_mode = 'ANSI_QUOTES'"))
+        yield connection
+    engine.dispose()
+
+
+def change(lake: LakeCatalog, statement: str) -> None:
+    """Change the metadata tables as another program might."""
+    with by_hand(lake) as connection:
+        connection.execute(text(statement))
+
+
 def metadata(lake: LakeCatalog, query: str) -> list[tuple[Any, ...]]:
     """Rows of the metadata tables as they lie there."""
-    from sqlalchemy import create_engine, text
-
-    engine = create_engine(lake.location.url)
-    with engine.connect() as connection:
-        rows = [tuple(row) for row in connection.execute(text(query))]
-    engine.dispose()
-    return rows
+    with by_hand(lake) as connection:
+        return [tuple(row) for row in connection.execute(text(query))]

@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, text
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import ConfigurationError, EngineError, LakeError
 from dbt.adapters.ducklake.session import Lake, LakeSettings
-from tests.places import CatalogPlace
+from tests.places import CatalogPlace, empty_place
 from tests.unit.catalog.conftest import COLUMNS, create, metadata
 
 
@@ -24,7 +24,7 @@ def test_a_fresh_catalog_holds_what_the_reference_writes(lake: LakeCatalog, plac
     assert metadata(lake, "SELECT * FROM ducklake_snapshot_changes") == [(0, 'created_schema:"main"', None, None, None)]
     main = metadata(lake, "SELECT schema_id, begin_snapshot, end_snapshot, schema_name, path, path_is_relative FROM ducklake_schema")
     assert main == [(0, 0, None, "main", "main/", 1)]
-    entries = dict(metadata(lake, "SELECT key, value FROM ducklake_metadata WHERE scope IS NULL AND scope_id IS NULL"))
+    entries = dict(metadata(lake, 'SELECT "key", value FROM ducklake_metadata WHERE scope IS NULL AND scope_id IS NULL'))
     assert entries == {"version": "1.0", "created_by": "dbt-ducklake", "data_path": place.data_path, "encrypted": "false"}
 
 
@@ -112,10 +112,9 @@ def test_two_may_create_the_same_lake_at_once(place: CatalogPlace) -> None:
         lake.close()
 
 
-@pytest.mark.postgres
-def test_the_metadata_tables_may_have_a_schema_of_their_own(postgres_url: str, tmp_path: Path) -> None:
-    place = CatalogPlace(postgres_url, f"{tmp_path}/files/", "my meta")
-    with place.open() as lake:
+@pytest.mark.parametrize("database", [pytest.param("postgres", marks=pytest.mark.postgres), "duckdb"])
+def test_the_metadata_tables_may_have_a_schema_of_their_own(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    with replace(empty_place(database, request, tmp_path), metadata_schema="my meta").open() as lake:
         create(lake)
         assert lake.reader().find("main", "t") is not None
         assert lake.reader().scan_plan(lake.reader().find("main", "t")).files == ()  # type: ignore[arg-type]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.location import parse_location
 from dbt.adapters.ducklake.errors import ConfigurationError
 
@@ -21,12 +24,74 @@ from dbt.adapters.ducklake.errors import ConfigurationError
         ("lake.sqlite", "lake.sqlite"),
         ("some/lake.db", "some/lake.db"),
         ("ducklake:lake.sqlite", "lake.sqlite"),
+        ("ducklake:sqlite:100% #1.sqlite", "100% #1.sqlite"),
     ],
 )
 def test_sqlite_files(text: str, file: str) -> None:
     location = parse_location(text)
     assert location.file == os.path.abspath(file)
     assert location.url == "sqlite:///" + os.path.abspath(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ("ducklake:duckdb:lake.duckdb", "lake.duckdb"),
+        ("ducklake:duckdb:lake", "lake"),
+        ("duckdb:///lake.duckdb", "lake.duckdb"),
+        ("duckdb:////srv/my%20lake.duckdb", "/srv/my lake.duckdb"),
+        ("ducklake:metadata.ducklake", "metadata.ducklake"),
+        ("ducklake:metadata.db", "metadata.db"),
+        ("lake.ducklake", "lake.ducklake"),
+        ("some/lake.duckdb", "some/lake.duckdb"),
+        ("ducklake:duckdb:100% #1?.duckdb", "100% #1?.duckdb"),
+    ],
+)
+def test_duckdb_files(text: str, file: str) -> None:
+    location = parse_location(text)
+    assert location.file == os.path.abspath(file)
+    assert location.url == "duckdb+ducklake:///" + quote(os.path.abspath(file), safe="/ ")
+    assert location.default_data_path == os.path.abspath(file) + ".files/"
+
+
+@pytest.mark.parametrize("name", ["lake.ducklake", "lake.db"])
+def test_an_existing_file_is_what_its_first_bytes_say(name: str, tmp_path: Path) -> None:
+    import sqlite3
+
+    import duckdb
+
+    for kind, connect in (("sqlite", sqlite3.connect), ("duckdb", duckdb.connect)):
+        file = tmp_path / kind / name
+        file.parent.mkdir()
+        connection = connect(str(file))
+        connection.execute("CREATE TABLE t (a INTEGER)")
+        connection.close()
+        assert parse_location(str(file)).url.startswith(kind)
+        assert parse_location(f"ducklake:{file}").url.startswith(kind)
+
+
+@pytest.mark.parametrize("name", ["a b.x", "a?b.x", "a#b%20.x", "ä&=.x", "a'b.x"])
+@pytest.mark.parametrize("database", ["sqlite", "duckdb"])
+def test_any_file_name_will_do(name: str, database: str, tmp_path: Path) -> None:
+    with LakeCatalog.open(f"ducklake:{database}:{tmp_path}/{name}", data_path="files") as lake:
+        assert lake.latest().snapshot_id == 0
+        assert str(lake.location) == f"{tmp_path}/{name}"
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("ducklake:mysql:db=lake host=db user=me", "mysql+pymysql://me@db/lake"),
+        ("ducklake:mysql:database=lake host=db port=3307 passwd='a b'", "mysql+pymysql://:a%20b@db:3307/lake"),
+        ("mysql:db=lake socket=/tmp/s user=me", "mysql+pymysql://me@/lake?unix_socket=/tmp/s"),
+        ("mysql://me@db/lake", "mysql+pymysql://me@db/lake"),
+        ("mariadb+mysqlconnector://me@db:3307/lake?ssl_ca=/ca", "mysql+pymysql://me@db:3307/lake?ssl_ca=/ca"),
+        ("ducklake:mysql:mysql://me@db/lake", "mysql+pymysql://me@db/lake"),
+    ],
+)
+def test_mysql_addresses(text: str, url: str) -> None:
+    assert parse_location(text).url == url
 
 
 @pytest.mark.parametrize(
@@ -57,6 +122,10 @@ def test_postgres_addresses(text: str, url: str) -> None:
         "postgresql://me:s3cret@db/lake",
         "ducklake:postgres:dbname=lake host=/tmp/pg password=s3cret",
         "postgresql://db/lake?user=me&password=s3cret",
+        "postgresql://me:p@s3cret@db/lake",
+        "postgresql://me:x:s3cret/y@db/lake",
+        "ducklake:mysql:db=lake host=db user=me passwd=s3cret",
+        "mysql://me:s3cret@db/lake",
     ],
 )
 def test_passwords_are_kept_and_never_shown(text: str) -> None:
@@ -68,8 +137,9 @@ def test_passwords_are_kept_and_never_shown(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "lake", "sqlite::memory:", "sqlite://", "sqlite://lake.sqlite", "duckdb:lake.duckdb", "ducklake:lake.duckdb"),
-        *("mysql://me:s3cret@db/lake", "ducklake:postgres:host", "postgresql://me:s3cret@db:port/lake", "oracle://x"),
+        *("", "lake", "sqlite::memory:", "sqlite://", "sqlite://lake.sqlite", "duckdb:", "duckdb://lake.duckdb"),
+        *("mysql://me:s3cret@db", "mysql://me:s3cret@db:port/lake", "mysql:host=db password=s3cret", "mysql:db=lake pass=s3cret"),
+        *("ducklake:postgres:host", "postgresql://me:s3cret@db:port/lake", "oracle://x"),
     ],
 )
 def test_other_texts_are_refused_with_the_accepted_forms(text: str) -> None:
@@ -78,6 +148,7 @@ def test_other_texts_are_refused_with_the_accepted_forms(text: str) -> None:
     assert "s3cret" not in str(caught.value)
 
 
-def test_sqlite_has_no_schemas() -> None:
-    with pytest.raises(ConfigurationError, match="metadata_schema"):
-        parse_location("lake.sqlite", metadata_schema="meta")
+def test_sqlite_and_mysql_have_no_schemas() -> None:
+    for text in ("lake.sqlite", "mysql://db/lake"):
+        with pytest.raises(ConfigurationError, match="metadata_schema"):
+            parse_location(text, metadata_schema="meta")

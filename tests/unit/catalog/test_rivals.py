@@ -13,7 +13,7 @@ from dbt.adapters.ducklake.catalog.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.spec.files import WrittenDeleteFile
 from dbt.adapters.ducklake.spec.objects import Column
-from tests.unit.catalog.conftest import COLUMNS, create, file_of, insert, metadata, table_of, view_of
+from tests.unit.catalog.conftest import COLUMNS, change, create, file_of, insert, metadata, table_of, view_of
 
 Work = Callable[[Transaction], Any]
 
@@ -189,19 +189,14 @@ def test_every_snapshot_since_the_start_counts(prepared: LakeCatalog) -> None:
 
 
 def test_expired_snapshots_leave_no_doubt_unspoken(prepared: LakeCatalog) -> None:
-    from sqlalchemy import create_engine, text
-
     me = prepared.begin()
     add_rows(me)
     for name in ("x", "y"):
         rival = prepared.begin()
         new_table(name)(rival)
         rival.commit()
-    engine = create_engine(prepared.location.url)
-    with engine.begin() as connection:
-        for table in ("ducklake_snapshot", "ducklake_snapshot_changes"):
-            connection.execute(text(f"DELETE FROM {table} WHERE snapshot_id = 4"))
-    engine.dispose()
+    for table in ("ducklake_snapshot", "ducklake_snapshot_changes"):
+        change(prepared, f"DELETE FROM {table} WHERE snapshot_id = 4")
     with pytest.raises(ConflictError, match="expired"):
         me.commit()
 

@@ -11,7 +11,7 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import EngineError, LakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.spec.files import ColumnFilter, ColumnStats, WrittenDeleteFile
 from dbt.adapters.ducklake.spec.objects import Column, Default, PartitionField, Partitioning, SortField
-from tests.unit.catalog.conftest import COLUMNS, committed, create, file_of, insert, metadata, table_of, view_of
+from tests.unit.catalog.conftest import COLUMNS, change, committed, create, file_of, insert, metadata, table_of, view_of
 
 
 def log(lake: LakeCatalog) -> str | None:
@@ -215,9 +215,9 @@ def test_comments_and_tags_end_and_begin(lake: LakeCatalog) -> None:
     change(comment=None, tags={}, columns=COLUMNS)
     table = table_of(lake.reader())
     assert (table.comment, table.tags, table.columns[0].comment) == (None, {}, None)
-    tags = metadata(lake, "SELECT key, value FROM ducklake_tag WHERE end_snapshot IS NULL")
+    tags = metadata(lake, 'SELECT "key", value FROM ducklake_tag WHERE end_snapshot IS NULL')
     assert tags == [("comment", None)]
-    assert metadata(lake, "SELECT key, value FROM ducklake_column_tag WHERE end_snapshot IS NULL") == [("comment", None)]
+    assert metadata(lake, 'SELECT "key", value FROM ducklake_column_tag WHERE end_snapshot IS NULL') == [("comment", None)]
     earlier = table_of(lake.reader(lake.resolve(version=1)))
     assert (earlier.comment, earlier.columns[0].comment, earlier.tags) == ("one", "key", {"dbt_ducklake.x": "1"})
 
@@ -361,12 +361,7 @@ def test_a_commit_message_is_stored_and_can_be_demanded(lake: LakeCatalog) -> No
     work("a", "me", "first 'words'", '{"x": 1}')
     record = lake.snapshots(limit=1)[0]
     assert (record.author, record.message, record.extra_info) == ("me", "first 'words'", '{"x": 1}')
-    from sqlalchemy import create_engine, text
-
-    engine = create_engine(lake.location.url)
-    with engine.begin() as connection:
-        connection.execute(text("INSERT INTO ducklake_metadata VALUES ('require_commit_message', 'true', NULL, NULL)"))
-    engine.dispose()
+    change(lake, "INSERT INTO ducklake_metadata VALUES ('require_commit_message', 'true', NULL, NULL)")
     with pytest.raises(StatementError, match="set_commit_message"):
         work("b")
     work("b", None, None)
@@ -419,19 +414,13 @@ def test_files_are_kept_when_nobody_knows_whether_the_commit_was_done(lake: Lake
 
 
 def test_a_failure_before_the_commit_leaves_the_lake_and_names_the_files(lake: LakeCatalog) -> None:
-    from sqlalchemy import create_engine, text
-
     table = create(lake)
     transaction = lake.begin()
     transaction.add_files(table, [file_of(table)])
-    engine = create_engine(lake.location.url)
-    with engine.begin() as connection:
-        connection.execute(text("ALTER TABLE ducklake_file_column_stats RENAME TO gone"))
+    change(lake, "ALTER TABLE ducklake_file_column_stats RENAME TO gone")
     with pytest.raises(EngineError, match="ducklake_file_column_stats"):
         transaction.commit()
-    with engine.begin() as connection:
-        connection.execute(text("ALTER TABLE gone RENAME TO ducklake_file_column_stats"))
-    engine.dispose()
+    change(lake, "ALTER TABLE gone RENAME TO ducklake_file_column_stats")
     assert len(transaction.abandoned_files()) == 1
     assert lake.latest().snapshot_id == 1
     assert metadata(lake, "SELECT count(*) FROM ducklake_data_file") == [(0,)]
@@ -449,13 +438,8 @@ def test_listings_need_no_definitions(lake: LakeCatalog) -> None:
 
 
 def test_write_options_come_from_the_narrowest_scope(lake: LakeCatalog) -> None:
-    from sqlalchemy import create_engine, text
-
     table = create(lake)
     assert lake.write_options(table).compression == "snappy"
-    engine = create_engine(lake.location.url)
-    with engine.begin() as connection:
-        connection.execute(text("INSERT INTO ducklake_metadata VALUES ('parquet_compression', 'zstd', 'schema', 0)"))
-    engine.dispose()
+    change(lake, "INSERT INTO ducklake_metadata VALUES ('parquet_compression', 'zstd', 'schema', 0)")
     assert lake.write_options(table).compression == "zstd"
     assert lake.option("parquet_compression") == "snappy"

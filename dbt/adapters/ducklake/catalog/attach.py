@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 
 from sqlalchemy import inspect, select
 from sqlalchemy.engine import Connection
-from sqlalchemy.schema import CreateIndex, CreateSchema, CreateTable
+from sqlalchemy.schema import CreateIndex, CreateSchema
 
 from ..errors import ConfigurationError, LakeError
 from ..spec.paths import absolute, new_uuid, with_separator
@@ -64,7 +64,7 @@ def attach(database: Database, *, data_path: str | None, create_if_not_exists: b
 
 
 def _require_file(database: Database, create_if_not_exists: bool) -> None:
-    """SQLite would create an empty file for a name that is mistyped."""
+    """SQLite and DuckDB would create an empty file for a name that is mistyped."""
     file = database.location.file
     if file is None or os.path.exists(file):
         return
@@ -78,14 +78,14 @@ def _require_file(database: Database, create_if_not_exists: bool) -> None:
 
 
 def _read_facts(database: Database) -> dict[str, str] | None:
-    """The lake-wide entries of `ducklake_metadata`; None if the catalog has no tables yet."""
+    """The lake-wide entries of `ducklake_metadata`; None if the catalog has none yet."""
     with database.reading() as connection:
-        if not inspect(connection).has_table(t.metadata.name, schema=database.schema):
-            return None
-        return _facts(connection, database)
+        return _facts(connection, database) or None
 
 
 def _facts(connection: Connection, database: Database) -> dict[str, str]:
+    if not inspect(connection).has_table(t.metadata.name, schema=database.schema):
+        return {}
     columns = {column["name"] for column in inspect(connection).get_columns(t.metadata.name, schema=database.schema)}
     query = select(t.metadata.c.key, t.metadata.c.value)
     if "scope" in columns:  # format 0.1 had none
@@ -99,17 +99,18 @@ def _initialise(database: Database, data_path: str | None, create_if_not_exists:
             f"the database {database.location} holds no DuckLake catalog; correct 'path' or 'metadata_schema', "
             "or allow its creation with create_if_not_exists: true and read_only: false"
         )
+    data_path = data_path or database.location.default_data_path
     if not data_path:
         raise ConfigurationError("a new lake needs 'data_path': the directory or URL below which its Parquet files will lie")
     try:
         with database.creating() as connection:
-            if inspect(connection).has_table(t.metadata.name, schema=database.schema):
+            if _facts(connection, database):
                 return  # another process was faster
             if database.schema is not None:
                 connection.execute(CreateSchema(database.schema, if_not_exists=True))
             for table in t.METADATA.sorted_tables:
-                connection.execute(CreateTable(table))
-            for index in t.INDEXES:
+                database.dialect.create_table(connection, table)
+            for index in t.INDEXES if database.dialect.indexes else ():
                 connection.execute(CreateIndex(index))
             _write_first_rows(connection, absolute(data_path))
     except RivalError:

@@ -14,7 +14,6 @@ from sqlalchemy import MetaData as SqlMetaData
 from sqlalchemy import Table as SqlTable
 from sqlalchemy.engine import Connection
 from sqlalchemy.schema import Column as SqlColumn
-from sqlalchemy.schema import CreateTable
 from sqlalchemy.sql.elements import quoted_name
 
 from ..errors import LakeError
@@ -123,7 +122,7 @@ def _create(state: CommitState, table_id: int, columns: Sequence[Column]) -> str
     name = data_table_name(table_id, state.schema_version)
     fixed = [SqlColumn(each, BigInteger()) for each in ("row_id", "begin_snapshot", "end_snapshot")]
     types = [SqlColumn(quoted_name(each.name, True), _sql_type(dialect, each)) for each in columns]
-    state.connection.execute(CreateTable(SqlTable(quoted_name(name, True), SqlMetaData(), *fixed, *types, schema=schema)))
+    dialect.create_table(state.connection, SqlTable(quoted_name(name, True), SqlMetaData(), *fixed, *types, schema=schema))
     state.add(t.inlined_data_tables, table_id=table_id, table_name=name, schema_version=state.schema_version)
     state.inlined_tables[table_id] = name
     return name
@@ -135,7 +134,7 @@ def _sql_type(dialect: CatalogDialect, column: Column) -> Any:
     too_long = longest is not None and len(column.name.encode()) > longest
     if found is None or too_long or column.name.casefold() in RESERVED_NAMES or not _children_fit(dialect, column):
         return None
-    return dialect.inlined_type(found, column.type)
+    return dialect.inlined_type(found, column)
 
 
 def _children_fit(dialect: CatalogDialect, column: Column) -> bool:

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection, Engine, make_url
 
 from ..errors import ConfigurationError, EngineError
 from ..spec.versions import written_only_after_migration
-from .dialects import CatalogDialect, dialect_of
+from .dialects import BusyError, CatalogDialect, dialect_of
 from .location import CatalogLocation
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Database:
         self.location = location
         self.read_only = read_only
         url = make_url(location.url)
+        self._url = url if location.file is None else url.set(database=location.file)
         self.dialect: CatalogDialect = dialect_of(url.get_backend_name())
         self.schema = location.metadata_schema or self.dialect.default_schema
         self.older: OlderCatalog | None = None
@@ -45,10 +46,10 @@ class Database:
 
     def _create_engine(self) -> Engine:
         try:
-            engine = create_engine(self.location.url, pool_size=16, max_overflow=32, **self.dialect.engine_options)
+            engine = create_engine(self._url, **self.dialect.engine_options)
         except ModuleNotFoundError as error:
             raise ConfigurationError(
-                f"the catalog {self.location} needs the Python package {error.name}; pip install 'dbt-ducklake[postgres]'"
+                f"the catalog {self.location} needs the Python package {error.name}; pip install 'dbt-ducklake[{self.dialect.package}]'"
             ) from error
         return engine.execution_options(schema_translate_map={None: self.schema}) if self.schema else engine
 
@@ -83,18 +84,16 @@ class Database:
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
         """The same, also for a lake of an older format."""
-        with self._translated(), self._engine.connect() as plain:
-            connection = plain.execution_options(ducklake_writes=True)
-            with connection.begin():
-                self.dialect.begin_commit(connection, self.schema)
-                yield connection
+        with self.creating() as connection:
+            self.dialect.begin_commit(connection, self.schema)
+            yield connection
 
     @contextmanager
     def creating(self) -> Iterator[Connection]:
         """A transaction that writes while the metadata tables do not exist yet."""
         with self._translated(), self._engine.connect() as plain:
             connection = plain.execution_options(ducklake_writes=True)
-            with connection.begin():
+            with self.dialect.writers_turn(connection), connection.begin():
                 yield connection
 
     def close(self) -> None:
@@ -108,6 +107,8 @@ class Database:
     def _translated(self) -> Iterator[None]:
         try:
             yield
+        except BusyError as error:
+            raise RivalError(str(error)) from error
         except sa_exc.DBAPIError as error:
             cause = error.orig if error.orig is not None else error
             if self.dialect.is_rival(cause):

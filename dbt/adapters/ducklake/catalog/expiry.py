@@ -15,7 +15,6 @@ from sqlalchemy import ColumnElement, delete, exists, literal, select
 from sqlalchemy import MetaData as SqlMetaData
 from sqlalchemy import Table as MetadataTable
 from sqlalchemy.engine import Connection
-from sqlalchemy.schema import DropTable
 from sqlalchemy.sql.elements import quoted_name
 
 from ..spec.paths import relative_to, resolve
@@ -59,9 +58,9 @@ def expire(connection: Connection, database: Database, data_path: str, snapshot_
     _schedule_files(connection, data_path, directories, tables, size)
     for table_id in tables:
         for name, _ in registered(connection, [table_id]).get(table_id, []):
-            _drop_table(connection, database.schema, name)
+            _drop_table(connection, database, name)
         if has_delete_table(connection, database.schema, table_id):
-            _drop_table(connection, database.schema, delete_table_name(table_id))
+            _drop_table(connection, database, delete_table_name(table_id))
     for source in _OF_TABLES:
         _delete(connection, source, source.c.table_id, tables, size)
     _delete(connection, t.column_mapping, t.column_mapping.c.table_id, tables, size)
@@ -119,5 +118,5 @@ def _delete(connection: Connection, source: MetadataTable, key: ColumnElement[An
         connection.execute(delete(source).where(key.in_(batch)))
 
 
-def _drop_table(connection: Connection, schema: str | None, name: str) -> None:
-    connection.execute(DropTable(MetadataTable(quoted_name(name, True), SqlMetaData(), schema=schema)))
+def _drop_table(connection: Connection, database: Database, name: str) -> None:
+    database.dialect.drop_table(connection, MetadataTable(quoted_name(name, True), SqlMetaData(), schema=database.schema))

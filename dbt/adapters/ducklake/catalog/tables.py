@@ -64,8 +64,18 @@ class Timestamp(TypeDecorator[datetime]):
         return None if value is None else physical(dialect).read_timestamp(value)
 
 
+class Text(TypeDecorator[str]):
+    """A text of any length."""
+
+    impl = VARCHAR
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return physical(dialect).text_type
+
+
 _B: TypeEngine[Any] = BIGINT()
-_V: TypeEngine[Any] = VARCHAR()
+_V: TypeEngine[Any] = Text()
 _U: TypeEngine[Any] = Uuid()
 _L: TypeEngine[Any] = Boolean()
 _T: TypeEngine[Any] = Timestamp()

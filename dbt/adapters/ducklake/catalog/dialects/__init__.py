@@ -6,15 +6,40 @@ An `if dialect ==` anywhere else is a mistake: add an attribute here and a value
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, Table
+from sqlalchemy.dialects import registry
 from sqlalchemy.engine import Connection, Dialect, Engine
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.schema import CreateTable, DropTable
+from sqlalchemy.types import VARCHAR, TypeEngine
 
 from ...spec.inlined_cells import text_cell
 from ...spec.objects import Column
+
+registry.register("duckdb.ducklake", f"{__name__}.duckdb_driver", "DuckDBFile")
+"""The URLs `duckdb+ducklake:///…`; duckdb-engine, should it be installed, keeps the others."""
+
+
+class BusyError(Exception):
+    """Other writers keep a lock for too long; trying again makes sense."""
+
+
+def create_table(connection: Connection, table: Table) -> None:
+    """Create a table as a part of the transaction."""
+    connection.execute(CreateTable(table))
+
+
+def drop_table(connection: Connection, table: Table) -> None:
+    """Drop a table as a part of the transaction."""
+    connection.execute(DropTable(table))
+
+
+def no_turn(_connection: Connection) -> AbstractContextManager[None]:
+    """The database's own locks are enough."""
+    return nullcontext()
 
 
 @dataclass(frozen=True)
@@ -58,8 +83,31 @@ class CatalogDialect:
     inlined_types: Mapping[str, TypeEngine[Any]]
     """Column types of inlined-data tables by DuckLake type (without parameters)."""
 
-    inlined_type: Callable[[TypeEngine[Any], str], TypeEngine[Any]]
-    """One of `inlined_types` with the parameters of a stored type, where the database keeps them."""
+    inlined_type: Callable[[TypeEngine[Any], Column], TypeEngine[Any]]
+    """One of `inlined_types` with the parameters of the column's type, where the database keeps them."""
+
+    text_type: TypeEngine[Any] = field(default_factory=VARCHAR)
+    """A text of any length."""
+
+    writers_turn: Callable[[Connection], AbstractContextManager[None]] = no_turn
+    """Held around a whole transaction that writes, where a lock inside it would not be enough.
+
+    Raises:
+        BusyError: the turn did not come.
+    """
+
+    create_table: Callable[[Connection, Table], None] = create_table
+    """Create a table that certainly does not belong to the lake yet, in a transaction that writes. An attempt that fails later may leave
+    it behind, empty."""
+
+    drop_table: Callable[[Connection, Table], None] = drop_table
+    """Drop a table that nothing in the lake names any more, or empty it where that is all a transaction can do."""
+
+    indexes: bool = True
+    """Whether a new lake gets indexes of ours."""
+
+    package: str | None = None
+    """The extra of dbt-ducklake that brings the driver."""
 
     inlined_cell: Callable[[Any, Column], Any] = text_cell
     """A value of a column (see `files.InlinedRows`) as the parameter that stores it; raises ValueError if it cannot be stored."""
@@ -79,10 +127,12 @@ class CatalogDialect:
 
 def dialect_of(name: str) -> CatalogDialect:
     """The dialect of that SQLAlchemy name."""
+    from .duckdb import DUCKDB
+    from .mysql import MYSQL
     from .postgres import POSTGRES
     from .sqlite import SQLITE
 
-    return {SQLITE.name: SQLITE, POSTGRES.name: POSTGRES}[name]
+    return {each.name: each for each in (SQLITE, POSTGRES, DUCKDB, MYSQL)}[name]
 
 
 def physical(dialect: Dialect) -> CatalogDialect:

@@ -53,9 +53,9 @@ def _is_rival(error: BaseException) -> bool:
     return getattr(error, "sqlstate", None) in _RETRYABLE
 
 
-def _with_parameters(found: TypeEngine[Any], stored: str) -> TypeEngine[Any]:
+def _with_parameters(found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
     """numeric keeps precision and scale of the DuckLake type `decimal(p,s)`."""
-    parameters = [part.strip() for part in stored.partition("(")[2].rstrip(") ").split(",")]
+    parameters = [part.strip() for part in column.type.partition("(")[2].rstrip(") ").split(",")]
     if isinstance(found, NUMERIC) and len(parameters) == 2:
         return NUMERIC(int(parameters[0]), int(parameters[1]))
     return found
@@ -92,7 +92,7 @@ POSTGRES = CatalogDialect(
     write_timestamp=_identity,
     read_timestamp=_read_timestamp,
     comparable_timestamp=_identity,
-    engine_options=MappingProxyType({"pool_pre_ping": True}),
+    engine_options=MappingProxyType({"pool_pre_ping": True, "pool_size": 16, "max_overflow": 32}),
     prepare_engine=_prepare,
     begin_read=_begin_read,
     begin_commit=_begin_commit,
@@ -124,4 +124,5 @@ POSTGRES = CatalogDialect(
     ),
     read_as_text=frozenset({"time", "timetz", "interval", "uuid"}),
     largest_identifier=63,
+    package="postgres",
 )

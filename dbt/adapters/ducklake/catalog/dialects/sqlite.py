@@ -84,11 +84,11 @@ SQLITE = CatalogDialect(
     write_timestamp=write_timestamp,
     read_timestamp=read_timestamp,
     comparable_timestamp=lambda stored: func.replace(stored, "T", " "),  # texts compare by time when they have the blank
-    engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}}),
+    engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}, "pool_size": 16, "max_overflow": 32}),
     prepare_engine=_prepare,
     begin_read=_nothing,
     begin_commit=_nothing,
     is_rival=_is_rival,
-    inlined_type=lambda found, _stored: found,
+    inlined_type=lambda found, _column: found,
     inlined_types=MappingProxyType(dict.fromkeys(_INTEGER_TYPES, BIGINT()) | dict.fromkeys(_TEXT_TYPES, VARCHAR()) | {"blob": BLOB()}),
 )

@@ -1,0 +1,124 @@
+"""MySQL 8 and MariaDB as a catalog database: our own mapping (docs/mysql.md), since the reference has none.
+
+InnoDB, utf8mb4 compared byte by byte, moments as DATETIME(6) in UTC. CREATE TABLE commits whatever is open, so it goes over a connection
+of its own, and writers exclude each other by a named lock of the server, which no commit ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import Table, delete, event, text
+from sqlalchemy.dialects.mysql import CHAR, DATETIME, LONGBLOB, LONGTEXT
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.schema import CreateTable, DropTable
+from sqlalchemy.types import BIGINT, BOOLEAN
+
+from . import BusyError, CatalogDialect
+
+BUSY_TIMEOUT_SECONDS = 10
+"""How long a writer waits for its turn, and a statement for a lock."""
+
+_RETRYABLE = frozenset({1020, 1050, 1062, 1205, 1213, 1412, 3572})
+"""Record changed since last read (MariaDB's snapshot isolation), table exists, duplicate key, lock wait timeout, deadlock (a certification
+failure of a cluster, too), table definition changed, NOWAIT."""
+
+_SESSION = (
+    "SET SESSION sql_mode = 'TRADITIONAL,NO_ENGINE_SUBSTITUTION'",  # nothing is cut or made up silently
+    "SET SESSION default_storage_engine = InnoDB",
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    f"SET SESSION innodb_lock_wait_timeout = {BUSY_TIMEOUT_SECONDS}",
+)
+
+
+def _prepare(engine: Engine, _read_only: bool) -> None:
+    @event.listens_for(engine, "connect")
+    def _connect(connection: Any, _record: object) -> None:
+        with connection.cursor() as cursor:
+            for statement in _SESSION:
+                cursor.execute(statement)
+
+
+def _begin_read(connection: Connection) -> None:
+    connection.execute(text("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"))
+
+
+def _begin_commit(_connection: Connection, _schema: str | None) -> None:
+    """The writer's turn came before the first statement, which begins what the transaction sees."""
+
+
+@contextmanager
+def _writers_turn(connection: Connection) -> Iterator[None]:
+    name = "ducklake:" + hashlib.sha256((connection.engine.url.database or "").encode()).hexdigest()[:40]
+    got = connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), {"name": name, "seconds": BUSY_TIMEOUT_SECONDS})
+    connection.rollback()
+    if got != 1:
+        raise BusyError("another writer has held the lock of the catalog for long")
+    try:
+        yield
+    finally:
+        if not connection.invalidated:  # else the lock went with the connection
+            connection.scalar(text("SELECT RELEASE_LOCK(:name)"), {"name": name})
+            connection.rollback()
+
+
+def _create_table(connection: Connection, table: Table) -> None:
+    with connection.engine.begin() as aside:
+        aside.execute(DropTable(table, if_exists=True))  # of an attempt that failed; it was never registered
+        aside.execute(CreateTable(table))
+
+
+def _empty_table(connection: Connection, table: Table) -> None:
+    """DROP TABLE would commit what was done so far."""
+    connection.execute(delete(table))
+
+
+def _is_rival(error: BaseException) -> bool:
+    return bool(error.args) and error.args[0] in _RETRYABLE
+
+
+def _write_timestamp(value: datetime) -> datetime:
+    return value.astimezone(timezone.utc).replace(tzinfo=None)
+
+
+def _read_timestamp(value: datetime) -> datetime:
+    return value.replace(tzinfo=timezone.utc)
+
+
+_TEXT = LONGTEXT(charset="utf8mb4", collation="utf8mb4_bin")
+_INTEGER_TYPES = ("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+_TEXT_TYPES = (
+    *("uint64", "int128", "uint128", "float32", "float64", "decimal", "date", "time", "timetz", "time_ns", "timestamp"),
+    *("timestamp_us", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz", "interval", "varchar", "json", "uuid"),
+    *("list", "struct", "map"),
+)
+
+MYSQL = CatalogDialect(
+    name="mysql",
+    default_schema=None,
+    uuid_type=CHAR(36, charset="ascii", collation="ascii_bin"),
+    boolean_type=BOOLEAN(),
+    timestamp_type=DATETIME(fsp=6),
+    write_boolean=bool,
+    write_timestamp=_write_timestamp,
+    read_timestamp=_read_timestamp,
+    comparable_timestamp=lambda stored: stored,
+    engine_options=MappingProxyType({"pool_pre_ping": True, "pool_recycle": 1800, "pool_size": 16, "max_overflow": 32}),
+    prepare_engine=_prepare,
+    begin_read=_begin_read,
+    begin_commit=_begin_commit,
+    is_rival=_is_rival,
+    inlined_type=lambda found, _column: found,
+    inlined_types=MappingProxyType(dict.fromkeys(_INTEGER_TYPES, BIGINT()) | dict.fromkeys(_TEXT_TYPES, _TEXT) | {"blob": LONGBLOB()}),
+    text_type=_TEXT,
+    writers_turn=_writers_turn,
+    create_table=_create_table,
+    drop_table=_empty_table,
+    largest_identifier=64,
+    package="mysql",
+)
