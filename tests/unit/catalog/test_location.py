@@ -30,7 +30,7 @@ from dbt.adapters.ducklake.errors import ConfigurationError
 def test_sqlite_files(text: str, file: str) -> None:
     location = parse_location(text)
     assert location.file == os.path.abspath(file)
-    assert location.url == "sqlite:///" + os.path.abspath(file)
+    assert location.url == "sqlite:///" + quote(os.path.abspath(file), safe="/ ")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from ..errors import ConfigurationError
 
@@ -147,11 +147,15 @@ def _postgres_url(value: str) -> str:
 
 def _checked(url: str) -> str:
     try:
-        parts = urlsplit(url)
-        _ = parts.port
+        _ = _after_password(url).port
     except ValueError:
         raise ConfigurationError("the URL of the catalog cannot be read; check host and port") from None
     return url
+
+
+def _after_password(url: str) -> SplitResult:
+    """Host, port and path of a URL whose password may hold any character but `@`."""
+    return urlsplit("//" + url.partition("//")[2].rpartition("@")[2])
 
 
 def _mysql_url(value: str) -> str:
@@ -162,7 +166,7 @@ def _mysql_url(value: str) -> str:
     if not value.startswith("//"):
         return _mysql_pairs(value)
     url = _checked("mysql+pymysql:" + value)
-    if not urlsplit(url).path.strip("/"):
+    if not _after_password(url).path.strip("/"):
         raise ConfigurationError("the URL of a MySQL catalog ends in the name of a database: mysql://user@host/lake")
     return url
 
