@@ -44,7 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogUnderTest:
     """An empty place for a lake, on each catalog database in turn."""
-    path, schema = address_of(request.param, request, tmp_path)
+    path, schema = address_of(request.param, request)
     return CatalogUnderTest(request.param, path, f"{tmp_path}/lake_files/", schema)
 
 

@@ -10,13 +10,14 @@ import itertools
 import os
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+
+from tests.fast_files import fast_folder
 
 VARIABLE = "DUCKLAKE_TEST_MYSQL"
 _numbers = itertools.count()
@@ -50,8 +51,7 @@ def mysql_server() -> Iterator[str]:
     if VARIABLE in os.environ:
         yield os.environ[VARIABLE]
         return
-    memory = Path("/dev/shm")  # where a commit costs nothing
-    directory = Path(tempfile.mkdtemp(prefix="my-", dir=memory if os.access(memory, os.W_OK) else None))
+    directory = fast_folder("my-")
     process = None
     try:
         process, url = _start(directory)
@@ -85,9 +85,10 @@ def _execute(url: str, statement: str) -> None:
 
 
 @pytest.fixture
-def mysql_url(mysql_server: str) -> str:
+def mysql_url(mysql_server: str) -> Iterator[str]:
     """The URL of a fresh database."""
     name = f"lake_{os.getpid()}_{next(_numbers)}"
     _execute(mysql_server, f"CREATE DATABASE {name}")
     address, mark, query = mysql_server.partition("?")
-    return f"{address.rpartition('/')[0]}/{name}{mark}{query}"
+    yield f"{address.rpartition('/')[0]}/{name}{mark}{query}"
+    _execute(mysql_server, f"DROP DATABASE {name}")

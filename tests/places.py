@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.location import parse_location
+from tests.fast_files import fast_folder
 
 USUAL_DATABASES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 REFERENCE_DATABASES = [*USUAL_DATABASES, pytest.param("postgres schema", marks=pytest.mark.postgres), "duckdb"]
@@ -32,15 +34,21 @@ class CatalogPlace:
 
 
 def empty_place(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
-    path, schema = address_of(database, request, tmp_path)
+    path, schema = address_of(database, request)
     return CatalogPlace(path, f"{tmp_path}/files/", schema)
 
 
-def address_of(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str | None]:
+def _folder(request: pytest.FixtureRequest) -> Path:
+    folder = fast_folder("lake-")
+    request.addfinalizer(lambda: shutil.rmtree(folder, ignore_errors=True))
+    return folder
+
+
+def address_of(database: str, request: pytest.FixtureRequest) -> tuple[str, str | None]:
     """An attach string or a URL, and the schema of the metadata tables."""
     match database:
         case "sqlite" | "duckdb":
-            return f"ducklake:{database}:{tmp_path}/lake.{database}", None
+            return f"ducklake:{database}:{_folder(request)}/lake.{database}", None
         case "postgres schema":
             return request.getfixturevalue("postgres_url"), "my meta"
     return request.getfixturevalue(f"{database}_url"), None

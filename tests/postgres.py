@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import itertools
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,15 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.fast_files import fast_folder
+
 _numbers = itertools.count()
 
 
 @functools.lru_cache(maxsize=1)
 def server_directory() -> Path:
     """The socket lies in it, so its path must be short."""
-    return Path(tempfile.mkdtemp(prefix="pg-"))
+    return fast_folder("pg-")
 
 
 @functools.lru_cache(maxsize=1)
@@ -50,11 +51,12 @@ def postgres_server() -> Iterator[Any]:
 
 
 @pytest.fixture
-def postgres_url(postgres_server: Any) -> str:
+def postgres_url(postgres_server: Any) -> Iterator[str]:
     """The URL of a fresh database, as libpq, SQLAlchemy and DuckDB write it."""
     import psycopg
 
     name = f"lake_{next(_numbers)}"
     with psycopg.connect(postgres_server.get_uri(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return f"postgresql://postgres@/{name}?host={quote(str(server_directory()), safe='/')}"
+        connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
+        yield f"postgresql://postgres@/{name}?host={quote(str(server_directory()), safe='/')}"
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

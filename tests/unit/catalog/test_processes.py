@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import ConflictError
@@ -22,8 +26,6 @@ def increment(place: CatalogPlace, rounds: int) -> int:
             while True:
                 transaction = lake.begin()
                 table = table_of(transaction)
-                from dataclasses import replace
-
                 transaction.put_table(replace(table, comment=str(int(table.comment or 0) + 1)))
                 try:
                     transaction.commit()
@@ -42,25 +44,28 @@ def append(place: CatalogPlace, rounds: int) -> None:
             transaction.commit()
 
 
-def run(work: Any, place: CatalogPlace) -> None:
+@pytest.fixture(scope="module")
+def processes() -> Iterator[list[ProcessPoolExecutor]]:
+    """Two that work at the same time, started once for all databases."""
     context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=work, args=(place, ROUNDS)) for _ in range(2)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(120)
-        assert process.exitcode == 0
+    with ProcessPoolExecutor(1, context) as one, ProcessPoolExecutor(1, context) as other:
+        yield [one, other]
 
 
-def test_two_processes_count_together(lake: LakeCatalog, place: CatalogPlace) -> None:
+def run(work: Any, place: CatalogPlace, processes: list[ProcessPoolExecutor]) -> None:
+    for future in [process.submit(work, place, ROUNDS) for process in processes]:
+        future.result(120)
+
+
+def test_two_processes_count_together(lake: LakeCatalog, place: CatalogPlace, processes: list[ProcessPoolExecutor]) -> None:
     create(lake)
-    run(increment, place)
+    run(increment, place, processes)
     assert table_of(lake.reader()).comment == str(2 * ROUNDS)
 
 
-def test_two_processes_append_together(lake: LakeCatalog, place: CatalogPlace) -> None:
+def test_two_processes_append_together(lake: LakeCatalog, place: CatalogPlace, processes: list[ProcessPoolExecutor]) -> None:
     create(lake)
-    run(append, place)
+    run(append, place, processes)
     rows = metadata(lake, "SELECT data_file_id, row_id_start, begin_snapshot FROM ducklake_data_file ORDER BY 1")
     assert rows == [(i, 10 * i, i + 2) for i in range(2 * ROUNDS)]
     assert metadata(lake, "SELECT record_count, next_row_id FROM ducklake_table_stats") == [(200, 200)]

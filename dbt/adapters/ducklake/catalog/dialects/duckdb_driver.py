@@ -1,16 +1,20 @@
 """A driver of SQLAlchemy for DuckDB files, no larger than the catalog needs.
 
-duckdb-engine, measured at 0.17, gives no row counts, of which a commit makes its decisions. Here a connection is a database that was
-opened: it is released with the connection, so that DuckDB in another process can have the file in between. Within a process DuckDB shares
-one instance of a file among its connections, and refuses a second instance.
+duckdb-engine, measured at 0.17, gives no row counts, of which a commit makes its decisions, and keeps the file. Here the file is attached
+with the first connection and detached with the last, so that DuckDB in another process can have it in between. All files of a process are
+attached to one instance of DuckDB, since starting one takes longer than a commit.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import random
+import threading
 import time
-from collections.abc import Sequence
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
@@ -75,11 +79,67 @@ class _Cursor:
         self._rows = []
 
 
+@dataclass
+class _Attached:
+    name: str
+    connections: int = 0
+
+
+class _Files:
+    """The files that this process has open at the moment. Thread-safe."""
+
+    def __init__(self) -> None:
+        import duckdb
+
+        self._instance = duckdb.connect(":memory:")
+        self._attached: dict[tuple[str, bool], _Attached] = {}
+        self._lock = threading.Lock()
+
+    def open(self, file: str, read_only: bool) -> _Connection:
+        """A connection to a file, which is created if it is not there."""
+        key = os.path.realpath(file), read_only
+        with self._lock:
+            if key not in self._attached:
+                self._attached[key] = _Attached(self._attach(*key))
+            attached = self._attached[key]
+            attached.connections += 1
+        connection = self._instance.cursor()
+        connection.execute(f"USE {attached.name}")
+        connection.execute("SET TimeZone = 'UTC'")
+        return _Connection(connection, functools.partial(self._release, key))
+
+    def _attach(self, file: str, read_only: bool) -> str:
+        name = f"file_{uuid.uuid4().hex}"  # no schema or table is called so
+        option = ""
+        if read_only:
+            option = "(READ_ONLY)"
+        elif not os.path.exists(file):
+            option = "(STORAGE_VERSION 'latest')"  # as the reference creates its catalogs; an existing file keeps its version
+        quoted = file.replace("'", "''")
+        self._instance.execute(f"ATTACH '{quoted}' AS {name} {option}")
+        return name
+
+    def _release(self, key: tuple[str, bool]) -> None:
+        with self._lock:
+            attached = self._attached[key]
+            attached.connections -= 1
+            if not attached.connections:
+                del self._attached[key]
+                self._instance.execute(f"DETACH {attached.name}")
+
+
+@functools.cache
+def _files(_process: int) -> _Files:
+    """Those of a process: a fork must not use what its parent has open."""
+    return _Files()
+
+
 class _Connection:
     """A DuckDB connection with the manners of the Python database interface."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, release: Callable[[], None]) -> None:
         self._connection = connection
+        self._release: Callable[[], None] | None = release
         self._in_transaction = False
 
     def cursor(self) -> _Cursor:
@@ -101,7 +161,11 @@ class _Connection:
             self._connection.execute(statement)
 
     def close(self) -> None:
-        self._connection.close()
+        """Close it, and let go of the file if no other connection has it."""
+        release, self._release = self._release, None
+        if release is not None:
+            self._connection.close()
+            release()
 
 
 class DuckDBFile(DefaultDialect):
@@ -134,7 +198,7 @@ class DuckDBFile(DefaultDialect):
         deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
         while True:
             try:
-                return _Connection(self._open(file, read_only))
+                return _files(os.getpid()).open(file, read_only)
             except self.dbapi.Error as error:  # type: ignore[union-attr]
                 if not is_in_use(error):
                     raise
@@ -144,17 +208,6 @@ class DuckDBFile(DefaultDialect):
                         "or DETACH the lake, then run this again"
                     ) from error
                 time.sleep(random.uniform(0.002, 0.02))
-
-    def _open(self, file: str, read_only: bool) -> duckdb.DuckDBPyConnection:
-        import duckdb
-
-        if not read_only and not os.path.exists(file):
-            with duckdb.connect() as maker:  # as the reference creates its catalogs; an existing file keeps its version
-                quoted = file.replace("'", "''")
-                maker.execute(f"ATTACH '{quoted}' AS made (STORAGE_VERSION 'latest')")
-        connection = duckdb.connect(file, read_only=read_only)
-        connection.execute("SET TimeZone = 'UTC'")
-        return connection
 
     def do_begin(self, dbapi_connection: Any) -> None:
         dbapi_connection.begin()
