@@ -22,7 +22,7 @@ venv: $(VENV)/.made ## create the environment in .venv (again only if pyproject.
 
 $(VENV)/.made: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,postgres]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,postgres,duckdb,mysql]'
 	@touch $@
 
 test: venv ## run all tests: first those without Spark, then the rest (ARGS='-k merge' passes arguments to pytest)

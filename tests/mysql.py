@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -84,11 +85,18 @@ def _execute(url: str, statement: str) -> None:
     engine.dispose()
 
 
+@contextmanager
+def fresh_database(server: str) -> Iterator[str]:
+    """The URL of a new database of a server; it is dropped at the end."""
+    name = f"lake_{os.getpid()}_{next(_numbers)}"
+    _execute(server, f"CREATE DATABASE {name}")
+    address, mark, query = server.partition("?")
+    yield f"{address.rpartition('/')[0]}/{name}{mark}{query}"
+    _execute(server, f"DROP DATABASE {name}")
+
+
 @pytest.fixture
 def mysql_url(mysql_server: str) -> Iterator[str]:
     """The URL of a fresh database."""
-    name = f"lake_{os.getpid()}_{next(_numbers)}"
-    _execute(mysql_server, f"CREATE DATABASE {name}")
-    address, mark, query = mysql_server.partition("?")
-    yield f"{address.rpartition('/')[0]}/{name}{mark}{query}"
-    _execute(mysql_server, f"DROP DATABASE {name}")
+    with fresh_database(mysql_server) as url:
+        yield url

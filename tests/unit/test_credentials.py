@@ -82,6 +82,10 @@ def test_what_is_wrong_is_refused_by_name(fields: dict[str, Any], message: str) 
         f"ducklake:postgres:dbname=x password='{SECRET} more' user=me",
         f'ducklake:postgres:dbname=x PASSWORD = "{SECRET}" user=me',
         f"ducklake:postgres:dbname=x passfile={SECRET}",
+        f"postgresql://me:p@{SECRET}@db/lake",
+        f"postgresql://me:x:{SECRET}/y@db/lake",
+        f"mysql://me:{SECRET}@db/lake?ssl_ca=/ca",
+        f"ducklake:mysql:db=lake host=db user=me passwd={SECRET}",
     ],
 )
 def test_no_secret_of_the_path_is_shown(path: str) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HIDDEN = "********"
 
-_PASSWORD_IN_URL = re.compile(r"(?P<before>://[^:/@\s]*:)[^@/\s]*(?=@)")
+_PASSWORD_IN_URL = re.compile(r"(?P<before>://[^:/?@\s]*:)[^?\s]*(?=@)")  # up to the last @: passwords may hold some, and slashes
 _SECRET_WORD = r"(?:pass(?:word|wd|code|phrase)?|pwd|secret|token|credential|access[_.\-]?key|private[_.\-]?key)"
 _SECRET_PAIR = re.compile(rf"(?P<before>\b[\w.\-]*{_SECRET_WORD}[\w.\-]*\s*=\s*)(?:'(?:[^'\\]|\\.)*'|\"[^\"]*\"|[^\s&;,]+)", re.IGNORECASE)
 _SECRET_NAME = re.compile(_SECRET_WORD, re.IGNORECASE)

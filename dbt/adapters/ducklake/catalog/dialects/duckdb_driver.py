@@ -91,7 +91,7 @@ class _Files:
     def __init__(self) -> None:
         import duckdb
 
-        self._instance = duckdb.connect(":memory:")
+        self._instance = duckdb.connect(":memory:", config={"threads": 1})  # the queries are small
         self._attached: dict[tuple[str, bool], _Attached] = {}
         self._lock = threading.Lock()
 
