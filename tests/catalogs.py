@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spark.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.settings import SparkSettings
-from tests.places import MYSQL, USUAL_DATABASES, address_of
+from tests.places import USUAL_DATABASES, address_of
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,9 @@ class CatalogUnderTest:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Which catalog databases a test runs on: `CATALOGS` of its module, else the two usual ones. MySQL is for tests of ours alone."""
+    """Which catalog databases a test runs on: `CATALOGS` of its module, else the two usual ones."""
     if "catalog" in metafunc.fixturenames:
         databases = getattr(metafunc.module, "CATALOGS", USUAL_DATABASES)
-        if {"both", "duck"} & set(metafunc.fixturenames):
-            databases = [each for each in databases if each is not MYSQL]
         metafunc.parametrize("catalog", databases, indirect=True)
 
 

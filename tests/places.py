@@ -14,10 +14,12 @@ from dbt.adapters.ducklake.catalog.location import parse_location
 from tests.fast_files import fast_folder
 
 USUAL_DATABASES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
-REFERENCE_DATABASES = [*USUAL_DATABASES, pytest.param("postgres schema", marks=pytest.mark.postgres), "duckdb"]
+"""For tests that no catalog database decides."""
+REFERENCE_DATABASES = [*USUAL_DATABASES, "duckdb"]
 """What the reference can work on."""
-MYSQL = pytest.param("mysql", marks=pytest.mark.mysql)
-DATABASES = [*REFERENCE_DATABASES, MYSQL]
+EVERY_DATABASE = [*REFERENCE_DATABASES, pytest.param("mysql", marks=pytest.mark.mysql)]
+METADATA_SCHEMA = pytest.param("postgres schema", marks=pytest.mark.postgres)
+"""PostgreSQL with a schema of the lake's own: for tests that meet each metadata table."""
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from decimal import Decimal
 import pytest
 
 from tests.interop.conftest import Both
-from tests.places import REFERENCE_DATABASES
+from tests.places import METADATA_SCHEMA, REFERENCE_DATABASES
 
-CATALOGS = REFERENCE_DATABASES
+CATALOGS = [*REFERENCE_DATABASES, METADATA_SCHEMA]
 
 UTC = dt.timezone.utc
 

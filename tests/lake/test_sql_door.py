@@ -19,9 +19,9 @@ from dbt.adapters.ducklake.errors import (
 from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
-from tests.places import DATABASES
+from tests.places import EVERY_DATABASE
 
-CATALOGS = DATABASES
+CATALOGS = EVERY_DATABASE
 
 
 def rows(lake: LakeSession, query: str) -> list[tuple[object, ...]]:

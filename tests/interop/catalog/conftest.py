@@ -14,12 +14,12 @@ from dbt.adapters.ducklake.catalog.transaction import Transaction
 from dbt.adapters.ducklake.spec.objects import Column, Table
 from tests.interop import oracle
 from tests.interop.parquet_files import write_file
-from tests.places import REFERENCE_DATABASES, CatalogPlace, empty_place
+from tests.places import METADATA_SCHEMA, REFERENCE_DATABASES, CatalogPlace, empty_place
 
 Connect = Callable[..., duckdb.DuckDBPyConnection]
 
 
-@pytest.fixture(params=REFERENCE_DATABASES)
+@pytest.fixture(params=[*REFERENCE_DATABASES, METADATA_SCHEMA])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
     return empty_place(request.param, request, tmp_path)
 

@@ -16,7 +16,7 @@ from dbt.adapters.ducklake.spec.objects import Column, Default, PartitionField, 
 from tests.interop import oracle
 from tests.interop.catalog.conftest import rows_of, table_of
 from tests.interop.parquet_files import write_deletes, write_file
-from tests.places import USUAL_DATABASES, CatalogPlace, empty_place
+from tests.places import REFERENCE_DATABASES, CatalogPlace, empty_place
 
 COMPARED = {
     "snapshot": "snapshot_id, schema_version, next_catalog_id, next_file_id",
@@ -68,7 +68,7 @@ class Twins:
             assert rows_of(self.our_eyes, query) == rows_of(self.theirs, query), f"ducklake_{table} after {step}"
 
 
-@pytest.fixture(params=[*USUAL_DATABASES, "duckdb"])
+@pytest.fixture(params=REFERENCE_DATABASES)
 def twins(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Twins]:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()

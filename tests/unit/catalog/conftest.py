@@ -15,12 +15,12 @@ from dbt.adapters.ducklake.catalog.transaction import Transaction
 from dbt.adapters.ducklake.spec.files import ColumnStats, WrittenFile
 from dbt.adapters.ducklake.spec.objects import Column, Table, View
 from dbt.adapters.ducklake.spec.paths import new_uuid
-from tests.places import DATABASES, CatalogPlace, empty_place
+from tests.places import EVERY_DATABASE, METADATA_SCHEMA, CatalogPlace, empty_place
 
 COLUMNS = (Column(1, "a", "int32"), Column(2, "b", "varchar"))
 
 
-@pytest.fixture(params=DATABASES)
+@pytest.fixture(params=[*EVERY_DATABASE, METADATA_SCHEMA])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
     return empty_place(request.param, request, tmp_path)
 

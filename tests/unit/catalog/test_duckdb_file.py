@@ -113,6 +113,6 @@ def test_who_waited_in_vain_is_told_what_to_do(lake: LakeCatalog, other: Other, 
 
 def test_two_lakes_of_one_process_share_the_file(lake: LakeCatalog, place: CatalogPlace, other: Other) -> None:
     create(lake)
-    with place.open() as second, lake._opened.database.reading(), second._database.reading():
+    with place.open() as second, lake._opened.database.reading(), second._opened.database.reading():
         assert second.latest().snapshot_id == lake.latest().snapshot_id
     assert other.open() == "1"

@@ -13,7 +13,7 @@ from dbt.adapters.ducklake.catalog.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.spec.files import WrittenDeleteFile
 from dbt.adapters.ducklake.spec.objects import Column
-from tests.places import DATABASES
+from tests.places import EVERY_DATABASE
 from tests.unit.catalog.conftest import COLUMNS, change, create, file_of, insert, metadata, table_of, view_of
 
 Work = Callable[[Transaction], Any]
@@ -159,7 +159,7 @@ EVERYWHERE = {
 def on_databases(cases: list[tuple[str, Work, Work]]) -> pytest.MarkDecorator:
     """All pairs on SQLite, those of `EVERYWHERE` on every catalog database."""
     parameters = []
-    for database in DATABASES:
+    for database in EVERY_DATABASE:
         name, marks = (database, ()) if isinstance(database, str) else (database.values[0], database.marks)
         chosen = (case for case in cases if name == "sqlite" or case[0] in EVERYWHERE)
         parameters += [pytest.param(name, *case[1:], id=f"{name}: {case[0]}", marks=marks) for case in chosen]

@@ -125,7 +125,7 @@ def _delete_file(row: Any, table: Table, end: int) -> DeleteFile:
 
 
 def _inlined_deletes(connection: Connection, table_id: int, end: int) -> dict[int, dict[int, int]]:
-    source = positions(table_id)
+    source = positions(connection, table_id)
     query = select(source.c.file_id, source.c.row_id, source.c.begin_snapshot).where(source.c.begin_snapshot <= end)
     found: dict[int, dict[int, int]] = defaultdict(dict)
     rows: list[Any] = list(connection.execute(query))

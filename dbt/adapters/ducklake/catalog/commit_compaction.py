@@ -48,7 +48,7 @@ def _require_unchanged(state: CommitState, table: Table, table_id: int, sources:
     ids = [candidate.file.data_file_id for candidate in sources]
     alive: set[int] = set()
     inlined: Counter[int] = Counter()
-    entries = positions(table_id) if has_delete_table(state.connection, state.database.schema, table_id) else None
+    entries = positions(state.connection, table_id) if has_delete_table(state.connection, state.database.schema, table_id) else None
     files = t.data_file
     for batch in batches(ids, state.database.dialect.batch_size):
         live = select(files.c.data_file_id).where(files.c.data_file_id.in_(batch), files.c.end_snapshot.is_(None))

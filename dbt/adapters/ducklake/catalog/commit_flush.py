@@ -9,7 +9,6 @@ from __future__ import annotations
 from sqlalchemy import MetaData as SqlMetaData
 from sqlalchemy import Table as SqlTable
 from sqlalchemy import delete, func, select, update
-from sqlalchemy.schema import DropTable
 from sqlalchemy.sql.elements import quoted_name
 
 from ..errors import ConflictError
@@ -47,11 +46,11 @@ def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -
 
 def _remove_rows(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
     for name, expected in flush.rows.items():
-        source = clause(name, ())
+        source = clause(state.connection, name)
         removed = state.connection.execute(delete(source).where(source.c.begin_snapshot <= flush.until)).rowcount
         _require(removed == expected, table)
     if flush.deletes:
-        entries = positions(table_id)
+        entries = positions(state.connection, table_id)
         removed = state.connection.execute(delete(entries).where(entries.c.begin_snapshot <= flush.until)).rowcount
         _require(removed >= flush.deletes, table)
 
@@ -72,10 +71,11 @@ def _drop_superseded(state: CommitState, table_id: int) -> None:
     """
     source = t.inlined_data_tables
     for name, version in registered(state.connection, [table_id]).get(table_id, [])[:-1]:
-        if state.connection.execute(select(func.count()).select_from(clause(name, ()))).scalar_one():
+        if state.connection.execute(select(func.count()).select_from(clause(state.connection, name))).scalar_one():
             continue
         state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.schema_version == version))
-        state.connection.execute(DropTable(SqlTable(quoted_name(name, True), SqlMetaData(), schema=state.database.schema)))
+        table = SqlTable(quoted_name(name, True), SqlMetaData(), schema=state.database.schema)
+        state.database.dialect.drop_table(state.connection, table)
         state.move_schema_version()
 
 

@@ -52,7 +52,7 @@ def write_inlined(state: CommitState, table_id: int, table: Table, staged: Seque
     """Insert staged rows; `first_row_id` is where the row ids of this transaction begin."""
     name = _table_for(state, table_id, table)
     columns = table.columns
-    target = clause(name, stored_names(state.connection, state.database.dialect, name, columns))
+    target = clause(state.connection, name, stored_names(state.connection, state.database.dialect, name, columns))
     keys = [f"c{index}" for index in range(len(columns))]
     fixed: dict[str, Any] = {"row_id": bindparam("r"), "begin_snapshot": bindparam("b")}
     places: dict[str, Any] = dict(zip([each.name for each in target.c][3:], map(bindparam, keys), strict=True))
@@ -90,7 +90,7 @@ def renew_data_table(state: CommitState, table_id: int, columns: Sequence[Column
 
 def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Collection[int] | None, size: int) -> int:
     """End live rows of an inlined-data table, the given ones or all; how many there were."""
-    source = clause(name, ())
+    source = clause(connection, name)
     statement = update(source).where(source.c.end_snapshot.is_(None)).values(end_snapshot=snapshot_id)
     if row_ids is None:
         return connection.execute(statement).rowcount

@@ -52,7 +52,7 @@ def read_flush_plan(connection: Connection, database: Database, table: Table, sn
 
 def _deletes(connection: Connection, table: Table, snapshot_id: int) -> tuple[InlinedDeletes, ...]:
     """Files that were ended since count too, for the sake of older snapshots; files that are gone do not."""
-    entries, data, delete = positions(table.table_id), t.data_file, t.delete_file
+    entries, data, delete = positions(connection, table.table_id), t.data_file, t.delete_file
     joined = entries.join(data, data.c.data_file_id == entries.c.file_id).outerjoin(
         delete,
         and_(delete.c.data_file_id == data.c.data_file_id, delete.c.table_id == table.table_id, visible(delete, snapshot_id)),

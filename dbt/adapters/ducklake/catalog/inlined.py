@@ -45,10 +45,16 @@ def delete_table_name(table_id: int) -> str:
     return f"ducklake_inlined_delete_{table_id}"
 
 
-def clause(name: str, columns: Iterable[str]) -> TableClause:
-    """A table that is not in `METADATA`, in the schema of the metadata tables."""
+def clause(connection: Connection, name: str, columns: Iterable[str] = ()) -> TableClause:
+    """An inlined-data table; the options of the connection have the schema of the metadata tables, in which it is."""
     names = ["row_id", "begin_snapshot", "end_snapshot", *columns]
-    return table_clause(quoted_name(name, True), *(column(quoted_name(each, True)) for each in names))
+    return table_clause(quoted_name(name, True), *(column(quoted_name(each, True)) for each in names), schema=_schema(connection))
+
+
+def _schema(connection: Connection) -> str | None:
+    """SQLAlchemy translates the schemas of tables in `METADATA` only."""
+    schema: str | None = connection.get_execution_options().get("schema_translate_map", {}).get(None)
+    return schema
 
 
 def visible_rows(table: TableClause, snapshot_id: int) -> Any:
@@ -88,7 +94,7 @@ def _read(
     connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, condition: Callable[[TableClause], Any]
 ) -> list[tuple[Any, ...]]:
     """(row id, begin, end, decoded values …) of the rows of a condition, by row id and begin."""
-    source = clause(inlined.name, stored_names(connection, dialect, inlined.name, inlined.columns))
+    source = clause(connection, inlined.name, stored_names(connection, dialect, inlined.name, inlined.columns))
     fixed, cells = list(source.c)[:3], list(source.c)[3:]
     shown = [
         cast(cell, VARCHAR()) if base_type(each.type) in dialect.read_as_text else cell
@@ -104,7 +110,7 @@ def stored_names(connection: Connection, dialect: CatalogDialect, name: str, col
     names = [each.name for each in columns]
     if not dialect.folds_case or all(each == each.lower() for each in names):
         return names
-    return list(connection.execute(select(text("*")).select_from(clause(name, ())).limit(0)).keys())[3:]
+    return list(connection.execute(select(text("*")).select_from(clause(connection, name)).limit(0)).keys())[3:]
 
 
 def _with_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> set[str]:
@@ -113,7 +119,7 @@ def _with_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -
     for batch in batches(names, 100):
         parts = []
         for name in batch:
-            source = clause(name, ())
+            source = clause(connection, name)
             exists = select(source.c.row_id).where(visible_rows(source, snapshot_id)).exists()
             parts.append(select(literal(name).label("name")).where(exists))
         found.update(connection.scalars(union_all(*parts)))
@@ -131,7 +137,7 @@ def count_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -
     for batch in batches(names, 100):
         parts = []
         for name in batch:
-            source = clause(name, ())
+            source = clause(connection, name)
             shown = select(func.count()).select_from(source).where(visible_rows(source, snapshot_id)).scalar_subquery()
             begun = select(func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id)
             ended = select(func.max(source.c.end_snapshot)).where(source.c.end_snapshot <= snapshot_id)
@@ -155,10 +161,11 @@ def registered(connection: Connection, table_ids: Collection[int] | None) -> dic
     return found
 
 
-def positions(table_id: int) -> TableClause:
+def positions(connection: Connection, table_id: int) -> TableClause:
     return table_clause(
         quoted_name(delete_table_name(table_id), True),
         *(ColumnClause[int](name) for name in ("file_id", "row_id", "begin_snapshot")),
+        schema=_schema(connection),
     )
 
 
@@ -169,7 +176,7 @@ def has_delete_table(connection: Connection, schema: str | None, table_id: int) 
 
 def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dict[int, list[int]]:
     """Positions deleted from each file of a table, ascending."""
-    source = positions(table_id)
+    source = positions(connection, table_id)
     query = (
         select(source.c.file_id, source.c.row_id)
         .where(source.c.begin_snapshot <= snapshot_id)
@@ -185,7 +192,7 @@ def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dic
 
 def count_deletes(connection: Connection, table_id: int, snapshot_id: int) -> tuple[int, int | None]:
     """(positions deleted from files that are visible, greatest snapshot that deleted any)."""
-    source = positions(table_id)
+    source = positions(connection, table_id)
     alive = select(t.data_file.c.data_file_id).where(
         t.data_file.c.table_id == table_id,
         t.data_file.c.begin_snapshot <= snapshot_id,
