@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from dbt.adapters.ducklake.spec.objects import Column
+from tests.interop import oracle
 from tests.interop.catalog.conftest import Connect, table_of
 from tests.places import CatalogPlace
 
@@ -121,6 +122,9 @@ def test_structs_that_duckdb_can_no_longer_read_itself(place: CatalogPlace, duck
             },
         ),
     )
+    if oracle.is_lent(place):  # a DuckDB file has structs; the others have texts
+        assert duck.execute("SELECT s.a, s.b FROM t").fetchall() == [("o'k \\ x", b"\xaab")]
+        return
     with pytest.raises(duckdb.Error):
         duck.execute("SELECT * FROM t").fetchall()
 
