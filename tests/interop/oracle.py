@@ -119,6 +119,10 @@ class LentConnection:
 
     sql = execute
 
+    def executemany(self, statement: str, rows: Any) -> None:
+        self._attach()
+        self._connection.executemany(statement, rows)
+
     def fetchall(self) -> list[Any]:
         rows, self._rows = self._rows, []
         return rows

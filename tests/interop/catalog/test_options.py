@@ -80,7 +80,7 @@ class Sides:
     """One lake, our session and DuckDB on it."""
 
     def __init__(self, place: CatalogPlace) -> None:
-        self.lake = Lake.open(LakeSettings(place.path, place.data_path))
+        self.lake = Lake.open(LakeSettings(place.path, place.data_path, metadata_schema=place.metadata_schema))
         self.session: LakeSession = self.lake.session()
         self.place = place
 
