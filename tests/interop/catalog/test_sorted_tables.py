@@ -23,7 +23,7 @@ SORTS = """
 
 @pytest.fixture
 def session(place: CatalogPlace) -> Iterator[LakeSession]:
-    lake = Lake.open(LakeSettings(place.path, place.data_path, data_inlining_row_limit=0))
+    lake = Lake.open(LakeSettings(place.path, place.data_path, metadata_schema=place.metadata_schema, data_inlining_row_limit=0))
     with lake.session() as opened:
         yield opened
     lake.catalog.close()
