@@ -17,6 +17,8 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.functions import warn_or_error
 
 from .connections import DuckLakeResponse
+from .layout import Layout, documentation_actions, layout_actions, layout_of, reset_actions
+from .merge_configs import MergePlan, check, plan
 from .metadata import LakeMetadata
 from .provenance import of_connection
 from .python_submissions import run_model
@@ -35,8 +37,27 @@ class DuckLakeConfig(AdapterConfig):
 
     partition_by: str | list[str] | None = None
     partitioned_by: str | list[str] | None = None
+    sorted_by: str | list[str] | None = None
+    tblproperties: dict[str, Any] | None = None
+    options: dict[str, Any] | None = None
+    merge_update_columns: list[str] | None = None
+    merge_exclude_columns: list[str] | None = None
+    merge_update_condition: str | None = None
+    merge_insert_condition: str | None = None
+    merge_update_set_expressions: dict[str, str] | None = None
+    merge_on_using_columns: list[str] | None = None
+    merge_clauses: dict[str, Any] | None = None
+    matched_condition: str | None = None
+    not_matched_condition: str | None = None
+    not_matched_by_source_action: str | None = None
+    not_matched_by_source_condition: str | None = None
+    skip_matched_step: bool | None = None
+    skip_not_matched_step: bool | None = None
+    source_alias: str | None = None
+    target_alias: str | None = None
     commit_message: str | None = None
     commit_author: str | None = None
+    commit_extra_info: str | dict[str, Any] | None = None
     clone_as: str | None = None
 
 
@@ -92,15 +113,18 @@ class DuckLakeAdapter(LakeMetadata):
 
     def valid_incremental_strategies(self) -> list[str]:
         """The built-in strategies; a project may define its own by `get_incremental_<name>_sql`."""
-        return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
+        return ["append", "merge", "delete+insert", "insert_overwrite", "replace_where", "microbatch"]
 
     # -- the connection --------------------------------------------------------------------------------------------------------
 
     def debug_query(self) -> None:
-        """What `dbt debug` tries: the catalog can be read, and a Java is there for Spark. Starts no Spark."""
+        """What `dbt debug` tries: the catalog can be read, files can be written to the data path, a Java is there. Starts no Spark."""
         with self.connections.exception_handler("dbt debug"):
             with self._session().reading() as reader:
                 reader.schemas()
+            from .lake.probe import probe_data_path
+
+            probe_data_path(self._session().catalog)
             if self.config.credentials.spark_settings().remote is None:
                 from .spark.java import find_java
 
@@ -112,15 +136,16 @@ class DuckLakeAdapter(LakeMetadata):
         connection.handle.sign(of_connection(self.config, connection.name))
 
     @available
-    def begin_transaction(self, message: str = "", author: str | None = None) -> str:
+    def begin_transaction(self, message: str = "", author: str | None = None, extra_info: str | Mapping[str, Any] | None = None) -> str:
         """Begin the transaction that becomes the node's snapshot; from `adapter.commit()` on, statements commit by themselves again.
 
         Args:
             message: the snapshot's commit message; by default dbt's command and the node.
             author: its author; by default the profile's.
+            extra_info: more for its JSON, a map or a text; a text that is no JSON object stands under `info`.
         """
         handle = self.connections.handle()
-        handle.sign(handle.provenance.with_message(message, author))
+        handle.sign(handle.provenance.with_message(message, author).with_extra_info(extra_info))
         self.connections.begin()
         return ""
 
@@ -154,6 +179,60 @@ class DuckLakeAdapter(LakeMetadata):
         _, cursor = self.connections.add_query(f"select * from (\n{sql}\n) where false", auto_begin=False)
         return self.connections.get_response(cursor)
 
+    # -- layout ----------------------------------------------------------------------------------------------------------------
+
+    @available
+    def layout(
+        self,
+        partitioned_by: str | list[str] | None,
+        sorted_by: str | list[str] | None,
+        tblproperties: Mapping[str, Any] | None,
+        options: Mapping[str, Any] | None,
+    ) -> Layout:
+        """The layout that the configs of those names ask for."""
+        return layout_of(partitioned_by, sorted_by, tblproperties, options)
+
+    @available.parse_list
+    def layout_actions(self, relation: DuckLakeRelation, layout: Layout, resets_only: bool = False) -> list[str]:
+        """The actions of ALTER TABLE that give a table its layout; none for what is no table.
+
+        Args:
+            resets_only: only undo what configs asked for that are gone.
+        """
+        with self.connections.exception_handler(f"layout of {relation}"), self._session().reading() as reader:
+            table = reader.find(str(relation.schema), str(relation.identifier))
+            if not isinstance(table, Table):
+                return []
+            return reset_actions(table, layout) if resets_only else layout_actions(table, reader.options(), layout)
+
+    @available.parse_list
+    def documentation_actions(self, relation: DuckLakeRelation, tags: list[str] | None, meta: Mapping[str, Any] | None) -> list[str]:
+        """The actions of ALTER that keep dbt's tags and meta with a table or view."""
+        with self.connections.exception_handler(f"tags of {relation}"), self._session().reading() as reader:
+            found = reader.find(str(relation.schema), str(relation.identifier))
+            return [] if found is None else documentation_actions(found, tags, meta)
+
+    # -- merges ----------------------------------------------------------------------------------------------------------------
+
+    @available.parse_none
+    def check_merge_configs(self, configs: Mapping[str, Any], unique_key: str | list[str] | None, known: list[str]) -> None:
+        """Refuse merge configs that contradict each other or do not exist."""
+        check(configs, unique_key, known)
+
+    @available.parse_none
+    def merge_plan(
+        self,
+        configs: Mapping[str, Any],
+        unique_key: str | list[str] | None,
+        update_columns: list[str],
+        target_columns: list[str],
+        source: DuckLakeRelation,
+    ) -> MergePlan:
+        """What the MERGE of a model is made of."""
+        return plan(
+            configs, unique_key, update_columns, target_columns, lambda: [column.name for column in self.get_columns_in_relation(source)]
+        )
+
     # -- work ------------------------------------------------------------------------------------------------------------------
 
     @available.parse_none
@@ -161,6 +240,15 @@ class DuckLakeAdapter(LakeMetadata):
         """Compute a temporary view once, so that the statements that read it until the commit see the same rows."""
         with self.connections.exception_handler(f"materialize {relation}"):
             self._session().hold(str(relation.identifier))
+
+    @available.parse_none
+    def create_seed_table(
+        self, relation: DuckLakeRelation, table: AgateTable, column_types: Mapping[str, str], quote_columns: bool | None
+    ) -> None:
+        """Make the empty table of a seed, or empty the one there is and give it the CSV's columns."""
+        columns = seed_columns(table, column_types, quote_columns, self.convert_type)
+        with self.connections.exception_handler(f"seed {relation}"):
+            self._session().load_seed(str(relation.schema), str(relation.identifier), columns, ())
 
     @available.parse_none
     def load_seed(

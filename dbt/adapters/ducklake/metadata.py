@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.base.impl import FreshnessResponse
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation, InformationSchema
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
@@ -13,10 +14,11 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.contracts.metadata import CatalogTable
+from dbt_common.exceptions import DbtRuntimeError
 
 from .column import DuckLakeColumn
 from .connections import DuckLakeConnectionManager
-from .docs import Described, catalog_rows, catalog_table, describe, kind_of
+from .docs import Described, catalog_rows, catalog_table, describe
 from .errors import NotFoundError
 from .relation import DuckLakeRelation
 from .spec.objects import Relation, Table
@@ -58,7 +60,8 @@ class LakeMetadata(SQLAdapter):
             return []
         with self.connections.exception_handler("list relations"), session.reading() as reader:
             schema = reader.schema(schema_relation.schema or session.schema)
-            found = [] if schema is None else [(relation.name, kind_of(relation)) for relation in reader.relations(schema.name)]
+            named = [] if schema is None else reader.names(schema.name)
+            found = [(relation.name, "table" if relation.is_table else "view") for relation in named]
         if schema is None:
             return []
         found += [(function.name, "function") for function in schema.functions]
@@ -152,22 +155,47 @@ class LakeMetadata(SQLAdapter):
     def calculate_freshness_from_metadata_batch(
         self, sources: list[BaseRelation], macro_resolver: Any = None
     ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, Any]]:
-        """When the rows of each source last changed; compaction and changes of the schema alone do not count."""
+        """When the rows of each source last changed; compaction and changes of the schema alone do not count.
+
+        What is no table of this lake has no answer here; `calculate_freshness_from_metadata`, which dbt asks next, says why.
+        """
         now = datetime.now(timezone.utc)
-        changed: dict[tuple[str, str | None], datetime | None] = {}
         with self.connections.exception_handler("source freshness"), self._session().reading() as reader:
-            wanted = {_key(source) for source in sources}
-            tables = [r for r in reader.relations() if isinstance(r, Table) and (r.schema_name.casefold(), r.name.casefold()) in wanted]
-            facts = self._session().catalog.table_facts(reader.snapshot, tables)
-            for table in tables:
-                known = facts.get(table.table_id)
-                changed[table.schema_name.casefold(), table.name.casefold()] = known.last_snapshot_time if known else None
-        answers = {source: self._create_freshness_response(changed[_key(source)], now) for source in sources if _key(source) in changed}
-        return [], answers
+            asked = {source: reader.find(*_key(source)) for source in sources if self._is_ours(source.database)}
+            tables = {source: table for source, table in asked.items() if isinstance(table, Table)}
+            facts = self._session().catalog.table_facts(reader.snapshot, list(tables.values())) if tables else {}
+        times = {source: facts[table.table_id].last_snapshot_time for source, table in tables.items() if table.table_id in facts}
+        return [], {source: self._create_freshness_response(time, now) for source, time in times.items()}
+
+    def calculate_freshness_from_metadata(
+        self, source: BaseRelation, macro_resolver: Any = None
+    ) -> tuple[AdapterResponse | None, FreshnessResponse]:
+        """When the rows of one source last changed.
+
+        Raises:
+            DbtRuntimeError: it is no table of this lake.
+        """
+        _, answers = self.calculate_freshness_from_metadata_batch([source], macro_resolver)
+        if source not in answers:
+            raise DbtRuntimeError(self._why_not_fresh(source))
+        return None, answers[source]
+
+    def _why_not_fresh(self, source: BaseRelation) -> str:
+        lake = self._session().database
+        if not self._is_ours(source.database):
+            return (
+                f"{source} is not in the lake {lake}, so the lake's metadata do not say when it last changed. "
+                "Give the source a `loaded_at_field`, or a `database` that is the lake's name"
+            )
+        with self.connections.exception_handler("source freshness"), self._session().reading() as reader:
+            found = reader.find(*_key(source))
+        if found is None:
+            return f"{source} does not exist; check `schema` and `identifier` of the source"
+        return f"{source} is a view, and the lake knows of its tables only when they last changed. Give the source a `loaded_at_field`"
 
     def _is_ours(self, database: str | None) -> bool:
         return database is None or database.casefold() == self._session().database.casefold()
 
 
-def _key(relation: BaseRelation) -> tuple[str, str | None]:
+def _key(relation: BaseRelation) -> tuple[str, str]:
     return str(relation.schema).casefold(), str(relation.identifier).casefold()

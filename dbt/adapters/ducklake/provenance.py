@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from .__version__ import version as adapter_version
@@ -24,6 +25,32 @@ class Provenance:
     def with_message(self, message: str, author: str | None) -> Provenance:
         """The same origin under a message, and perhaps an author, of the user's."""
         return replace(self, message=message.strip() or self.message, author=author or self.author)
+
+    def with_extra_info(self, more: str | Mapping[str, Any] | None) -> Provenance:
+        """The same origin with more in its JSON: the entries of a map or of a JSON object, or any other text under `info`.
+
+        Raises:
+            DbtRuntimeError: an entry has the name of one of dbt's own.
+        """
+        if not more:
+            return self
+        own, added = json.loads(self.extra_info), _entries(more)
+        taken = sorted(own.keys() & added.keys())
+        if taken:
+            raise DbtRuntimeError(f"commit_extra_info cannot set {', '.join(taken)}: dbt says that itself; choose another name")
+        return replace(self, extra_info=json.dumps({**own, **added}, default=str))
+
+
+def _entries(more: str | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(more, Mapping):
+        return dict(more)
+    if not isinstance(more, str):
+        raise DbtRuntimeError(f"commit_extra_info is a map or a text; it is {more!r}")
+    try:
+        found = json.loads(more)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"info": more}
 
 
 def of_connection(config: Any, name: str | None) -> Provenance:

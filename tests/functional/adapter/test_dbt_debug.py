@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from dbt.tests.adapter.dbt_debug.test_dbt_debug import BaseDebugInvalidProjectPostgres, BaseDebugPostgres
+from dbt.tests.util import run_dbt, run_dbt_and_capture
 
 
 class TestDebug(BaseDebugPostgres):
@@ -23,3 +26,21 @@ class TestDebug(BaseDebugPostgres):
 
 class TestDebugInvalidProject(BaseDebugInvalidProjectPostgres):
     pass
+
+
+class TestDebugOfTheDataPath:
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, dbt_profile_target, tmp_path_factory):
+        file = tmp_path_factory.mktemp("not") / "a_folder"
+        file.write_text("a file")
+        return {**dbt_profile_target, "data_path": f"{file}/files/"}
+
+    def test_a_path_that_cannot_be_written_is_named(self, project, dbt_profile_target):
+        _, output = run_dbt_and_capture(["debug"], expect_pass=False)
+        assert f"the data path {dbt_profile_target['data_path']} cannot be written to" in output
+
+
+class TestDebugLeavesNothing:
+    def test_no_file_is_left(self, project, dbt_profile_target):
+        run_dbt(["debug"])
+        assert not list(Path(dbt_profile_target["data_path"]).rglob("*probe*"))

@@ -100,7 +100,8 @@ class TestProvenance(OnALake):
     def models(self):
         return {
             "plain.sql": "{{ config(materialized='table') }} select 1 as a",
-            "said.sql": """{{ config(materialized='table', commit_author='me', commit_message="{{ this.identifier }} on {{ target.name }}") }}
+            "said.sql": """{{ config(materialized='table', commit_author='me', commit_message="{{ this.identifier }} on {{ target.name }}",
+                commit_extra_info={'ticket': 7, 'of': '{{ this.identifier }}'}) }}
                 select 1 as a -- {{ ref('plain') }}""",
             "called.sql": """{{ config(materialized='table', pre_hook="call lake.set_commit_message('you', 'by hand')") }}
                 select 1 as a -- {{ ref('said') }}""",
@@ -119,6 +120,8 @@ class TestProvenance(OnALake):
         assert extra["dbt_version"].startswith("1.")
         assert extra["dbt_ducklake_version"]
         assert (said.author, said.message) == ("me", "said on default")
+        more = json.loads(said.extra_info)
+        assert (more["ticket"], more["of"], more["node_id"]) == (7, "said", "model.test.said")
         assert (called.author, called.message) == ("you", "by hand")
 
 

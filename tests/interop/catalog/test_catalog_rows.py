@@ -381,6 +381,10 @@ def test_facts_count_what_a_query_returns(lake: LakeCatalog, duckdb_on: Connect)
         facts = lake.table_facts(snapshot)[1]
         assert (facts.record_count, facts.last_snapshot_id) == (expected, version)
         assert facts.last_snapshot_time == snapshot.time
+    for upkeep in ("ducklake_flush_inlined_data('lake')", "ducklake_rewrite_data_files('lake', delete_threshold => 0)"):
+        duck.execute(f"CALL {upkeep}")
+        facts = lake.table_facts(lake.latest())[1]
+        assert (lake.latest().snapshot_id > version, facts.last_snapshot_id) == (True, version), upkeep
 
 
 def test_moments_resolve_as_the_reference_does(lake: LakeCatalog, duckdb_on: Connect) -> None:

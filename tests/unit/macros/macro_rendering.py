@@ -15,6 +15,8 @@ from dbt_common.exceptions import CompilationError
 
 import dbt.include.ducklake as our_project
 from dbt.adapters.ducklake.column import DuckLakeColumn
+from dbt.adapters.ducklake.layout import Layout, layout_of
+from dbt.adapters.ducklake.merge_configs import MergePlan, check, plan
 from dbt.adapters.ducklake.relation import DuckLakeRelation
 
 PREFIXES = ("ducklake", "spark", "default")
@@ -65,6 +67,16 @@ class Adapter:
     def get_columns_in_relation(self, relation: DuckLakeRelation) -> list[DuckLakeColumn]:
         return self.columns[str(relation.identifier)]
 
+    def layout(self, *configs: Any) -> Layout:
+        return layout_of(*configs)
+
+    def check_merge_configs(self, configs: Any, unique_key: Any, known: list[str]) -> str:
+        check(configs, unique_key, known)
+        return ""
+
+    def merge_plan(self, configs: Any, unique_key: Any, update: list[str], columns: list[str], source: DuckLakeRelation) -> MergePlan:
+        return plan(configs, unique_key, update, columns, lambda: [column.name for column in self.get_columns_in_relation(source)])
+
     def type(self) -> str:
         return "ducklake"
 
@@ -106,7 +118,7 @@ class Macros:
             dbt=SimpleNamespace(**found),
             adapter=self.adapter,
             config=self.config,
-            model=SimpleNamespace(columns={}, language="sql"),
+            model=SimpleNamespace(columns={}, language="sql", config=self.config),
             exceptions=self.exceptions,
             api=SimpleNamespace(Column=DuckLakeColumn, Relation=DuckLakeRelation),
             statement=self._statement,

@@ -17,13 +17,23 @@ def test_a_table_is_replaced_and_never_renamed(macros: Macros) -> None:
 def test_partitioning_is_said_when_the_table_is_made(macros: Macros) -> None:
     macros.config["partitioned_by"] = ["region", "year(sold_at)"]
 
-    assert " partitioned by (region, year(sold_at)) as select" in macros.create_table_as(False, TABLE, "select 1 as id")
+    assert " partitioned by (region, year(sold_at)) tblproperties (" in macros.create_table_as(False, TABLE, "select 1 as id")
 
 
 def test_one_partition_key_may_be_a_text(macros: Macros) -> None:
     macros.config["partition_by"] = "region"
 
-    assert " partitioned by (region) as select" in macros.create_table_as(False, TABLE, "select 1 as id")
+    assert " partitioned by (region) tblproperties (" in macros.create_table_as(False, TABLE, "select 1 as id")
+
+
+def test_a_table_remembers_what_its_configs_have_set(macros: Macros) -> None:
+    macros.config.update(sorted_by="id desc", options={"parquet_compression": "zstd"}, tblproperties={"team": "it's"})
+
+    assert macros.create_table_as(False, TABLE, "select 1 as id") == (
+        "create or replace table `lake`.`main`.`orders` sorted by (id desc) tblproperties ("
+        "'team' = 'it\\'s', 'parquet_compression' = 'zstd', "
+        '\'dbt.configured\' = \'["properties.parquet_compression", "properties.team", "sorted_by"]\') as select 1 as id'
+    )
 
 
 def test_a_sql_header_comes_before_the_statement(macros: Macros) -> None:
@@ -130,11 +140,11 @@ def test_hooks_outside_the_transaction_send_no_commit(macros: Macros) -> None:
 
 def test_the_commit_message_of_a_model_is_rendered(macros: Macros) -> None:
     macros.context["render"] = lambda text: text.replace("{{ this }}", "orders")
-    macros.config.update(commit_message="built {{ this }}", commit_author="me")
+    macros.config.update(commit_message="built {{ this }}", commit_author="me", commit_extra_info={"of": "{{ this }}", "n": 1})
 
     macros.begin_snapshot()
 
-    assert macros.adapter.calls == [("begin_transaction", "built orders", "me")]
+    assert macros.adapter.calls == [("begin_transaction", "built orders", "me", {"of": "orders", "n": 1})]
 
 
 class Documented(SimpleNamespace):

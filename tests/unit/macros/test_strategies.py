@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dbt_common.exceptions import CompilationError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from tests.unit.macros.macro_rendering import Macros, columns, relation
 
@@ -83,7 +83,7 @@ def test_merge_leaves_the_columns_of_merge_exclude_columns(macros: Macros) -> No
 def test_merge_refuses_both_column_lists(macros: Macros) -> None:
     macros.config.update(merge_update_columns=["id"], merge_exclude_columns=["amount"])
 
-    with pytest.raises(CompilationError, match="cannot specify merge_update_columns and merge_exclude_columns"):
+    with pytest.raises(DbtRuntimeError, match="merge_update_columns and merge_exclude_columns exclude each other"):
         macros.get_incremental_merge_sql(arguments(macros))
 
 
@@ -168,3 +168,22 @@ def test_microbatch_replaces_its_window(macros: Macros) -> None:
         "delete from `lake`.`main`.`orders` as DBT_INTERNAL_DEST where sold_at >= timestamp '2020-01-01 00:00:00+00:00' "
         "and sold_at < timestamp '2020-01-02 00:00:00+00:00'; insert into `lake`.`main`.`orders` ("
     )
+
+
+def test_replace_where_replaces_the_rows_of_its_predicates(macros: Macros) -> None:
+    macros.context["run_query"] = lambda sql: macros.statements.append(sql)
+    given = arguments(macros, incremental_predicates=["region = 'eu'", "id > 1 or id is null"])
+
+    assert macros.get_incremental_replace_where_sql(given) == (
+        "insert into `lake`.`main`.`orders` by name replace where (region = 'eu') and (id > 1 or id is null) "
+        "select `id`, `region`, `amount` from `orders__dbt_tmp`"
+    )
+    assert macros.statements == [
+        "select count(*) from `orders__dbt_tmp` where not coalesce((region = 'eu') and (id > 1 or id is null), false)"
+    ]
+    assert ("materialize_temp_view", given["temp_relation"]) in macros.adapter.calls
+
+
+def test_replace_where_needs_its_predicates(macros: Macros) -> None:
+    with pytest.raises(CompilationError, match="replace_where needs incremental_predicates"):
+        macros.get_incremental_replace_where_sql(arguments(macros))

@@ -29,6 +29,7 @@ from dbt.adapters.ducklake.statements.values import (
     SetDefault,
     SetNullable,
     SetPartitioning,
+    SetProperties,
     SetType,
     Statement,
 )
@@ -125,7 +126,8 @@ DROP = [
     ("alter table t rename to s.u", RenameRelation("table", T, Name(("s", "u")))),
     ("alter view t rename to u", RenameRelation("view", T, Name(("u",)))),
     ("alter view t as select * from s.u", CreateView(T, SELECT, replace=True)),
-    ("alter table t set tblproperties ('comment' = 'x')", Comment("table", T, "x")),
+    ("alter table t set tblproperties ('comment' = 'x', a.b = c)", SetProperties("table", T, (("comment", "x"), ("a.b", "c")))),
+    ("alter view if exists t unset tblproperties if exists ('a', b)", SetProperties("view", T, (("a", None), ("b", None)), True)),
     ("alter table if exists t drop column a", AlterTable(T, DropColumns((("a",),)), True)),
 ]
 
@@ -211,8 +213,6 @@ REFUSED = [
     ("alter table t drop partition (a = 1)", "DELETE FROM"),
     ("alter table t alter column a type int, b type int", "one thing at a time"),
     ("alter table t set location '/x'", "set location is not supported"),
-    ("alter table t set tblproperties ('a' = 'b')", "SET TBLPROPERTIES is not supported"),
-    ("alter table t unset tblproperties ('a')", "UNSET TBLPROPERTIES is not supported"),
     ("alter schema s set owner to x", "ALTER SCHEMA is not supported"),
 ]
 

@@ -14,10 +14,13 @@ from typing import Any
 from sqlalchemy import Select, case, func, inspect, select
 from sqlalchemy.engine import Connection
 
+from ..spec.changes import Kind, parse_changes
 from . import tables as t
 from .database import Database, batches
 from .inlined import count_deletes, count_rows, delete_table_name, registered
 from .visibility import visible
+
+_CHANGES_OF_ROWS = frozenset({Kind.INSERTED_INTO_TABLE, Kind.DELETED_FROM_TABLE, Kind.INLINED_INSERT, Kind.INLINED_DELETE})
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class TableFacts:
     size_bytes: int
     """Bytes of the data files."""
     last_snapshot_id: int | None
-    """The snapshot that last changed rows; None if there never were any."""
+    """The snapshot that last changed rows, which a compaction does not; None if there never were any."""
     last_snapshot_time: datetime | None
     """None also if that snapshot has expired."""
     delete_file_count: int = 0
@@ -93,16 +96,56 @@ def _subtract_deletes(
 
 
 def _moments(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> list[tuple[int, int]]:
-    """(table id, snapshot id) of the last beginnings and ends of files."""
-    found: list[tuple[int, int]] = []
+    """(table id, snapshot id) of the last beginnings and ends of files that changed rows.
+
+    Merged and flushed files keep the snapshots of their rows, rewritten ones begin where the rewrite was. The files that a rewrite ended
+    say when rows last changed before it; where they have expired, the rewrite is the best answer that is left.
+    """
+    found: dict[int, int] = {}
+    rounds = [(snapshot_id, ids)]
+    while rounds:
+        until, asked = rounds.pop()
+        moments, ended = _last_moments(connection, database, until, asked)
+        rewrites = _rewrites(connection, set(moments.values()))
+        again: dict[int, list[int]] = defaultdict(list)
+        for table_id, moment in moments.items():
+            if table_id in rewrites.get(moment, ()) and ended.get(table_id) == moment:
+                again[moment - 1].append(table_id)
+            else:
+                found[table_id] = moment
+        rounds += again.items()
+    return list(found.items())
+
+
+def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, set[int]]:
+    """The ids of the tables that these snapshots rewrote without another change of their rows."""
+    found: dict[int, set[int]] = {}
+    log = t.snapshot_changes
+    for batch in batches(snapshots, 500):
+        query = select(log.c.snapshot_id, log.c.changes_made).where(log.c.snapshot_id.in_(batch), log.c.changes_made.contains("rewrite_"))
+        for row in connection.execute(query):
+            changes = parse_changes(row.changes_made)
+            rewritten = {change.object_id for change in changes if change.kind is Kind.REWRITE_DELETE and change.object_id is not None}
+            found[row.snapshot_id] = rewritten - {change.object_id for change in changes if change.kind in _CHANGES_OF_ROWS}
+    return found
+
+
+def _last_moments(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> tuple[dict[int, int], dict[int, int]]:
+    """The last beginning or end of a file by table id, and the last end of a data file."""
+    found: dict[int, int] = {}
+    ends: dict[int, int] = {}
     for table in (t.data_file, t.delete_file):
         begun = func.max(case((table.c.begin_snapshot <= snapshot_id, table.c.begin_snapshot)))
         ended = func.max(case((table.c.end_snapshot <= snapshot_id, table.c.end_snapshot)))
         partial = func.max(case((table.c.partial_max <= snapshot_id, table.c.partial_max)))
         query = select(table.c.table_id, begun, ended, partial)
         for table_id, *moments in _grouped(connection, database, query, table, ids):
-            found += [(table_id, moment) for moment in moments if moment is not None]
-    return found
+            known = [int(moment) for moment in moments if moment is not None]
+            if known:
+                found[table_id] = max(found.get(table_id, -1), *known)
+            if table is t.data_file and moments[1] is not None:
+                ends[table_id] = int(moments[1])
+    return found, ends
 
 
 def _add_inlined(

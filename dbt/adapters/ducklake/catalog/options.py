@@ -23,12 +23,14 @@ def read_options(connection: Connection) -> Options:
 
 
 def set_options(connection: Connection, options: Iterable[StoredOption]) -> None:
-    """Store options, each in place of the value it had."""
+    """Store options, each in place of the value it had; one without a value is removed."""
     table = t.metadata
     for option in options:
         same = (table.c.key == option.key) & table.c.scope.is_not_distinct_from(option.scope)
         same &= table.c.scope_id.is_not_distinct_from(option.scope_id)
-        if connection.execute(select(table.c.key).where(same)).first() is not None:
+        if option.value is None:
+            connection.execute(table.delete().where(same))
+        elif connection.execute(select(table.c.key).where(same)).first() is not None:
             connection.execute(table.update().where(same).values(value=option.value))
         else:
             connection.execute(table.insert().values(key=option.key, value=option.value, scope=option.scope, scope_id=option.scope_id))

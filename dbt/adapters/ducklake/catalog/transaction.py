@@ -341,8 +341,12 @@ class Transaction:
         schema = self.schema(table.schema_name)
         return self.options().inlining_row_limit(default, schema_id=None if schema is None else schema.schema_id, table_id=table.table_id)
 
-    def set_option(self, key: str, value: str, of: Table | Schema | None = None) -> None:
-        """Stage an option of the lake, a schema or a table; `value` is in its stored form. It makes no snapshot by itself."""
+    def set_option(self, key: str, value: str | None, of: Table | Schema | None = None) -> None:
+        """Stage an option of the lake, a schema or a table; it makes no snapshot by itself.
+
+        Args:
+            value: in its stored form; None: what holds for the wider scope holds again.
+        """
         self._require_open()
         match of:
             case None:

@@ -50,11 +50,18 @@ def set_option(context: Context, key: str, value: object, *, schema: str | None 
     context.transaction.set_option(key.lower(), stored, scope)
 
 
+def unset_option(context: Context, key: str, table: Table) -> None:
+    """Stage that a table has no value of its own for an option; one that it had not stages nothing."""
+    if context.transaction.options().at(key, "table", table.table_id) is not None:
+        context.transaction.set_option(key.lower(), None, table)
+
+
 def options(context: Context) -> list[OptionEntry]:
     """Everything that is set, by name; what belongs to others too."""
     schemas = {schema.schema_id: schema.name for schema in context.transaction.schemas()}
     found = []
     for row in context.transaction.options().rows:
+        assert row.value is not None  # only what is staged has none
         scope = (row.scope or "").lower()
         entry = None
         if scope == "schema" and row.scope_id is not None:

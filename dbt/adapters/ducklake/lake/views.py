@@ -18,6 +18,8 @@ from .tables import kind_of
 
 SPARK_SQL_TAG = "dbt_ducklake.spark_sql"
 COLUMNS_TAG = "dbt_ducklake.columns"
+PROPERTY_TAG = "dbt_ducklake.property."
+"""The name of a property of a table or view follows."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,9 @@ class ViewRequest:
 
 
 def create_view(context: Context, request: ViewRequest, *, replace_existing: bool = False) -> View:
-    """Stage a view; a table or view of that name is dropped if it is to be replaced, and a comment lives on unless another is given.
+    """Stage a view; a table or view of that name is dropped if it is to be replaced.
+
+    The properties of a view live on, and its comment does unless another is given.
 
     Raises:
         StatementError: something of that name exists and `replace_existing` is false.
@@ -59,7 +63,9 @@ def create_view(context: Context, request: ViewRequest, *, replace_existing: boo
             f"{kind_of(existing)} {request.schema}.{request.name} exists already; "
             "write CREATE OR REPLACE VIEW to replace it, or IF NOT EXISTS to keep it"
         )
+    kept = {key: value for key, value in existing.tags.items() if key.startswith(PROPERTY_TAG)} if isinstance(existing, View) else {}
     tags = {
+        **kept,
         SPARK_SQL_TAG: request.spark_sql,
         COLUMNS_TAG: json.dumps([[c.name, c.type, c.comment] for c in request.columns], ensure_ascii=False),
     }

@@ -52,7 +52,8 @@ class StoredOption:
     """A row of `ducklake_metadata`; `scope` is None, `schema` or `table`, with the id of that object."""
 
     key: str
-    value: str
+    value: str | None
+    """None: the row is to go, so that what holds for the wider scope holds again."""
     scope: str | None = None
     scope_id: int | None = None
 
@@ -66,9 +67,9 @@ class Options:
 
     @classmethod
     def of(cls, rows: Iterable[StoredOption]) -> Options:
-        kept = tuple(rows)
-        found = {(row.key.lower(), (row.scope or "").lower() or None, row.scope_id): row.value for row in kept}
-        return cls(kept, found)
+        last = {(row.key.lower(), (row.scope or "").lower() or None, row.scope_id): row for row in rows}
+        found = {place: row.value for place, row in last.items() if row.value is not None}
+        return cls(tuple(row for row in last.values() if row.value is not None), found)
 
     def get(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
         """The value that holds for a table, a schema or the lake; None if there is neither a row nor a default."""

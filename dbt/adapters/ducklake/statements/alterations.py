@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..errors import StatementError
-from ..spec.option_values import is_option
 from ..spec.types import parse_type
 from .columns import (
     AFTER_TYPE,
@@ -16,13 +15,12 @@ from .columns import (
 )
 from .definitions import query_behind_as
 from .sorting import sort_keys
-from .tokens import Cursor
+from .tokens import Cursor, Kind
 from .values import (
     AddColumns,
     Alteration,
     AlterTable,
     ColumnDefinition,
-    Comment,
     CreateView,
     DropColumns,
     Name,
@@ -32,8 +30,8 @@ from .values import (
     SetComment,
     SetDefault,
     SetNullable,
-    SetOptions,
     SetPartitioning,
+    SetProperties,
     SetSorting,
     SetType,
     Statement,
@@ -75,20 +73,25 @@ def _rename(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> RenameRel
 
 
 def _properties(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> Statement:
-    """SET TBLPROPERTIES: a comment, or options of the lake for a table; the format has no other properties."""
-    what = cursor.accept_any("SET", "UNSET")
+    """SET TBLPROPERTIES ('key' = 'value', …) and UNSET TBLPROPERTIES [IF EXISTS] ('key', …)."""
+    unset = cursor.accept_any("SET", "UNSET") == "UNSET"
     cursor.expect("TBLPROPERTIES")
-    if what == "SET":
+    pairs: tuple[tuple[str, str | None], ...]
+    if unset:
+        cursor.accept("IF", "EXISTS")
+        pairs = tuple((_property_name(item), None) for item in cursor.group().items())
+    else:
         pairs = properties(cursor.group())
-        cursor.finish()
-        if len(pairs) == 1 and pairs[0][0].lower() == "comment":
-            return Comment(kind, name, pairs[0][1])
-        if kind == "table" and pairs and all(is_option(key) for key, _ in pairs):
-            return AlterTable(name, SetOptions(pairs), if_exists)
-    raise StatementError(
-        f"ALTER {kind.upper()} … {what} TBLPROPERTIES is not supported except SET TBLPROPERTIES ('comment' = '…')"
-        + (", or with options of the lake, such as 'parquet_compression' = 'zstd'" if kind == "table" else "")
-    )
+    if not pairs:
+        raise cursor.error("a property was expected")
+    cursor.finish()
+    return SetProperties(kind, name, pairs, if_exists)
+
+
+def _property_name(item: Cursor) -> str:
+    name = item.string() if item.peek().kind is Kind.STRING else ".".join(item.parts())
+    item.finish()
+    return name
 
 
 def _action(cursor: Cursor) -> Alteration:
@@ -120,7 +123,7 @@ def _action(cursor: Cursor) -> Alteration:
         raise cursor.error("an action was expected, such as ADD COLUMN")
     raise StatementError(
         f"ALTER TABLE … {what} is not supported; there are ADD COLUMN, DROP COLUMN, RENAME COLUMN, RENAME TO, "
-        "ALTER COLUMN, SET and RESET PARTITIONED BY, SET and RESET SORTED BY, and SET TBLPROPERTIES"
+        "ALTER COLUMN, SET and RESET PARTITIONED BY, SET and RESET SORTED BY, and SET and UNSET TBLPROPERTIES"
     )
 
 

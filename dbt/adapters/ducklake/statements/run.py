@@ -22,6 +22,7 @@ from .run_definitions import (
     run_drop_relation,
     run_drop_schema,
     run_rename,
+    run_set_properties,
 )
 from .run_inspect import run_describe, run_show
 from .run_rows import run_delete, run_insert, run_merge, run_truncate, run_update
@@ -44,6 +45,7 @@ from .values import (
     PassThrough,
     Query,
     RenameRelation,
+    SetProperties,
     Show,
     Sql,
     Statement,
@@ -62,6 +64,7 @@ _RUNNERS: dict[type, Callable[[Environment, Any], Result]] = {
     DropMacro: run_drop_macro,
     RenameRelation: run_rename,
     AlterTable: run_alter,
+    SetProperties: run_set_properties,
     Comment: run_comment,
     Insert: run_insert,
     Update: run_update,

@@ -9,10 +9,10 @@ from ..lake import alter
 from ..lake.context import RowCounts
 from ..lake.functions import create_function, drop_function, find_function
 from ..lake.macros import drop_macro
-from ..lake.options import set_option
+from ..lake.properties import set_properties
 from ..lake.schemas import create_schema, drop_schema
 from ..lake.tables import TableRequest, create_table, create_table_as, drop_table, rename, required_table
-from ..lake.views import ViewColumn, ViewRequest, create_view, drop_view
+from ..lake.views import PROPERTY_TAG, ViewColumn, ViewRequest, create_view, drop_view
 from ..spark.rows import column_types
 from ..spark.temporary import drop_temporary_view, is_temporary_view
 from ..spark.types import fields_of
@@ -46,8 +46,8 @@ from .values import (
     SetComment,
     SetDefault,
     SetNullable,
-    SetOptions,
     SetPartitioning,
+    SetProperties,
     SetSorting,
     SetType,
     Sql,
@@ -89,7 +89,7 @@ def run_create_table(env: Environment, statement: CreateTable) -> Result:
         partitioning=None if statement.partitioning is None else _keys(statement.partitioning),
         sorting=None if statement.sorting is None else sort_fields(statement.sorting, [d.name for d in definitions], f"{schema}.{name}"),
         comment=statement.comment,
-        tags={f"dbt_ducklake.property.{key}": value for key, value in statement.properties if not is_option(key)},
+        tags={PROPERTY_TAG + key: value for key, value in statement.properties if not is_option(key)},
         options={key.lower(): stored_value(key, value) for key, value in statement.properties if is_option(key)},
     )
     if rows is None:
@@ -229,9 +229,16 @@ def _alter(env: Environment, table: Table, statement: AlterTable) -> None:
         case SetSorting(sort):
             fields = sort_fields(sort, [column.name for column in table.columns], f"{table.schema_name}.{table.name}")
             alter.set_sorting(env.context, table, fields)
-        case SetOptions(options):
-            for key, value in options:
-                set_option(env.context, key, value, schema=table.schema_name, table=table.name)
+
+
+def run_set_properties(env: Environment, statement: SetProperties) -> Result:
+    """ALTER TABLE / VIEW … SET and UNSET TBLPROPERTIES."""
+    schema, name = env.place(statement.name)
+    relation = env.transaction.find(schema, name)
+    if relation is None and statement.if_exists:
+        return Result(f"ALTER {statement.kind.upper()}: it does not exist")
+    set_properties(env.context, statement.kind, schema, name, statement.properties)
+    return Result(f"ALTER {statement.kind.upper()}")
 
 
 def run_comment(env: Environment, statement: Comment) -> Result:

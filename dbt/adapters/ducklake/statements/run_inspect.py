@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from ..errors import StatementError
+from ..lake.properties import properties
 from ..lake.schemas import required_schema
 from ..lake.tables import required_relation
 from ..lake.views import ViewColumn, view_columns
@@ -78,6 +79,9 @@ def _details(env: Environment, relation: Relation) -> list[tuple[str, str, str |
         ("Type", "TABLE" if isinstance(relation, Table) else "VIEW", ""),
         ("Comment", relation.comment or "", ""),
     ]
+    kept = ", ".join(f"{key}={value}" for key, value in sorted(properties(relation).items()))
+    if kept:
+        rows.append(("Table Properties", f"[{kept}]", ""))
     if isinstance(relation, View):
         return [*rows, ("View Text", env.spark_text(relation, env.transaction), "")]
     names = {column.column_id: column.name for column in relation.columns}

@@ -23,8 +23,8 @@ from .definitions import (
     SetComment,
     SetDefault,
     SetNullable,
-    SetOptions,
     SetPartitioning,
+    SetProperties,
     SetSorting,
     SetType,
     SortKey,
@@ -44,6 +44,7 @@ Statement = (
     | DropMacro
     | RenameRelation
     | AlterTable
+    | SetProperties
     | Comment
     | Insert
     | Update
@@ -101,8 +102,8 @@ __all__ = [
     "SetComment",
     "SetDefault",
     "SetNullable",
-    "SetOptions",
     "SetPartitioning",
+    "SetProperties",
     "SetSorting",
     "SetType",
     "Show",

@@ -182,16 +182,7 @@ class SetSorting:
     keys: tuple[SortKey, ...]
 
 
-@dataclass(frozen=True)
-class SetOptions:
-    """SET TBLPROPERTIES (…) of options of the lake."""
-
-    options: tuple[tuple[str, str], ...]
-
-
-Alteration = (
-    AddColumns | DropColumns | RenameColumn | SetType | SetNullable | SetDefault | SetComment | SetPartitioning | SetSorting | SetOptions
-)
+Alteration = AddColumns | DropColumns | RenameColumn | SetType | SetNullable | SetDefault | SetComment | SetPartitioning | SetSorting
 
 
 @dataclass(frozen=True)
@@ -208,3 +199,14 @@ class Comment:
     kind: str
     name: Name
     comment: str | None
+
+
+@dataclass(frozen=True)
+class SetProperties:
+    """ALTER TABLE / VIEW … SET and UNSET TBLPROPERTIES; `kind` is "table" or "view"."""
+
+    kind: str
+    name: Name
+    properties: tuple[tuple[str, str | None], ...]
+    """(name, value) pairs; None: the property ends."""
+    if_exists: bool = False

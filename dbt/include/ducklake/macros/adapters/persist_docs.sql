@@ -1,9 +1,12 @@
-{# Comments are part of the snapshot. Those on the columns of a view came with the view. #}
+{# Comments, tags and meta are part of the snapshot. Comments on the columns of a view came with the view. #}
 {% macro ducklake__persist_docs(relation, model, for_relation, for_columns) -%}
   {% if for_relation and config.persist_relation_docs() and model.description %}
     {% call statement('comment_on_relation') %}
       {{ alter_relation_comment(relation, model.description) }}
     {% endcall %}
+  {% endif %}
+  {% if for_relation and config.persist_relation_docs() %}
+    {% do alter_layout(relation, adapter.documentation_actions(relation, config.get('tags'), config.get('meta'))) %}
   {% endif %}
   {% if for_columns and config.persist_column_docs() and model.columns and not relation.is_view %}
     {% set existing = adapter.get_columns_in_relation(relation) | map(attribute='name') | list %}

@@ -39,15 +39,17 @@
 
 {# The config `sorted_by`: a column or an expression with its direction, such as `created_at desc`, or a list of them. #}
 {% macro sorted_by_clause() -%}
-  {%- set keys = config.get('sorted_by') or [] -%}
-  {%- set keys = [keys] if keys is string else keys | list -%}
+  {%- set keys = configured_layout().sorted_by -%}
   {%- if keys %}sorted by ({{ keys | join(', ') }}){% endif -%}
 {%- endmacro %}
 
 
-{# The config `tblproperties`: those that name options of the lake are set for the table, others are kept with it. #}
+{#
+  The config `tblproperties` or `options`: those that name options of the lake are set for the table, others are kept with it. One more
+  property remembers which layout came from configs.
+#}
 {% macro options_clause() -%}
-  {%- set given = config.get('tblproperties') or {} -%}
+  {%- set given = configured_layout().with_record -%}
   {%- if given %}tblproperties (
     {%- for key, value in given.items() -%}
       '{{ dbt.escape_single_quotes(key | string) }}' = '{{ dbt.escape_single_quotes(value | string) }}'{{ ', ' if not loop.last }}
@@ -58,8 +60,7 @@
 
 {# The config `partitioned_by` or `partition_by`: a column or an expression such as day(created_at), or a list of them. #}
 {% macro partition_keys() -%}
-  {%- set keys = config.get('partitioned_by') or config.get('partition_by') or [] -%}
-  {{ return([keys] if keys is string else keys | list) }}
+  {% do return(configured_layout().partitioned_by | list) %}
 {%- endmacro %}
 
 

@@ -31,6 +31,7 @@
   {%- set target_relation = this.incorporate(type='table') -%}
   {% do begin_snapshot() %}
   {% do drop_if_of_other_type(existing_relation, 'table') %}
+  {% do undo_removed_layout(target_relation) %}
   {% call statement('main') -%}
     {{ create_or_replace_clone(target_relation, defer_relation) }}
   {%- endcall %}

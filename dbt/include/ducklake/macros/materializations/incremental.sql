@@ -11,6 +11,9 @@
   {%- set strategy = config.get('incremental_strategy') or 'default' -%}
   {%- set strategy_macro = adapter.get_incremental_strategy_macro(context, strategy) -%}
   {%- set query = compiled_code -%}
+  {%- if strategy in ('merge', 'default') -%}
+    {%- do adapter.check_merge_configs(merge_configs(), config.get('unique_key'), model.config | list) -%}
+  {%- endif -%}
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {% do begin_snapshot() %}
@@ -25,6 +28,7 @@
 
   {% if rebuild %}
     {% do drop_if_of_other_type(existing_relation, 'table') %}
+    {% do undo_removed_layout(target_relation) %}
     {% set build_sql = get_create_table_as_sql(False, target_relation, query) %}
   {% else %}
     {% if model.language == 'sql' %}
@@ -32,7 +36,9 @@
         {{ get_create_table_as_sql(True, source_relation, query) }}
       {%- endcall %}
     {% endif %}
-    {% set build_sql = strategy_macro(incremental_arguments(source_relation, existing_relation, target_relation)) %}
+    {% set arguments = incremental_arguments(source_relation, existing_relation, target_relation) %}
+    {% do apply_layout(target_relation) %}
+    {% set build_sql = strategy_macro(arguments) %}
   {% endif %}
 
   {% call statement('main' if model.language == 'sql' else 'build') -%}

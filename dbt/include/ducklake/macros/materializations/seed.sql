@@ -18,9 +18,12 @@
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% set rebuild = existing_relation is none or should_full_refresh() %}
-  {% set response = adapter.load_seed(
-    target_relation, agate_table, config.get('column_types') or {}, config.get('quote_columns'), rebuild
-  ) %}
+  {% set column_types, quote_columns = config.get('column_types') or {}, config.get('quote_columns') %}
+  {% if rebuild and configured_layout().names %}
+    {% do adapter.create_seed_table(target_relation, agate_table, column_types, quote_columns) %}
+  {% endif %}
+  {% do apply_layout(target_relation) %}
+  {% set response = adapter.load_seed(target_relation, agate_table, column_types, quote_columns, rebuild) %}
   {% do store_result('main', response=response, agate_table=none) %}
 
   {% do apply_grants(target_relation, config.get('grants'), should_revoke=false) %}

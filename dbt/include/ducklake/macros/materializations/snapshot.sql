@@ -26,6 +26,7 @@
     {% set final_sql = snapshot_merge_sql(
       target=target_relation, source=staging_relation, insert_cols=fit_snapshot_target(strategy, staging_relation, target_relation)
     ) %}
+    {% do apply_layout(target_relation) %}
   {% else %}
     {% set rows_sql = build_snapshot_table(strategy, sql) %}
     {% set final_sql = create_table_as(False, target_relation, rows_sql) %}

@@ -17,6 +17,7 @@
   {% endif %}
 
   {% do drop_if_of_other_type(existing_relation, 'table') %}
+  {% do undo_removed_layout(target_relation) %}
   {% call statement('main' if model.language == 'sql' else 'build') -%}
     {{ get_create_table_as_sql(False, target_relation, query) }}
   {%- endcall %}

@@ -1,37 +1,53 @@
 {#
   The session computes the source once and refuses a source in which a row of the target is matched twice. Keys match when they are equal;
-  NULL keys match each other only under the behaviour flag `enable_truthy_nulls_equals_macro`.
+  NULL keys match each other only under the behaviour flag `enable_truthy_nulls_equals_macro`. What happens to rows is said by dbt's own
+  merge configs and by those of dbt-duckdb and dbt-databricks, under their names.
 #}
 {% macro ducklake__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates=none) -%}
-  {%- set update_columns = get_merge_update_columns(config.get('merge_update_columns'), config.get('merge_exclude_columns'), dest_columns) -%}
-  {%- set columns = dest_columns | map(attribute='quoted') | list -%}
-  {%- set conditions = merge_conditions(unique_key, incremental_predicates) -%}
+  {%- set configs = merge_configs() -%}
+  {%- do adapter.check_merge_configs(configs, unique_key, model.config | list) -%}
+  {%- set update_columns = get_merge_update_columns(configs.merge_update_columns, configs.merge_exclude_columns, dest_columns) -%}
+  {%- set plan = adapter.merge_plan(configs, unique_key, update_columns | list, dest_columns | map(attribute='name') | list, source) -%}
+  {%- set keys = plan.using or unique_key -%}
 
-  merge into {{ target }} as DBT_INTERNAL_DEST
-  using {{ source }} as DBT_INTERNAL_SOURCE
-  on {{ conditions | join(' and ') }}
-  {%- if unique_key and update_columns %}
-  when matched then update set
-    {%- for column in update_columns %}
-    {{ column }} = DBT_INTERNAL_SOURCE.{{ column }}{{ ',' if not loop.last }}
-    {%- endfor %}
-  {%- endif %}
-  when not matched then insert ({{ columns | join(', ') }})
-  values (
-    {%- for column in columns -%}
-    DBT_INTERNAL_SOURCE.{{ column }}{{ ', ' if not loop.last }}
-    {%- endfor -%}
-  )
+  merge into {{ target }} as {{ plan.target_alias }}
+  using {{ source }} as {{ plan.source_alias }}
+  on {{ merge_conditions(keys, incremental_predicates, plan.source_alias, plan.target_alias) | join(' and ') }}
+  {%- for clause in plan.clauses %}
+  {{ clause }}
+  {%- endfor %}
 {%- endmacro %}
 
 
-{% macro merge_conditions(unique_key, incremental_predicates) %}
+{# The merge configs of the node; what dbt-duckdb and dbt-databricks mean by them is in docs/configs.md. #}
+{% macro merge_configs() %}
+  {% do return({
+    'merge_update_columns': config.get('merge_update_columns'),
+    'merge_exclude_columns': config.get('merge_exclude_columns'),
+    'merge_update_condition': config.get('merge_update_condition'),
+    'merge_insert_condition': config.get('merge_insert_condition'),
+    'merge_update_set_expressions': config.get('merge_update_set_expressions'),
+    'merge_on_using_columns': config.get('merge_on_using_columns'),
+    'merge_clauses': config.get('merge_clauses'),
+    'matched_condition': config.get('matched_condition'),
+    'not_matched_condition': config.get('not_matched_condition'),
+    'not_matched_by_source_action': config.get('not_matched_by_source_action'),
+    'not_matched_by_source_condition': config.get('not_matched_by_source_condition'),
+    'skip_matched_step': config.get('skip_matched_step'),
+    'skip_not_matched_step': config.get('skip_not_matched_step'),
+    'source_alias': config.get('source_alias'),
+    'target_alias': config.get('target_alias')
+  }) %}
+{% endmacro %}
+
+
+{% macro merge_conditions(unique_key, incremental_predicates, source='DBT_INTERNAL_SOURCE', target='DBT_INTERNAL_DEST') %}
   {%- set conditions = [] -%}
   {%- for predicate in incremental_predicates or [] -%}
     {%- do conditions.append('(' ~ predicate ~ ')') -%}
   {%- endfor -%}
   {%- for key in key_columns(unique_key) -%}
-    {%- do conditions.append(get_merge_unique_key_match('DBT_INTERNAL_SOURCE.' ~ key, 'DBT_INTERNAL_DEST.' ~ key)) -%}
+    {%- do conditions.append(get_merge_unique_key_match(source ~ '.' ~ key, target ~ '.' ~ key)) -%}
   {%- endfor -%}
   {%- if not unique_key -%}
     {%- do conditions.append('false') -%}
@@ -50,5 +66,7 @@
 
 
 {% macro ducklake__get_merge_update_columns(merge_update_columns, merge_exclude_columns, dest_columns) %}
+  {%- set merge_update_columns = [merge_update_columns] if merge_update_columns is string else merge_update_columns -%}
+  {%- set merge_exclude_columns = [merge_exclude_columns] if merge_exclude_columns is string else merge_exclude_columns -%}
   {% do return(default__get_merge_update_columns(merge_update_columns, merge_exclude_columns, dest_columns)) %}
 {% endmacro %}

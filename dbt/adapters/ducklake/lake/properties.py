@@ -1,0 +1,58 @@
+"""Properties of tables and views: options of the lake for one table, the comment, and anything else that somebody wants kept.
+
+Specification: the tables `ducklake_metadata` and `ducklake_tag`. DuckDB ignores tags that it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..errors import NotFoundError, StatementError
+from ..spec.objects import Relation, Table, View
+from ..spec.option_values import is_option
+from .alter import comment_on
+from .context import Context
+from .options import set_option, unset_option
+from .tables import kind_of, required_relation
+from .views import PROPERTY_TAG
+
+
+def properties(relation: Relation) -> dict[str, str]:
+    """The properties of a table or view that are neither its comment nor options."""
+    return {key.removeprefix(PROPERTY_TAG): value for key, value in relation.tags.items() if key.startswith(PROPERTY_TAG)}
+
+
+def set_properties(context: Context, kind: str, schema: str, name: str, pairs: Sequence[tuple[str, str | None]]) -> None:
+    """Stage other values of properties; None: the property ends. What is as it shall be stages nothing.
+
+    Raises:
+        NotFoundError: there is no table or view of that name.
+        StatementError: an option for a view, or a value that an option cannot have.
+    """
+    relation = required_relation(context, schema, name)
+    if kind_of(relation) != kind:
+        raise NotFoundError(kind, f"{schema}.{name}", f"It is a {kind_of(relation)}")
+    kept: dict[str, str | None] = {}
+    for key, value in pairs:
+        if key.lower() == "comment":
+            comment_on(context, kind, schema, name, value)
+        elif not is_option(key):
+            kept[key] = value
+        elif isinstance(relation, View):
+            raise StatementError(f"{key} is an option for writing files, and {schema}.{name} is a view, which has none")
+        elif value is None:
+            unset_option(context, key, relation)
+        else:
+            set_option(context, key, value, schema=relation.schema_name, table=relation.name)
+    if kept:
+        _put(context, required_relation(context, schema, name), kept)
+
+
+def _put(context: Context, relation: Relation, changes: Mapping[str, str | None]) -> None:
+    tags = {**relation.tags, **{PROPERTY_TAG + key: value for key, value in changes.items()}}
+    changed = {key: value for key, value in tags.items() if value is not None}
+    if isinstance(relation, Table):
+        context.transaction.put_table(replace(relation, tags=changed))
+    else:
+        context.transaction.put_view(replace(relation, tags=changed))

@@ -1,0 +1,136 @@
+"""The layout that a node's configs ask for, and the ALTER actions that bring a table there; what is as it shall be needs none.
+
+A table remembers in a property which of its layout came from configs, so that a config that is removed is undone, and what somebody has
+set by hand stays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from .spec.objects import Relation, Table
+from .spec.option_values import is_option, stored_value
+from .spec.options import Options
+
+PROPERTY_TAG = "dbt_ducklake.property."
+CONFIGURED = "dbt.configured"
+"""The property that lists what configs have set."""
+TAGS, META = "dbt.tags", "dbt.meta"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What configs say: keys and expressions as SQL, properties with their values as texts."""
+
+    partitioned_by: tuple[str, ...] = ()
+    sorted_by: tuple[str, ...] = ()
+    properties: Mapping[str, str] | None = None
+
+    @property
+    def with_record(self) -> dict[str, str]:
+        """The properties, with the one that remembers what is configured."""
+        given = dict(self.properties or {})
+        return {**given, CONFIGURED: json.dumps(sorted(self.names))} if self.names else given
+
+    @property
+    def names(self) -> set[str]:
+        """What is configured, as the record names it."""
+        found = {f"properties.{key}" for key in self.properties or {}}
+        return found | {name for name in ("partitioned_by", "sorted_by") if getattr(self, name)}
+
+
+def layout_of(
+    partitioned_by: str | Sequence[str] | None,
+    sorted_by: str | Sequence[str] | None,
+    tblproperties: Mapping[str, Any] | None,
+    options: Mapping[str, Any] | None,
+) -> Layout:
+    """The layout that the configs of those names ask for; `options` is another word for `tblproperties`.
+
+    Raises:
+        DbtRuntimeError: a value is of the wrong kind, or the two maps contradict each other.
+    """
+    properties: dict[str, str] = {}
+    for name, given in (("tblproperties", tblproperties), ("options", options)):
+        if given and not isinstance(given, Mapping):
+            raise DbtRuntimeError(f"the config {name} is a map of names and values, such as {{parquet_compression: zstd}}; it is {given!r}")
+        for key, value in (given or {}).items():
+            if properties.setdefault(str(key), str(value)) != str(value):
+                raise DbtRuntimeError(f"the configs tblproperties and options give {key} two values: {properties[str(key)]} and {value}")
+    if CONFIGURED in properties:
+        raise DbtRuntimeError(f"the property {CONFIGURED} is the adapter's own; give yours another name")
+    return Layout(_listed("partitioned_by", partitioned_by), _listed("sorted_by", sorted_by), properties)
+
+
+def reset_actions(table: Table, wanted: Layout) -> list[str]:
+    """What undoes the configs that are gone, as actions of ALTER TABLE."""
+    gone = _recorded(table) - wanted.names
+    actions = [f"reset {name.replace('_', ' ')}" for name in ("partitioned_by", "sorted_by") if name in gone]
+    ended = sorted(name.removeprefix("properties.") for name in gone if name.startswith("properties."))
+    if gone and not wanted.names:
+        ended.append(CONFIGURED)
+    return actions + unset_action(ended)
+
+
+def layout_actions(table: Table, options: Options, wanted: Layout) -> list[str]:
+    """What gives a table the layout that is wanted, for rows to come, as actions of ALTER TABLE."""
+    actions = reset_actions(table, wanted)
+    actions += [
+        f"set {name.replace('_', ' ')} ({', '.join(keys)})"
+        for name, keys in (("partitioned_by", wanted.partitioned_by), ("sorted_by", wanted.sorted_by))
+        if keys
+    ]
+    differing = {}
+    for key, value in wanted.with_record.items():
+        is_same = options.at(key, "table", table.table_id) == stored_value(key, value) if is_option(key) else _property(table, key) == value
+        if not is_same:
+            differing[key] = value
+    return actions + set_action(differing)
+
+
+def documentation_actions(relation: Relation, tags: Sequence[str] | None, meta: Mapping[str, Any] | None) -> list[str]:
+    """What keeps dbt's tags and meta with a table or view, as actions of ALTER."""
+    wanted = {
+        TAGS: json.dumps(list(tags), ensure_ascii=False) if tags else None,
+        META: json.dumps(dict(meta), ensure_ascii=False, default=str) if meta else None,
+    }
+    differing = {key: value for key, value in wanted.items() if _property(relation, key) != value}
+    return set_action({key: value for key, value in differing.items() if value is not None}) + unset_action(
+        key for key, value in differing.items() if value is None
+    )
+
+
+def set_action(properties: Mapping[str, str]) -> list[str]:
+    """SET TBLPROPERTIES; nothing for no properties."""
+    listed = ", ".join(f"{_text(key)} = {_text(value)}" for key, value in properties.items())
+    return [f"set tblproperties ({listed})"] if listed else []
+
+
+def unset_action(names: Iterable[str]) -> list[str]:
+    """UNSET TBLPROPERTIES; nothing for no names."""
+    listed = ", ".join(map(_text, names))
+    return [f"unset tblproperties ({listed})"] if listed else []
+
+
+def _recorded(table: Table) -> set[str]:
+    return set(json.loads(_property(table, CONFIGURED) or "[]"))
+
+
+def _property(relation: Relation, key: str) -> str | None:
+    return relation.tags.get(PROPERTY_TAG + key)
+
+
+def _listed(name: str, given: str | Sequence[str] | None) -> tuple[str, ...]:
+    found = (given,) if isinstance(given, str) else tuple(given or ())
+    if isinstance(given, Mapping) or not all(isinstance(key, str) for key in found):
+        raise DbtRuntimeError(f"the config {name} is a column or an expression, or a list of them; it is {given!r}")
+    return found
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,237 @@
+"""The clauses of a MERGE in dbt-duckdb's form, `merge_clauses`: what may be said in them, and the SQL they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from .spec.identifiers import backquoted
+
+_KEYS = {
+    "when_matched": ("action", "mode", "condition", "update", "error_message"),
+    "when_not_matched": ("action", "mode", "condition", "by", "insert", "set_expressions", "error_message"),
+}
+_ACTIONS = {"matched": ("update", "delete"), "not matched": ("insert",), "not matched by source": ("update", "delete")}
+_MODES = ("by_name", "by_position", "star", "explicit")
+_INNER = {"update": ("include", "exclude", "set_expressions"), "insert": ("columns", "values")}
+
+
+@dataclass(frozen=True)
+class Names:
+    """What target and source are called in the statement."""
+
+    target: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of both sides."""
+
+    target: tuple[str, ...]
+    """Names."""
+    updated: tuple[str, ...]
+    """Those that dbt's own update sets, as they are written in SQL."""
+    source: Callable[[], Sequence[str]]
+    """Gives the names of the source's."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """WHEN … THEN …"""
+
+    when: str
+    """`matched`, `not matched` or `not matched by source`."""
+    action: str
+    """`update`, `insert`, `delete`, `do_nothing`, `error`, or `sql`, which is `text`."""
+    mode: str = "by_name"
+    """A mode of `merge_clauses`, or `basic`: dbt's own update."""
+    condition: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    set_expressions: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    text: str = ""
+    """The message of an error, or the action itself."""
+
+    def render(self, names: Names, columns: Columns, excluded: list[str]) -> list[str]:
+        """The clause as SQL; none if no row can come to it.
+
+        Args:
+            excluded: conditions of earlier clauses of the kind that keep rows as they are; one more is added by `do_nothing`.
+        """
+        if "true" in excluded:
+            return []
+        conditions = [*([f"({self.condition})"] if self.condition else []), *(f"not coalesce(({each}), false)" for each in excluded)]
+        if self.action == "do_nothing":
+            excluded.append(self.condition or "true")
+            return []
+        head = " and ".join([f"when {self.when}", *conditions])
+        return [f"{head} then {self._action(names, columns)}"]
+
+    def _action(self, names: Names, columns: Columns) -> str:
+        match self.action:
+            case "update":
+                return "update set " + self._assignments(names, columns)
+            case "insert":
+                return self._insert(names, columns)
+            case "error":
+                return self._error(columns)
+            case "sql":
+                return self.text
+            case _:
+                return "delete"
+
+    def _assignments(self, names: Names, columns: Columns) -> str:
+        if self.mode == "star":
+            return "*"
+        if self.mode == "by_position":
+            pairs = [f"{backquoted(to)} = {names.source}.{backquoted(of)}" for to, of in _by_position(columns)]
+            return ", ".join(pairs)
+        if self.when == "not matched by source":
+            copied: Sequence[str] = ()
+        elif self.mode == "basic":
+            copied = columns.updated
+        else:
+            copied = _selected(columns.target, self.include, self.exclude)
+        own = {_bare(name) for name in self.set_expressions}
+        pairs = [f"{name} = {expression}" for name, expression in self.set_expressions.items()]
+        pairs += [f"{name} = {names.source}.{name}" for name in copied if _bare(name) not in own]
+        return ", ".join(pairs)
+
+    def _insert(self, names: Names, columns: Columns) -> str:
+        if self.mode == "star":
+            return "insert *"
+        if self.mode == "explicit":
+            return f"insert ({', '.join(self.columns)}) values ({', '.join(self.values)})"
+        pairs = _by_position(columns) if self.mode == "by_position" else [(name, name) for name in columns.target]
+        values = ", ".join(f"{names.source}.{backquoted(name)}" for _, name in pairs)
+        return f"insert ({', '.join(backquoted(name) for name, _ in pairs)}) values ({values})"
+
+    def _error(self, columns: Columns) -> str:
+        message = (self.text or f"a row is {self.when}, which the clause refuses").replace("\\", "\\\\").replace("'", "\\'")
+        failing = f"raise_error('{message}')"
+        first = backquoted(columns.target[0])
+        return f"insert ({first}) values ({failing})" if self.when == "not matched" else f"update set {first} = {failing}"
+
+
+def clause_of(place: str, given: Mapping[str, Any]) -> Clause:
+    """A clause of `merge_clauses` that `problems_of` has passed; `place` is `when_matched` or `when_not_matched`."""
+    condition = given.get("condition")
+    if condition and not isinstance(condition, str):
+        condition = " and ".join(f"({each})" for each in condition)
+    update, insert = given.get("update") or {}, given.get("insert") or {}
+    return Clause(
+        _when(place, given),
+        given["action"],
+        given.get("mode") or ("explicit" if update or insert else "by_name"),
+        condition or None,
+        tuple(update.get("include") or ()),
+        tuple(update.get("exclude") or ()),
+        update.get("set_expressions") or given.get("set_expressions") or {},
+        tuple(insert.get("columns") or ()),
+        tuple(map(str, insert.get("values") or ())),
+        given.get("error_message") or "",
+    )
+
+
+def problems_of(clauses: Any) -> list[str]:
+    """What is wrong about `merge_clauses`."""
+    if not clauses:
+        return []
+    found = [f"merge_clauses has when_matched and when_not_matched; {key} is neither" for key in clauses if key not in _KEYS]
+    for place in _KEYS:
+        listed = clauses.get(place)
+        if listed is None:
+            continue
+        if isinstance(listed, str | Mapping) or not isinstance(listed, Sequence) or not listed:
+            found.append(f"merge_clauses.{place} is a list of clauses; it is {listed!r}")
+            continue
+        for index, clause in enumerate(listed):
+            where = f"merge_clauses.{place}[{index}]"
+            found += [f"{where} {problem}" for problem in (_problems(place, clause) if isinstance(clause, Mapping) else ["is no map"])]
+    return found
+
+
+def _problems(place: str, clause: Mapping[str, Any]) -> list[str]:
+    found = [f"has a key {key} that is not known; there are {', '.join(_KEYS[place])}" for key in clause if key not in _KEYS[place]]
+    if str(clause.get("by", "target")).lower() not in ("source", "target"):
+        return [*found, f"is by {clause['by']}; it may be source or target"]
+    when, action, mode = _when(place, clause), clause.get("action"), clause.get("mode")
+    allowed = (*_ACTIONS[when], "do_nothing", "error")
+    if action not in allowed:
+        return [*found, f"has the action {action}; when {when} it is one of {', '.join(allowed)}"]
+    condition = clause.get("condition")
+    if (
+        condition
+        and not isinstance(condition, str)
+        and not (isinstance(condition, Sequence) and all(isinstance(c, str) for c in condition))
+    ):
+        found.append(f"has a condition that is neither a text nor a list of texts: {condition!r}")
+    if mode is not None and (mode not in _MODES or action not in ("update", "insert")):
+        found.append(f"has the mode {mode}; an update or insert has one of {', '.join(_MODES)}")
+    if "error_message" in clause and action != "error":
+        found.append(f"has an error_message, and its action is {action}")
+    for key, inner in _INNER.items():
+        value = clause.get(key)
+        if value is None:
+            continue
+        if action != key or not isinstance(value, Mapping):
+            found.append(f"has {key}, which is a map for the action {key}")
+            continue
+        found += [f"has {key}.{name}, which is not known; there are {', '.join(inner)}" for name in value if name not in inner]
+        if mode not in (None, "explicit"):
+            found.append(f"has {key}, which is for the mode explicit, not {mode}")
+    return found + _problems_of_values(when, clause)
+
+
+def _problems_of_values(when: str, clause: Mapping[str, Any]) -> list[str]:
+    """Where lists do not fit each other, or what has to be said is missing."""
+    found = []
+    update, insert = clause.get("update"), clause.get("insert")
+    if isinstance(update, Mapping) and update.get("include") and update.get("exclude"):
+        found.append("has update.include and update.exclude, which exclude each other")
+    if clause.get("action") == "insert" and clause.get("mode") == "explicit" and not insert:
+        found.append("is explicit and lacks insert: {columns: […], values: […]}")
+    if isinstance(insert, Mapping) and len(insert.get("columns") or ()) != len(insert.get("values") or ()):
+        found.append(f"names {len(insert.get('columns') or ())} columns and {len(insert.get('values') or ())} values")
+    elif isinstance(insert, Mapping) and not insert.get("columns"):
+        found.append("has an insert without columns")
+    expressions = clause.get("set_expressions")
+    if expressions is not None and (
+        when != "not matched by source" or clause.get("action") != "update" or not isinstance(expressions, Mapping)
+    ):
+        found.append("has set_expressions, which is a map for updates by source; for matched rows it stands in update")
+    if when == "not matched by source" and clause.get("action") == "update" and not expressions:
+        found.append("updates rows that no row of the source matches, so it needs set_expressions")
+    if when == "not matched by source" and clause.get("mode"):
+        found.append(f"has the mode {clause['mode']}; without a row of the source there is nothing to copy")
+    return found
+
+
+def _when(place: str, clause: Mapping[str, Any]) -> str:
+    if place == "when_matched":
+        return "matched"
+    return "not matched by source" if str(clause.get("by", "")).lower() == "source" else "not matched"
+
+
+def _selected(columns: Sequence[str], include: Sequence[str], exclude: Sequence[str]) -> list[str]:
+    if include:
+        return list(include)
+    left_out = {_bare(name) for name in exclude}
+    return [backquoted(name) for name in columns if _bare(name) not in left_out]
+
+
+def _by_position(columns: Columns) -> list[tuple[str, str]]:
+    source = columns.source()
+    if len(source) != len(columns.target):
+        raise DbtRuntimeError(f"merge_clauses by_position: the model has {len(source)} columns and its table {len(columns.target)}")
+    return list(zip(columns.target, source, strict=True))
+
+
+def _bare(name: str) -> str:
+    return name.strip().strip('`"').casefold()

@@ -1,0 +1,195 @@
+"""The merge configs of a model, under the names of dbt, dbt-duckdb and dbt-databricks, as the clauses of one MERGE.
+
+Every mistake of a configuration is named at once, and before anything runs; a combination that would leave one of its parts without
+effect is a mistake.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from .merge_clauses import Clause, Columns, Names, clause_of, problems_of
+
+MERGE_CONFIGS = (
+    "merge_update_columns", "merge_exclude_columns", "merge_update_condition", "merge_insert_condition", "merge_update_set_expressions",
+    "merge_on_using_columns", "merge_clauses", "matched_condition", "not_matched_condition", "not_matched_by_source_action",
+    "not_matched_by_source_condition", "skip_matched_step", "skip_not_matched_step", "source_alias", "target_alias",
+)  # fmt: skip
+_REFUSED = {
+    "merge_returning_columns": "MERGE of a lake returns no rows; leave it out",
+    "merge_with_schema_evolution": "set on_schema_change: append_new_columns instead",
+}
+_TEXTS = (
+    "merge_update_condition", "merge_insert_condition", "matched_condition", "not_matched_condition", "not_matched_by_source_action",
+    "not_matched_by_source_condition", "source_alias", "target_alias",
+)  # fmt: skip
+_LISTS = ("merge_update_columns", "merge_exclude_columns", "merge_on_using_columns")
+_FLAGS = ("skip_matched_step", "skip_not_matched_step")
+_BESIDE_CLAUSES = ("merge_clauses", "merge_on_using_columns", "source_alias", "target_alias")
+_ALIASES = (("merge_update_condition", "matched_condition"), ("merge_insert_condition", "not_matched_condition"))
+_OF_UPDATE = ("merge_update_columns", "merge_exclude_columns", "merge_update_set_expressions", *_ALIASES[0])
+_UPDATE_SET = re.compile(r"(?is)\s*update\s+set\s+(?!\*)\S")
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """What the MERGE of a model is made of."""
+
+    target_alias: str
+    source_alias: str
+    using: tuple[str, ...]
+    """Columns that rows match by, instead of `unique_key`; none: `unique_key`."""
+    clauses: tuple[str, ...] = field(default=())
+    """WHEN … THEN …, in order."""
+
+
+def check(configs: Mapping[str, Any], unique_key: str | Sequence[str] | None, known: Sequence[str] = ()) -> None:
+    """Refuse what is wrong about merge configs.
+
+    Args:
+        configs: the values of `MERGE_CONFIGS`; None: not said.
+        unique_key: the config of that name.
+        known: the names of all configs of the node, in which misspelt ones are looked for.
+
+    Raises:
+        DbtRuntimeError: a line for each mistake.
+    """
+    given = {name: value for name, value in configs.items() if value is not None and value != [] and value != {} and value is not False}
+    found = [*_misnamed(known), *_wrong_kinds(given)]
+    if not found:
+        found = [*_contradictions(given), *_about_keys(given, unique_key), *problems_of(given.get("merge_clauses"))]
+    if found:
+        raise DbtRuntimeError("The merge configs contradict themselves or are not known:\n" + "\n".join(f"- {line}" for line in found))
+
+
+def plan(
+    configs: Mapping[str, Any],
+    unique_key: str | Sequence[str] | None,
+    update_columns: Sequence[str],
+    target_columns: Sequence[str],
+    source_columns: Callable[[], Sequence[str]],
+) -> MergePlan:
+    """The MERGE that the configs ask for.
+
+    Args:
+        configs: values that `check` has passed.
+        unique_key: the config of that name.
+        update_columns: the columns that a matched row gets from the source, as they are written in SQL.
+        target_columns: the names of the table's columns.
+        source_columns: gives the names of the source's columns; asked only where positions count.
+    """
+    names = Names(configs.get("target_alias") or "DBT_INTERNAL_DEST", configs.get("source_alias") or "DBT_INTERNAL_SOURCE")
+    using = _list(configs.get("merge_on_using_columns"))
+    keyed = bool(using or _list(unique_key))
+    columns = Columns(tuple(target_columns), tuple(update_columns), source_columns)
+    clauses: list[str] = []
+    unreached: dict[str, list[str]] = {}
+    for clause in _clauses(configs, keyed):
+        clauses += clause.render(names, columns, unreached.setdefault(clause.when, []))
+    if not clauses:
+        raise DbtRuntimeError("The merge configs leave nothing that the merge could do: every clause is do_nothing")
+    return MergePlan(names.target, names.source, using, tuple(clauses))
+
+
+def _clauses(configs: Mapping[str, Any], keyed: bool) -> list[Clause]:
+    """The clauses that are asked for, and dbt's own where nothing is said."""
+    update = Clause("matched", "update", "basic", _condition(configs, 0), set_expressions=configs.get("merge_update_set_expressions") or {})
+    insert = Clause("not matched", "insert", "by_name", _condition(configs, 1))
+    asked = configs.get("merge_clauses")
+    if asked:
+        matched = [clause_of("when_matched", each) for each in asked.get("when_matched") or []] or ([update] if keyed else [])
+        missing = [clause_of("when_not_matched", each) for each in asked.get("when_not_matched") or []] or [insert]
+        return [*matched, *missing]
+    found = []
+    if keyed and not configs.get("skip_matched_step"):
+        found.append(update)
+    if not configs.get("skip_not_matched_step"):
+        found.append(insert)
+    action = configs.get("not_matched_by_source_action")
+    if action:
+        found.append(Clause("not matched by source", "sql", "", configs.get("not_matched_by_source_condition"), text=action.strip()))
+    return found
+
+
+def _condition(configs: Mapping[str, Any], kind: int) -> str | None:
+    return next((str(configs[name]) for name in _ALIASES[kind] if configs.get(name)), None)
+
+
+def _misnamed(known: Sequence[str]) -> list[str]:
+    found = [f"{name} is not supported: {_REFUSED[name]}" for name in known if name in _REFUSED]
+    for name in known:
+        if name.startswith(("merge_", "matched_", "not_matched_")) and name not in MERGE_CONFIGS and name not in _REFUSED:
+            near = get_close_matches(name, MERGE_CONFIGS, 1)
+            found.append(f"there is no config {name}" + (f"; is {near[0]} meant?" if near else ""))
+    return found
+
+
+def _wrong_kinds(given: Mapping[str, Any]) -> list[str]:
+    found = [f"{name} is a text; it is {given[name]!r}" for name in _TEXTS if name in given and not isinstance(given[name], str)]
+    for name in _LISTS:
+        if name in given and not (isinstance(given[name], str) or _is_list_of_texts(given[name])):
+            found.append(f"{name} is a list of columns; it is {given[name]!r}")
+    found += [f"{name} is true or false; it is {given[name]!r}" for name in _FLAGS if name in given and given[name] is not True]
+    for name in ("merge_update_set_expressions", "merge_clauses"):
+        if name in given and not isinstance(given[name], Mapping):
+            found.append(f"{name} is a map; it is {given[name]!r}")
+    for name in ("source_alias", "target_alias"):
+        if isinstance(given.get(name), str) and not re.fullmatch(r"[A-Za-z_]\w*", given[name]):
+            found.append(f"{name} is a plain word; it is {given[name]!r}")
+    action = given.get("not_matched_by_source_action")
+    if isinstance(action, str) and action.strip().lower() != "delete" and not _UPDATE_SET.match(action):
+        found.append(f"not_matched_by_source_action is 'delete' or 'update set column = expression, …'; it is {action!r}")
+    return found
+
+
+def _contradictions(given: Mapping[str, Any]) -> list[str]:
+    found = [
+        f"{one} and {other} are two names of one config; give one of them" for one, other in _ALIASES if one in given and other in given
+    ]
+    if "merge_update_columns" in given and "merge_exclude_columns" in given:
+        found.append("merge_update_columns and merge_exclude_columns exclude each other")
+    if "merge_clauses" in given:
+        beside = [name for name in MERGE_CONFIGS if name in given and name not in _BESIDE_CLAUSES]
+        if beside:
+            found.append(f"merge_clauses says all of the clauses; remove {', '.join(beside)}")
+    if "skip_matched_step" in given:
+        found += [f"skip_matched_step leaves {name} without effect" for name in _OF_UPDATE if name in given]
+    if "skip_not_matched_step" in given:
+        found += [f"skip_not_matched_step leaves {name} without effect" for name in _ALIASES[1] if name in given]
+    if "skip_matched_step" in given and "skip_not_matched_step" in given and "not_matched_by_source_action" not in given:
+        found.append("skip_matched_step and skip_not_matched_step leave nothing that the merge could do")
+    if "not_matched_by_source_condition" in given and "not_matched_by_source_action" not in given:
+        found.append("not_matched_by_source_condition is without effect: not_matched_by_source_action says what shall be done")
+    target, source = given.get("target_alias", "DBT_INTERNAL_DEST"), given.get("source_alias", "DBT_INTERNAL_SOURCE")
+    if target.casefold() == source.casefold():
+        found.append(f"target and source are both called {target}")
+    return found
+
+
+def _about_keys(given: Mapping[str, Any], unique_key: str | Sequence[str] | None) -> list[str]:
+    keys, using = _list(unique_key), _list(given.get("merge_on_using_columns"))
+    if keys and using and {key.casefold() for key in keys} != {key.casefold() for key in using}:
+        return ["unique_key and merge_on_using_columns name different columns; give one of them"]
+    if keys or using:
+        return []
+    need = [name for name in (*_OF_UPDATE, "skip_matched_step", "not_matched_by_source_action") if name in given]
+    clauses = given.get("merge_clauses") or {}
+    if clauses.get("when_matched"):
+        need.append("merge_clauses.when_matched")
+    if any(isinstance(each, Mapping) and str(each.get("by")).lower() == "source" for each in clauses.get("when_not_matched") or []):
+        need.append("merge_clauses.when_not_matched by source")
+    return [f"{name} needs unique_key or merge_on_using_columns: without a key no row matches another" for name in need]
+
+
+def _list(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) and given else tuple(given or ())
+
+
+def _is_list_of_texts(given: Any) -> bool:
+    return isinstance(given, Sequence) and all(isinstance(each, str) for each in given)

@@ -1,0 +1,38 @@
+{% macro get_incremental_replace_where_sql(arg_dict) %}
+  {% do return(adapter.dispatch('get_incremental_replace_where_sql', 'dbt')(arg_dict)) %}
+{% endmacro %}
+
+
+{#
+  The rows of the table that pass `incremental_predicates` give way to the model's rows, in one statement. A row of the model that does not
+  pass them is refused: the next run would not replace it.
+#}
+{% macro ducklake__get_incremental_replace_where_sql(arg_dict) %}
+  {%- set target, source = arg_dict['target_relation'], arg_dict['temp_relation'] -%}
+  {%- set predicates = arg_dict['incremental_predicates'] or [] -%}
+  {%- set predicates = [predicates] if predicates is string else predicates | list -%}
+  {%- if not predicates -%}
+    {%- do exceptions.raise_compiler_error('replace_where needs incremental_predicates: they say which rows of the table are replaced') -%}
+  {%- endif -%}
+  {% do adapter.materialize_temp_view(source) %}
+  {% do refuse_rows_outside(source, predicates) %}
+  {% do return(replace_where_sql(target, source, predicates, arg_dict['dest_columns'])) %}
+{% endmacro %}
+
+
+{% macro replace_where_sql(target, source, predicates, dest_columns) -%}
+  insert into {{ target }} by name
+  replace where ({{ predicates | join(') and (') }})
+  select {{ get_quoted_csv(dest_columns | map(attribute='name')) }} from {{ source }}
+{%- endmacro %}
+
+
+{% macro refuse_rows_outside(source, predicates) %}
+  {% set found = run_query('select count(*) from ' ~ source ~ ' where not coalesce((' ~ predicates | join(') and (') ~ '), false)') %}
+  {% if found and found.columns[0].values()[0] > 0 %}
+    {% do exceptions.raise_compiler_error(
+      found.columns[0].values()[0] ~ ' rows of the model do not pass incremental_predicates (' ~ predicates | join(' and ')
+      ~ '), so replace_where would add them again with every run. Filter them out of the model'
+    ) %}
+  {% endif %}
+{% endmacro %}

@@ -1,0 +1,123 @@
+"""Layout and properties as configs say, on every run: set, changed and undone, and nothing written where nothing differs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from dbt.tests.util import run_dbt, write_file
+
+from dbt.adapters.ducklake.spec.objects import Table
+from tests.functional.adapter.test_one_node_one_snapshot import OnALake
+
+LAID_OUT = "partition_by=['part'], sorted_by='id desc', tblproperties={'parquet_compression': 'zstd', 'team': 'blue'}"
+OTHERWISE = "sorted_by=['part', 'id'], options={'parquet_version': 2}"
+QUERY = "select 1 as id, 'a' as part"
+SEED = "id,part\n1,a\n2,b\n"
+SNAPSHOT = """
+{{% snapshot kept %}}
+  {{{{ config(strategy='check', check_cols='all', unique_key='id', {}) }}}}
+  select 1 as id, 'a' as part
+{{% endsnapshot %}}
+"""
+
+
+def model(kind: str, layout: str) -> str:
+    return f"{{{{ config(materialized='{kind}', {layout}) }}}} {QUERY}"
+
+
+class TestLayout(OnALake):
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"whole.sql": model("table", LAID_OUT), "grown.sql": model("incremental", LAID_OUT)}
+
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        return {"sown.csv": SEED}
+
+    @pytest.fixture(scope="class")
+    def snapshots(self):
+        return {"kept.sql": SNAPSHOT.format(LAID_OUT)}
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        first = {"+partition_by": ["part"], "+sorted_by": "id desc", "+tblproperties": {"parquet_compression": "zstd", "team": "blue"}}
+        return {"seeds": first}
+
+    def state(self, project, lake, name):
+        table = lake.reader().find(project.test_schema, name)
+        assert isinstance(table, Table)
+        names = {column.column_id: column.name for column in table.columns}
+        keys = [names[key.column_id] for key in (table.partitioning.fields if table.partitioning else ())]
+        options = {row.key: row.value for row in lake.options().rows if row.scope == "table" and row.scope_id == table.table_id}
+        return keys, [(key.expression, key.direction) for key in table.sorting], options, table.tags.get("dbt_ducklake.property.team")
+
+    def test_layout_follows_the_configs(self, project, lake):
+        run_dbt(["build"])
+        nodes = ("whole", "grown", "sown", "kept")
+        for name in nodes:
+            assert self.state(project, lake, name) == (["part"], [("id", "DESC")], {"parquet_compression": "zstd"}, "blue"), name
+
+        before = self.newest(lake)
+        run_dbt(["build"])
+        assert not [record.changes_made for record in self.since(lake, before) if "altered" in record.changes_made], "nothing differs"
+
+        project.run_sql(f"alter table {project.test_schema}.grown set tblproperties ('owner' = 'by hand')")
+        write_file(model("table", OTHERWISE), project.project_root, "models", "whole.sql")
+        write_file(model("incremental", OTHERWISE), project.project_root, "models", "grown.sql")
+        write_file(SNAPSHOT.format(OTHERWISE), project.project_root, "snapshots", "kept.sql")
+        run_dbt(["build", "--exclude", "sown"])
+        for name in ("whole", "grown", "kept"):
+            assert self.state(project, lake, name) == ([], [("part", "ASC"), ("id", "ASC")], {"parquet_version": "V2"}, None), name
+
+        write_file(model("table", ""), project.project_root, "models", "whole.sql")
+        write_file(model("incremental", ""), project.project_root, "models", "grown.sql")
+        run_dbt(["run"])
+        for name in ("whole", "grown"):
+            assert self.state(project, lake, name) == ([], [], {}, None), name
+        tags = lake.reader().find(project.test_schema, "grown").tags
+        assert {key: value for key, value in tags.items() if "property" in key} == {"dbt_ducklake.property.owner": "by hand"}
+
+    def test_buckets_of_a_table_with_files_are_refused_and_a_full_refresh_makes_them(self, project, lake):
+        write_file(model("incremental", "options={'data_inlining_row_limit': 0}"), project.project_root, "models", "grown.sql")
+        run_dbt(["run", "--select", "grown"])
+        write_file(model("incremental", "partition_by='bucket(4, id)'"), project.project_root, "models", "grown.sql")
+        (result,) = run_dbt(["run", "--select", "grown"], expect_pass=False)
+        assert "has data files" in result.message
+        run_dbt(["run", "--select", "grown", "--full-refresh"])
+        assert self.state(project, lake, "grown")[0] == ["id"]
+
+    def test_a_seed_can_be_laid_out_from_the_first_file_on(self, project, lake):
+        seeds = {"+partition_by": "bucket(4, id)", "+options": {"data_inlining_row_limit": 0}}
+        config = {"name": "test", "profile": "test", "config-version": 2, "seeds": seeds, "snapshots": {"+enabled": False}}
+        write_file(json.dumps(config), project.project_root, "dbt_project.yml")
+        run_dbt(["seed", "--full-refresh"])
+        assert self.state(project, lake, "sown") == (["id"], [], {"data_inlining_row_limit": "0"}, None)
+        assert self.rows(project, "sown") == [(1, "a"), (2, "b")]
+
+
+class TestTagsAndMeta(OnALake):
+    @pytest.fixture(scope="class")
+    def models(self):
+        config = "tags=['daily', \"it's\"], meta={'owner': {'team': 'blue'}}, persist_docs={'relation': true}"
+        return {
+            "t.sql": f"{{{{ config(materialized='table', {config}) }}}} select 1 as a",
+            "v.sql": f"{{{{ config(materialized='view', {config}) }}}} select 1 as a",
+        }
+
+    def test_tags_and_meta_are_kept_with_the_relation(self, project, lake):
+        run_dbt(["run"])
+        for name in ("t", "v"):
+            tags = lake.reader().find(project.test_schema, name).tags
+            assert json.loads(tags["dbt_ducklake.property.dbt.tags"]) == ["daily", "it's"]
+            assert json.loads(tags["dbt_ducklake.property.dbt.meta"]) == {"owner": {"team": "blue"}}
+
+        before = self.newest(lake)
+        run_dbt(["run", "--select", "v"])
+        assert self.newest(lake) == before, "the view is as it shall be"
+
+        write_file(
+            "{{ config(materialized='view', persist_docs={'relation': true}) }} select 1 as a", project.project_root, "models", "v.sql"
+        )
+        run_dbt(["run", "--select", "v"])
+        assert not [key for key in lake.reader().find(project.test_schema, "v").tags if "property" in key]

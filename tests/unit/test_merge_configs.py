@@ -1,0 +1,98 @@
+"""Merge configs that contradict each other are named, all at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.ducklake.merge_configs import MERGE_CONFIGS, check, plan
+
+MATCHED, MISSING = "when_matched", "when_not_matched"
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"merge_update_condition": "a", "matched_condition": "b"}, "two names of one config"),
+    ({"merge_insert_condition": "a", "not_matched_condition": "a"}, "two names of one config"),
+    ({"merge_update_columns": ["a"], "merge_exclude_columns": ["b"]}, "exclude each other"),
+    ({"merge_clauses": {MATCHED: [{"action": "delete"}]}, "skip_matched_step": True}, "remove skip_matched_step"),
+    ({"skip_matched_step": True, "merge_exclude_columns": ["b"]}, "leaves merge_exclude_columns without effect"),
+    ({"skip_not_matched_step": True, "not_matched_condition": "b"}, "leaves not_matched_condition without effect"),
+    ({"skip_matched_step": True, "skip_not_matched_step": True}, "nothing that the merge could do"),
+    ({"not_matched_by_source_condition": "a"}, "not_matched_by_source_action says"),
+    ({"not_matched_by_source_action": "insert"}, "'delete' or 'update set"),
+    ({"not_matched_by_source_action": "update set *"}, "'delete' or 'update set"),
+    ({"source_alias": "t", "target_alias": "T"}, "both called"),
+    ({"source_alias": "a b"}, "is a plain word"),
+    ({"merge_on_using_columns": ["a", "b"]}, "name different columns"),
+    ({"merge_update_condition": ["a"]}, "is a text"),
+    ({"merge_update_columns": {"a": 1}}, "is a list of columns"),
+    ({"skip_matched_step": "yes"}, "is true or false"),
+    ({"merge_clauses": [1]}, "is a map"),
+    ({"merge_clauses": {"matched": []}}, "matched is neither"),
+    ({"merge_clauses": {MATCHED: {"action": "delete"}}}, "is a list of clauses"),
+    ({"merge_clauses": {MATCHED: ["delete"]}}, "is no map"),
+    ({"merge_clauses": {MATCHED: [{"action": "insert"}]}}, "has the action insert; when matched it is one of"),
+    ({"merge_clauses": {MISSING: [{"action": "delete"}]}}, "has the action delete; when not matched it is one of insert"),
+    ({"merge_clauses": {MISSING: [{"action": "insert", "by": "source"}]}}, "when not matched by source it is one of update"),
+    ({"merge_clauses": {MISSING: [{"action": "insert", "by": "x"}]}}, "is by x"),
+    ({"merge_clauses": {MATCHED: [{"action": "update", "mode": "x"}]}}, "has the mode x"),
+    ({"merge_clauses": {MATCHED: [{"action": "update", "colums": []}]}}, "a key colums that is not known"),
+    ({"merge_clauses": {MATCHED: [{"action": "update", "update": {"only": []}}]}}, "has update.only"),
+    ({"merge_clauses": {MATCHED: [{"action": "update", "update": {"include": ["a"], "exclude": ["b"]}}]}}, "exclude each other"),
+    ({"merge_clauses": {MATCHED: [{"action": "update", "mode": "star", "update": {"include": ["a"]}}]}}, "for the mode explicit"),
+    ({"merge_clauses": {MATCHED: [{"action": "delete", "error_message": "x"}]}}, "its action is delete"),
+    ({"merge_clauses": {MATCHED: [{"action": "delete", "condition": 1}]}}, "neither a text nor a list"),
+    ({"merge_clauses": {MATCHED: [{"action": "update", "set_expressions": {"a": "1"}}]}}, "for matched rows it stands in update"),
+    ({"merge_clauses": {MISSING: [{"action": "insert", "mode": "explicit"}]}}, "lacks insert"),
+    ({"merge_clauses": {MISSING: [{"action": "insert", "insert": {"columns": ["a"], "values": []}}]}}, "1 columns and 0 values"),
+    ({"merge_clauses": {MISSING: [{"action": "insert", "insert": {"columns": []}}]}}, "an insert without columns|a map for the action"),
+    ({"merge_clauses": {MISSING: [{"action": "update", "by": "source"}]}}, "needs set_expressions"),
+    (
+        {"merge_clauses": {MISSING: [{"action": "update", "by": "source", "mode": "star", "set_expressions": {"a": "1"}}]}},
+        "nothing to copy",
+    ),
+]
+
+
+@pytest.mark.parametrize(("configs", "message"), REFUSED)
+def test_what_is_refused(configs: dict[str, Any], message: str) -> None:
+    with pytest.raises(DbtRuntimeError, match=message):
+        check(configs, "id")
+
+
+@pytest.mark.parametrize(
+    "configs",
+    [
+        {"not_matched_by_source_action": "delete"},
+        {"skip_matched_step": True},
+        {"matched_condition": "a"},
+        {"merge_clauses": {MATCHED: [{"action": "delete"}]}},
+        {"merge_clauses": {MISSING: [{"action": "delete", "by": "source"}]}},
+    ],
+)
+def test_what_needs_a_key_is_refused_without_one(configs: dict[str, Any]) -> None:
+    with pytest.raises(DbtRuntimeError, match="needs unique_key or merge_on_using_columns"):
+        check(configs, None)
+    check({**configs, "merge_on_using_columns": ["id"]}, None)
+
+
+def test_every_mistake_is_named_at_once() -> None:
+    with pytest.raises(DbtRuntimeError) as caught:
+        check({"skip_matched_step": 1, "source_alias": "a b"}, "id", ["merge_colums", "matched_by"])
+    assert str(caught.value).count("\n  - ") == 4
+
+
+def test_what_is_not_said_is_nothing_to_refuse() -> None:
+    check(dict.fromkeys(MERGE_CONFIGS) | {"skip_matched_step": False, "merge_clauses": {}}, None, ["unique_key", *MERGE_CONFIGS])
+
+
+def test_a_merge_that_does_nothing_is_refused() -> None:
+    nothing = {"merge_clauses": {MATCHED: [{"action": "do_nothing"}], MISSING: [{"action": "do_nothing"}]}}
+    check(nothing, "id")
+    with pytest.raises(DbtRuntimeError, match="nothing that the merge could do"):
+        plan(nothing, "id", [], ["id"], list)
+
+
+def test_positions_need_as_many_columns() -> None:
+    with pytest.raises(DbtRuntimeError, match="the model has 1 columns and its table 2"):
+        plan({"merge_clauses": {MATCHED: [{"action": "update", "mode": "by_position"}]}}, "id", [], ["id", "n"], lambda: ["id"])
