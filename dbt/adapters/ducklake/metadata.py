@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .session import LakeSession
 
 FULL = CapabilitySupport(support=Support.Full)
+_MANY = 20
 
 
 class LakeMetadata(SQLAdapter):
@@ -161,6 +162,8 @@ class LakeMetadata(SQLAdapter):
         """
         now = datetime.now(timezone.utc)
         with self.connections.exception_handler("source freshness"), self._session().reading() as reader:
+            if len(sources) > _MANY:
+                reader.relations()  # one reading of all definitions is faster than many of one, and they are kept
             asked = {source: reader.find(*_key(source)) for source in sources if self._is_ours(source.database)}
             tables = {source: table for source, table in asked.items() if isinstance(table, Table)}
             facts = self._session().catalog.table_facts(reader.snapshot, list(tables.values())) if tables else {}
