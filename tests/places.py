@@ -18,6 +18,7 @@ USUAL_DATABASES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres
 REFERENCE_DATABASES = [*USUAL_DATABASES, "duckdb"]
 """What the reference can work on."""
 EVERY_DATABASE = [*REFERENCE_DATABASES, pytest.param("mysql", marks=pytest.mark.mysql)]
+METADATA_SCHEMA_NAME = "my meta"
 METADATA_SCHEMA = pytest.param("postgres schema", marks=pytest.mark.postgres)
 """PostgreSQL with a schema of the lake's own: for tests that meet each metadata table."""
 
@@ -52,5 +53,5 @@ def address_of(database: str, request: pytest.FixtureRequest) -> tuple[str, str 
         case "sqlite" | "duckdb":
             return f"ducklake:{database}:{_folder(request)}/lake.{database}", None
         case "postgres schema":
-            return request.getfixturevalue("postgres_url"), "my meta"
+            return request.getfixturevalue("postgres_url"), METADATA_SCHEMA_NAME
     return request.getfixturevalue(f"{database}_url"), None

@@ -14,7 +14,7 @@ from dbt.adapters.ducklake.catalog.transaction import Transaction
 from dbt.adapters.ducklake.spec.objects import Column, Table
 from tests.interop import oracle
 from tests.interop.parquet_files import write_file
-from tests.places import METADATA_SCHEMA, REFERENCE_DATABASES, CatalogPlace, empty_place
+from tests.places import METADATA_SCHEMA, METADATA_SCHEMA_NAME, REFERENCE_DATABASES, CatalogPlace, empty_place
 
 Connect = Callable[..., duckdb.DuckDBPyConnection]
 
@@ -82,4 +82,7 @@ def insert(lake: LakeCatalog, rows: list[dict[str, Any]], **more: Any) -> None:
 
 def rows_of(duck: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
     """A query over the metadata tables, through DuckDB."""
-    return duck.execute(query.format(meta="__ducklake_metadata_lake")).fetchall()
+    try:
+        return duck.execute(query.format(meta="__ducklake_metadata_lake")).fetchall()
+    except duckdb.CatalogException:  # they have a schema of their own, and DuckDB does not list this database's
+        return duck.execute(query.format(meta=f'__ducklake_metadata_lake."{METADATA_SCHEMA_NAME}"')).fetchall()
