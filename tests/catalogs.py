@@ -58,6 +58,7 @@ def lake(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSessi
 
 @pytest.fixture(scope="session")
 def runtime() -> Iterator[SparkRuntime]:
-    """The one Spark of this test process."""
-    with SparkRuntime(SparkSettings(master="local[2]", app_name="dbt-ducklake tests", fast_start=True)) as started:
+    """The one Spark of this test process. A quarter of the machine, Java's own idea, would be too much: there are as many as workers."""
+    config = {"spark.driver.memory": "3g"}
+    with SparkRuntime(SparkSettings(master="local[2]", app_name="dbt-ducklake tests", config=config, fast_start=True)) as started:
         yield started

@@ -138,7 +138,11 @@ class LentConnection:
     def release(self) -> None:
         """Let go of the file, unless a transaction is open."""
         if self in _attached and not self._in_transaction:
-            self._connection.execute("USE memory")
+            try:
+                self._connection.execute("USE memory")
+            except duckdb.TransactionException:  # a statement that failed has left its transaction behind
+                self._connection.execute("ROLLBACK")
+                self._connection.execute("USE memory")
             self._connection.execute(f"DETACH {self._alias}")
             _attached.discard(self)
 

@@ -222,9 +222,15 @@ def test_duckdb_reads_the_same_values_as_from_a_file(catalog: CatalogUnderTest, 
         query = f"SELECT n, {name}, {name}::VARCHAR FROM {{}} ORDER BY n"
         filed, kept = (comparable_rows(duck.execute(query.format(table)).fetchall()) for table in ("filed", "kept"))
         assert kept == filed, kind
-    bounds = "SELECT t.table_name, s.column_id, s.contains_null, s.min_value, s.max_value FROM ducklake_table_column_stats s "
-    stats = sorted(meta(catalog, bounds + "JOIN ducklake_table t USING (table_id)"), key=repr)
-    assert [row[1:] for row in stats if row[0] == "kept"] == [row[1:] for row in stats if row[0] == "filed"]
+    bounds = (
+        "SELECT t.table_name, s.column_id, s.contains_null, c.column_type, s.min_value, s.max_value FROM ducklake_table_column_stats s "
+    )
+    bounds += "JOIN ducklake_table t USING (table_id) JOIN ducklake_column c ON c.table_id = s.table_id AND c.column_id = s.column_id"
+    stats = sorted(meta(catalog, bounds), key=lambda row: row[:2])
+    kept, filed = ([row[1:] for row in stats if row[0] == table] for table in ("kept", "filed"))
+    # A file has no bounds of floats where DuckDB would miss rows by them (spec/float_literals.py), and where there are none is no row.
+    known = {row[0] for row in filed}
+    assert [row for row in kept if row[0] in known or not row[2].startswith("float")] == filed
 
 
 def test_structs_with_backslashes_go_to_files(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:

@@ -30,7 +30,7 @@ from tests.interop.types.operations import (
     seed_rows,
 )
 
-CATALOGS = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres), "duckdb"]
+CATALOGS = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 
 
 @pytest.fixture

