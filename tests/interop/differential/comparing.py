@@ -130,7 +130,7 @@ class Comparison:
         (created,) = self.duck.connection.execute(
             "SELECT changes['tables_created'] FROM ducklake_snapshots('lake') WHERE snapshot_id = ?", [snapshot]
         ).fetchone() or (None,)
-        return any(name.replace('"', "") == key for name in created or ())
+        return any(name.replace('"', "").casefold() == key for name in created or ())
 
     def recall(self, seen: Seen, version: int, key: str | None, *, ours: bool) -> None:
         """A table reads at an older snapshot as it did then."""
