@@ -53,6 +53,7 @@ class Twins:
     ours: LakeCatalog
     our_eyes: duckdb.DuckDBPyConnection
     theirs: duckdb.DuckDBPyConnection
+    retyped: bool = False
 
     def run(self, script: Script) -> None:
         for statement, work in script:
@@ -64,6 +65,10 @@ class Twins:
 
     def compare(self, step: str) -> None:
         for table, columns in COMPARED.items():
+            self.retyped = self.retyped or "SET DATA TYPE" in step
+            if table == "snapshot" and self.retyped:
+                # We move the counter of files, so that running DuckDBs let go of statistics of the old type; theirs stays.
+                columns = columns.removesuffix(", next_file_id")
             query = f"SELECT {columns} FROM {{meta}}.ducklake_{table} ORDER BY ALL"
             assert rows_of(self.our_eyes, query) == rows_of(self.theirs, query), f"ducklake_{table} after {step}"
 
