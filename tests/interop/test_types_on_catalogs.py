@@ -17,6 +17,7 @@ from tests.interop import oracle
 from tests.interop.types.cases import CASES, Case, column, duck_leaf, our_type, spark_leaf
 from tests.interop.types.operations import (
     Operations,
+    Read,
     add_default,
     default_columns,
     expected,
@@ -29,8 +30,9 @@ from tests.interop.types.operations import (
     read_defaults,
     seed_rows,
 )
+from tests.places import REFERENCE_DATABASES
 
-CATALOGS = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+CATALOGS = REFERENCE_DATABASES
 
 
 @pytest.fixture
@@ -56,18 +58,27 @@ def test_inlined_values_are_read(done: Operations, catalog: CatalogUnderTest) ->
     done.duck_table("inlined", columns, lambda case: case.ordinary, 1000)
     rows = height(lambda case: case.ordinary)
     ours = done.ours("inlined", columns)
-    truth = {case.stored: expected(done.truth(case, case.ordinary), rows) for case in cases}
-    assert {key: (found, truth[key[0]]) for key, found in ours.items() if found != truth[key[0]]} == {}
+    truth: Read = {(case.stored, shape): expected(done.truth(case, case.ordinary), rows) for case, shape in columns}
+    if oracle.is_lent(catalog):  # zeros have lost their sign when DuckDB opens its file again: see test_duckdb_files.py
+        floats = [(case, shape) for case, shape in columns if case.kind == "float"]
+        kept = done.theirs("inlined", floats)
+        assert {key: _unsigned(values) for key, values in kept.items()} == {key: _unsigned(truth[key]) for key in kept}
+        truth |= kept
+    assert {key: (found, truth[key]) for key, found in ours.items() if found != truth[key]} == {}
 
 
 def test_values_that_we_inline_are_read_by_duckdb(done: Operations, catalog: CatalogUnderTest) -> None:
     cases = _inlined(catalog)
     columns = [(case, "column") for case in cases]
-    rows = seed_rows(cases, lambda case: case.ordinary)
+
+    def values(case: Case) -> list[str]:  # rows with negative zeros go to files: see test_duckdb_files.py
+        return [value for value in case.ordinary if value != "-0.0" or not oracle.is_lent(catalog)]
+
+    rows = seed_rows(cases, values)
     done.session.execute("CALL lake.set_option('data_inlining_row_limit', 1000, schema => 'main')")
     done.session.load_seed("main", "small", _names(cases), rows)
     assert done.duck.execute("SELECT count(*) FROM ducklake_list_files('lake', 'small')").fetchone() == (0,)
-    truth = {case.stored: expected(done.truth(case, case.ordinary), len(rows)) for case in cases}
+    truth = {case.stored: expected(done.truth(case, values(case)), len(rows)) for case in cases}
     theirs = done.theirs("small", columns)
     assert {key: (found, truth[key[0]]) for key, found in theirs.items() if found != truth[key[0]]} == {}
 
@@ -77,10 +88,10 @@ def test_defaults_go_both_ways(done: Operations) -> None:
     done.duck.execute("CREATE TABLE by_duckdb AS SELECT 1 AS id")
     done.duck.execute("CREATE TABLE by_us AS SELECT 1 AS id")
     done.duck.execute("BEGIN")
-    done.session.begin()
     for case, number, _ in default_columns(cases):
         done.duck.execute(f"ALTER TABLE by_duckdb {add_default(case, number, 'duckdb')}")
     done.duck.execute("COMMIT")
+    done.session.begin()
     for case, number, _ in default_columns(cases):
         done.session.execute(f"ALTER TABLE by_us {add_default(case, number, 'ours')}")
     done.session.commit()
@@ -113,7 +124,11 @@ def test_statistics_and_partition_values_are_those_of_duckdb(done: Operations) -
 
 def _zero(statistics: tuple[Any, ...]) -> tuple[Any, ...]:
     """Without the sign of a zero: Parquet's bounds have both."""
-    return tuple("0.0" if fact == "-0.0" else fact for fact in statistics)
+    return tuple(_unsigned(statistics))
+
+
+def _unsigned(values: Any) -> list[Any]:
+    return ["0.0" if value == "-0.0" else value for value in values]
 
 
 def _by_row(statistics: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:

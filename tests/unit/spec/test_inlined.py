@@ -93,6 +93,7 @@ def test_not_a_number() -> None:
         (list_of(list_of(INT)), "[[1, 2], NULL, []]", [[1, 2], None, []]),
         (list_of(column("json")), "['{\"a\": [1, \"x,]\"]}', '\"s\"', NULL]", ['{"a": [1, "x,]"]}', '"s"', None]),
         (list_of(column("json")), '[{"a": [1, "x,]"]}, "s"]', ['{"a": [1, "x,]"]}', '"s"']),
+        (list_of(column("json")), '[null, NULL, "null", "a\\"],b", 1]', ["null", None, '"null"', '"a\\"],b"', "1"]),
         (
             list_of(struct(a=VARCHAR, b=DATE)),
             "[{'a': 'o\\'k', 'b': 2020-01-01}, {'a': NULL, 'b': NULL}, NULL]",

@@ -28,6 +28,7 @@ NAMES: Mapping[str, str] = {
     "date": "DATE",
     "time": "TIME",
     "timetz": "TIME WITH TIME ZONE",
+    "time_ns": "TIME_NS",
     "timestamp": "TIMESTAMP",
     "timestamp_us": "TIMESTAMP",
     "timestamp_s": "TIMESTAMP_S",

@@ -6,6 +6,7 @@ its dialect; `text_cell` is for databases that know only numbers, texts and blob
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -76,6 +77,18 @@ def scalar_text(value: Any, stored: str) -> str:
     if text is None:
         raise ValueError(f"{value!r} is not of the type {stored}")
     return text
+
+
+def has_negative_zero(value: Any) -> bool:
+    """Whether a value is a negative zero or has one among its parts, however deep."""
+    match value:
+        case float():
+            return value == 0 and math.copysign(1, value) < 0
+        case dict():
+            return any(map(has_negative_zero, value.values()))
+        case list() | tuple():
+            return any(map(has_negative_zero, value))
+    return False
 
 
 def conformed(value: Any, old: Column, new: Column) -> Any:

@@ -108,7 +108,7 @@ class _Parser:
         if self.sql_form and self.text[self.position : self.position + 5].upper() == "CAST(":
             return self.cast(column)
         bare = self.bare(ends)
-        if bare.upper() == "NULL":
+        if bare.upper() == "NULL" and (bare, column.type) != ("null", "json"):  # JSON's own null, as a list of JSON has it
             return None
         if self.sql_form and not _SQL_BARE.fullmatch(bare):
             raise self.unexpected()
@@ -189,6 +189,7 @@ class _Parser:
             character = self.text[self.position]
             if quote:
                 quote = "" if character == quote else quote
+                self.position += character == "\\"  # only JSON has bare parts in quotes
             elif depth == 0 and character in ends:
                 break
             elif character == '"':

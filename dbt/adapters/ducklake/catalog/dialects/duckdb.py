@@ -21,6 +21,7 @@ from sqlalchemy.pool import NullPool
 from sqlalchemy.types import BOOLEAN, TypeEngine, UserDefinedType
 
 from ...spec.duckdb_types import NAMES, duckdb_type
+from ...spec.inlined_cells import has_negative_zero, text_cell
 from ...spec.objects import Column
 from . import CatalogDialect
 from .duckdb_driver import is_in_use
@@ -75,6 +76,13 @@ def _read_timestamp(value: datetime) -> datetime:
     return value.astimezone(timezone.utc)
 
 
+def _cell(value: Any, column: Column) -> Any:
+    """A text, which the database casts. Its compression takes -0.0 for 0.0, beside which it may come to stand."""
+    if has_negative_zero(value):
+        raise ValueError("a DuckDB file does not keep the sign of a zero")
+    return text_cell(value, column)
+
+
 def _inlined_type(_found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
     return DuckDBType(duckdb_type(column))
 
@@ -96,6 +104,7 @@ DUCKDB = CatalogDialect(
     is_rival=_is_rival,
     inlined_types=MappingProxyType({name: DuckDBType(spelling) for name, spelling in NAMES.items()}),
     inlined_type=_inlined_type,
+    inlined_cell=_cell,
     # Python's dates end at the year 9999, where DuckDB's client puts infinities too; nested values may hold such.
     read_as_text=frozenset(NAMES)
     - {"boolean", "int8", "int16", "int32", "int64", "int128", "uint8", "uint16", "uint32", "uint64"}
