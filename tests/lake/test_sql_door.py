@@ -165,6 +165,17 @@ class TestDefinitions:
         assert rows(t, "SHOW VIEWS") == [("main", "v", False)]
         assert rows(t, "SHOW COLUMNS IN t") == [("id",), ("name",)]
 
+    def test_show_table_extended_as_packages_for_spark_ask_it(self, t: LakeSession) -> None:
+        t.execute("CREATE VIEW v AS SELECT 1 AS one")
+        table, view = rows(t, "SHOW TABLE EXTENDED IN main LIKE '*'")
+        assert (table[:3], view[:3]) == (("main", "t", False), ("main", "v", False))
+        assert "Type: TABLE\n" in table[3]
+        assert "Provider: ducklake\n" in table[3]
+        assert table[3].endswith("Schema: root\n |-- id: int (nullable = true)\n |-- name: string (nullable = true)")
+        assert "Type: VIEW\n" in view[3]
+        assert view[3].endswith(" |-- one: int (nullable = true)")
+        assert rows(t, "SHOW TABLE EXTENDED LIKE 'x*'") == []
+
 
 class TestInsert:
     def test_by_position_by_list_by_name(self, t: LakeSession) -> None:

@@ -31,6 +31,8 @@ from tests.unit.macros.macro_rendering import Macros
         ("type_numeric", [], "decimal(28,6)"),
         ("type_boolean", [], "boolean"),
         ("hash", ["x"], "md5(cast(x as string))"),
+        ("ducklake__regexp_instr", ["a", "^\\d'", 1, 1, True, "i"], "regexp_instr(a, '(?i)^\\\\d\\'')"),
+        ("ducklake__regexp_instr", ["a", "b"], "regexp_instr(a, 'b')"),
         ("datediff", ["a", "b", "year"], "(year(cast(b as date)) - year(cast(a as date)))"),
     ],
 )
@@ -41,6 +43,11 @@ def test_macro(macros: Macros, macro: str, arguments: list[object], expected: st
 def test_datediff_names_the_parts_it_knows(macros: Macros) -> None:
     with pytest.raises(CompilationError, match="datediff does not know the part 'eon'; it knows year"):
         macros.datediff("a", "b", "eon")
+
+
+def test_occurrences_of_a_regular_expression_that_spark_does_not_find_are_refused(macros: Macros) -> None:
+    with pytest.raises(CompilationError, match="first occurrence only"):
+        macros.ducklake__regexp_instr("a", "b", 1, 2)
 
 
 def test_a_series_has_a_positive_bound(macros: Macros) -> None:

@@ -32,8 +32,11 @@ _TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIMESTAMPTZ", "DATE")
 
 
 def show(cursor: Cursor) -> Statement:
-    """SHOW SCHEMAS | DATABASES | TABLES | VIEWS | COLUMNS; any other SHOW is Spark's."""
+    """SHOW SCHEMAS | DATABASES | TABLES | TABLE EXTENDED | VIEWS | COLUMNS; any other SHOW is Spark's."""
     match cursor.peek(1).word:
+        case "TABLE" if cursor.peek(2).word == "EXTENDED":
+            what = "table extended"
+            cursor.position += 1
         case "SCHEMAS" | "DATABASES" | "NAMESPACES":
             what = "schemas"
         case "TABLES":
@@ -55,6 +58,8 @@ def show(cursor: Cursor) -> Statement:
     if cursor.accept("LIKE") or cursor.peek().kind is Kind.STRING:
         like = cursor.string()
     cursor.finish()
+    if what == "table extended" and like is None:
+        raise cursor.error("SHOW TABLE EXTENDED needs LIKE and a pattern such as '*'")
     if what == "columns" and name is None:
         raise cursor.error("SHOW COLUMNS needs IN and the name of a table")
     return Show(what, name, like)
