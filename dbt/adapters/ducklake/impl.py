@@ -66,11 +66,11 @@ class DuckLakeAdapter(LakeMetadata):
 
     AdapterSpecificConfigs = DuckLakeConfig
     CONSTRAINT_SUPPORT = {  # noqa: RUF012 -- dbt's base class declares it as a plain attribute
-        ConstraintType.check: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.check: ConstraintSupport.ENFORCED,
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
-        ConstraintType.unique: ConstraintSupport.NOT_SUPPORTED,
-        ConstraintType.primary_key: ConstraintSupport.NOT_SUPPORTED,
-        ConstraintType.foreign_key: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.unique: ConstraintSupport.NOT_ENFORCED,
+        ConstraintType.primary_key: ConstraintSupport.NOT_ENFORCED,
+        ConstraintType.foreign_key: ConstraintSupport.NOT_ENFORCED,
     }
 
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:

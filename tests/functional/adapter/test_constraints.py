@@ -1,4 +1,4 @@
-"""dbt.tests.adapter.constraints: NOT NULL is the constraint that a lake has and enforces; dbt warns of the others and leaves them out."""
+"""dbt.tests.adapter.constraints: NOT NULL and CHECK hold for what we write; keys are kept with the table, and dbt warns that nobody enforces them."""
 
 from __future__ import annotations
 
@@ -74,11 +74,12 @@ class TestIncrementalColumnsEqual(ColumnsEqual, BaseIncrementalConstraintsColumn
 
 
 class OurDdl:
-    """One statement makes the table and its rows; types are Spark's, and of the constraints there is NOT NULL."""
+    """One statement makes the table and its rows; types are Spark's."""
 
     @pytest.fixture(scope="class")
     def expected_sql(self):
-        return f"create or replace table <model_identifier> (id int not null, color string, date_day string) as {ROWS}"
+        constraints = "not null primary key check ((id > 0)) check (id >= 1) references <foreign_key_model_identifier> (id) unique"
+        return f"create or replace table <model_identifier> (id int {constraints}, color string, date_day string) as {ROWS}"
 
 
 class TestTableDdl(OurDdl, BaseConstraintsRuntimeDdlEnforcement):
@@ -89,16 +90,27 @@ class TestIncrementalDdl(OurDdl, BaseIncrementalConstraintsRuntimeDdlEnforcement
     pass
 
 
-class TestModelConstraints(OurDdl, BaseModelConstraintsRuntimeEnforcement):
-    pass
+class TestModelConstraints(BaseModelConstraintsRuntimeEnforcement):
+    @pytest.fixture(scope="class")
+    def expected_sql(self):
+        columns = "id int not null, color string, date_day string"
+        key = "foreign key (id) references <foreign_key_model_identifier> (id)"
+        constraints = f"check ((id > 0)), check (id >= 1), primary key (id), constraint strange_uniqueness_requirement unique (color, date_day), {key}"
+        return f"create or replace table <model_identifier> ({columns}, {constraints}) as {ROWS}"
 
 
 class TestQuotedColumn(BaseConstraintQuotedColumn):
     @pytest.fixture(scope="class")
+    def models(self):
+        """Back-quotes."""
+        schema = fixtures.model_quoted_column_schema_yml.replace("(\"from\" = 'blue')", "(`from` = 'blue')")
+        return {"my_model.sql": fixtures.my_model_with_quoted_column_name_sql, "constraints_schema.yml": schema}
+
+    @pytest.fixture(scope="class")
     def expected_sql(self):
         """Back-quotes."""
         return """
-            create or replace table <model_identifier> (id int not null, `from` string not null, date_day string) as
+            create or replace table <model_identifier> (id int not null, `from` string not null, date_day string, check ((`from` = 'blue'))) as
             select id, `from`, date_day
             from (select 'blue' as `from`, 1 as id, '2019-01-01' as date_day) as model_subq
         """

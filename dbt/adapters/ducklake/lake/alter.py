@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..errors import DataError, NotFoundError, StatementError
 from ..spark.scan import scan
 from ..spec import evolution
+from ..spec.constraints import with_renamed_column, without_column
 from ..spec.evolution import NewColumn
 from ..spec.identifiers import backquoted
 from ..spec.objects import Default, SortField, Table
@@ -37,13 +38,28 @@ def drop_columns(context: Context, table: Table, columns: Sequence[tuple[str, ..
     for path in columns:
         if if_exists and not _exists(table, path):
             continue
-        table = evolution.drop_column(table, path)
+        table = replace(evolution.drop_column(table, path), tags=_constraints(table, path))
     context.transaction.put_table(table)
 
 
 def rename_column(context: Context, table: Table, path: tuple[str, ...], to: str) -> None:
     """Stage another name for a column."""
-    context.transaction.put_table(evolution.rename_column(table, path, to))
+    context.transaction.put_table(replace(evolution.rename_column(table, path, to), tags=_constraints(table, path, to)))
+
+
+def _constraints(table: Table, path: tuple[str, ...], to: str | None = None) -> dict[str, str]:
+    """The table's tags with its constraints in the new names, or without the column."""
+    if len(path) > 1 and to is not None:
+        to = path[0]
+    try:
+        if to is not None:
+            return with_renamed_column(table.tags, path[0], to)
+        return without_column(table.tags, path[0]) if len(path) == 1 else dict(table.tags)
+    except ValueError as error:
+        raise StatementError(
+            f"column {'.'.join(path)} of {table.schema_name}.{table.name} is part of the constraint {error}. "
+            "CREATE OR REPLACE TABLE without it first"
+        ) from None
 
 
 def set_type(context: Context, table: Table, path: tuple[str, ...], to: DataType) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..spark.checks import checked
+from ..spark.frames import local_frame
 from ..spark.write import write_rows
+from ..spec.constraints import checks_of
 from ..spec.objects import Table
+from ..spec.types import data_type_of, spark_name
 from .context import Context
 from .inlining import inline_query
 from .order import spark_order
@@ -25,10 +29,14 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
         The number of rows written.
 
     Raises:
-        DataError: a NULL in a column that is NOT NULL; ConfigurationError, LakeError: the lake can only be read, and nothing was written.
+        DataError: a NULL in a column that is NOT NULL, or a row that does not pass a CHECK.
+        ConfigurationError, LakeError: the lake can only be read, and nothing was written.
     """
     context.catalog.require_writable()
-    inlined = None if row_ids else inline_query(context, table, rows)
+    checks = checks_of(table.tags)
+    if checks:
+        rows = checked(rows, table.columns, checks, f"{table.schema_name}.{table.name}", row_ids=row_ids)
+    inlined = None if row_ids or checks else inline_query(context, table, rows)
     if inlined is not None:
         return inlined
     options = context.transaction.write_options(table)
@@ -45,3 +53,15 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
     if files:
         context.transaction.add_files(table, files)
     return sum(file.record_count for file in files)
+
+
+def verify_checks(context: Context, table: Table) -> None:
+    """Have Spark analyse the CHECK constraints of a table that gets no rows yet.
+
+    Raises:
+        StatementError: one is no condition over the table's columns.
+    """
+    checks = checks_of(table.tags)
+    if checks:
+        columns = [(column.name, spark_name(data_type_of(column))) for column in table.columns]
+        _ = checked(local_frame(context.spark(), columns, ()), table.columns, checks, table.name).schema

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..spark.arrow import arrow_table, write_arrow
+from ..spark.frames import to_dataframe
+from ..spec.constraints import checks_of
 from ..spec.objects import Table
 from .context import Context
 from .inlining import inline_arrow
+from .insert import insert
 from .order import stored_order
 
 
@@ -24,6 +27,8 @@ def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -
     data = arrow_table(rows, table.columns)
     if data.num_rows == 0:
         return 0
+    if checks_of(table.tags):  # which Spark computes
+        return insert(context, table, to_dataframe(context.spark(), data))
     if inline_arrow(context, table, data):
         return int(data.num_rows)
     options = context.transaction.write_options(table)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..catalog.reader import SnapshotReader
 from ..errors import NotFoundError, StatementError
+from ..spec.constraints import Constraint, named, with_constraints
 from ..spec.evolution import NewColumn, columns_of, rebuilt
 from ..spec.objects import Column, PartitionField, Partitioning, Relation, SortField, Table, View
 from ..spec.sort_text import names_in
@@ -37,6 +38,8 @@ class TableRequest:
     tags: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     """Options for the table, in their stored form."""
+    constraints: Sequence[Constraint] = ()
+    """Beside NOT NULL."""
 
 
 def create_table(context: Context, request: TableRequest, *, replace_existing: bool = False) -> Table:
@@ -68,8 +71,23 @@ def _new_table(context: Context, replaced: View | None, request: TableRequest) -
         partitioning=partition_fields(columns, request.partitioning or (), f"{request.schema}.{request.name}"),
         sorting=request.sorting or (),
         comment=request.comment,
-        tags=request.tags,
+        tags=with_constraints(request.tags, _constraints(request)),
     )
+
+
+def _constraints(request: TableRequest) -> tuple[Constraint, ...]:
+    """The constraints by name.
+
+    Raises:
+        NotFoundError: a key has a column that the table has not.
+    """
+    there = {column.name.casefold() for column in request.columns}
+    for constraint in request.constraints:
+        for column in constraint.columns:
+            if column.casefold() not in there:
+                names = ", ".join(each.name for each in request.columns)
+                raise NotFoundError("column", f"{column} of {request.schema}.{request.name}, for {constraint.kind}", f"There are: {names}")
+    return named(request.constraints, request.name)
 
 
 def create_table_as(context: Context, request: TableRequest, rows: DataFrame, *, replace_existing: bool = False) -> tuple[Table, int]:
@@ -176,7 +194,7 @@ def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
     changed = rebuilt(table, request.columns)
     if request.comment is not None:
         changed = replace(changed, comment=request.comment)
-    changed = replace(changed, tags={**table.tags, **request.tags})
+    changed = replace(changed, tags=with_constraints({**table.tags, **request.tags}, _constraints(request)))
     keys = request.partitioning if request.partitioning is not None else _keys_by_name(table, changed)
     changed = repartitioned(changed, partition_fields(changed.columns, keys, f"{table.schema_name}.{table.name}"))
     gone = {column.name.casefold() for column in table.columns} - {column.name.casefold() for column in changed.columns}

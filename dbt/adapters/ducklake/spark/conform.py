@@ -33,7 +33,7 @@ def conform(value: SparkColumn, column: Column) -> SparkColumn:
     if _is_checked(column):
         written = _checked(written, column, column.name).cast(file_type(column))
     if column.children and not column.nullable:
-        written = F.when(written.isNull(), _failure(F.lit(null_text(column)))).otherwise(written)
+        written = F.when(written.isNull(), failure(F.lit(null_text(column)))).otherwise(written)
     return written.alias(column.name, metadata={FIELD_ID: column.column_id})
 
 
@@ -59,8 +59,8 @@ def _checked(value: SparkColumn, column: Column, where: str) -> SparkColumn:
         case "timestamp_ns", _:
             return _nanos(value, where)
         case "uint128", _:
-            failure = _failure(F.lit(f"column {where}: a negative number does not fit the type uint128"))
-            return F.when(value.isNull() | (value >= 0), value).otherwise(failure.cast(T.DecimalType(38, 0)))
+            refusal = failure(F.lit(f"column {where}: a negative number does not fit the type uint128"))
+            return F.when(value.isNull() | (value >= 0), value).otherwise(refusal.cast(T.DecimalType(38, 0)))
         case "list", (element,):
             return F.transform(value, lambda item: _checked(item, element, f"{where}.element"))
         case "map", (key, inner):
@@ -70,8 +70,8 @@ def _checked(value: SparkColumn, column: Column, where: str) -> SparkColumn:
             fields = [_checked(value.getField(c.name), c, f"{where}.{c.name}").alias(c.name) for c in children]
             return F.when(value.isNull(), None).otherwise(F.struct(*fields))
     right = _is_json(value) if column.type == "json" else value.rlike(PATTERNS[column.type])
-    failure = _failure(F.concat(F.lit(f"column {where}: '"), value, F.lit(f"' is not of the type {column.type}")))
-    return F.when(value.isNull() | right, F.lower(value) if column.type == "uuid" else value).otherwise(failure)
+    refusal = failure(F.concat(F.lit(f"column {where}: '"), value, F.lit(f"' is not of the type {column.type}")))
+    return F.when(value.isNull() | right, F.lower(value) if column.type == "uuid" else value).otherwise(refusal)
 
 
 def _is_json(value: SparkColumn) -> SparkColumn:
@@ -92,12 +92,12 @@ def _nanos(value: SparkColumn, where: str) -> SparkColumn:
     seconds = wall_micros(F.regexp_extract(value, TIMESTAMP_NS, 1).cast("timestamp_ntz"))
     fraction = F.rpad(F.regexp_extract(value, TIMESTAMP_NS, 5), 9, "0").cast("bigint")
     found = F.try_add(F.try_multiply(seconds, F.lit(1000)), fraction)
-    failure = _failure(F.concat(F.lit(f"column {where}: '"), value, F.lit("' is not of the type timestamp_ns"))).cast("bigint")
+    refusal = failure(F.concat(F.lit(f"column {where}: '"), value, F.lit("' is not of the type timestamp_ns"))).cast("bigint")
     return (
         F.when(value == "infinity", F.lit(INFINITY_MICROS))
         .when(value == "-infinity", F.lit(-INFINITY_MICROS))
         .when(value.rlike(TIMESTAMP_NS) & (found >= F.lit(LEAST_NANOS)) & (found < F.lit(INFINITY_MICROS)), found)
-        .when(value.isNotNull(), failure)
+        .when(value.isNotNull(), refusal)
     )
 
 
@@ -106,5 +106,5 @@ def wall_micros(value: SparkColumn) -> SparkColumn:
     return F.unix_micros(F.concat(value.cast("string"), F.lit("Z")).cast("timestamp"))
 
 
-def _failure(text: SparkColumn) -> SparkColumn:
+def failure(text: SparkColumn) -> SparkColumn:
     return F.raise_error(F.concat(F.lit("[DUCKLAKE_DATA]"), text, F.lit("[/DUCKLAKE_DATA]")))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ..errors import StatementError
+from ..spec.constraints import Constraint
 from ..spec.objects import Default
 from ..spec.types import parse_type
+from .constraints import STARTS, column_constraint, starts_table_constraint, table_constraint
 from .dialects import to_duckdb, to_spark
 from .tokens import Cursor, Kind, syntax_error, words
 from .values import ColumnDefinition, PartitionKey
@@ -13,13 +15,7 @@ AFTER_TYPE = words(
     "NOT NULL DEFAULT COMMENT GENERATED PRIMARY UNIQUE CHECK REFERENCES CONSTRAINT FOREIGN FIRST AFTER COLLATE MASK",
     "AUTO_INCREMENT",
 )
-CONSTRAINTS = {
-    "PRIMARY": ("PRIMARY KEY", "test it with dbt's `unique` and `not_null`"),
-    "UNIQUE": ("UNIQUE", "test it with dbt's `unique`"),
-    "FOREIGN": ("FOREIGN KEY", "test it with dbt's `relationships`"),
-    "REFERENCES": ("FOREIGN KEY", "test it with dbt's `relationships`"),
-    "CHECK": ("CHECK", "test it with a dbt test"),
-    "CONSTRAINT": ("a named constraint", "test it with a dbt test; only NOT NULL is kept by the lake"),
+REFUSED = {
     "GENERATED": ("a generated or identity column", "compute the value in the query that fills the table"),
     "AUTO_INCREMENT": ("AUTO_INCREMENT", "compute the value in the query that fills the table"),
     "COLLATE": ("a collation", "compare with collate() in queries"),
@@ -36,26 +32,42 @@ _DATED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIME
 
 
 def refuse_constraint(cursor: Cursor) -> None:
-    """Raises StatementError if a constraint that DuckLake does not have comes next."""
-    refused = CONSTRAINTS.get(cursor.peek().word)
+    """Raises StatementError if a constraint comes next, which only CREATE TABLE can give."""
+    if cursor.at_any(STARTS):
+        raise StatementError(
+            f"{cursor.peek().text.upper()} is not supported here: CREATE [OR REPLACE] TABLE gives a table its constraints, "
+            "and ALTER COLUMN … SET NOT NULL that one"
+        )
+    _refuse(cursor)
+
+
+def _refuse(cursor: Cursor) -> None:
+    refused = REFUSED.get(cursor.peek().word)
     if refused is not None:
         raise StatementError(f"DuckLake has no {refused[0].removeprefix('a ')}: leave it out and {refused[1]}")
 
 
-def column_definitions(group: Cursor) -> tuple[ColumnDefinition, ...]:
-    """`name type [NOT NULL] [DEFAULT …] [COMMENT '…'], …`, the inside of the brackets of CREATE TABLE."""
+def column_definitions(group: Cursor) -> tuple[tuple[ColumnDefinition, ...], tuple[Constraint, ...]]:
+    """`name type [NOT NULL] [DEFAULT …] [COMMENT '…'] [constraint …], constraint, …`, the inside of the brackets of CREATE TABLE."""
     columns = []
+    constraints: list[Constraint] = []
     for item in group.items():
-        if item.at("CONSTRAINT") or (item.at_any(CONSTRAINTS) and item.peek(1).word in ("KEY", "(")):
-            refuse_constraint(item)
-        columns.append(column_definition(item))
+        if starts_table_constraint(item):
+            constraints.append(table_constraint(item))
+        else:
+            columns.append(column_definition(item, constraints=constraints))
     if not columns:
         raise group.error("a column was expected")
-    return tuple(columns)
+    return tuple(columns), tuple(constraints)
 
 
-def column_definition(item: Cursor, name: str | None = None) -> ColumnDefinition:
-    """One column; `name` if it has been read already."""
+def column_definition(item: Cursor, name: str | None = None, constraints: list[Constraint] | None = None) -> ColumnDefinition:
+    """One column.
+
+    Args:
+        name: if it has been read already.
+        constraints: gets those of the column; without it they are refused.
+    """
     start = item.peek()
     if name is None:
         name = item.identifier()
@@ -74,6 +86,8 @@ def column_definition(item: Cursor, name: str | None = None) -> ColumnDefinition
             comment = item.string()
         elif item.accept("DEFAULT"):
             default = default_value(_default_text(item))
+        elif constraints is not None and item.at_any(STARTS):
+            constraints.append(column_constraint(item, name))
         else:
             refuse_constraint(item)
             refuse_position(item)

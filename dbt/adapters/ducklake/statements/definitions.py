@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import StatementError
+from ..spec.constraints import Constraint
 from .columns import column_definitions, partition_keys, properties
 from .references import piece
 from .sorting import sort_keys
@@ -67,8 +68,9 @@ def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
         raise StatementError("CREATE OR REPLACE TABLE and IF NOT EXISTS exclude each other: leave one out")
     name = cursor.name()
     columns: tuple[ColumnDefinition, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
     if cursor.at("(") and not cursor.source.query_starts(cursor.position):
-        columns = column_definitions(cursor.group())
+        columns, constraints = column_definitions(cursor.group())
     comment: str | None = None
     keys: tuple[PartitionKey, ...] | None = None
     options: tuple[tuple[str, str], ...] = ()
@@ -93,7 +95,7 @@ def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
     query = query_behind_as(cursor) if not cursor.done else None
     if query is None and not columns:
         raise cursor.error(f"table {name} needs columns, or AS and a query")
-    return CreateTable(name, columns, query, replace, if_not_exists, comment, keys, options, sorting)
+    return CreateTable(name, columns, query, replace, if_not_exists, comment, keys, options, sorting, constraints)
 
 
 def query_behind_as(cursor: Cursor) -> Sql:

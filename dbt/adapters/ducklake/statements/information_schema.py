@@ -1,4 +1,4 @@
-"""`information_schema` of a lake: `tables`, `columns`, `schemata` and `views`, for the packages and tests of dbt that query them.
+"""`information_schema` of a lake: relations, columns and constraints, for the packages and tests of dbt that query them.
 
 The format has no such schema, and Spark has none. Each of these relations is a view whose text holds what the catalog knows at the
 snapshot that is read, so that it is queried, joined and pinned like any other view.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..lake.views import COLUMNS_TAG, SPARK_SQL_TAG, view_columns
 from ..spark.defaults import quoted
+from ..spec.constraints import Constraint, constraints_of
 from ..spec.identifiers import backquoted
 from ..spec.objects import Relation, Table, View
 from ..spec.types import data_type_of, decimal_parameters, spark_name
@@ -36,6 +37,10 @@ _COLUMNS = (
     ("column_comment", "string"),
 )
 _SCHEMATA = (("catalog_name", "string"), ("schema_name", "string"), ("schema_owner", "string"))
+_CONSTRAINT = (("constraint_catalog", "string"), ("constraint_schema", "string"), ("constraint_name", "string"))
+_TABLE_CONSTRAINTS = (*_CONSTRAINT, *_PLACE, ("constraint_type", "string"), ("enforced", "string"))
+_KEY_COLUMNS = (*_CONSTRAINT, *_PLACE, ("column_name", "string"), ("ordinal_position", "int"))
+_CHECKS = (*_CONSTRAINT, ("check_clause", "string"))
 _VIEWS = (*_PLACE, ("view_definition", "string"))
 
 
@@ -99,6 +104,32 @@ def _views(database: str, reader: Reader) -> Iterator[tuple[Any, ...]]:
             yield database, relation.schema_name, relation.name, text.replace(PLACEHOLDER, backquoted(database))
 
 
+def _table_constraints(database: str, reader: Reader) -> Iterator[tuple[Any, ...]]:
+    for table, constraint in _constraints(reader):
+        place = (database, table.schema_name)
+        yield *place, constraint.name, *place, table.name, constraint.kind, "YES" if constraint.is_enforced else "NO"
+
+
+def _key_columns(database: str, reader: Reader) -> Iterator[tuple[Any, ...]]:
+    for table, constraint in _constraints(reader):
+        place = (database, table.schema_name)
+        for position, column in enumerate(constraint.columns, start=1):
+            yield *place, constraint.name, *place, table.name, column, position
+
+
+def _checks(database: str, reader: Reader) -> Iterator[tuple[Any, ...]]:
+    for table, constraint in _constraints(reader):
+        if constraint.expression is not None:
+            yield database, table.schema_name, constraint.name, constraint.expression
+
+
+def _constraints(reader: Reader) -> Iterator[tuple[Table, Constraint]]:
+    for relation in _relations(reader):
+        if isinstance(relation, Table):
+            for constraint in constraints_of(relation.tags):
+                yield relation, constraint
+
+
 def _relations(reader: Reader) -> list[Relation]:
     return sorted(reader.relations(), key=lambda relation: (relation.schema_name, relation.name))
 
@@ -108,4 +139,7 @@ _RELATIONS: dict[str, tuple[Sequence[tuple[str, str]], Callable[[str, Reader], I
     "columns": (_COLUMNS, _columns),
     "schemata": (_SCHEMATA, _schemata),
     "views": (_VIEWS, _views),
+    "table_constraints": (_TABLE_CONSTRAINTS, _table_constraints),
+    "key_column_usage": (_KEY_COLUMNS, _key_columns),
+    "check_constraints": (_CHECKS, _checks),
 }

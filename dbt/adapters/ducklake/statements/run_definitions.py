@@ -8,6 +8,7 @@ from ..errors import StatementError
 from ..lake import alter
 from ..lake.context import RowCounts
 from ..lake.functions import create_function, drop_function, find_function
+from ..lake.insert import verify_checks
 from ..lake.macros import drop_macro
 from ..lake.properties import set_properties
 from ..lake.schemas import create_schema, drop_schema
@@ -91,9 +92,10 @@ def run_create_table(env: Environment, statement: CreateTable) -> Result:
         comment=statement.comment,
         tags={PROPERTY_TAG + key: value for key, value in statement.properties if not is_option(key)},
         options={key.lower(): stored_value(key, value) for key, value in statement.properties if is_option(key)},
+        constraints=statement.constraints,
     )
     if rows is None:
-        create_table(env.context, request, replace_existing=statement.replace)
+        verify_checks(env.context, create_table(env.context, request, replace_existing=statement.replace))
         return Result("CREATE TABLE")
     _, written = create_table_as(env.context, request, rows, replace_existing=statement.replace)
     return changed("CREATE TABLE AS", RowCounts(inserted=written))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..errors import StatementError
 from ..lake.properties import properties
@@ -12,6 +12,7 @@ from ..lake.tables import required_relation
 from ..lake.views import ViewColumn, view_columns
 from ..spark.rows import column_types
 from ..spark.temporary import is_temporary_view
+from ..spec.constraints import constraints_of
 from ..spec.identifiers import backquoted
 from ..spec.objects import Relation, Table, View
 from ..spec.types import data_type_of, spark_name
@@ -21,7 +22,7 @@ from .values import Describe, Name, Show
 
 
 def run_show(env: Environment, statement: Show) -> Result:
-    """SHOW SCHEMAS / TABLES / VIEWS / COLUMNS, in Spark's columns."""
+    """SHOW SCHEMAS / TABLES / TABLE EXTENDED / VIEWS / COLUMNS, in Spark's columns."""
     keep = _pattern(statement.like)
     what = statement.what.upper()
     if what in ("SCHEMAS", "DATABASES", "NAMESPACES"):
@@ -34,12 +35,37 @@ def run_show(env: Environment, statement: Show) -> Result:
     schema = env.schema_place(statement.name)
     if statement.name is not None:
         required_schema(env.context, schema)
+    if what == "TABLE EXTENDED":
+        return _show_extended(env, schema, keep)
     relations = sorted(env.transaction.names(schema), key=lambda relation: relation.name)
     if what == "VIEWS":
         relations = [relation for relation in relations if not relation.is_table]
     title = "viewName" if what == "VIEWS" else "tableName"
     rows = [(relation.schema_name, relation.name, False) for relation in relations if keep(relation.name)]
     return local(f"SHOW {what}", [("namespace", "string"), (title, "string"), ("isTemporary", "boolean")], rows)
+
+
+def _show_extended(env: Environment, schema: str, keep: Callable[[str], bool]) -> Result:
+    """What Spark's packages list relations by; they look for `Type: VIEW`, `Provider: …` and the columns in the text."""
+    rows = [
+        (relation.schema_name, relation.name, False, "\n".join(_information(env, relation)))
+        for relation in sorted(env.transaction.relations(schema), key=lambda relation: relation.name)
+        if keep(relation.name)
+    ]
+    columns = [("namespace", "string"), ("tableName", "string"), ("isTemporary", "boolean"), ("information", "string")]
+    return local("SHOW TABLE EXTENDED", columns, rows)
+
+
+def _information(env: Environment, relation: Relation) -> Iterator[str]:
+    for key, value, _ in _details(env, relation):
+        yield f"{key}: {value}"
+    yield "Schema: root"
+    if isinstance(relation, Table):
+        for column in relation.columns:
+            yield f" |-- {column.name}: {spark_name(data_type_of(column))} (nullable = {str(column.nullable).lower()})"
+    else:
+        for recorded in view_columns(relation):
+            yield f" |-- {recorded.name}: {recorded.type} (nullable = true)"
 
 
 def run_describe(env: Environment, statement: Describe) -> Result:
@@ -89,7 +115,11 @@ def _details(env: Environment, relation: Relation) -> list[tuple[str, str, str |
         names[key.column_id] if key.transform == "identity" else f"{key.transform}({names[key.column_id]})"
         for key in (relation.partitioning.fields if relation.partitioning else ())
     ]
-    return [*rows, ("Location", relation.path, ""), ("Partitioned by", ", ".join(keys), ""), ("Provider", "ducklake", "")]
+    rows += [("Location", relation.path, ""), ("Partitioned by", ", ".join(keys), ""), ("Provider", "ducklake", "")]
+    constraints = constraints_of(relation.tags)
+    if constraints:
+        rows += [("", "", ""), ("# Constraints", "", ""), *((each.name, str(each), "") for each in constraints)]
+    return rows
 
 
 def _pattern(like: str | None) -> Callable[[str], bool]:

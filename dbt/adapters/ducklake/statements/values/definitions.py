@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...spec.constraints import Constraint
 from ...spec.objects import Default
 from ...spec.types import DataType
 from .text import Name, Sql
@@ -67,6 +68,8 @@ class CreateTable:
     """TBLPROPERTIES and OPTIONS; USING/LOCATION are refused by the parser unless they say parquet or ducklake."""
     sorting: tuple[SortKey, ...] | None = None
     """None: not said (a replaced table keeps its own)."""
+    constraints: tuple[Constraint, ...] = ()
+    """Beside NOT NULL; a replaced table has these and no others."""
 
 
 @dataclass(frozen=True)
