@@ -45,3 +45,42 @@ def test_zeros_with_a_sign_are_not_inlined_because_the_file_loses_it(both: Both,
         both.spark(ours(each))
     assert signs("ours") == [(1, 1, 1, 1)]
     assert other_client(catalog, "SELECT count(*) FROM ducklake_list_files('lake', 'ours')") == [(4,)]
+
+
+def test_variants_that_duckdb_inlined_are_read(both: Both, catalog: CatalogUnderTest) -> None:
+    """In the catalog they keep types that JSON has not. DuckDB 1.5 cannot move the nested ones to files."""
+    value = "{'d': DATE '2020-01-02', 'n': 1.25::DECIMAL(5, 2), 'l': [1, NULL]}::VARIANT"
+    shapes = {
+        "v": ("VARIANT", value),
+        "l": ("VARIANT[]", f"[{value}, NULL]"),
+        "s": ('STRUCT("a b" VARIANT, k INT)', f"{{'a b': {value}, 'k': 1}}"),
+    }
+    shapes |= {"m": ("MAP(VARCHAR, VARIANT)", f"MAP {{'k': {value}}}"), "x": ("STRUCT(l VARIANT[])[]", f"[{{'l': [{value}]}}, NULL]")}
+    shapes |= {"u": ("STRUCT(v VARIANT)", f"{{'v': {value}}}")}
+    names = ", ".join(f"{name} {kind}" for name, (kind, _) in shapes.items())
+    values = ", ".join(value for _, value in shapes.values())
+    other_client(catalog, f"CREATE TABLE t (id INT, {names})", f"INSERT INTO t VALUES (1, {values})", "INSERT INTO t (id) VALUES (2)")
+    assert other_client(catalog, "FROM ducklake_list_files('lake', 't')") == []
+    leaves = ("v", "l[0]", "s.`a b`", "m['k']", "x[0].l[0]", "u.v")
+    shown = ", ".join(f"schema_of_variant({leaf}), to_json({leaf})" for leaf in leaves)
+    rows = both.session.execute(f"SELECT {shown} FROM t ORDER BY id").fetch()
+    kind, text = "OBJECT<d: DATE, l: ARRAY<BIGINT>, n: DECIMAL(3,2)>", '{"d":"2020-01-02","l":[1,null],"n":1.25}'
+    assert rows == [(kind, text) * len(leaves), (None,) * (2 * len(leaves))]
+    assert both.session.execute("SELECT l[1] IS NULL, x[1] IS NULL, s.k, is_variant_null(v) FROM t WHERE id = 1").fetch() == [
+        (True, True, 1, False)
+    ]
+
+
+def test_variants_go_from_the_catalog_to_files(both: Both, catalog: CatalogUnderTest) -> None:
+    other_client(
+        catalog, "CREATE TABLE t (id INT, v VARIANT)", "INSERT INTO t VALUES (1, {'a': DATE '2020-01-02'}::VARIANT), (2, NULL), (3, 4)"
+    )
+    both.spark("CALL set_option('data_inlining_row_limit', 10, table_name => 't')")
+    both.spark("INSERT INTO t SELECT 5, parse_json('[1]')")
+    both.spark("UPDATE t SET id = id + 10 WHERE id = 2")
+    query = "SELECT id, nullif(v::JSON::VARCHAR, 'null'), coalesce(variant_typeof(v), 'VARIANT_NULL') FROM t ORDER BY id"
+    before = other_client(catalog, query)
+    assert before == [(1, '{"a":"2020-01-02"}', "OBJECT(a)"), (3, "4", "INT32"), (5, "[1]", "ARRAY(1)"), (12, None, "VARIANT_NULL")]
+    both.spark("CALL flush_inlined_data(table_name => 't')")
+    assert other_client(catalog, query) == before
+    assert both.session.execute("SELECT schema_of_variant(v) FROM t WHERE id = 1").fetch() == [("OBJECT<a: DATE>",)]

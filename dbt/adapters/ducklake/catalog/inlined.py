@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import and_, cast, column, func, inspect, literal, or_, select, text, union_all
 from sqlalchemy import table as table_clause
 from sqlalchemy.engine import Connection
-from sqlalchemy.sql.elements import ColumnClause, quoted_name
+from sqlalchemy.sql.elements import ColumnClause, ColumnElement, quoted_name
 from sqlalchemy.sql.expression import TableClause
 from sqlalchemy.types import VARCHAR
 
@@ -96,13 +96,15 @@ def _read(
     """(row id, begin, end, decoded values …) of the rows of a condition, by row id and begin."""
     source = clause(connection, inlined.name, stored_names(connection, dialect, inlined.name, inlined.columns))
     fixed, cells = list(source.c)[:3], list(source.c)[3:]
-    shown = [
-        cast(cell, VARCHAR()) if base_type(each.type) in dialect.read_as_text else cell
-        for each, cell in zip(inlined.columns, cells, strict=True)
-    ]
+    shown = [_shown(dialect, cell, each) for each, cell in zip(inlined.columns, cells, strict=True)]
     query = select(*fixed, *shown).where(condition(source)).order_by(source.c.row_id, source.c.begin_snapshot)
     rows: list[Any] = list(connection.execute(query))
     return [(*row[:3], *(decode(cell, each) for cell, each in zip(row[3:], inlined.columns, strict=True))) for row in rows]
+
+
+def _shown(dialect: CatalogDialect, cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
+    readable = dialect.inlined_readable(cell, column)
+    return cast(readable, VARCHAR()) if base_type(column.type) in dialect.read_as_text else readable
 
 
 def stored_names(connection: Connection, dialect: CatalogDialect, name: str, columns: Sequence[Column]) -> list[str]:

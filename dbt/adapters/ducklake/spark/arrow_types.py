@@ -36,6 +36,7 @@ _LEAVES: dict[str, pa.DataType] = {
     "timestamptz": pa.timestamp("us", "UTC"),
     "blob": pa.binary(),
     "geometry": pa.binary(),
+    "variant": pa.struct([pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary(), False)]),
 }
 _TEXTS = frozenset({"varchar", "json", "uuid", "interval", "timetz", "time_ns", "unknown"})
 
@@ -74,8 +75,5 @@ def arrow_type(column: Column) -> pa.DataType:
     if column.type in _TEXTS:
         return pa.string()
     if column.type not in _LEAVES:
-        raise StatementError(
-            f"column {column.name} is a {column.type}, which cannot be loaded from files of the project: "
-            "load it as text and convert it in a model"
-        )
+        raise StatementError(f"column {column.name} is a {column.type}, which cannot be written here: make its rows by a query")
     return _LEAVES[column.type]

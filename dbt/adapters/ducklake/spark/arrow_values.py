@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import DataError
+from ..errors import DataError, StatementError
 from ..spec.geometry import extent_of, wkb_of_text
 from ..spec.moments import DAY_NANOS, INFINITY_MICROS, parse_date, parse_time, parse_timestamp
 from ..spec.objects import Column
@@ -86,6 +86,8 @@ def converter(column: Column) -> Convert:
         case "struct", children:
             fields = {child.name: _nullable(converter(child)) for child in children}
             return lambda value: _struct(value, fields)
+    if column.type == "variant":
+        return lambda value: _variant(value, column)
     if column.type in _INTEGER_LIMITS:
         return _integer(*_INTEGER_LIMITS[column.type], as_decimal=pa.types.is_decimal(arrow_type(column)))
     parameters = decimal_parameters(column.type)
@@ -100,6 +102,19 @@ def _is_plain(values: Iterable[Any], type_name: str) -> bool:
 
 def _nullable(convert: Convert) -> Convert:
     return lambda value: None if value is None else convert(value)
+
+
+def _variant(value: Any, column: Column) -> dict[str, bytes]:
+    """From the encoded value and metadata of an inlined row; a seed has only text.
+
+    Raises:
+        StatementError: it is text.
+    """
+    if not isinstance(value, tuple):
+        raise StatementError(
+            f"column {column.name} is a variant, which cannot be loaded from files of the project: load it as text and convert it in a model"
+        )
+    return dict(zip(("value", "metadata"), value, strict=True))
 
 
 def _number(value: Any) -> Decimal:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ..errors import LakeError
 from ..spec.objects import Column
-from .thrift import FALSE, I32, LIST, STRUCT, read_list, read_struct, read_varint, unzigzag, write_struct, write_varint, zigzag
+from .thrift import BYTE, FALSE, I32, LIST, STRUCT, read_list, read_struct, read_varint, unzigzag, write_struct, write_varint, zigzag
 
 _SCHEMA = 2
 _NAME, _CHILDREN, _CONVERTED, _FIELD_ID, _LOGICAL = 4, 5, 6, 9, 10
@@ -22,8 +22,9 @@ LOGICAL_TYPES = {
         {8: (STRUCT, write_struct({1: (FALSE, b""), 2: (STRUCT, write_struct({3: (STRUCT, write_struct({}))}))}))}
     ),
     "geometry": write_struct({17: (STRUCT, write_struct({}))}),
+    "variant": write_struct({16: (STRUCT, write_struct({1: (BYTE, b"\x01")}))}),
 }
-"""Per stored type, what `SchemaElement.logicalType` must be: TIMESTAMP(NANOS, not adjusted to UTC), and GEOMETRY without a CRS."""
+"""Per stored type, what `SchemaElement.logicalType` must be: TIMESTAMP(NANOS, not adjusted to UTC), GEOMETRY without a CRS, VARIANT(1)."""
 
 
 @dataclass(frozen=True)

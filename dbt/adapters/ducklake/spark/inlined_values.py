@@ -32,6 +32,7 @@ _ARROW = {
     T.DateType: pa.date32(),
     T.TimestampNTZType: pa.timestamp("us"),
     T.TimestampType: pa.timestamp("us", tz="UTC"),
+    T.VariantType: pa.struct([pa.field("value", pa.binary()), pa.field("metadata", pa.binary())]),
 }
 
 
@@ -39,7 +40,7 @@ def arrow_type(type_: T.DataType) -> pa.DataType:
     """The Arrow type of the values that `storable` gives for a Spark type.
 
     Raises:
-        TypeError: a type whose values are never inlined here (variant).
+        TypeError: a type whose values are never inlined.
     """
     match type_:
         case T.DecimalType():
@@ -99,6 +100,8 @@ def _leaf(value: Any, requested: T.DataType) -> Any:
     match requested:
         case T.DecimalType():
             return _decimal(value, requested)
+        case T.VariantType():
+            return dict(zip(("value", "metadata"), value, strict=True))
         case T.DateType() if isinstance(value, str):
             return parse_date(value)
         case T.TimestampType() | T.TimestampNTZType() if isinstance(value, str):

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 FALSE = 2
+BYTE = 3
 I32 = 5
 LIST = 9
 STRUCT = 12

@@ -136,7 +136,8 @@ class InlinedRows:
     """The visible rows of one inlined-data table, decoded to Python values of the columns' types.
 
     Values: bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz), list, dict (struct: by name), and for
-    map a list of (key, value) pairs; types that Python has no value for (interval, timetz, timestamp_ns, infinities) are text.
+    map a list of (key, value) pairs, for a variant its value and its metadata in Parquet's encoding; types that Python has no value for
+    (interval, timetz, timestamp_ns, infinities) are text.
     """
 
     table_name: str

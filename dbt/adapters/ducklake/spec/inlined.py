@@ -149,6 +149,14 @@ def _interval(value: Any) -> str:
     return interval_text(*parse_interval(_text(value)))
 
 
+def _variant(value: Any) -> tuple[bytes, bytes]:
+    """From `metadata:value`, hexadecimal, as the dialect of DuckDB files gives it, or a struct of both, as Arrow has it."""
+    if isinstance(value, dict):
+        return value["value"], value["metadata"]
+    metadata, _, encoded = _text(value).partition(":")
+    return bytes.fromhex(encoded), bytes.fromhex(metadata)
+
+
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "boolean": _boolean,
     "float32": _float32,
@@ -165,4 +173,5 @@ _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "timestamp_ms": _timestamp,
     "timestamptz": _timestamptz,
     "interval": _interval,
+    "variant": _variant,
 }

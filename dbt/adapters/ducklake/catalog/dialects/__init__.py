@@ -37,6 +37,11 @@ def drop_table(connection: Connection, table: Table) -> None:
     connection.execute(DropTable(table))
 
 
+def as_it_is(cell: ColumnElement[Any], _column: Column) -> ColumnElement[Any]:
+    """The column itself."""
+    return cell
+
+
 def no_turn(_connection: Connection) -> AbstractContextManager[None]:
     """The database's own locks are enough."""
     return nullcontext()
@@ -114,6 +119,9 @@ class CatalogDialect:
 
     read_as_text: frozenset[str] = field(default_factory=frozenset)
     """DuckLake types whose inlined values the driver would change; they are cast to text in the query."""
+
+    inlined_readable: Callable[[ColumnElement[Any], Column], ColumnElement[Any]] = as_it_is
+    """An inlined column, before that cast, as an expression whose values the driver can give."""
 
     largest_identifier: int | None = None
     """Longest column name in bytes that an inlined-data table can have."""

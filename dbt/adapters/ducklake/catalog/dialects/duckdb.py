@@ -15,12 +15,13 @@ from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import event
+from sqlalchemy import ColumnClause, ColumnElement, event, literal_column
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.pool import NullPool
 from sqlalchemy.types import BOOLEAN, TypeEngine, UserDefinedType
 
 from ...spec.duckdb_types import NAMES, duckdb_type
+from ...spec.identifiers import double_quoted
 from ...spec.inlined_cells import has_negative_zero, text_cell
 from ...spec.objects import Column
 from . import CatalogDialect
@@ -78,9 +79,43 @@ def _read_timestamp(value: datetime) -> datetime:
 
 def _cell(value: Any, column: Column) -> Any:
     """A text, which the database casts. Its compression takes -0.0 for 0.0, beside which it may come to stand."""
+    if value is None:
+        return None
     if has_negative_zero(value):
         raise ValueError("a DuckDB file does not keep the sign of a zero")
+    if any(node.type == "variant" for node in column.walk()):
+        raise ValueError("DuckDB makes variants of values, not of Parquet's encoding")
     return text_cell(value, column)
+
+
+def _readable(cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
+    """Variants in Parquet's encoding; the driver would make Python values of them, which say less."""
+    if not any(node.type == "variant" for node in column.walk()):
+        return cell
+    name: ColumnClause[Any] = cell  # type: ignore[assignment]
+    return literal_column(_encoded(double_quoted(name.name), column, 0))
+
+
+def _encoded(value: str, column: Column, depth: int) -> str:
+    """The SQL expression of a value whose variants have become texts: two binaries, `metadata:value` in hexadecimal digits."""
+    item = f"item{depth}"
+    match column.type, column.children:
+        case "variant", _:
+            both = f"CAST(variant_to_parquet_variant(variant_normalize({value})) AS STRUCT(metadata BLOB, value BLOB))"
+            made = f"hex({both}.metadata) || ':' || hex({both}.value)"
+        case "list", (element,):
+            return f"list_transform({value}, lambda {item}: {_encoded(item, element, depth + 1)})"
+        case "map", (key, entry):
+            pair = f"{{'k': {_encoded(f'{item}.key', key, depth + 1)}, 'v': {_encoded(f'{item}.value', entry, depth + 1)}}}"
+            made = f"map_from_entries(list_transform(map_entries({value}), lambda {item}: {pair}))"
+        case "struct", children:
+            fields = (
+                f"{double_quoted(each.name)} := {_encoded(f'{value}.{double_quoted(each.name)}', each, depth + 1)}" for each in children
+            )
+            made = f"struct_pack({', '.join(fields)})"
+        case _:
+            return value
+    return f"CASE WHEN {value} IS NOT NULL THEN {made} END"
 
 
 def _inlined_type(_found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
@@ -105,6 +140,7 @@ DUCKDB = CatalogDialect(
     inlined_types=MappingProxyType({name: DuckDBType(spelling) for name, spelling in NAMES.items()}),
     inlined_type=_inlined_type,
     inlined_cell=_cell,
+    inlined_readable=_readable,
     # Python's dates end at the year 9999, where DuckDB's client puts infinities too; nested values may hold such.
     read_as_text=frozenset(NAMES)
     - {"boolean", "int8", "int16", "int32", "int64", "int128", "uint8", "uint16", "uint32", "uint64"}
