@@ -102,7 +102,7 @@ def test_rows_of_another_width_are_refused() -> None:
 
 def test_variants_cannot_be_loaded() -> None:
     with pytest.raises(StatementError, match="column v is a variant"):
-        arrow_table([(None,)], columns_of("v variant"))
+        arrow_table([(None,), ("1",)], columns_of("v variant"))
 
 
 def test_every_node_of_a_file_has_its_field_id(tmp_path: Path) -> None:

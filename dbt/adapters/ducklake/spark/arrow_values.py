@@ -112,7 +112,8 @@ def _variant(value: Any, column: Column) -> dict[str, bytes]:
     """
     if not isinstance(value, tuple):
         raise StatementError(
-            f"column {column.name} is a variant, which cannot be loaded from files of the project: load it as text and convert it in a model"
+            f"column {column.name} is a variant, which cannot be loaded from files of the project: "
+            "load it as text and convert it in a model"
         )
     return dict(zip(("value", "metadata"), value, strict=True))
 
