@@ -14,13 +14,13 @@ from typing import Any
 from sqlalchemy import and_, or_, select
 from sqlalchemy.engine import Connection
 
-from ..spec.files import ChangePlan, DataFile, DeleteFile, InlinedRows, ScanPlan
+from ..spec.files import ChangePlan, DataFile, DeleteFile, InlinedRows
 from ..spec.objects import Table
-from ..spec.paths import resolve
 from . import tables as t
+from .column_history import TableHistory, read_history
 from .database import Database, batches
+from .file_rows import DELETE_COLUMNS, data_file, delete_file, read_mappings
 from .inlined import InlinedTable, has_delete_table, positions, read_versions, registered
-from .scan_plan import TableHistory, data_file, read_history, read_mappings
 
 
 def read_changes(connection: Connection, database: Database, table: Table, start: int, end: int) -> ChangePlan:
@@ -37,14 +37,9 @@ def read_changes(connection: Connection, database: Database, table: Table, start
     rows = _data_files(connection, table.table_id, start, end, touched)
     mappings = read_mappings(connection, database, {row.mapping_id for row in rows if row.mapping_id is not None})
     files = [(row, data_file(row, table, mappings)) for row in rows]
-    deletes = {file_id: tuple(_delete_file(row, table, end) for row in found) for file_id, found in delete_files.items()}
+    deletes = {file_id: tuple(filter(None, (delete_file(row, table, end) for row in found))) for file_id, found in delete_files.items()}
     begun, ended = _inlined(connection, database, table, history, start, end)
-    plan = ScanPlan(
-        f"{table.schema_name}.{table.name}",
-        table.columns,
-        reused_names=history.reused_names(table.columns),
-        retyped=history.retyped(table.columns),
-    )
+    plan = history.plan(table)
     ends = {row.data_file_id: row.end_snapshot for row, _ in files if row.end_snapshot is not None and start <= row.end_snapshot <= end}
     came = tuple(_inserted(row, file, start, end) for row, file in files if _came(row, start, end))
     went = tuple(
@@ -96,7 +91,7 @@ def _delete_files(connection: Connection, table: Table, end: int) -> dict[int, l
     """Rows of `ducklake_delete_file` by data file, oldest first, whether or not another has taken their place."""
     source = t.delete_file
     query = (
-        select(source)
+        select(source.c.data_file_id, source.c.partial_max, *DELETE_COLUMNS)
         .where(source.c.table_id == table.table_id, source.c.begin_snapshot <= end)
         .order_by(source.c.begin_snapshot, source.c.delete_file_id)
     )
@@ -108,20 +103,7 @@ def _delete_files(connection: Connection, table: Table, end: int) -> dict[int, l
 
 def _may_reach(row: Any, start: int) -> bool:
     """Whether a delete file may have entries of a snapshot from `start` on: a flush leaves such without a `partial_max`."""
-    return bool(row.begin_snapshot >= start or row.partial_max is None or row.partial_max >= start)
-
-
-def _delete_file(row: Any, table: Table, end: int) -> DeleteFile:
-    return DeleteFile(
-        row.delete_file_id,
-        resolve(table.path, row.path, row.path_is_relative),
-        row.format,
-        row.delete_count,
-        row.file_size_bytes,
-        row.footer_size,
-        row.begin_snapshot,
-        end,
-    )
+    return bool(row.delete_begin_snapshot >= start or row.partial_max is None or row.partial_max >= start)
 
 
 def _inlined_deletes(connection: Connection, table_id: int, end: int) -> dict[int, dict[int, int]]:

@@ -16,9 +16,8 @@ from ..errors import ConflictError
 from ..spec.changes import Kind
 from ..spec.compaction import Candidate, Compacted, Compaction
 from ..spec.objects import Table
-from ..spec.paths import relative_to
 from . import tables as t
-from .commit_files import live_delete_files, write_file_details
+from .commit_files import live_delete_files, schedule, write_data_file
 from .commit_state import CommitState
 from .database import batches
 from .inlined import has_delete_table, positions
@@ -36,7 +35,7 @@ def write_compaction(state: CommitState, table: Table, table_id: int, compaction
         for source in (t.data_file, t.file_column_stats, t.file_variant_stats, t.file_partition_value, t.delete_file):
             state.remove(source, source.c.data_file_id, ids)
         for candidate in sources:
-            _schedule(state, candidate)
+            schedule(state, candidate.file.data_file_id, candidate.file.path)
     for unit in compaction.units:
         if unit.file is not None:
             _write_file(state, table, table_id, unit, compaction.rewrites)
@@ -70,34 +69,15 @@ def _require_unchanged(state: CommitState, table: Table, table_id: int, sources:
 
 
 def _write_file(state: CommitState, table: Table, table_id: int, unit: Compacted, rewrites: bool) -> None:
-    file, file_id = unit.file, state.new_file_id()
-    assert file is not None
-    first = unit.group[0]
-    path, is_relative = relative_to(table.path, file.path)
-    state.add(
-        t.data_file,
-        data_file_id=file_id,
-        table_id=table_id,
+    assert unit.file is not None
+    write_data_file(
+        state,
+        table,
+        table_id,
+        unit.file,
+        file_id=state.new_file_id(),
         begin_snapshot=state.snapshot_id if rewrites else min(candidate.file.begin_snapshot for candidate in unit.group),
-        path=path,
-        path_is_relative=is_relative,
-        file_format="parquet",
-        record_count=file.record_count,
-        file_size_bytes=file.size_bytes,
-        footer_size=file.footer_size,
         row_id_start=unit.row_id_start,
-        partition_id=first.partition_id,
+        partition_id=unit.group[0].partition_id,
         partial_max=None if rewrites else max(candidate.newest for candidate in unit.group),
-    )
-    write_file_details(state, table_id, file_id, file, first.partition_id)
-
-
-def _schedule(state: CommitState, candidate: Candidate) -> None:
-    path, is_relative = relative_to(state.data_path, candidate.file.path)
-    state.add(
-        t.files_scheduled_for_deletion,
-        data_file_id=candidate.file.data_file_id,
-        path=path,
-        path_is_relative=is_relative,
-        schedule_start=state.time,
     )

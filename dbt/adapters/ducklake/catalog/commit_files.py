@@ -1,6 +1,8 @@
-"""What every commit of files shares: their statistics and partition values, and delete files that others take the place of.
+"""The rows of data files and delete files in a commit, and of files that others take the place of.
 
-Specification: the pages "ducklake_file_column_stats", "ducklake_file_partition_value", "ducklake_files_scheduled_for_deletion".
+Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_file_column_stats", "ducklake_file_partition_value",
+"ducklake_files_scheduled_for_deletion". At most one delete file per data file is ever live: a later one holds all positions, and the row
+of the earlier one is removed physically.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from ..spec.files import WrittenFile
+from ..spec.files import WrittenDeleteFile, WrittenFile
 from ..spec.objects import Table
 from ..spec.paths import relative_to, resolve
 from . import tables as t
@@ -18,7 +20,39 @@ from .commit_state import CommitState
 from .database import batches
 
 
-def write_file_details(state: CommitState, table_id: int, file_id: int, file: WrittenFile, partition_id: int | None) -> None:
+def write_data_file(
+    state: CommitState,
+    table: Table,
+    table_id: int,
+    file: WrittenFile,
+    *,
+    file_id: int,
+    begin_snapshot: int,
+    row_id_start: int | None,
+    partition_id: int | None,
+    partial_max: int | None = None,
+) -> None:
+    """Register a data file with its statistics and partition values. `partial_max`: the last snapshot id in its rows, if they have any."""
+    path, is_relative = relative_to(table.path, file.path)
+    state.add(
+        t.data_file,
+        data_file_id=file_id,
+        table_id=table_id,
+        begin_snapshot=begin_snapshot,
+        path=path,
+        path_is_relative=is_relative,
+        file_format="parquet",
+        record_count=file.record_count,
+        file_size_bytes=file.size_bytes,
+        footer_size=file.footer_size,
+        row_id_start=row_id_start,
+        partition_id=partition_id,
+        partial_max=partial_max,
+    )
+    _write_details(state, table_id, file_id, file, partition_id)
+
+
+def _write_details(state: CommitState, table_id: int, file_id: int, file: WrittenFile, partition_id: int | None) -> None:
     """The statistics and partition values of a data file."""
     for each in file.column_stats:
         state.add(
@@ -45,6 +79,34 @@ def write_file_details(state: CommitState, table_id: int, file_id: int, file: Wr
             )
 
 
+def write_delete_file(
+    state: CommitState,
+    table: Table,
+    table_id: int,
+    file: WrittenDeleteFile,
+    *,
+    data_file_id: int,
+    begin_snapshot: int,
+    partial_max: int | None = None,
+) -> None:
+    """Register a delete file. `partial_max`: the last snapshot id of its positions, if they have any."""
+    path, is_relative = relative_to(table.path, file.path)
+    state.add(
+        t.delete_file,
+        delete_file_id=state.new_file_id(),
+        table_id=table_id,
+        begin_snapshot=begin_snapshot,
+        data_file_id=data_file_id,
+        path=path,
+        path_is_relative=is_relative,
+        format=file.format,
+        delete_count=file.delete_count,
+        file_size_bytes=file.size_bytes,
+        footer_size=file.footer_size,
+        partial_max=partial_max,
+    )
+
+
 def live_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, Any]:
     """The row of the delete file of each data file that has one."""
     source = t.delete_file
@@ -55,12 +117,21 @@ def live_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, 
     return found
 
 
-def schedule(state: CommitState, table: Table, old: Any) -> None:
-    """A delete file is to be removed, because another has taken its place. Here alone a relative path begins at `data_path`."""
-    path, is_relative = relative_to(state.data_path, resolve(table.path, old.path, old.path_is_relative))
+def supersede_delete_files(state: CommitState, table: Table, file_ids: Sequence[int]) -> dict[int, Any]:
+    """Remove the live delete files of these data files, of which others take the place: (the row that it had) by data file id."""
+    superseded = live_delete_files(state, file_ids)
+    for old in superseded.values():
+        schedule(state, old.delete_file_id, resolve(table.path, old.path, old.path_is_relative))
+    state.remove(t.delete_file, t.delete_file.c.delete_file_id, [old.delete_file_id for old in superseded.values()])
+    return superseded
+
+
+def schedule(state: CommitState, file_id: int, path: str) -> None:
+    """A file, of which another has taken the place, is to be removed. Here alone a relative path begins at `data_path`."""
+    path, is_relative = relative_to(state.data_path, path)
     state.add(
         t.files_scheduled_for_deletion,
-        data_file_id=old.delete_file_id,
+        data_file_id=file_id,
         path=path,
         path_is_relative=is_relative,
         schedule_start=state.time,

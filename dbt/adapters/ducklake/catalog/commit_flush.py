@@ -13,11 +13,10 @@ from sqlalchemy.sql.elements import quoted_name
 
 from ..errors import ConflictError
 from ..spec.changes import Kind
-from ..spec.files import FlushedFile, WrittenDeleteFile
+from ..spec.files import FlushedFile
 from ..spec.objects import Table
-from ..spec.paths import relative_to
 from . import tables as t
-from .commit_files import live_delete_files, schedule, write_file_details
+from .commit_files import supersede_delete_files, write_data_file, write_delete_file
 from .commit_state import CommitState
 from .inlined import clause, positions, registered
 from .staged import Flush
@@ -29,13 +28,11 @@ def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -
     _remove_rows(state, table, table_id, flush)
     for flushed in flush.files:
         _write_file(state, table, table_id, flushed, flush.partition_id)
-    superseded = live_delete_files(state, [file.data_file_id for file in flush.delete_files])
+    supersede_delete_files(state, table, [file.data_file_id for file in flush.delete_files])
     for file in flush.delete_files:
         assert file.min_snapshot is not None
-        _write_delete_file(state, table, table_id, file, file.data_file_id, file.max_snapshot)
-        if file.data_file_id in superseded:
-            schedule(state, table, superseded[file.data_file_id])
-    state.remove(t.delete_file, t.delete_file.c.delete_file_id, [old.delete_file_id for old in superseded.values()])
+        target, begin = file.data_file_id, file.min_snapshot
+        write_delete_file(state, table, table_id, file, data_file_id=target, begin_snapshot=begin, partial_max=file.max_snapshot)
     added = sum(flushed.file.size_bytes for flushed in flush.files)
     grown = update(t.table_stats).where(t.table_stats.c.table_id == table_id)
     state.connection.execute(grown.values(file_size_bytes=t.table_stats.c.file_size_bytes + added))
@@ -80,44 +77,19 @@ def _drop_superseded(state: CommitState, table_id: int) -> None:
 
 
 def _write_file(state: CommitState, table: Table, table_id: int, flushed: FlushedFile, partition_id: int | None) -> None:
-    file, file_id = flushed.file, state.new_file_id()
-    partition_id = partition_id if file.partition_values else None
-    path, is_relative = relative_to(table.path, file.path)
-    state.add(
-        t.data_file,
-        data_file_id=file_id,
-        table_id=table_id,
+    file_id = state.new_file_id()
+    write_data_file(
+        state,
+        table,
+        table_id,
+        flushed.file,
+        file_id=file_id,
         begin_snapshot=flushed.begin_snapshot,
-        path=path,
-        path_is_relative=is_relative,
-        file_format="parquet",
-        record_count=file.record_count,
-        file_size_bytes=file.size_bytes,
-        footer_size=file.footer_size,
         row_id_start=flushed.first_row_id,
-        partition_id=partition_id,
+        partition_id=partition_id if flushed.file.partition_values else None,
         partial_max=flushed.partial_max,
     )
-    write_file_details(state, table_id, file_id, file, partition_id)
-    if flushed.delete_file is not None:
-        _write_delete_file(state, table, table_id, flushed.delete_file, file_id, None)
-
-
-def _write_delete_file(
-    state: CommitState, table: Table, table_id: int, file: WrittenDeleteFile, data_file_id: int, partial_max: int | None
-) -> None:
-    path, is_relative = relative_to(table.path, file.path)
-    state.add(
-        t.delete_file,
-        delete_file_id=state.new_file_id(),
-        table_id=table_id,
-        begin_snapshot=file.min_snapshot,
-        data_file_id=data_file_id,
-        path=path,
-        path_is_relative=is_relative,
-        format="parquet",
-        delete_count=file.delete_count,
-        file_size_bytes=file.size_bytes,
-        footer_size=file.footer_size,
-        partial_max=partial_max,
-    )
+    deletes = flushed.delete_file
+    if deletes is not None:
+        assert deletes.min_snapshot is not None
+        write_delete_file(state, table, table_id, deletes, data_file_id=file_id, begin_snapshot=deletes.min_snapshot)

@@ -21,12 +21,12 @@ from ..spec.inlined import RESERVED_NAMES, base_type
 from ..spec.inlined_cells import conformed, initial_value
 from ..spec.objects import Column, Table
 from . import tables as t
+from .column_history import read_history
 from .commit_columns import layout_changed
 from .commit_state import CommitState
 from .database import batches
 from .dialects import CatalogDialect
 from .inlined import clause, data_table_name, registered, stored_names
-from .scan_plan import read_history
 from .staged import StagedRows
 
 

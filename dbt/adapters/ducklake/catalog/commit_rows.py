@@ -1,7 +1,6 @@
-"""The rows that data files, delete files and ended rows get in a commit.
+"""The changes to rows in a commit: new data files, delete files, inlined rows, and what ends.
 
-Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_files_scheduled_for_deletion". At most one delete file
-per data file is ever live: a later one holds all positions, and the row of the earlier one is removed physically.
+Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_snapshot_changes".
 """
 
 from __future__ import annotations
@@ -13,10 +12,9 @@ from ..errors import ConflictError, LakeError
 from ..spec.changes import Kind
 from ..spec.files import WrittenDeleteFile
 from ..spec.objects import Table
-from ..spec.paths import relative_to
 from . import tables as t
 from .commit_compaction import write_compaction
-from .commit_files import live_delete_files, schedule, write_file_details
+from .commit_files import supersede_delete_files, write_data_file, write_delete_file
 from .commit_flush import write_flush
 from .commit_inlined import end_rows, write_inlined
 from .commit_state import CommitState
@@ -90,28 +88,11 @@ def _gone(table: Table) -> ConflictError:
 
 def _write_delete_files(state: CommitState, table: Table, table_id: int, changes: RowChanges, file_ids: Mapping[int, int]) -> None:
     committed = [file_id for file_id in changes.delete_files if file_id >= 0]
-    superseded = live_delete_files(state, committed)
+    superseded = supersede_delete_files(state, table, committed)
     for file_id, staged in changes.delete_files.items():
-        old = superseded.get(file_id)
-        begin, partial_max = _lifetime(state, staged.file, old)
-        path, is_relative = relative_to(table.path, staged.file.path)
-        state.add(
-            t.delete_file,
-            delete_file_id=state.new_file_id(),
-            table_id=table_id,
-            begin_snapshot=begin,
-            data_file_id=file_ids.get(file_id, file_id),
-            path=path,
-            path_is_relative=is_relative,
-            format=staged.file.format,
-            delete_count=staged.file.delete_count,
-            file_size_bytes=staged.file.size_bytes,
-            footer_size=staged.file.footer_size,
-            partial_max=partial_max,
-        )
-        if old is not None:
-            schedule(state, table, old)
-    state.remove(t.delete_file, t.delete_file.c.delete_file_id, [old.delete_file_id for old in superseded.values()])
+        begin, partial_max = _lifetime(state, staged.file, superseded.get(file_id))
+        target = file_ids.get(file_id, file_id)
+        write_delete_file(state, table, table_id, staged.file, data_file_id=target, begin_snapshot=begin, partial_max=partial_max)
     if committed:
         state.log(Kind.DELETED_FROM_TABLE, table_id)
 
@@ -140,24 +121,16 @@ def _write_files(
     stats: TableStats,
 ) -> None:
     for staged in changes.files:
-        file, file_id = staged.file, file_ids[staged.file_id]
-        path, is_relative = relative_to(table.path, file.path)
-        partition_id = state.known_id(staged.partition_id)
-        state.add(
-            t.data_file,
-            data_file_id=file_id,
-            table_id=table_id,
+        write_data_file(
+            state,
+            table,
+            table_id,
+            staged.file,
+            file_id=file_ids[staged.file_id],
             begin_snapshot=state.snapshot_id,
-            path=path,
-            path_is_relative=is_relative,
-            file_format="parquet",
-            record_count=file.record_count,
-            file_size_bytes=file.size_bytes,
-            footer_size=file.footer_size,
             row_id_start=stats.next_row_id + staged.row_id_offset,
-            partition_id=partition_id,
+            partition_id=state.known_id(staged.partition_id),
         )
-        write_file_details(state, table_id, file_id, staged.file, partition_id)
         state.log(Kind.INSERTED_INTO_TABLE, table_id)
 
 

@@ -11,13 +11,14 @@ from typing import Any
 from sqlalchemy import and_, select
 from sqlalchemy.engine import Connection
 
-from ..spec.files import DeleteFile, InlinedDeletes, InlinedVersions
+from ..spec.files import NO_LIMIT, InlinedDeletes, InlinedVersions
 from ..spec.objects import Table
 from ..spec.paths import resolve
 from . import tables as t
+from .column_history import read_history
 from .database import Database
+from .file_rows import DELETE_COLUMNS, delete_file
 from .inlined import InlinedTable, has_delete_table, positions, read_versions, registered
-from .scan_plan import read_history
 from .visibility import visible
 
 
@@ -64,14 +65,7 @@ def _deletes(connection: Connection, table: Table, snapshot_id: int) -> tuple[In
             entries.c.begin_snapshot,
             data.c.path.label("data_path"),
             data.c.path_is_relative.label("data_path_is_relative"),
-            delete.c.delete_file_id,
-            delete.c.path,
-            delete.c.path_is_relative,
-            delete.c.format,
-            delete.c.delete_count,
-            delete.c.file_size_bytes,
-            delete.c.footer_size,
-            delete.c.begin_snapshot.label("delete_begin_snapshot"),
+            *DELETE_COLUMNS,
         )
         .select_from(joined)
         .where(entries.c.begin_snapshot <= snapshot_id)
@@ -89,17 +83,5 @@ def _of_file(table: Table, file_id: int, rows: list[Any]) -> InlinedDeletes:
     snapshots: dict[int, int] = {}
     for row in rows:
         snapshots[row.row_id] = min(row.begin_snapshot, snapshots.get(row.row_id, row.begin_snapshot))
-    delete_file = None
-    if first.delete_file_id is not None:
-        delete_file = DeleteFile(
-            first.delete_file_id,
-            resolve(table.path, first.path, first.path_is_relative),
-            first.format,
-            first.delete_count,
-            first.file_size_bytes,
-            first.footer_size,
-            first.delete_begin_snapshot,
-            2**62,
-        )
     path = resolve(table.path, first.data_path, first.data_path_is_relative)
-    return InlinedDeletes(file_id, path, snapshots, delete_file, len(rows))
+    return InlinedDeletes(file_id, path, snapshots, delete_file(first, table, NO_LIMIT), len(rows))

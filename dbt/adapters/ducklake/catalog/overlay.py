@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..spec.files import DataFile, DeleteFile, Filters, InlinedRows, ScanPlan
+from ..spec.files import NO_LIMIT, DataFile, DeleteFile, Filters, InlinedRows, ScanPlan
 from ..spec.objects import Macro, Relation, Schema, Table, View
+from .column_history import EMPTY_HISTORY
 from .definitions import RelationName
 from .reader import SnapshotReader
-from .scan_plan import EMPTY_HISTORY, CommittedRows
+from .scan_plan import CommittedRows
 from .staged import RowChanges, Staged, StagedDeleteFile, StagedFile, StagedRows
-
-_NO_LIMIT = 2**62
-"""Snapshot limit of staged delete files: everything in them counts."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +94,11 @@ def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, wi
     files += [_with_delete(_data_file(each, begin, next_row_id), changes, begin) for each in changes.files]
     inlined = [_without_rows(each, changes.ended_inlined.get(each.table_name, frozenset())) for each in rows.inlined]
     inlined += [_inlined_rows(each, begin, next_row_id) for each in changes.inlined]
-    return ScanPlan(
-        f"{table.schema_name}.{table.name}",
-        table.columns,
-        tuple(files),
-        tuple(each for each in inlined if each.row_ids),
-        rows.pruned_files,
-        history.reused_names(table.columns),
-        history.retyped(table.columns),
+    return replace(
+        history.plan(table),
+        files=tuple(files),
+        inlined=tuple(each for each in inlined if each.row_ids),
+        pruned_files=rows.pruned_files,
     )
 
 
@@ -138,7 +133,7 @@ def _with_delete(file: DataFile, changes: RowChanges, begin: int) -> DataFile:
         written.size_bytes,
         written.footer_size,
         begin if written.min_snapshot is None else written.min_snapshot,
-        _NO_LIMIT,
+        NO_LIMIT,
     )
     return replace(file, delete_file=delete_file)
 

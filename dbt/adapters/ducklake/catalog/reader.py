@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..errors import LakeError
 from ..spec.files import ChangePlan, Filters, ScanPlan
 from ..spec.objects import Macro, Relation, Schema, Snapshot, Table
 from .change_plan import read_changes
+from .column_history import TableHistory, read_history
 from .compaction_plan import CompactionPlan, read_compaction_plan
 from .database import Database
 from .definitions import Definitions, RelationName
 from .flush_plan import FlushPlan, read_flush_plan
-from .scan_plan import CommittedRows, TableHistory, read_history, read_rows
+from .scan_plan import CommittedRows, read_rows
 
 _KEPT_VERSIONS = 16
 
@@ -84,15 +85,7 @@ class SnapshotReader:
             within: files that provably hold no row that passes all of these are left out.
         """
         rows, history = self.committed_rows(table, within)
-        return ScanPlan(
-            f"{table.schema_name}.{table.name}",
-            table.columns,
-            rows.files,
-            rows.inlined,
-            rows.pruned_files,
-            history.reused_names(table.columns),
-            history.retyped(table.columns),
-        )
+        return replace(history.plan(table), files=rows.files, inlined=rows.inlined, pruned_files=rows.pruned_files)
 
     def committed_rows(self, table: Table, within: Filters = ()) -> tuple[CommittedRows, TableHistory]:
         """The files and inlined rows of a table, with the history of its columns, from one state of the catalog."""

@@ -91,12 +91,13 @@ def consecutive_row_ids(group: Group) -> bool:
 
 def _packed(candidates: Sequence[Candidate], target: int) -> list[Group]:
     open_groups: dict[object, list[Candidate]] = {}
+    sizes: dict[object, int] = {}
     groups: list[list[Candidate]] = []
     for each in candidates:
         key = (each.schema_version, each.partition_id, each.partition_values)
-        group = open_groups.get(key)
-        if group is None or sum(member.live_bytes for member in group) >= target:
-            group = open_groups[key] = []
-            groups.append(group)
-        group.append(each)
+        if key not in open_groups or sizes[key] >= target:
+            open_groups[key], sizes[key] = [], 0
+            groups.append(open_groups[key])
+        open_groups[key].append(each)
+        sizes[key] += each.live_bytes
     return [tuple(group) for group in groups]

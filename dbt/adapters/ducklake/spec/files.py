@@ -62,6 +62,10 @@ class WrittenFile:
     """The file carries `_ducklake_internal_row_id`: its rows are new versions of old rows."""
 
 
+NO_LIMIT = 2**62
+"""The snapshot limit of a delete file of which everything counts."""
+
+
 @dataclass(frozen=True)
 class DeleteFile:
     """A delete file that a reader must apply. `snapshot_limit`: entries with a greater embedded snapshot id do not count yet."""
