@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..errors import DataError
-from ..spec.files import LINEAGE_ROW_ID, ROW_ID_COLUMN, ROW_ID_FIELD_ID, WriteOptions, WrittenFile
+from ..spec.files import LINEAGE_ROW_ID, ROW_ID, WriteOptions, WrittenFile
 from ..spec.objects import Column, PartitionField, SortField
 from ..spec.partitioning import directory as partition_directory
 from ..spec.partitioning import key_columns, key_names
@@ -28,7 +28,6 @@ from .footers import FileToRead, read_file
 from .rules import check_rules, null_text
 from .write_options import arrow_options
 
-ROW_ID = Column(ROW_ID_FIELD_ID, ROW_ID_COLUMN, "int64")
 _CHUNK_ROWS = 65_536
 
 
@@ -96,7 +95,7 @@ def write_arrow(
                 home += partition_directory(names, values)
             for piece in pieces(part, options.target_file_size):
                 paths.append(home + data_file_name())
-                files.append(write_piece(piece, written_columns, paths[-1], options, values, row_ids))
+                files.append(write_piece(piece, written_columns, paths[-1], options, values))
         check_rules(files, columns)
     except BaseException:
         storage.remove(paths)
@@ -110,14 +109,13 @@ def write_piece(
     path: str,
     options: WriteOptions,
     values: tuple[str | None, ...],
-    row_ids: bool,
 ) -> WrittenFile:
-    """Write a table as one file; with `row_ids` the last of `columns` holds them."""
+    """Write a table as one file of a partition that has these `values`."""
     files, inner = storage.filesystem(path)
     if storage.is_local(path):
         storage.make_directory(path.rpartition("/")[0])
     pq.write_table(table, inner, filesystem=files, **arrow_options(options, table.nbytes / table.num_rows))
-    written = read_file(FileToRead(path, storage.size(path), values), columns, embedded_row_ids=row_ids, contains_nan=_nans(table, columns))
+    written = read_file(FileToRead(path, storage.size(path), values), columns, contains_nan=_nans(table, columns))
     assert written is not None
     return written
 

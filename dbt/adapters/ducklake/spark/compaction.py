@@ -7,7 +7,6 @@ ids, and where snapshots before the compaction will read the file, the snapshots
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,34 +20,32 @@ from ..spec.files import (
     LINEAGE_FILE,
     LINEAGE_POSITION,
     LINEAGE_ROW_ID,
+    ROW_ID,
     ROW_ID_FIELD_ID,
-    SNAPSHOT_ID_COLUMN,
+    SNAPSHOT_ID,
     SNAPSHOT_ID_FIELD_ID,
     ScanPlan,
     WriteOptions,
     WrittenFile,
 )
 from ..spec.objects import Column, SortField, Table
-from ..spec.paths import data_file_name, with_separator
+from ..spec.paths import with_separator
 from . import storage
-from .conform import conform, data_error
+from .conform import conform
 from .footers import FileToRead, read_files
 from .physical import physical_schemas, with_id
 from .scan import scan
 from .sorting import order_of
-from .write import ROW_ID
-from .write_options import spark_options
+from .write_job import fresh_directory, run, settle
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SNAPSHOT_ID = Column(SNAPSHOT_ID_FIELD_ID, SNAPSHOT_ID_COLUMN, "int64")
 _GROUP = "__ducklake_group"
 _RANK = "__ducklake_rank"
 _SOURCE = "__ducklake_source"
 _SNAPSHOT = "__ducklake_snapshot"
 _MOST_TASKS = 2000
-_EMBEDDED = frozenset({ROW_ID_FIELD_ID, SNAPSHOT_ID_FIELD_ID})
 
 
 @dataclass(frozen=True)
@@ -106,31 +103,17 @@ def _without_row_ids(groups: Sequence[Group], job: Job) -> list[bool]:
 def _write(spark: SparkSession, groups: Sequence[Group], job: Job, row_ids: bool) -> dict[int, WrittenFile]:
     """By place in `groups`, the file that was written; none for a group that has no rows left."""
     columns = (*job.layout.columns, *((SNAPSHOT_ID,) if job.snapshot_ids else ()), *((ROW_ID,) if row_ids else ()))
-    target = with_separator(job.table.path) + data_file_name().removesuffix(".parquet")
-    try:
-        rows = _rows(spark, groups, job, columns)
-        local = storage.is_local(target)
-        writer = rows.write.mode("append").options(**spark_options(job.options, local=local)).partitionBy(_GROUP)
-        writer.parquet("file:" + os.path.abspath(target) if storage.scheme_of(target) == "" else target)
-        paths = {
+    with fresh_directory(job.table.path) as target:
+        places = {
             int(path[len(target) :].partition(f"{_GROUP}=")[2].partition("/")[0]): (path, size)
-            for path, size in storage.list_files(target)
-            if not path.rpartition("/")[2].startswith((".", "_"))
+            for path, size in run(_rows(spark, groups, job, columns), target, job.options, [_GROUP])
         }
-        places = sorted(paths)
-        found = read_files(
-            [FileToRead(*paths[place], groups[place][0].partition_values) for place in places], columns, embedded_row_ids=row_ids
-        )
-        if [file.path for file in found] != [paths[place][0] for place in places]:
+        ordered = sorted(places)
+        found = read_files([FileToRead(*places[place], groups[place][0].partition_values) for place in ordered], columns)
+        if [file.path for file in found] != [places[place][0] for place in ordered]:
             raise LakeError(f"the files that Spark wrote to {target} are not those that were expected")
-        files = {place: _plain(file) for place, file in zip(places, found, strict=True)}
-        return _settle(files, groups, target, with_separator(job.table.path))
-    except BaseException as error:
-        storage.remove_tree(target)
-        told = data_error(error)
-        if told is not None:
-            raise told from error
-        raise
+        homes = [_home(groups[place], with_separator(job.table.path)) for place in ordered]
+        return dict(zip(ordered, settle(found, homes, target), strict=True))
 
 
 def _rows(spark: SparkSession, groups: Sequence[Group], job: Job, columns: Sequence[Column]) -> DataFrame:
@@ -154,25 +137,7 @@ def _rows(spark: SparkSession, groups: Sequence[Group], job: Job, columns: Seque
     return rows.select(F.col(_GROUP), *(conform(rows[f"`{name}`"], column) for name, column in zip(read, columns, strict=True)))
 
 
-def _plain(file: WrittenFile) -> WrittenFile:
-    return replace(file, column_stats=tuple(each for each in file.column_stats if each.column_id not in _EMBEDDED))
-
-
-def _settle(files: Mapping[int, WrittenFile], groups: Sequence[Group], target: str, home: str) -> dict[int, WrittenFile]:
-    """On a local file system, move each file beside the first of those below `home` that it takes the place of; elsewhere a move is a
-    copy, and they stay.
-    """
-    if not storage.is_local(target):
-        return dict(files)
-    settled: dict[int, WrittenFile] = {}
-    try:
-        for place, file in files.items():
-            own = (each.file.path for each in groups[place] if each.file.path.startswith(home))
-            path = next(own, home).rpartition("/")[0] + "/" + data_file_name()
-            storage.move(file.path, path)
-            settled[place] = replace(file, path=path)
-    except BaseException:
-        storage.remove(file.path for file in settled.values())
-        raise
-    storage.remove_tree(target)
-    return settled
+def _home(group: Group, home: str) -> str:
+    """Beside the first of those below `home` that a file takes the place of."""
+    own = (each.file.path for each in group if each.file.path.startswith(home))
+    return next(own, home).rpartition("/")[0] + "/"

@@ -14,9 +14,8 @@ from dataclasses import replace
 import pyarrow as pa
 
 from ..spec.files import (
-    ROW_ID_FIELD_ID,
-    SNAPSHOT_ID_COLUMN,
-    SNAPSHOT_ID_FIELD_ID,
+    ROW_ID,
+    SNAPSHOT_ID,
     FlushedFile,
     InlinedDeletes,
     InlinedVersions,
@@ -29,16 +28,14 @@ from ..spec.partitioning import directory as partition_directory
 from ..spec.partitioning import key_columns, key_names
 from ..spec.paths import data_file_name, with_separator
 from . import storage
-from .arrow import ROW_ID, arrow_table, pieces, write_piece
+from .arrow import arrow_table, pieces, write_piece
 from .arrow_partitions import split
 from .arrow_sorting import in_order
 from .arrow_types import arrow_schema
 from .deleted_rows import entries
 from .deletes import write_delete_file
 
-SNAPSHOT_ID = Column(SNAPSHOT_ID_FIELD_ID, SNAPSHOT_ID_COLUMN, "int64")
 _END = Column(-1, "", "int64")
-_EMBEDDED = frozenset({ROW_ID_FIELD_ID, SNAPSHOT_ID_FIELD_ID})
 
 
 def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions) -> list[FlushedFile]:
@@ -116,9 +113,8 @@ def _file(
     row_ids, begins, ends = (piece.column(piece.num_columns - place) for place in (3, 2, 1))
     schema = arrow_schema(columns)
     data = pa.Table.from_arrays([*piece.columns[: len(layout)], begins, row_ids], schema=schema)
-    file = write_piece(data, columns, path, options, values, True)
+    file = write_piece(data, columns, path, options, values)
     try:
-        file = replace(file, column_stats=tuple(each for each in file.column_stats if each.column_id not in _EMBEDDED))
         ended: Mapping[int, int] = {place: end for place, end in enumerate(ends.to_pylist()) if end is not None}
         delete_file = write_delete_file(path, 0, directory, list(ended), list(ended.values())) if ended else None
     except BaseException:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import LakeError
-from ..spec.files import WrittenFile
+from ..spec.files import EMBEDDED_IDS, ROW_ID_FIELD_ID, WrittenFile
 from ..spec.objects import Column
 from . import storage
 from .extents import with_extents
@@ -39,7 +39,6 @@ def read_files(
     files: Sequence[FileToRead],
     columns: tuple[Column, ...],
     *,
-    embedded_row_ids: bool = False,
     contains_nan: Mapping[int, bool] | None = None,
 ) -> list[WrittenFile]:
     """What the footers say of files just written; files without rows are removed and left out.
@@ -48,8 +47,7 @@ def read_files(
 
     Args:
         files: the files.
-        columns: the fields of the files in order, embedded columns included.
-        embedded_row_ids: whether the last of `columns` holds row ids.
+        columns: the fields of the files in order, embedded ids included; of these there are no statistics.
         contains_nan: per column id, for writers that leave NaN out of the footer's bounds; None: bounds tell it.
 
     Raises:
@@ -57,7 +55,7 @@ def read_files(
     """
 
     def read(file: FileToRead) -> WrittenFile | None:
-        return read_file(file, columns, embedded_row_ids=embedded_row_ids, contains_nan=contains_nan)
+        return read_file(file, columns, contains_nan=contains_nan)
 
     if len(files) < 4:
         found = [read(file) for file in files]
@@ -72,7 +70,6 @@ def read_file(
     file: FileToRead,
     columns: tuple[Column, ...],
     *,
-    embedded_row_ids: bool = False,
     contains_nan: Mapping[int, bool] | None = None,
 ) -> WrittenFile | None:
     """As `read_files`, for one file; None if it has no rows (it is not removed)."""
@@ -88,9 +85,9 @@ def read_file(
         size += len(patched) - len(footer)
         footer, metadata = patched, parse_footer(patched)
     leaves = {node.index: number for number, node in enumerate(read_schema(footer).leaves())}
-    numbered = [(leaves[index], column) for index, (_, column) in matched.items() if index in leaves]
-    if embedded_row_ids:
-        numbered = [(number, column) for number, column in numbered if column is not columns[-1]]
+    numbered = [
+        (leaves[index], column) for index, (_, column) in matched.items() if index in leaves and column.column_id not in EMBEDDED_IDS
+    ]
     return WrittenFile(
         path=file.path,
         record_count=metadata.num_rows,
@@ -100,7 +97,7 @@ def read_file(
             [column_stats(metadata, number, column, contains_nan) for number, column in numbered], file.path, columns
         ),
         partition_values=file.partition_values,
-        embedded_row_ids=embedded_row_ids,
+        embedded_row_ids=any(column.column_id == ROW_ID_FIELD_ID for column in columns),
     )
 
 

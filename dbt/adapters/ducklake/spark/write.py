@@ -7,33 +7,27 @@ where DuckDB would put them.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from ..errors import DataError, LakeError
-from ..spec.files import LINEAGE_ROW_ID, ROW_ID_COLUMN, ROW_ID_FIELD_ID, WriteOptions, WrittenFile
+from ..spec.files import LINEAGE_ROW_ID, ROW_ID, WriteOptions, WrittenFile
 from ..spec.objects import Column, PartitionField, SortField
 from ..spec.partitioning import directory as partition_directory
 from ..spec.partitioning import key_columns, key_names
-from ..spec.paths import data_file_name, with_separator
-from . import storage
-from .conform import conform, data_error
+from ..spec.paths import with_separator
+from .conform import conform
 from .footers import FileToRead, read_files
 from .partitions import key_name, values_of, with_keys
 from .rules import check_rules
 from .sizes import arranged, large_tasks, rows_per_file
 from .sorting import order_of
-from .write_options import spark_options
+from .write_job import fresh_directory, run, settle
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-ROW_ID = Column(ROW_ID_FIELD_ID, ROW_ID_COLUMN, "int64")
-"""The column of files that hold new versions of old rows."""
 
 
 def write_rows(
@@ -73,26 +67,20 @@ def write_rows(
     if partition_fields:
         fitted = with_keys(fitted, columns, partition_fields)
         keys = [key_name(index) for index in range(len(partition_fields))]
-    target = with_separator(directory) + data_file_name().removesuffix(".parquet")
-    try:
+    with fresh_directory(directory) as target:
         per_file = rows_per_file(written_columns, options.target_file_size, row_bytes)
-        _run_job(arranged(fitted, keys, order_of(fitted, order), options), target, options, keys, per_file)
-        found = [
-            FileToRead(path, size, values_of(path[len(target) :], columns, partition_fields) if keys else ())
-            for path, size in storage.list_files(target)
-            if not path.rpartition("/")[2].startswith((".", "_"))
-        ]
-        if not found and not keys:
+        with large_tasks(fitted.sparkSession, options.target_file_size):
+            paths = run(arranged(fitted, keys, order_of(fitted, order), options), target, options, keys, per_file)
+        if not paths and not keys:
             raise LakeError(f"Spark wrote files to {target} that this machine does not see: data_path must be shared")
-        files = read_files(found, written_columns, embedded_row_ids=row_ids)
+        values = [values_of(path[len(target) :], columns, partition_fields) if keys else () for path, _ in paths]
+        found = [FileToRead(path, size, each) for (path, size), each in zip(paths, values, strict=True)]
+        files = read_files(found, written_columns)
         check_rules(files, columns)
-        return _settle(files, target, directory, options, columns, partition_fields)
-    except BaseException as error:
-        storage.remove_tree(target)
-        told = data_error(error)
-        if told is not None:
-            raise told from error
-        raise
+        names = key_names(key_columns(columns, partition_fields), partition_fields)
+        by_key = [partition_directory(names, file.partition_values) if options.hive_file_pattern else "" for file in files]
+        homes = [with_separator(directory) + each for each in by_key]
+        return settle(files, homes, target)
 
 
 def shaped(rows: DataFrame, columns: Sequence[Column], row_ids: bool = False) -> DataFrame:
@@ -107,41 +95,3 @@ def shaped(rows: DataFrame, columns: Sequence[Column], row_ids: bool = False) ->
     if row_ids:
         fitted.append(conform(F.col(LINEAGE_ROW_ID), ROW_ID))
     return plain.select(*fitted)
-
-
-def _run_job(rows: DataFrame, target: str, options: WriteOptions, keys: Sequence[str], rows_per_file: int) -> None:
-    local = storage.is_local(target)
-    writer = rows.write.mode("append").options(**spark_options(options, local=local))
-    writer = writer.option("maxRecordsPerFile", str(rows_per_file))
-    if keys:
-        writer = writer.partitionBy(*keys)
-    with large_tasks(rows.sparkSession, options.target_file_size):
-        writer.parquet("file:" + os.path.abspath(target) if storage.scheme_of(target) == "" else target)
-
-
-def _settle(
-    files: Iterable[WrittenFile],
-    target: str,
-    directory: str,
-    options: WriteOptions,
-    columns: Sequence[Column],
-    fields: Sequence[PartitionField],
-) -> list[WrittenFile]:
-    """On a local file system, move the files to where DuckDB puts them; elsewhere a move is a copy, and they stay."""
-    if not storage.is_local(target):
-        return list(files)
-    names = key_names(key_columns(columns, fields), fields)
-    settled: list[WrittenFile] = []
-    try:
-        for file in files:
-            home = with_separator(directory)
-            if fields and options.hive_file_pattern:
-                home += partition_directory(names, file.partition_values)
-            path = home + data_file_name()
-            storage.move(file.path, path)
-            settled.append(replace(file, path=path))
-    except BaseException:
-        storage.remove(file.path for file in settled)
-        raise
-    storage.remove_tree(target)
-    return settled

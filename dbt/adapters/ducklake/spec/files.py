@@ -17,6 +17,11 @@ ROW_ID_FIELD_ID = 2147483540
 ROW_ID_COLUMN = "_ducklake_internal_row_id"
 SNAPSHOT_ID_FIELD_ID = 2147483539
 SNAPSHOT_ID_COLUMN = "_ducklake_internal_snapshot_id"
+EMBEDDED_IDS = frozenset({ROW_ID_FIELD_ID, SNAPSHOT_ID_FIELD_ID})
+ROW_ID = Column(ROW_ID_FIELD_ID, ROW_ID_COLUMN, "int64")
+"""The column of files that hold row ids of their own: new versions of old rows, or rows of several files."""
+SNAPSHOT_ID = Column(SNAPSHOT_ID_FIELD_ID, SNAPSHOT_ID_COLUMN, "int64")
+"""The column of files that hold the snapshot that each row began with."""
 DELETE_PATH_FIELD_ID = 2147483646
 DELETE_POSITION_FIELD_ID = 2147483645
 
