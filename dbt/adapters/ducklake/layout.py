@@ -13,11 +13,11 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .spec.objects import Relation, Table
+from .spec.identifiers import text_literal
+from .spec.objects import PROPERTY_TAG, Relation, Table
 from .spec.option_values import is_option, stored_value
 from .spec.options import Options
 
-PROPERTY_TAG = "dbt_ducklake.property."
 CONFIGURED = "dbt.configured"
 """The property that lists what configs have set."""
 TAGS, META = "dbt.tags", "dbt.meta"
@@ -107,13 +107,13 @@ def documentation_actions(relation: Relation, tags: Sequence[str] | None, meta: 
 
 def set_action(properties: Mapping[str, str]) -> list[str]:
     """SET TBLPROPERTIES; nothing for no properties."""
-    listed = ", ".join(f"{_text(key)} = {_text(value)}" for key, value in properties.items())
+    listed = ", ".join(f"{text_literal(key)} = {text_literal(value)}" for key, value in properties.items())
     return [f"set tblproperties ({listed})"] if listed else []
 
 
 def unset_action(names: Iterable[str]) -> list[str]:
     """UNSET TBLPROPERTIES; nothing for no names."""
-    listed = ", ".join(map(_text, names))
+    listed = ", ".join(map(text_literal, names))
     return [f"unset tblproperties ({listed})"] if listed else []
 
 
@@ -130,7 +130,3 @@ def _listed(name: str, given: str | Sequence[str] | None) -> tuple[str, ...]:
     if isinstance(given, Mapping) or not all(isinstance(key, str) for key in found):
         raise DbtRuntimeError(f"the config {name} is a column or an expression, or a list of them; it is {given!r}")
     return found
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

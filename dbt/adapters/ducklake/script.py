@@ -9,6 +9,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from .spec.identifiers import text_literal
 from .statements.tokens import tokenize
 
 
@@ -55,9 +56,4 @@ def literal(value: Any) -> str:
         case bytes():
             return f"X'{value.hex()}'"
         case _:
-            return quoted(str(value))
-
-
-def quoted(text: str) -> str:
-    """A text as a string literal of Spark SQL."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+            return text_literal(str(value))

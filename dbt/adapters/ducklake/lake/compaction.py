@@ -7,7 +7,7 @@ are, except that a rewrite shows up in the change feed as updates, as the refere
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import StatementError
@@ -15,11 +15,10 @@ from ..spark.compaction import Job, write_compacted
 from ..spark.storage import remove
 from ..spec.compaction import Candidate, Compacted, Compaction, Group, to_merge, to_rewrite
 from ..spec.objects import Table
-from ..spec.options import truth
 from .context import Context
+from .maintained import maintained_tables
 from .order import spark_order
 from .schemas import required_schema
-from .tables import required_table
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +62,7 @@ def merge_adjacent_files(
         raise StatementError("max_compacted_files must be at least 1")
     left = max_compacted_files
     united: list[United] = []
-    for each in _tables(context, schema, table):
+    for each in maintained_tables(context, schema, table):
         target = context.transaction.write_options(each).target_file_size
 
         def chosen(candidates: Sequence[Candidate], target: int = target, left: int | None = left) -> list[Group]:
@@ -86,7 +85,7 @@ def rewrite_data_files(
     if delete_threshold is not None and not 0 <= delete_threshold <= 1:
         raise StatementError(f"delete_threshold is a share of rows, from 0 to 1, not {delete_threshold}")
     united: list[United] = []
-    for each in _tables(context, schema, table):
+    for each in maintained_tables(context, schema, table):
         schema_id = required_schema(context, each.schema_name).schema_id
         option = context.transaction.options().get("rewrite_delete_threshold", schema_id=schema_id, table_id=each.table_id)
         threshold = float(option or 0.95) if delete_threshold is None else delete_threshold
@@ -97,21 +96,6 @@ def rewrite_data_files(
 
         united += _compact(context, each, chosen, rewrites=True)
     return united
-
-
-def _tables(context: Context, schema: str | None, table: str | None) -> Iterable[Table]:
-    """The tables that are meant; one that is not named is left out where its option `auto_compact` says so."""
-    context.catalog.require_writable()
-    if table is not None:
-        return [required_table(context, schema or "main", table)]
-    wanted = None if schema is None else required_schema(context, schema).name
-    tables = [each for each in context.transaction.relations(wanted) if isinstance(each, Table) and each.table_id >= 0]
-    return [each for each in tables if _is_compacted(context, each)]
-
-
-def _is_compacted(context: Context, table: Table) -> bool:
-    schema = required_schema(context, table.schema_name)
-    return truth(context.transaction.options().get("auto_compact", schema_id=schema.schema_id, table_id=table.table_id))
 
 
 def _compact(context: Context, table: Table, chosen: Callable[[Sequence[Candidate]], list[Group]], *, rewrites: bool) -> list[United]:

@@ -8,14 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..catalog.staged import Flush
-from ..errors import ConfigurationError
 from ..spark.flushed import remove, write_deletes, write_flushed
 from ..spec.files import FlushedFile, WrittenDeleteFile
 from ..spec.objects import Table
-from ..spec.options import truth
 from .context import Context
-from .schemas import required_schema
-from .tables import required_table
+from .maintained import is_maintained, maintained_tables
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ class Flushed:
 def flush_inlined_data(context: Context, schema: str | None = None, table: str | None = None) -> list[Flushed]:
     """Stage the flush of one table, of the tables of a schema, or of all; no Spark is needed.
 
-    Tables whose option `auto_compact` is false are left alone, as the reference leaves them.
+    Tables whose option `auto_compact` is false are left alone even if they are named, as the reference leaves them.
 
     Returns:
         The tables that had inlined rows, by schema and name.
@@ -39,20 +36,9 @@ def flush_inlined_data(context: Context, schema: str | None = None, table: str |
         NotFoundError: no such schema or table; ConfigurationError: the lake is read-only.
         DataError: a value that no file can hold; the text names its column.
     """
-    if context.catalog.read_only:
-        raise ConfigurationError("the lake is opened read-only; set read_only: false to change it")
-    if table is not None:
-        tables = [required_table(context, schema or "main", table)]
-    else:
-        wanted = None if schema is None else required_schema(context, schema).name
-        tables = [each for each in context.transaction.relations(wanted) if isinstance(each, Table)]
-    flushed = [_flush(context, each) for each in tables if each.table_id >= 0 and _is_compacted(context, each)]
+    tables = [each for each in maintained_tables(context, schema, table) if is_maintained(context, each)]
+    flushed = [_flush(context, each) for each in tables]
     return [each for each in flushed if each.rows]
-
-
-def _is_compacted(context: Context, table: Table) -> bool:
-    schema = required_schema(context, table.schema_name)
-    return truth(context.transaction.options().get("auto_compact", schema_id=schema.schema_id, table_id=table.table_id))
 
 
 def _flush(context: Context, table: Table) -> Flushed:

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import NotFoundError, StatementError
-from ..spec.objects import Relation, Table, View
+from ..spec.objects import PROPERTY_TAG, Relation, Table, View
 from ..spec.option_values import is_option
 from .alter import comment_on
 from .context import Context
 from .options import set_option, unset_option
 from .tables import kind_of, required_relation
-from .views import PROPERTY_TAG
 
 
 def properties(relation: Relation) -> dict[str, str]:

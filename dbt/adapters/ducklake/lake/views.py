@@ -11,15 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import NotFoundError, StatementError
-from ..spec.objects import Table, View
+from ..spec.objects import PROPERTY_TAG, Table, View
 from .context import Context
 from .schemas import required_schema
 from .tables import kind_of
 
 SPARK_SQL_TAG = "dbt_ducklake.spark_sql"
 COLUMNS_TAG = "dbt_ducklake.columns"
-PROPERTY_TAG = "dbt_ducklake.property."
-"""The name of a property of a table or view follows."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from decimal import Decimal, InvalidOperation
 
 from ..errors import LakeError
 from ..spec.geometry import wkb_of_text
+from ..spec.identifiers import text_literal
 from ..spec.moments import DAY_NANOS, civil_from_days, parse_date, parse_timestamp, time_text, timestamp_text
 from ..spec.objects import Column
 
@@ -42,11 +43,6 @@ def initial_literal(column: Column) -> str | None:
         f"column {column.name} of type {column.type} has the initial default {text!r}, which Spark has no value for. "
         "Rewrite the table's older files with DuckDB (CALL ducklake_rewrite_data_files) or drop the column"
     )
-
-
-def quoted(text: str) -> str:
-    """A Spark SQL string literal."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _boolean(text: str) -> str:
@@ -125,7 +121,7 @@ def _blob(text: str) -> str:
 
 
 def _nanos(text: str) -> str:
-    return quoted(timestamp_text(parse_timestamp(text)[0]))
+    return text_literal(timestamp_text(parse_timestamp(text)[0]))
 
 
 _WRITERS: Mapping[str, Callable[[str], str]] = {
@@ -144,8 +140,8 @@ _WRITERS: Mapping[str, Callable[[str], str]] = {
     "float64": _floating("D"),
     "date": _date,
     "time": _time,
-    "time_ns": quoted,
-    "timetz": quoted,
+    "time_ns": text_literal,
+    "timetz": text_literal,
     "timestamp": _naive,
     "timestamp_us": _naive,
     "timestamp_s": _naive,
@@ -153,9 +149,9 @@ _WRITERS: Mapping[str, Callable[[str], str]] = {
     "timestamp_ns": _nanos,
     "geometry": lambda text: f"X'{wkb_of_text(text).hex().upper()}'",
     "timestamptz": _zoned,
-    "interval": quoted,
-    "varchar": quoted,
-    "json": quoted,
-    "uuid": lambda text: quoted(text.lower()),
+    "interval": text_literal,
+    "varchar": text_literal,
+    "json": text_literal,
+    "uuid": lambda text: text_literal(text.lower()),
     "blob": _blob,
 }

@@ -13,6 +13,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+PROPERTY_TAG = "dbt_ducklake.property."
+"""The tag that keeps a property of a table or view; the property's name follows."""
+
 
 @dataclass(frozen=True)
 class Snapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import StatementError
+from ..spec.identifiers import text_literal
 from ..spec.objects import Column
 from ..spec.types import data_type_of, spark_name
 from .dialects import to_spark
@@ -17,8 +18,7 @@ def default_sql(column: Column) -> str:
     if column.default is None:
         return "NULL"
     if column.default.kind == "literal":
-        text = column.default.text.replace("\\", "\\\\").replace("'", "\\'")
-        return f"CAST('{text}' AS {spark_name(data_type_of(column))})"
+        return f"CAST({text_literal(column.default.text)} AS {spark_name(data_type_of(column))})"
     if column.default.dialect == "spark":
         return column.default.text
     translated = to_spark(f"SELECT {column.default.text}")

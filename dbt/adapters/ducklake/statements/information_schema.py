@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..lake.views import COLUMNS_TAG, SPARK_SQL_TAG, view_columns
-from ..spark.defaults import quoted
 from ..spec.constraints import Constraint, constraints_of
-from ..spec.identifiers import backquoted
+from ..spec.identifiers import backquoted, text_literal
 from ..spec.objects import Relation, Table, View
 from ..spec.types import data_type_of, decimal_parameters, spark_name
 from .dialects import PLACEHOLDER
@@ -59,7 +58,7 @@ def information_view(name: str, database: str, reader: Reader) -> View | None:
     names = [column for column, _ in columns]
     text = json.dumps([dict(zip(names, row, strict=True)) for row in rows(database, reader)], ensure_ascii=False)
     fields = ", ".join(f"{column}: {kind}" for column, kind in columns)
-    query = f"SELECT item.* FROM (SELECT explode(from_json({quoted(text)}, 'array<struct<{fields}>>')) AS item)"
+    query = f"SELECT item.* FROM (SELECT explode(from_json({text_literal(text)}, 'array<struct<{fields}>>')) AS item)"
     recorded = json.dumps([[column, kind, None] for column, kind in columns])
     return View(0, "", INFORMATION_SCHEMA, name.casefold(), query, dialect="spark", tags={SPARK_SQL_TAG: query, COLUMNS_TAG: recorded})
 

@@ -68,7 +68,7 @@ def _remove(env: Environment, given: Arguments, title: str, remove: Callable[...
 
 
 def _flush_inlined_data(env: Environment, given: Arguments) -> Result:
-    _require_own(env, "flush_inlined_data")
+    require_own_transaction(env, "flush_inlined_data")
     schema = given["schema_name"] or (env.schema if given["table_name"] else None)
     flushed = flush_inlined_data(env.context, schema, given["table_name"] or None)
     columns = [("schema_name", "string"), ("table_name", "string"), ("rows_flushed", "bigint")]
@@ -76,13 +76,13 @@ def _flush_inlined_data(env: Environment, given: Arguments) -> Result:
 
 
 def _merge_adjacent_files(env: Environment, given: Arguments) -> Result:
-    _require_own(env, "merge_adjacent_files")
+    require_own_transaction(env, "merge_adjacent_files")
     sizes = {name: given[name] for name in ("min_file_size", "max_file_size", "max_compacted_files")}
     return _united("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *_place(env, given), **sizes))
 
 
 def _rewrite_data_files(env: Environment, given: Arguments) -> Result:
-    _require_own(env, "rewrite_data_files")
+    require_own_transaction(env, "rewrite_data_files")
     return _united("REWRITE DATA FILES", rewrite_data_files(env.context, *_place(env, given), delete_threshold=given["delete_threshold"]))
 
 
@@ -101,7 +101,8 @@ def grace_period(context: Context) -> str:
     return context.catalog.option("delete_older_than") or "2 days"
 
 
-def _require_own(env: Environment, name: str) -> None:
+def require_own_transaction(env: Environment, name: str) -> None:
+    """A procedure that commits by itself is refused inside a transaction."""
     if env.begun:
         raise StatementError(f"{name} is a transaction of its own; COMMIT or ROLLBACK the one that is open first")
 

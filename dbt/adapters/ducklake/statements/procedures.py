@@ -9,7 +9,7 @@ from ..spec.versions import CURRENT
 from .arguments import Parameter, constant, text
 from .environment import Environment
 from .functions import FUNCTIONS
-from .maintenance import MAINTENANCE
+from .maintenance import MAINTENANCE, require_own_transaction
 from .procedure import Arguments, Procedure, is_of_lake, named, understood
 from .result import Result, local
 from .values import Call
@@ -41,8 +41,7 @@ def _set_option(env: Environment, given: Arguments) -> Result:
 
 
 def _migrate(env: Environment, _given: Arguments) -> Result:
-    if env.begun:
-        raise StatementError("migrate is a transaction of its own, and one is open; COMMIT or ROLLBACK it first")
+    require_own_transaction(env, "migrate")
     before = migrate(env.context.catalog)
     return local("MIGRATE", [("from_version", "string"), ("to_version", "string")], [(before, CURRENT)])
 

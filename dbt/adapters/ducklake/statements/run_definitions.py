@@ -13,12 +13,12 @@ from ..lake.macros import drop_macro
 from ..lake.properties import set_properties
 from ..lake.schemas import create_schema, drop_schema
 from ..lake.tables import TableRequest, create_table, create_table_as, drop_table, rename, required_table
-from ..lake.views import PROPERTY_TAG, ViewColumn, ViewRequest, create_view, drop_view
+from ..lake.views import ViewColumn, ViewRequest, create_view, drop_view
 from ..spark.rows import column_types
 from ..spark.temporary import drop_temporary_view, is_temporary_view
 from ..spark.types import fields_of
 from ..spec.evolution import NewColumn
-from ..spec.objects import Function, Table
+from ..spec.objects import PROPERTY_TAG, Function, Table
 from ..spec.option_values import is_option, stored_value
 from .dialects import qualify, to_duckdb
 from .environment import Environment

@@ -20,7 +20,7 @@ from ..spark.scan import scan
 from ..spark.types import fields_of
 from ..spec.evolution import NewColumn, find_column
 from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
-from ..spec.identifiers import backquoted
+from ..spec.identifiers import backquoted, text_literal
 from ..spec.objects import Column, Table
 from ..spec.types import data_type_of, spark_name
 from .defaults import default_sql
@@ -284,8 +284,7 @@ def _struct(column: Column, path: tuple[str, ...], old: str, fields: dict[tuple[
             value = f"{old}.{backquoted(child.name)}"
             if any(key[: len(here)] == here for key in fields):
                 value = _struct(child, here, value, fields)
-        name = child.name.replace("\\", "\\\\").replace("'", "\\'")
-        parts.append(f"'{name}', {value}")
+        parts.append(f"{text_literal(child.name)}, {value}")
     return f"named_struct({', '.join(parts)})"
 
 
