@@ -16,6 +16,7 @@ from ..spec.files import WrittenDeleteFile, WrittenFile
 from ..spec.objects import Table
 from ..spec.paths import relative_to, resolve
 from . import tables as t
+from .commit_mappings import mapping_id
 from .commit_state import CommitState
 from .database import batches
 
@@ -48,6 +49,7 @@ def write_data_file(
         row_id_start=row_id_start,
         partition_id=partition_id,
         partial_max=partial_max,
+        mapping_id=None if file.mapping is None else mapping_id(state, table_id, file.mapping),
     )
     _write_details(state, table_id, file_id, file, partition_id)
 

@@ -17,6 +17,7 @@ from sqlalchemy.engine import Connection
 
 from ..errors import LakeError
 from ..spec.changes import Change, Kind
+from ..spec.files import MappedField
 from ..spec.objects import Schema, Snapshot, Table
 from . import tables as t
 from .database import Database, batches, insert_rows
@@ -25,8 +26,8 @@ from .staged import Staged
 
 _INSERT_ORDER = (
     *(t.schema, t.table, t.column, t.partition_info, t.partition_column, t.view, t.tag, t.column_tag),
-    *(t.sort_info, t.sort_expression, t.table_stats, t.table_column_stats, t.data_file, t.file_column_stats),
-    *(t.file_partition_value, t.inlined_data_tables, t.delete_file, t.files_scheduled_for_deletion),
+    *(t.sort_info, t.sort_expression, t.table_stats, t.table_column_stats, t.column_mapping, t.name_mapping),
+    *(t.data_file, t.file_column_stats, t.file_partition_value, t.inlined_data_tables, t.delete_file, t.files_scheduled_for_deletion),
     *(t.schema_versions, t.snapshot, t.snapshot_changes),
 )
 """The reference's order, as far as the batches allow; the rows of a snapshot are last, so nothing points to it before it exists."""
@@ -55,6 +56,8 @@ class CommitState:
         self._versioned: set[int] = set()
         self.inlined_tables: dict[int, str] = {}
         """By table id, the inlined-data tables that this commit creates."""
+        self.mappings: dict[int, dict[tuple[MappedField, ...], int]] = {}
+        """By table id, the name mappings that there are, and those that this commit adds."""
 
     def move_schema_version(self) -> None:
         """Let the schema version move though nothing but rows was staged."""

@@ -112,6 +112,7 @@ def _data_file(staged: StagedFile, begin: int, next_row_id: int) -> DataFile:
         file.footer_size,
         None if file.embedded_row_ids else next_row_id + staged.row_id_offset,
         begin,
+        mapping=file.mapping,
     )
 
 

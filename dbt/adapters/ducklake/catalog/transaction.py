@@ -244,7 +244,8 @@ class Transaction:
         """Stage data files; their partition values belong to the table's partitioning as it is now."""
         self._require_open()
         for file in files:
-            self._seen[file.path] = None
+            if file.mapping is None:
+                self._seen[file.path] = None
         partitioning = self._current(table).partitioning
         partition_id = None if partitioning is None else partitioning.partition_id
         self._put_rows(table, self._rows(table).with_files(files, partition_id, self._new_id))

@@ -36,6 +36,11 @@ def split(
         yield values, table.take(pa.array(numbers, pa.int64()))
 
 
+def identity_text(data: pa.ChunkedArray, column: Column) -> str | None:
+    """The text of an identity key, for the one value of `data`."""
+    return _key(data, column, "identity")[0]
+
+
 def _key(data: pa.ChunkedArray, column: Column, transform: str) -> list[str | None]:
     """The text of the key for each row; computed once per distinct value."""
     check_transform(column, transform)

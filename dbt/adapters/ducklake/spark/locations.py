@@ -50,10 +50,20 @@ def reader_path(path: str) -> str:
 
 def hive_value(path: str, key: str) -> str | None:
     """The value of the directory `key=value` in a path, decoded; None for NULL or if there is no such directory."""
+    value = _hive_text(path, key)
+    return None if value is None or value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
+
+
+def is_hive_key(path: str, key: str) -> bool:
+    """Whether a path has a directory `key=value`."""
+    return _hive_text(path, key) is not None
+
+
+def _hive_text(path: str, key: str) -> str | None:
     for part in path.split("/")[:-1]:
         name, separator, value = part.partition("=")
         if separator and unquote(name).casefold() == key.casefold():
-            return None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
+            return value
     return None
 
 

@@ -38,6 +38,11 @@ class FileField:
     kind: str
     children: tuple[FileField, ...] = ()
 
+    @property
+    def leaves(self) -> int:
+        """How many columns of the file it is made of."""
+        return sum(child.leaves for child in self.children) if self.children else 1
+
     def child(self, name: str) -> FileField | None:
         """The child of that name; the very name is preferred to one that differs in case."""
         return named(self.children, name)
@@ -81,7 +86,11 @@ def _footer_schema(path: str, size_bytes: int) -> tuple[FileField, ...]:
     """`size_bytes` is part of the key only: a file that was replaced outside the lake is read again."""
     files, inner = storage.filesystem(path)
     with files.open_input_file(inner) as source:
-        schema = pq.ParquetFile(source).metadata.schema
+        return schema_of(pq.ParquetFile(source).metadata.schema)
+
+
+def schema_of(schema: pq.ParquetSchema) -> tuple[FileField, ...]:
+    """PyArrow's view of a schema as fields."""
     leaves = iter([schema.column(index) for index in range(len(schema))])
     return tuple(_field(field, leaves) for field in schema.to_arrow_schema())
 

@@ -65,6 +65,8 @@ class WrittenFile:
     """One per key of the table's partitioning, in order; empty if unpartitioned."""
     embedded_row_ids: bool = False
     """The file carries `_ducklake_internal_row_id`: its rows are new versions of old rows."""
+    mapping: tuple[MappedField, ...] | None = None
+    """Not None: others wrote the file. Its fields are columns by these names, and no rollback removes it."""
 
 
 NO_LIMIT = 2**62

@@ -72,6 +72,11 @@ def integers(value: object) -> list[int]:
     return [integer(item) for item in value]
 
 
+def texts(value: object) -> list[str]:
+    """A text or a list of texts."""
+    return [text(item) for item in value] if isinstance(value, list) else [text(value)]
+
+
 def moment(value: object) -> datetime:
     """A point in time: TIMESTAMP '…' or its text; without a zone it is UTC."""
     if isinstance(value, str):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from ..errors import StatementError
+from ..lake.add_files import add_data_files
 from ..lake.migrate import migrate
 from ..lake.options import set_option
+from ..lake.tables import required_table
+from ..spark.foreign_files import Matching
 from ..spec.versions import CURRENT
-from .arguments import Parameter, constant, text
+from .arguments import Parameter, boolean, constant, text, texts
 from .environment import Environment
 from .functions import FUNCTIONS
 from .maintenance import MAINTENANCE, require_own_transaction
@@ -40,6 +43,14 @@ def _set_option(env: Environment, given: Arguments) -> Result:
     return Result("SET OPTION")
 
 
+def _add_data_files(env: Environment, given: Arguments) -> Result:
+    table = required_table(env.context, given["schema"] or env.schema, given["table_name"])
+    hive = given["hive_partitioning"]
+    matching = Matching(bool(given["allow_missing"]), bool(given["ignore_extra_columns"]), hive is None or hive)
+    added = add_data_files(env.context, table, given["files"], matching)
+    return local(f"ADD DATA FILES: {len(added)} added", [("filename", "string")], [(path,) for path in added])
+
+
 def _migrate(env: Environment, _given: Arguments) -> Result:
     require_own_transaction(env, "migrate")
     before = migrate(env.context.catalog)
@@ -58,6 +69,17 @@ PROCEDURES: dict[str, Procedure] = {
             Parameter("value", constant, required=True),
             Parameter("schema", text, only_named=True),
             Parameter("table_name", text, only_named=True),
+        ),
+    ),
+    "add_data_files": Procedure(
+        _add_data_files,
+        (
+            Parameter("table_name", text, required=True),
+            Parameter("files", texts, required=True),
+            Parameter("schema", text, only_named=True),
+            Parameter("allow_missing", boolean, only_named=True),
+            Parameter("ignore_extra_columns", boolean, only_named=True),
+            Parameter("hive_partitioning", boolean, only_named=True),
         ),
     ),
     **FUNCTIONS,

@@ -32,6 +32,14 @@
 {% endmacro %}
 
 
+{# dbt run-operation ducklake_add_data_files --args '{table_name: orders, files: "s3://bucket/orders/*.parquet"}' #}
+{% macro ducklake_add_data_files(table_name, files, schema=none, allow_missing=none, ignore_extra_columns=none, hive_partitioning=none) %}
+  {%- set arguments = {'table_name': table_name, 'files': files, 'schema': schema or target.schema} -%}
+  {%- set strictness = {'allow_missing': allow_missing, 'ignore_extra_columns': ignore_extra_columns, 'hive_partitioning': hive_partitioning} -%}
+  {{ return(ducklake_call('add_data_files', dict(arguments, **strictness))) }}
+{% endmacro %}
+
+
 {# In a hook of a model: what the snapshot of its transaction says. #}
 {% macro ducklake_set_commit_message(author, message, extra_info=none) %}
   {%- set arguments = {'author': author, 'message': message, 'extra_info': extra_info} -%}

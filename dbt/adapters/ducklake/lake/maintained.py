@@ -1,0 +1,34 @@
+"""Which tables a maintenance action is about.
+
+Specification: the pages "Flush Inlined Data", "Merge Adjacent Files" and "Rewrite Heavily Deleted Files", the option `auto_compact`.
+"""
+
+from __future__ import annotations
+
+from ..spec.objects import Table
+from ..spec.options import truth
+from .context import Context
+from .schemas import required_schema
+from .tables import required_table
+
+
+def maintained_tables(context: Context, schema: str | None, table: str | None) -> list[Table]:
+    """The table that is named, or those of a schema or of the lake whose option `auto_compact` is not false.
+
+    Raises:
+        NotFoundError: no such schema or table; ConfigurationError: the lake is read-only.
+    """
+    context.catalog.require_writable()
+    if table is not None:
+        tables = [required_table(context, schema or "main", table)]
+    else:
+        wanted = None if schema is None else required_schema(context, schema).name
+        relations = context.transaction.relations(wanted)
+        tables = [each for each in relations if isinstance(each, Table) and is_maintained(context, each)]
+    return [each for each in tables if each.table_id >= 0]
+
+
+def is_maintained(context: Context, table: Table) -> bool:
+    """Whether the option `auto_compact` lets a table be changed by maintenance that does not name it."""
+    schema_id = required_schema(context, table.schema_name).schema_id
+    return truth(context.transaction.options().get("auto_compact", schema_id=schema_id, table_id=table.table_id))

@@ -1,0 +1,179 @@
+"""`ducklake_add_data_files`: files that others wrote become files of a table, as DuckDB's procedure does it, and DuckDB goes on from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dbt.adapters.ducklake.errors import DataError, DuckLakeError, LakeError, StatementError
+from tests.interop.conftest import Both
+
+TYPES = (
+    *("b BOOLEAN", "i8 TINYINT", "i16 SMALLINT", "i32 INTEGER", "i64 BIGINT", "u8 UTINYINT", "u16 USMALLINT", "u32 UINTEGER"),
+    *("u64 UBIGINT", "f FLOAT", "d DOUBLE", "n DECIMAL(9, 2)", "n38 DECIMAL(38, 4)", "dt DATE", "t TIME", "ts TIMESTAMP"),
+    *("tss TIMESTAMP_S", "tsm TIMESTAMP_MS", "tsn TIMESTAMP_NS", "tz TIMESTAMPTZ", "v VARCHAR", "bin BLOB", "j JSON", "u UUID"),
+    *("l INTEGER[]", "st STRUCT(x INTEGER, y VARCHAR)", "m MAP(VARCHAR, INTEGER)", "deep STRUCT(l STRUCT(a INTEGER)[])[]"),
+)
+VALUES = (
+    *("true", "-8", "-1600", "3", "64", "200", "60000", "4000000000", "18446744073709551615", "1.5", "2.5", "12.34", "1234.5678"),
+    *("DATE '2024-02-29'", "TIME '12:34:56'", *["TIMESTAMP '2024-02-29 01:02:03'"] * 4, "TIMESTAMPTZ '2024-02-29 01:02:03+00'"),
+    *("'text'", "'\\xAB'::BLOB", """'{"a": 1}'""", "'6fa459ea-ee8a-3ca4-894e-db77e160355e'", "[1, NULL, 3]", "{'x': 1, 'y': 'z'}"),
+    *("MAP {'k': 1}", "[{'l': [{'a': 1}]}]"),
+)
+
+
+def write(path: Path, **columns: Any) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+    return str(path)
+
+
+def twice(both: Both, tmp_path: Path, columns: str, files: str, arguments: str = "", layout: str = "") -> None:
+    """The same files in two tables, one for each side; both sides read the same of both, and the statistics agree."""
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    for name in ("theirs", "ours"):
+        both.duckdb(f"CREATE TABLE {name} ({columns})")
+        if layout:
+            both.duckdb(f"ALTER TABLE {name} SET PARTITIONED BY ({layout})")
+    # A file may belong to one table only, so each side gets its own copy.
+    both.duckdb(f"CALL ducklake_add_data_files('lake', 'theirs', '{tmp_path}/theirs/{files}'{arguments})")
+    both.spark(f"CALL ducklake_add_data_files('lake', 'ours', '{tmp_path}/ours/{files}'{arguments})")
+    assert both.rows("SELECT * FROM ours") == both.rows("SELECT * FROM theirs")
+
+
+def copies(both: Both, tmp_path: Path, query: str, name: str = "f.parquet") -> None:
+    for side in ("theirs", "ours"):
+        (tmp_path / side / name).parent.mkdir(parents=True, exist_ok=True)
+        both.duckdb(f"COPY ({query}) TO '{tmp_path}/{side}/{name}' (FORMAT parquet)")
+
+
+def catalog_rows(both: Both, table: str) -> dict[str, list[Any]]:
+    """Of one table, what the catalog says of its files, but for ids and paths."""
+    table_id = f"(SELECT table_id FROM __ducklake_metadata_lake.ducklake_table WHERE table_name = '{table}')"
+    meta = "__ducklake_metadata_lake."
+    stats = (
+        f"SELECT c.column_name, s.value_count, s.null_count, s.min_value, s.max_value, s.contains_nan FROM {meta}ducklake_file_column_stats s "
+        f"JOIN {meta}ducklake_column c USING (column_id, table_id) WHERE s.table_id = {table_id} ORDER BY ALL"
+    )
+    mapping = (
+        f"SELECT n.column_id, source_name, target_field_id, parent_column, is_partition FROM {meta}ducklake_name_mapping n "
+        f"JOIN {meta}ducklake_column_mapping USING (mapping_id) WHERE table_id = {table_id} ORDER BY ALL"
+    )
+    files = (
+        f"SELECT record_count, file_size_bytes, footer_size, partition_id IS NULL FROM {meta}ducklake_data_file WHERE table_id = {table_id}"
+    )
+    values = (
+        f"SELECT partition_key_index, partition_value FROM {meta}ducklake_file_partition_value WHERE table_id = {table_id} ORDER BY ALL"
+    )
+    queries = {"stats": stats, "mapping": mapping, "files": files + " ORDER BY ALL", "values": values}
+    return {name: both.duck.execute(query).fetchall() for name, query in queries.items()}
+
+
+def test_every_type_as_duckdb_adds_it(both: Both, tmp_path: Path) -> None:
+    names = [column.split()[0] for column in TYPES]
+    row = ", ".join(f"({value})::{column.split(maxsplit=1)[1]} AS {name}" for value, column, name in zip(VALUES, TYPES, names, strict=True))
+    copies(both, tmp_path, f"SELECT {row} UNION ALL SELECT {', '.join(['NULL'] * len(names))}")
+    twice(both, tmp_path, ", ".join(TYPES), "f.parquet")
+    theirs, ours = catalog_rows(both, "theirs"), catalog_rows(both, "ours")
+    assert ours["files"] == theirs["files"]
+    assert ours["mapping"] == theirs["mapping"]
+    bounds = {row[0]: row[3:5] for row in theirs["stats"]}
+    for name, values, nulls, least, greatest, _ in ours["stats"]:
+        assert (values, nulls) in {row[1:3] for row in theirs["stats"] if row[0] == name}, name
+        if least is not None:  # where we know none, nothing is pruned
+            assert bounds[name] == (least, greatest), name
+    both.spark("UPDATE ours SET v = 'new' WHERE i32 = 3")
+    both.duckdb("DELETE FROM ours WHERE v = 'new'")
+    both.check_history("ours")
+
+
+def test_narrower_types_other_orders_and_names_in_other_cases(both: Both, tmp_path: Path) -> None:
+    copies(both, tmp_path, "SELECT 7::UTINYINT AS B, 1.5::DECIMAL(5, 1) AS n, 2::TINYINT AS a, 0.5::FLOAT AS d, 1 AS extra")
+    arguments = ", allow_missing => true, ignore_extra_columns => true"
+    twice(both, tmp_path, "a BIGINT, b SMALLINT, n DECIMAL(10, 2), d DOUBLE, later VARCHAR", "*.parquet", arguments)
+    for side in ("SELECT * FROM ours WHERE n = 1.5", "SELECT * FROM ours WHERE a = 2 AND b = 7 AND d < 1"):
+        assert len(both.rows(side)) == 1
+    both.duckdb("INSERT INTO ours VALUES (1, 2, 3, 4, 'x')")
+    both.check_history("ours")
+
+
+def test_hive_directories_are_partitions(both: Both, tmp_path: Path) -> None:
+    for year, region in ((2023, "a%20b"), (2024, "__HIVE_DEFAULT_PARTITION__")):
+        query = f"SELECT DATE '{year}-05-01' + i::INTEGER AS d, i FROM range(3) r(i)"
+        copies(both, tmp_path, query, f"year={year}/region={region}/f.parquet")
+    twice(both, tmp_path, "d DATE, region VARCHAR, i BIGINT", "*/*/*.parquet", layout="year(d), region")
+    theirs, ours = catalog_rows(both, "theirs"), catalog_rows(both, "ours")
+    assert ours["values"] == theirs["values"]
+    assert ours["files"] == theirs["files"]
+    assert sorted(ours["mapping"]) == sorted(theirs["mapping"])
+    assert len(both.rows("SELECT * FROM ours WHERE region = 'a b'")) == 3
+    assert len(both.rows("SELECT * FROM ours WHERE d >= DATE '2024-01-01' AND region IS NULL")) == 3
+    both.spark("CALL ducklake_merge_adjacent_files('lake', 'ours')")
+    both.duckdb("INSERT INTO ours VALUES (DATE '2024-06-01', 'c', 9)")
+    both.check_history("ours")
+
+
+def test_two_adds_share_a_mapping_and_a_reader_of_the_transaction_sees_them(both: Both, tmp_path: Path) -> None:
+    both.spark("CREATE TABLE t (a BIGINT, s STRING)")
+    both.session.begin()
+    for number in range(3):
+        path = write(tmp_path / f"{number}.parquet", a=[number], s=["x"])
+        both.spark(f"CALL lake.add_data_files('t', '{path}')")
+    assert both.session.execute("SELECT sum(a) FROM t").fetch() == [(3,)]
+    both.session.commit()
+    more = [write(tmp_path / f"m{number}.parquet", a=[number], s=["x"]) for number in (10, 11)]
+    both.duckdb(f"CALL ducklake_add_data_files('lake', 't', '{more[0]}')")
+    both.spark(f"CALL lake.add_data_files('t', ['{more[1]}'])")
+    assert both.duck.execute("SELECT count(*) FROM __ducklake_metadata_lake.ducklake_column_mapping").fetchone() == (1,)
+    assert both.rows("SELECT sum(a) FROM t") == [(24,)]
+    both.check_history("t")
+
+
+def test_a_rollback_leaves_the_files_alone(both: Both, tmp_path: Path) -> None:
+    path = Path(write(tmp_path / "f.parquet", a=[1]))
+    both.spark("CREATE TABLE t (a BIGINT)")
+    both.session.begin()
+    both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}')")
+    both.session.rollback()
+    assert path.exists()
+    assert both.rows("SELECT * FROM t") == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "arguments", "error", "text"),
+    [
+        ({"b": [1]}, "", StatementError, "ignore_extra_columns => true"),
+        ({"s": ["x"]}, "", StatementError, "column a of main.t is missing"),
+        ({"a": ["x"], "s": ["x"]}, "", DataError, "field a of .* is string; column a of main.t is int32"),
+        ({"a": pa.array([1], pa.int64()), "s": ["x"]}, "", DataError, "is int.64.; column a of main.t is int32"),
+        ({"a": pa.array([None], pa.int32()), "s": ["x"]}, "", DataError, "column a is NOT NULL"),
+        ({"s": ["x"]}, ", allow_missing => true", DataError, "column a is NOT NULL"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(
+    both: Both, tmp_path: Path, columns: dict[str, Any], arguments: str, error: type[DuckLakeError], text: str
+) -> None:
+    both.spark("CREATE TABLE t (a INT NOT NULL, s STRING)")
+    path = write(tmp_path / "f.parquet", **columns)
+    with pytest.raises(error, match=text):
+        both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}'{arguments})")
+    assert both.rows("SELECT * FROM t") == []
+
+
+def test_a_file_belongs_to_one_table_once(both: Both, tmp_path: Path) -> None:
+    both.spark("CREATE TABLE t (a BIGINT)")
+    path = write(tmp_path / "f.parquet", a=[1])
+    both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}')")
+    with pytest.raises(LakeError, match="is a file of this lake already"):
+        both.spark(f"CALL ducklake_add_data_files('lake', 't', '{tmp_path}/*.parquet')")
+    with pytest.raises(LakeError, match="no file is called"):
+        both.spark(f"CALL ducklake_add_data_files('lake', 't', '{tmp_path}/none/*.parquet')")
+    both.spark("CREATE TABLE p (a BIGINT, k INT) PARTITIONED BY (k)")
+    path = write(tmp_path / "g" / "g.parquet", a=[1], k=pa.array([1], pa.int32()))
+    with pytest.raises(StatementError, match=r"is in no directory k="):
+        both.spark(f"CALL ducklake_add_data_files('lake', 'p', '{path}')")
+    assert both.rows("SELECT * FROM t") == [(1,)]
