@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.ducklake.cursor import LakeHandle
+from dbt.adapters.ducklake.connections import DuckLakeResponse
+from dbt.adapters.ducklake.cursor import LakeHandle, Outcome
 from dbt.adapters.ducklake.provenance import Provenance
+from dbt.adapters.ducklake.statements.result import FilesRead, FilesWritten
 
 ROWS = [(1, "a"), (2, "b"), (3, "c")]
 
@@ -19,6 +21,7 @@ ROWS = [(1, "a"), (2, "b"), (3, "c")]
 class FakeResult:
     columns: tuple[SimpleNamespace, ...] = (SimpleNamespace(name="id", type="int"), SimpleNamespace(name="name", type="string"))
     rowcount: int = -1
+    files: tuple[FilesRead, ...] = (FilesRead("lake.main.t@6", 2, 3, 100),)
     limits: list[int | None] = field(default_factory=list)
 
     def fetch(self, limit: int | None) -> list[tuple[Any, ...]]:
@@ -32,6 +35,7 @@ class FakeSession:
         self.in_transaction = False
         self.message: tuple[Any, ...] = ()
         self.result = FakeResult()
+        self.snapshot: SimpleNamespace | None = SimpleNamespace(snapshot_id=7)
 
     def execute(self, sql: str) -> FakeResult:
         if sql == "fail":
@@ -43,10 +47,13 @@ class FakeSession:
         self.in_transaction = True
         self.log.append("BEGIN")
 
-    def commit(self) -> SimpleNamespace:
+    def written(self) -> FilesWritten:
+        return FilesWritten(1, 50)
+
+    def commit(self) -> SimpleNamespace | None:
         self.in_transaction = False
         self.log.append("COMMIT")
-        return SimpleNamespace(snapshot_id=7)
+        return self.snapshot
 
     def rollback(self) -> None:
         self.in_transaction = False
@@ -147,16 +154,29 @@ def test_begin_and_commit_may_be_said_again(handle: LakeHandle, session: FakeSes
     assert session.log == ["BEGIN", "COMMIT"]
 
 
-def test_listeners_hear_the_snapshot_of_their_transaction(handle: LakeHandle) -> None:
-    heard: list[int] = []
+def test_listeners_hear_what_became_of_their_transaction(handle: LakeHandle, session: FakeSession) -> None:
+    heard: list[Outcome] = []
     handle.on_commit(heard.append)
+    handle.cursor().execute("select 1")
     handle.begin()
     handle.on_commit(heard.append)
+    handle.cursor().execute("delete from t; insert into t select 1")
     handle.commit()
     handle.begin()
     handle.commit()
 
-    assert heard == [7]
+    assert heard == [Outcome(7, session.result.files * 2, FilesWritten(1, 50))]
+
+
+def test_a_response_says_when_nothing_changed(handle: LakeHandle, session: FakeSession) -> None:
+    session.snapshot = None
+    response = DuckLakeResponse("MERGE 0 rows", code="MERGE")
+    handle.begin()
+    handle.on_commit(response.committed)
+    handle.commit()
+
+    assert str(response) == "MERGE 0 rows (nothing changed, no snapshot)"
+    assert response.snapshot_id is None
 
 
 def test_closing_closes_the_session_once(handle: LakeHandle, session: FakeSession) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
@@ -15,7 +15,7 @@ from dbt.adapters.sql.connections import SQLConnectionManager
 from dbt_common.exceptions import DbtBaseException, DbtDatabaseError, DbtRuntimeError
 
 from .credentials import DuckLakeCredentials
-from .cursor import LakeCursor, LakeHandle
+from .cursor import LakeCursor, LakeHandle, Outcome
 from .errors import ConfigurationError, DuckLakeError
 from .provenance import of_connection
 
@@ -23,22 +23,41 @@ if TYPE_CHECKING:
     from agate.table import Table as AgateTable
 
     from .session import Lake
+    from .statements.result import FilesRead, FilesWritten
 
 logger = AdapterLogger("DuckLake")
 
+NO_SNAPSHOT = " (nothing changed, no snapshot)"
 NOBODY_COMMITS = ("master", "macro_")
 """How the connections begin on which dbt runs hooks and operations: nothing commits there at the end, so each statement does."""
 
 
 @dataclass
 class DuckLakeResponse(AdapterResponse):
-    """What a statement did; `snapshot_id` is filled when its transaction commits, and stays None if nothing changed."""
+    """What a statement did. In a transaction, what the whole of it read and wrote is filled in when it commits."""
 
     snapshot_id: int | None = None
+    """None also if nothing changed, which the message then says."""
+    files_read: int | None = None
+    """Data files, a table once for each place that names it."""
+    bytes_read: int | None = None
+    """The size of these files; Spark reads less where it needs not all columns or row groups."""
+    files_written: int | None = None
+    """Data files and delete files; few rows may be kept in the catalog database instead."""
+    bytes_written: int | None = None
 
-    def set_snapshot(self, snapshot_id: int) -> None:
-        """Say which snapshot the statement is part of."""
-        self.snapshot_id = snapshot_id
+    def committed(self, outcome: Outcome) -> None:
+        """Say what became of the statement's transaction."""
+        self.snapshot_id = outcome.snapshot_id
+        self.count_files(outcome.read, outcome.written)
+        if outcome.snapshot_id is None:
+            self._message += NO_SNAPSHOT
+
+    def count_files(self, read: Iterable[FilesRead], written: FilesWritten) -> None:
+        """Say how many files were read and written."""
+        read = list(read)
+        self.files_read, self.bytes_read = sum(files.read for files in read), sum(files.size_bytes for files in read)
+        self.files_written, self.bytes_written = written.count, written.size_bytes
 
 
 class DuckLakeConnectionManager(SQLConnectionManager):
@@ -158,7 +177,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         with self.exception_handler(sql):
             response, table = super().execute(sql, auto_begin, fetch, limit)
             if isinstance(response, DuckLakeResponse):
-                self.handle().on_commit(response.set_snapshot)
+                self.handle().on_commit(response.committed)
         return response, table
 
     @classmethod
@@ -170,12 +189,14 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         for files in result.files:
             logger.debug(f"Reading {files}")
         message = result.message or "OK"
-        return DuckLakeResponse(
+        response = DuckLakeResponse(
             _message=message,
             code=message.split(" ", 1)[0],
             rows_affected=result.rowcount if result.rowcount >= 0 else None,
             snapshot_id=result.snapshot.snapshot_id if result.snapshot else None,
         )
+        response.count_files(result.files, result.written)
+        return response
 
     @classmethod
     def data_type_code_to_name(cls, type_code: int | str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
     from .provenance import Provenance
     from .session import LakeSession, Result
     from .spec.objects import Snapshot
+    from .statements.result import FilesRead, FilesWritten
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a transaction: its snapshot, if anything changed, and the files that it read and wrote."""
+
+    snapshot_id: int | None
+    read: tuple[FilesRead, ...]
+    written: FilesWritten
 
 
 class LakeHandle:
@@ -28,7 +39,8 @@ class LakeHandle:
         self.session = session
         self.closed = False
         self.sign(provenance)
-        self._listeners: list[Callable[[int], None]] = []
+        self._listeners: list[Callable[[Outcome], None]] = []
+        self._read: list[FilesRead] = []
 
     def cursor(self) -> LakeCursor:
         """A cursor on the session."""
@@ -43,23 +55,33 @@ class LakeHandle:
         """Make what the transaction staged one snapshot; None if nothing changed or no transaction is open."""
         if not self.session.in_transaction:
             return None
+        written = self.session.written()
         snapshot = self.session.commit()
-        listeners, self._listeners = self._listeners, []
-        if snapshot is not None:
-            for listener in listeners:
-                listener(snapshot.snapshot_id)
+        outcome = Outcome(None if snapshot is None else snapshot.snapshot_id, tuple(self._read), written)
+        listeners = self._listeners
+        self._forget()
+        for listener in listeners:
+            listener(outcome)
         return snapshot
 
-    def on_commit(self, listener: Callable[[int], None]) -> None:
-        """Tell `listener` the id of the snapshot that the open transaction becomes, if it becomes one."""
+    def on_commit(self, listener: Callable[[Outcome], None]) -> None:
+        """Tell `listener` what becomes of the open transaction, when it is committed."""
         if self.session.in_transaction:
             self._listeners.append(listener)
 
+    def has_run(self, result: Result) -> None:
+        """Count what a statement of the open transaction reads."""
+        if self.session.in_transaction:
+            self._read += result.files
+
     def rollback(self) -> None:
         """Forget what the transaction staged."""
-        self._listeners = []
+        self._forget()
         if self.session.in_transaction:
             self.session.rollback()
+
+    def _forget(self) -> None:
+        self._listeners, self._read = [], []
 
     def sign(self, provenance: Provenance) -> None:
         """Say who and what stands in the snapshots to come; SQL (`CALL lake.set_commit_message`) may say otherwise later."""
@@ -116,6 +138,7 @@ class LakeCursor:
         try:
             for statement in statements:
                 self.result = session.execute(statement)
+                self._handle.has_run(self.result)
             if together:
                 self._handle.commit()
         except BaseException:

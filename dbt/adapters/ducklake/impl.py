@@ -270,7 +270,7 @@ class DuckLakeAdapter(LakeMetadata):
             count = session.load_seed(schema, name, columns, rows, rebuild=rebuild)
         code = "CREATE" if rebuild else "INSERT"
         response = DuckLakeResponse(f"{code} {count}", code=code, rows_affected=count)
-        self.connections.handle().on_commit(response.set_snapshot)
+        self.connections.handle().on_commit(response.committed)
         return response
 
     def submit_python_job(self, parsed_model: dict[str, Any], compiled_code: str) -> AdapterResponse:

@@ -24,7 +24,7 @@ from dbt.tests.adapter.basic.test_snapshot_check_cols import BaseSnapshotCheckCo
 from dbt.tests.adapter.basic.test_snapshot_timestamp import BaseSnapshotTimestamp
 from dbt.tests.adapter.basic.test_table_materialization import BaseTableMaterialization
 from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
-from dbt.tests.util import AnyInteger
+from dbt.tests.util import AnyInteger, AnyString
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
 
 
@@ -32,7 +32,7 @@ class AnyStats:
     """The statistics of a table of a lake: which there are; the values differ from run to run."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, dict) and set(other) == {"row_count", "bytes", "files", "snapshot", "has_stats"}
+        return isinstance(other, dict) and set(other) == {"row_count", "bytes", "files", "snapshot", "last_modified", "has_stats"}
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -101,7 +101,11 @@ class TestGetCatalogForSingleRelation(BaseGetCatalogForSingleRelation):
             StatsItem("row_count", "Rows", 1, True, "Rows that the table holds"),
             StatsItem("bytes", "Bytes", AnyInteger(), True, "Size of its data files"),
             StatsItem("files", "Files", 0, True, "Number of its data files"),  # its one row is kept in the catalog
+            StatsItem("delete_files", "Delete files", 0, False, "Files that say which rows of data files are deleted, 0 bytes in all"),
             StatsItem("snapshot", "Last snapshot", AnyInteger(), True, "The snapshot that last changed its rows"),
+            StatsItem("last_modified", "Last modified", AnyString(), True, "When that snapshot was committed"),
+            StatsItem("partitioned_by", "Partitioned by", "", False, "Keys of the rows to come"),
+            StatsItem("sorted_by", "Sorted by", "", False, "The order of rows in files to come"),
         ]
         return self.expected(project, "my_seed", "table", {item.id: item for item in stats})
 

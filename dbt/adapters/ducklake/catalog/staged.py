@@ -72,11 +72,11 @@ class Flush:
     until: int
     """The snapshot up to which rows and deletes were read."""
 
-    def paths(self) -> Iterator[str]:
+    def written(self) -> Iterator[WrittenFile | WrittenDeleteFile]:
         """The files that a commit would register."""
-        yield from (flushed.file.path for flushed in self.files)
-        yield from (flushed.delete_file.path for flushed in self.files if flushed.delete_file is not None)
-        yield from (file.path for file in self.delete_files)
+        yield from (flushed.file for flushed in self.files)
+        yield from (flushed.delete_file for flushed in self.files if flushed.delete_file is not None)
+        yield from self.delete_files
 
 
 @dataclass(frozen=True)
@@ -119,14 +119,14 @@ class RowChanges:
             or self.compaction is not None
         )
 
-    def paths(self) -> Iterator[str]:
+    def written(self) -> Iterator[WrittenFile | WrittenDeleteFile]:
         """The files that a commit would register."""
-        yield from (staged.file.path for staged in self.files)
-        yield from (staged.file.path for staged in self.delete_files.values())
+        yield from (staged.file for staged in self.files)
+        yield from (staged.file for staged in self.delete_files.values())
         if self.flush is not None:
-            yield from self.flush.paths()
+            yield from self.flush.written()
         if self.compaction is not None:
-            yield from self.compaction.paths()
+            yield from self.compaction.written()
 
     def staged_ids(self) -> frozenset[int]:
         """Ids of the staged data files."""
@@ -216,9 +216,9 @@ class Staged:
         """Whether a commit would make a snapshot."""
         return self.has_schema_changes or any(changes.has_changes for changes in self.rows.values())
 
-    def paths(self) -> set[str]:
-        """The files that a commit would register."""
-        return {path for changes in self.rows.values() for path in changes.paths()}
+    def written(self) -> dict[str, int]:
+        """The files that a commit would register: path → bytes."""
+        return {file.path: file.size_bytes for changes in self.rows.values() for file in changes.written()}
 
     def with_rows(self, table_id: int, changes: RowChanges) -> Staged:
         """The same with other changes to the rows of a table."""

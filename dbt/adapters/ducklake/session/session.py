@@ -31,7 +31,7 @@ from ..statements.checkpoint import run_checkpoint
 from ..statements.environment import Environment, Pins
 from ..statements.functions import function_frame
 from ..statements.parse import parse
-from ..statements.result import Result
+from ..statements.result import FilesWritten, Result
 from ..statements.run import run
 from ..statements.run_inspect import describe_columns
 from ..statements.sorting import spark_expression
@@ -153,6 +153,11 @@ class LakeSession:
         if self._transaction is not None:
             raise StatementError("a transaction is open already; COMMIT or ROLLBACK it first")
         self._transaction = self._begin()
+
+    def written(self) -> FilesWritten:
+        """The files that the open transaction has written for the lake so far."""
+        sizes = {} if self._transaction is None else self._transaction.written_files()
+        return FilesWritten(len(sizes), sum(sizes.values()))
 
     def commit(self) -> Snapshot | None:
         """Make the changes of the open transaction one snapshot.

@@ -57,9 +57,9 @@ class Compaction:
     units: tuple[Compacted, ...]
     rewrites: bool
 
-    def paths(self) -> Iterator[str]:
+    def written(self) -> Iterator[WrittenFile]:
         """The files that a commit would register."""
-        yield from (unit.file.path for unit in self.units if unit.file is not None)
+        yield from (unit.file for unit in self.units if unit.file is not None)
 
 
 def to_merge(candidates: Iterable[Candidate], target: int, at_least: int = 0, below: int | None = None) -> list[Group]:

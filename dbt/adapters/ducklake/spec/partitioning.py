@@ -77,6 +77,18 @@ def key_names(columns: Sequence[Column], fields: Sequence[PartitionField]) -> li
     ]
 
 
+def key_texts(columns: Sequence[Column], fields: Sequence[PartitionField]) -> list[str]:
+    """Each key as SQL writes it: `region`, `day(created_at)`, `bucket(16, id)`."""
+    texts = []
+    for column, field in zip(columns, fields, strict=True):
+        buckets = bucket_count(field.transform)
+        if field.transform == "identity":
+            texts.append(column.name)
+        else:
+            texts.append(f"{field.transform}({column.name})" if buckets is None else f"bucket({buckets}, {column.name})")
+    return texts
+
+
 def value_text(type_name: str, value: Value | None) -> str | None:
     """The text of an identity key's value, given as `spec.statistics` takes values; None for NULL."""
     if value is None:

@@ -262,7 +262,7 @@ class Environment:
         pin = base if plan.pruned_files == 0 else f"{base}#{next(self.pins.numbers)}"
         if pin != base or (base, ()) not in self.pins.fresh:
             scan(self.context.spark(), plan).createOrReplaceTempView(backquoted(pin))
-            self.pins.reads[pin] = (FilesRead(base, len(plan.files), len(plan.files) + plan.pruned_files),)
+            self.pins.reads[pin] = (FilesRead.by(base, plan),)
         self.pins.fresh[base, filters] = pin
         if pin == base:
             self.pins.fresh[base, ()] = base
@@ -289,7 +289,7 @@ class Environment:
     def note(self, table: Table, plan: ScanPlan) -> None:
         """Remember what is read of a table that the statement changes."""
         name = f"{self.database}.{table.schema_name}.{table.name}@{self.transaction.snapshot.snapshot_id}"
-        self.reads.append(FilesRead(name, len(plan.files), len(plan.files) + plan.pruned_files))
+        self.reads.append(FilesRead.by(name, plan))
 
     def can_prune(self) -> bool:
         """Whether this session compares as conditions are understood here."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..lake.context import RowCounts
+from ..spec.files import ScanPlan
 from ..spec.objects import Snapshot
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ class FilesRead:
     name: str
     read: int
     of: int
+    size_bytes: int = 0
+    """Of those that are read."""
+
+    @classmethod
+    def by(cls, name: str, plan: ScanPlan) -> FilesRead:
+        """What a plan reads."""
+        return cls(name, len(plan.files), len(plan.files) + plan.pruned_files, sum(file.size_bytes for file in plan.files))
 
     @property
     def is_pruned(self) -> bool:
@@ -36,6 +44,14 @@ class FilesRead:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.read} of {self.of} files"
+
+
+@dataclass(frozen=True)
+class FilesWritten:
+    """Data files and delete files that a statement, or a transaction, wrote for the lake."""
+
+    count: int = 0
+    size_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,6 +70,7 @@ class Result:
     snapshot: Snapshot | None = None
     files: tuple[FilesRead, ...] = ()
     """What was read, or will be when the rows are fetched; a table once for each place that names it."""
+    written: FilesWritten = FilesWritten()
     fetcher: Callable[[DataFrame, int | None], list[tuple[Any, ...]]] | None = field(default=None, repr=False)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 from ..spark.rows import column_types, fetch, with_line
 from .environment import Environment
 from .procedures import run_call
-from .result import Result, ResultColumn
+from .result import FilesWritten, Result, ResultColumn
 from .run_definitions import (
     run_alter,
     run_comment,
@@ -82,12 +82,14 @@ def run(env: Environment, statement: Statement) -> Result:
 
     BEGIN, COMMIT, ROLLBACK and USE are the session's.
     """
+    before = env.transaction.written_files()
     match statement:
         case Query(query) | PassThrough(query):
             result = _rows(env, query)
         case _:
             result = _RUNNERS[type(statement)](env, statement)
-    return replace(result, files=tuple(env.reads))
+    sizes = [size for path, size in env.transaction.written_files().items() if path not in before]
+    return replace(result, files=tuple(env.reads), written=FilesWritten(len(sizes), sum(sizes)))
 
 
 def _rows(env: Environment, query: Sql) -> Result:

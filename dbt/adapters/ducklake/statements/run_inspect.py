@@ -15,6 +15,7 @@ from ..spark.temporary import is_temporary_view
 from ..spec.constraints import constraints_of
 from ..spec.identifiers import backquoted
 from ..spec.objects import Relation, Table, View
+from ..spec.partitioning import key_columns, key_texts
 from ..spec.types import data_type_of, spark_name
 from .environment import Environment
 from .result import Result, local
@@ -110,11 +111,8 @@ def _details(env: Environment, relation: Relation) -> list[tuple[str, str, str |
         rows.append(("Table Properties", f"[{kept}]", ""))
     if isinstance(relation, View):
         return [*rows, ("View Text", env.spark_text(relation, env.transaction), "")]
-    names = {column.column_id: column.name for column in relation.columns}
-    keys = [
-        names[key.column_id] if key.transform == "identity" else f"{key.transform}({names[key.column_id]})"
-        for key in (relation.partitioning.fields if relation.partitioning else ())
-    ]
+    fields = relation.partitioning.fields if relation.partitioning else ()
+    keys = key_texts(key_columns(relation.columns, fields), fields)
     rows += [("Location", relation.path, ""), ("Partitioned by", ", ".join(keys), ""), ("Provider", "ducklake", "")]
     constraints = constraints_of(relation.tags)
     if constraints:
