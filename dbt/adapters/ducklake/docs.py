@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
 
 from .spec.objects import Relation, Table
+from .spec.partitioning import key_columns, key_texts
 from .spec.types import data_type_of, spark_name
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
 
+    from .catalog.definitions import RelationName
     from .catalog.facts import TableFacts
     from .session import LakeSession
 
@@ -37,17 +39,17 @@ def kind_of(relation: Relation) -> str:
     return "table" if isinstance(relation, Table) else "view"
 
 
-def describe(session: LakeSession, wanted: Callable[[Relation], bool]) -> list[Described]:
-    """The relations of the lake that are wanted, as the session sees them, with their columns and statistics."""
+def describe(session: LakeSession, wanted: Callable[[RelationName], bool]) -> list[Described]:
+    """The relations of the lake whose names are wanted, as the session sees them, with their columns and statistics."""
     with session.reading() as reader:
-        relations = [relation for relation in reader.relations() if wanted(relation)]
+        relations = reader.named(name for name in reader.names() if wanted(name))
         tables = [relation for relation in relations if isinstance(relation, Table)]
         facts = session.catalog.table_facts(reader.snapshot, tables) if tables else {}
     return [
         Described(
             relation,
             tuple(_columns(relation)),
-            tuple(_stats(facts[relation.table_id])) if isinstance(relation, Table) and relation.table_id in facts else (),
+            tuple(_stats(relation, facts[relation.table_id])) if isinstance(relation, Table) and relation.table_id in facts else (),
         )
         for relation in relations
     ]
@@ -106,9 +108,25 @@ def _columns(relation: Relation) -> Iterator[tuple[str, str, str | None]]:
         yield recorded.name, recorded.type, recorded.comment
 
 
-def _stats(facts: TableFacts) -> Iterator[StatsItem]:
+def _stats(table: Table, facts: TableFacts) -> Iterator[StatsItem]:
+    """Eight for every table; dbt's page leaves out those that have nothing to say."""
     yield StatsItem("row_count", "Rows", facts.record_count, True, "Rows that the table holds")
     yield StatsItem("bytes", "Bytes", facts.size_bytes, True, "Size of its data files")
     yield StatsItem("files", "Files", facts.file_count, True, "Number of its data files")
-    if facts.last_snapshot_id is not None:
-        yield StatsItem("snapshot", "Last snapshot", facts.last_snapshot_id, True, "The snapshot that last changed its rows")
+    deletes = f"Files that say which rows of data files are deleted, {facts.delete_size_bytes} bytes in all"
+    yield StatsItem("delete_files", "Delete files", facts.delete_file_count, facts.delete_file_count > 0, deletes)
+    yield _said("snapshot", "Last snapshot", facts.last_snapshot_id, "The snapshot that last changed its rows")
+    changed = None if facts.last_snapshot_time is None else f"{facts.last_snapshot_time:%Y-%m-%d %H:%M:%S} UTC"
+    yield _said("last_modified", "Last modified", changed, "When that snapshot was committed")
+    yield _said("partitioned_by", "Partitioned by", ", ".join(_partition_keys(table)), "Keys of the rows to come")
+    order = ", ".join(f"{key.expression} {key.direction}" for key in table.sorting)
+    yield _said("sorted_by", "Sorted by", order, "The order of rows in files to come")
+
+
+def _said(name: str, label: str, value: str | int | None, description: str) -> StatsItem:
+    return StatsItem(name, label, "" if value is None else value, value not in (None, ""), description)
+
+
+def _partition_keys(table: Table) -> list[str]:
+    fields = table.partitioning.fields if table.partitioning else ()
+    return key_texts(key_columns(table.columns, fields), fields)

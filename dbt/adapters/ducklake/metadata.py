@@ -21,15 +21,15 @@ from .connections import DuckLakeConnectionManager
 from .docs import Described, catalog_rows, catalog_table, describe
 from .errors import NotFoundError
 from .relation import DuckLakeRelation
-from .spec.objects import Relation, Table
+from .spec.objects import Table
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
 
+    from .catalog.definitions import RelationName
     from .session import LakeSession
 
 FULL = CapabilitySupport(support=Support.Full)
-_MANY = 20
 
 
 class LakeMetadata(SQLAdapter):
@@ -144,7 +144,7 @@ class LakeMetadata(SQLAdapter):
         if not self._is_ours(database):
             return []
 
-        def is_wanted(relation: Relation) -> bool:
+        def is_wanted(relation: RelationName) -> bool:
             schema, name = relation.schema_name.casefold(), relation.name.casefold()
             return (schema, name) in wanted or (schema, None) in wanted
 
@@ -162,8 +162,8 @@ class LakeMetadata(SQLAdapter):
         """
         now = datetime.now(timezone.utc)
         with self.connections.exception_handler("source freshness"), self._session().reading() as reader:
-            if len(sources) > _MANY:
-                reader.relations()  # one reading of all definitions is faster than many of one, and they are kept
+            keys = {_key(source) for source in sources}
+            reader.named(name for name in reader.names() if (name.schema_name.casefold(), name.name.casefold()) in keys)  # all at once
             asked = {source: reader.find(*_key(source)) for source in sources if self._is_ours(source.database)}
             tables = {source: table for source, table in asked.items() if isinstance(table, Table)}
             facts = self._session().catalog.table_facts(reader.snapshot, list(tables.values())) if tables else {}

@@ -22,12 +22,13 @@ from sqlalchemy.engine import Connection
 from ..spec.objects import Column, Default, Macro, PartitionField, Partitioning, Relation, Schema, SortField, Table, View
 from ..spec.paths import resolve
 from . import tables as t
-from .database import Database
+from .database import Database, batches
+from .definition_changes import read_changes
 from .macros import read_macros
 from .visibility import visible
 
 _LOAD_ALL_BEYOND = 20
-"""So many relations asked for at once are loaded with all others: one full read is cheaper than many ids in a query."""
+"""More relations than this, and than a third of the lake's, are loaded with all others: one full read is cheaper than many ids."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +55,23 @@ class _Name:
 class Definitions:
     """All definitions at one schema version: names at once, the rest of a table or view when first asked for. Thread-safe."""
 
-    def __init__(self, database: Database, data_path: str, snapshot_id: int) -> None:
+    def __init__(self, database: Database, data_path: str, snapshot_id: int, earlier: Definitions | None = None) -> None:
+        """`earlier`: those of an earlier snapshot, from which what has not changed since is taken."""
         self._database = database
         self._data_path = data_path
-        self._snapshot_id = snapshot_id
+        self.snapshot_id = snapshot_id
+        self._earlier = earlier
         self._lock = threading.RLock()
         self._schemas: dict[int, Schema] | None = None
         self._names: dict[tuple[int, str], _Name] = {}
         self._ids: dict[int, _Name] = {}
         self._relations: dict[int, Relation | None] = {}
         self._macros: list[Macro] | None = None
+
+    @property
+    def are_read(self) -> bool:
+        """Whether the names have been read."""
+        return self._schemas is not None
 
     def schemas(self) -> list[Schema]:
         """All schemas, by name."""
@@ -108,38 +116,72 @@ class Definitions:
             key=lambda each: (each.schema_name, each.name),
         )
 
+    def named(self, names: Iterable[RelationName]) -> list[Relation]:
+        """The definitions of some relations; those that are not there any more are left out."""
+        self._load_names()
+        entries = [self._ids[name.relation_id] for name in names if name.relation_id in self._ids]
+        return [relation for relation in self._loaded(entries) if relation is not None]
+
     def macros(self) -> list[Macro]:
         """All macros, by schema and name."""
         schemas = self._load_names()
         with self._lock:
             if self._macros is None:
                 with self._database.reading() as connection:
-                    self._macros = read_macros(connection, self._snapshot_id, {key: schema.name for key, schema in schemas.items()})
+                    self._macros = read_macros(connection, self.snapshot_id, {key: schema.name for key, schema in schemas.items()})
             return self._macros
 
     def _load_names(self) -> dict[int, Schema]:
         with self._lock:
             if self._schemas is None:
                 with self._database.reading() as connection:
-                    loader = _Loader(connection, self._snapshot_id)
-                    schemas = loader.schemas(self._data_path)
-                    self._names = loader.names(schemas)
-                    self._ids = {entry.relation_id: entry for entry in self._names.values()}
-                    self._schemas = schemas
+                    self._schemas = self._carried(connection) or self._read(connection)
+                self._ids = {entry.relation_id: entry for entry in self._names.values()}
+                self._earlier = None
             return self._schemas
+
+    def _read(self, connection: Connection) -> dict[int, Schema]:
+        loader = _Loader(connection, self.snapshot_id)
+        schemas = loader.schemas(self._data_path)
+        self._names = loader.names(schemas)
+        return schemas
+
+    def _carried(self, connection: Connection) -> dict[int, Schema] | None:
+        """Take over what is as it was at the earlier snapshot, and read the names of the rest; None if everything is to be read."""
+        if self._earlier is None or self._database.older is not None:
+            return None
+        known = self._earlier.known()
+        if known is None:
+            return None
+        schemas, names, relations, since = known
+        changes = read_changes(connection, since, self.snapshot_id)
+        if changes.schemas or len(changes.relations) > _LOAD_ALL_BEYOND:
+            return None
+        fresh = _Loader(connection, self.snapshot_id).names(schemas, list(changes.relations))
+        self._names = {key: entry for key, entry in names.items() if entry.relation_id not in changes.relations} | fresh
+        self._relations = {key: relation for key, relation in relations.items() if key not in changes.relations}
+        return schemas
+
+    def known(self) -> tuple[dict[int, Schema], dict[tuple[int, str], _Name], dict[int, Relation | None], int] | None:
+        """Schemas, names and definitions that have been read, and the snapshot they are of; None if nothing has been read."""
+        with self._lock:
+            if self._schemas is None:
+                return None
+            return self._schemas, self._names, dict(self._relations), self.snapshot_id
 
     def _loaded(self, entries: Collection[_Name]) -> list[Relation | None]:
         schemas = self._load_names()
         with self._lock:
             missing = [entry for entry in entries if entry.relation_id not in self._relations]
-            if len(missing) > _LOAD_ALL_BEYOND:
+            few = len(missing) <= max(_LOAD_ALL_BEYOND, len(self._names) // 3)
+            if not few:
                 missing = [entry for entry in self._names.values() if entry.relation_id not in self._relations]
             if missing:
                 with self._database.reading() as connection:
-                    loader = _Loader(connection, self._snapshot_id)
-                    few = len(missing) <= _LOAD_ALL_BEYOND
-                    ids = [entry.relation_id for entry in missing] if few else None
-                    self._relations |= loader.relations(missing, schemas, ids)
+                    loader = _Loader(connection, self.snapshot_id)
+                    for batch in batches(missing, self._database.dialect.batch_size if few else len(missing)):
+                        ids = [entry.relation_id for entry in batch] if few else None
+                        self._relations |= loader.relations(batch, schemas, ids)
             return [self._relations[entry.relation_id] for entry in entries]
 
 
@@ -165,10 +207,11 @@ class _Loader:
             for row in rows
         }
 
-    def names(self, schemas: dict[int, Schema]) -> dict[tuple[int, str], _Name]:
-        tables = self._rows(select(t.table).where(visible(t.table, self._snapshot_id)))
-        views = self._rows(select(t.view).where(visible(t.view, self._snapshot_id)))
-        live: set[int] = set(self._connection.scalars(select(t.column.c.table_id).where(visible(t.column, self._snapshot_id)).distinct()))
+    def names(self, schemas: dict[int, Schema], ids: list[int] | None = None) -> dict[tuple[int, str], _Name]:
+        tables = self._of(t.table, t.table.c.table_id, ids)
+        views = self._of(t.view, t.view.c.view_id, ids)
+        columns = select(t.column.c.table_id).where(visible(t.column, self._snapshot_id)).distinct()
+        live: set[int] = set(self._connection.scalars(_restricted(columns, t.column.c.table_id, ids)))
         found = [_Name(row.table_id, row.schema_id, row.table_name, row, True) for row in tables if row.table_id in live]
         found += [_Name(row.view_id, row.schema_id, row.view_name, row, False) for row in views]
         return {(entry.schema_id, entry.name.casefold()): entry for entry in found if entry.schema_id in schemas}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..spec.files import NO_LIMIT, DataFile, DeleteFile, Filters, InlinedRows, ScanPlan
@@ -65,6 +65,13 @@ class Overlay:
                 relation_id = each.table_id if isinstance(each, Table) else each.view_id
                 found.append(RelationName(relation_id, each.schema_name, each.name, isinstance(each, Table)))
         return sorted(found, key=lambda name: (name.schema_name, name.name))
+
+    def named(self, names: Iterable[RelationName]) -> list[Relation]:
+        """The definitions of some relations that `names` gave."""
+        names = list(names)
+        found = [each for name in names if (each := self.staged.tables.get(name.relation_id) or self.staged.views.get(name.relation_id))]
+        gone = {*self.staged.tables, *self.staged.views}
+        return [*found, *self.base.named(name for name in names if name.relation_id not in gone)]
 
     def macros(self, schema_name: str | None = None) -> list[Macro]:
         """The macros that are not dropped, by schema and name."""

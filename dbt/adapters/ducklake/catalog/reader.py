@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ..errors import LakeError
@@ -34,7 +35,10 @@ class DefinitionCache:
         with self._lock:
             found = self._definitions.get(snapshot.schema_version)
             if found is None:
-                found = Definitions(self.database, self.data_path, snapshot.snapshot_id)
+                earlier = [each for version, each in self._definitions.items() if version < snapshot.schema_version and each.are_read]
+                found = Definitions(
+                    self.database, self.data_path, snapshot.snapshot_id, max(earlier, key=lambda each: each.snapshot_id, default=None)
+                )
                 self._definitions[snapshot.schema_version] = found
             self._definitions.move_to_end(snapshot.schema_version)
             while len(self._definitions) > _KEPT_VERSIONS:
@@ -64,6 +68,10 @@ class SnapshotReader:
     def names(self, schema_name: str | None = None) -> list[RelationName]:
         """What there is, without definitions: for listings of lakes with thousands of relations."""
         return self._definitions.names(schema_name)
+
+    def named(self, names: Iterable[RelationName]) -> list[Relation]:
+        """The definitions of some relations that `names` gave."""
+        return self._definitions.named(names)
 
     def find(self, schema_name: str, name: str) -> Relation | None:
         """The table or view of a name, compared without case."""

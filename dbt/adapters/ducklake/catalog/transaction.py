@@ -5,7 +5,7 @@ Nothing is written to the catalog before `commit`; files are written by the call
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -63,6 +63,10 @@ class Transaction:
     def names(self, schema_name: str | None = None) -> list[RelationName]:
         """What there is, without definitions: for listings of lakes with thousands of relations."""
         return self._overlay.names(schema_name)
+
+    def named(self, names: Iterable[RelationName]) -> list[Relation]:
+        """The definitions of some relations that `names` gave."""
+        return self._overlay.named(names)
 
     def find(self, schema_name: str, name: str) -> Relation | None:
         """The table or view of a name, compared without case."""
@@ -381,8 +385,12 @@ class Transaction:
         Meaningful once the transaction is over; before that, `restore` may bring some back. Empty when the database failed in the very
         act of committing, so that nobody removes a file of a snapshot that exists after all.
         """
-        kept = self._staged.paths()
+        kept = self._staged.written()
         return [path for path in self._seen if path not in kept]
+
+    def written_files(self) -> dict[str, int]:
+        """The files that are staged: path → bytes."""
+        return self._staged.written()
 
     def savepoint(self) -> Savepoint:
         """The present state, for `restore`."""
@@ -433,7 +441,7 @@ class Transaction:
 
     def _put_alone(self, table: Table, changes: RowChanges) -> None:
         self._require_open()
-        for path in changes.paths():
+        for path in (file.path for file in changes.written()):
             self._seen[path] = None
         if self._rows(table).has_changes or table.table_id in self._staged.tables:
             raise StatementError(f"{table.schema_name}.{table.name} was changed in this transaction; commit before its maintenance")

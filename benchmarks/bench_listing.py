@@ -1,0 +1,255 @@
+"""What dbt asks of a catalog, on a lake with thousands of relations and snapshots against a small one. No Spark is started.
+
+Relations and snapshots are put into the catalog's tables directly, in the form in which DDL and appends leave them:
+each relation has columns and a comment, each snapshot its log entry and a file. The ratio of the large lake to the
+small one is what matters: questions about one relation, and commits, should hardly depend on the size of the lake.
+
+    python benchmarks/bench_listing.py --relations 5000 --snapshots 200000
+    python benchmarks/bench_listing.py --url postgresql+psycopg://user@host/empty_database
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import Connection
+from timing import in_turn, report
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.docs import describe
+from dbt.adapters.ducklake.session import connect
+from dbt.adapters.ducklake.spec.objects import Column, Table
+from dbt.adapters.ducklake.spec.paths import new_uuid
+
+COLUMNS = 10
+SMALL = (50, 200)
+START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+def insert(connection: Connection, table: str, rows: Iterator[dict[str, Any]]) -> None:
+    """Insert rows in batches of 10,000."""
+    batch: list[dict[str, Any]] = []
+
+    def flush() -> None:
+        if batch:
+            names = ", ".join(batch[0])
+            values = ", ".join(f":{name}" for name in batch[0])
+            connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({values})"), batch)
+            batch.clear()
+
+    for row in rows:
+        batch.append(row)
+        if len(batch) == 10_000:
+            flush()
+    flush()
+
+
+def fill(url: str, relations: int, snapshots: int) -> None:
+    """Relations in ten schemas, one in five a view, made by the first snapshots; the others append to them in turn."""
+    engine = create_engine(url)
+    schemas = range(10)
+    ids = range(100, 100 + relations)
+    tables = [number for number in ids if number % 5]
+    snapshots = max(snapshots, relations)
+
+    def made(number: int) -> int:
+        return number - 99
+
+    with engine.begin() as connection:
+        connection.execute(text("DELETE FROM ducklake_snapshot WHERE snapshot_id > 0"))
+        last = {"schema_version": relations, "next_catalog_id": 100 + relations, "next_file_id": snapshots + 10}
+        insert(
+            connection,
+            "ducklake_snapshot",
+            (
+                {
+                    "snapshot_id": n,
+                    "snapshot_time": (START + timedelta(minutes=n)).isoformat(" "),
+                    **last,
+                    "schema_version": min(n, relations),
+                }
+                for n in range(1, snapshots + 1)
+            ),
+        )
+        insert(
+            connection,
+            "ducklake_snapshot_changes",
+            (
+                {"snapshot_id": n, "changes_made": f"inserted_into_table:{tables[n % len(tables)]}", "author": "bench"}
+                for n in range(1, snapshots + 1)
+            ),
+        )
+        common = {"end_snapshot": None, "path_is_relative": True}
+        insert(
+            connection,
+            "ducklake_schema",
+            (
+                {"schema_id": n + 10, "schema_uuid": new_uuid(), "begin_snapshot": 1, "schema_name": f"s{n}", "path": f"s{n}/", **common}
+                for n in schemas
+            ),
+        )
+        insert(
+            connection,
+            "ducklake_table",
+            (
+                {
+                    "table_id": n,
+                    "table_uuid": new_uuid(),
+                    "begin_snapshot": made(n),
+                    "schema_id": 10 + n % 10,
+                    "table_name": f"relation_{n}",
+                    "path": f"relation_{n}/",
+                    **common,
+                }
+                for n in tables
+            ),
+        )
+        insert(
+            connection,
+            "ducklake_view",
+            (
+                {
+                    "view_id": n,
+                    "view_uuid": new_uuid(),
+                    "begin_snapshot": made(n),
+                    "end_snapshot": None,
+                    "schema_id": 10 + n % 10,
+                    "view_name": f"relation_{n}",
+                    "dialect": "duckdb",
+                    "sql": "SELECT 1 AS one",
+                    "column_aliases": "",
+                }
+                for n in ids
+                if n % 5 == 0
+            ),
+        )
+        insert(
+            connection,
+            "ducklake_column",
+            (
+                {
+                    "column_id": c,
+                    "begin_snapshot": made(n),
+                    "end_snapshot": None,
+                    "table_id": n,
+                    "column_order": c,
+                    "column_name": f"column_{c}",
+                    "column_type": "int64",
+                    "nulls_allowed": True,
+                }
+                for n in tables
+                for c in range(1, COLUMNS + 1)
+            ),
+        )
+        insert(
+            connection,
+            "ducklake_tag",
+            ({"object_id": n, "begin_snapshot": made(n), "end_snapshot": None, "key": "comment", "value": f"relation {n}"} for n in ids),
+        )
+        insert(
+            connection,
+            "ducklake_data_file",
+            (
+                {
+                    "data_file_id": n,
+                    "table_id": tables[n % len(tables)],
+                    "begin_snapshot": n,
+                    "end_snapshot": None,
+                    "path": f"{n}.parquet",
+                    "path_is_relative": True,
+                    "file_format": "parquet",
+                    "record_count": 1,
+                    "file_size_bytes": 1000,
+                    "footer_size": 100,
+                    "row_id_start": n,
+                }
+                for n in range(1, snapshots + 1)
+            ),
+        )
+        insert(
+            connection,
+            "ducklake_table_stats",
+            ({"table_id": n, "record_count": 1, "next_row_id": snapshots + 10, "file_size_bytes": 1000} for n in tables),
+        )
+    engine.dispose()
+
+
+def ways(url: str, number: str) -> dict[str, Callable[[int], object]]:
+    """The questions, each to a lake that is opened anew: nothing is remembered from the one before."""
+
+    def opened(question: Callable[[LakeCatalog], object]) -> Callable[[int], object]:
+        def ask(_: int) -> object:
+            catalog = LakeCatalog.open(url)
+            try:
+                return question(catalog)
+            finally:
+                catalog.close()
+
+        return ask
+
+    def describe_some(_: int) -> object:
+        with connect(url) as session:
+            return describe(session, lambda name: name.schema_name == "s1" and name.name.endswith(("01", "11", "21")))
+
+    def create(catalog: LakeCatalog) -> object:
+        with_names = catalog.begin()
+        with_names.find("s1", "relation_101")
+        found = []
+        for _ in range(3):
+            transaction = catalog.begin()
+            schema = transaction.schema("s1")
+            assert schema is not None
+            transaction.new_table(schema, f"new_{new_uuid()}", (Column(1, "a", "int32"),))
+            found.append(transaction.commit())
+        return found
+
+    def plan(catalog: LakeCatalog) -> object:
+        reader = catalog.reader()
+        table = reader.find("s1", "relation_101")
+        assert isinstance(table, Table)
+        return reader.scan_plan(table)
+
+    return {
+        f"{number}: names of a schema": opened(lambda catalog: catalog.reader().names("s1")),
+        f"{number}: one table and its files": opened(plan),
+        f"{number}: documentation of a few": describe_some,
+        f"{number}: documentation of all": lambda _: describe_all(url),
+        f"{number}: three tables made, a snapshot each": opened(create),
+    }
+
+
+def describe_all(url: str) -> object:
+    """What `dbt docs generate` asks."""
+    with connect(url) as session:
+        return describe(session, lambda name: True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--relations", type=int, default=5000)
+    parser.add_argument("--snapshots", type=int, default=200_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--url", help="an empty database for the large lake; by default an SQLite file")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        lakes = {"small": SMALL, "large": (arguments.relations, arguments.snapshots)}
+        asked: dict[str, dict[str, Callable[[int], object]]] = {}
+        for name, (relations, snapshots) in lakes.items():
+            url = arguments.url if name == "large" and arguments.url else f"sqlite:///{folder}/{name}.sqlite"
+            LakeCatalog.open(url, data_path=f"{folder}/{name}/", create_if_not_exists=True).close()
+            fill(url, relations, snapshots)
+            asked[name] = ways(url, name)
+            Path(folder, name).mkdir(exist_ok=True)
+        for small, large in zip(asked["small"], asked["large"], strict=True):
+            times = in_turn({small: asked["small"][small], large: asked["large"][large]}, arguments.rounds)
+            report(small.partition(": ")[2], {name.partition(":")[0]: seconds for name, seconds in times.items()}, "small")
+
+
+if __name__ == "__main__":
+    main()
