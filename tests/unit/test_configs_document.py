@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dbt.artifacts.resources import NodeConfig, SeedConfig, SnapshotConfig
 
+from dbt.adapters.ducklake.foreign_configs import WITHOUT_MEANING, warnings_of
 from dbt.adapters.ducklake.impl import DuckLakeConfig
 from dbt.adapters.ducklake.merge_configs import MERGE_CONFIGS
 
@@ -47,3 +48,15 @@ def test_the_adapter_declares_its_own_configs() -> None:
 
 def test_every_merge_config_is_read() -> None:
     assert set(MERGE_CONFIGS) <= read()
+
+
+def test_configs_that_do_nothing_are_named() -> None:
+    section = (ROOT / "docs/configs.md").read_text(encoding="utf-8").partition("## Configs of other adapters")[2]
+    assert set(re.findall(r"`(\w+)`", section)) == set(WITHOUT_MEANING)
+    assert not set(WITHOUT_MEANING) & read()
+
+
+def test_each_is_warned_of_unless_it_says_what_is_so_anyway() -> None:
+    assert warnings_of({"file_format": "parquet", "zorder": None, "submission_method": "in_process", "unique_key": "id"}) == []
+    found = warnings_of({"file_format": "delta", "zorder": ["a"], "submission_method": "job_cluster", "materialized": "table"})
+    assert [warning.split("`")[1] for warning in found] == ["file_format", "zorder", "submission_method: job_cluster"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.ducklake.merge_configs import MERGE_CONFIGS, check, plan
+from dbt.adapters.ducklake.merge_configs import MERGE_CONFIGS, check, missing_keys, plan
 
 MATCHED, MISSING = "when_matched", "when_not_matched"
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -96,3 +96,11 @@ def test_a_merge_that_does_nothing_is_refused() -> None:
 def test_positions_need_as_many_columns() -> None:
     with pytest.raises(DbtRuntimeError, match="the model has 1 columns and its table 2"):
         plan({"merge_clauses": {MATCHED: [{"action": "update", "mode": "by_position"}]}}, "id", [], ["id", "n"], lambda: ["id"])
+
+
+@pytest.mark.parametrize(
+    ("unique_key", "missing"),
+    [("ID", []), ("nosuch", ["nosuch"]), (["id", "`two words`", "x"], ["x"]), ("id || name", []), ("lower(x)", []), (None, []), ([], [])],
+)
+def test_a_key_that_is_no_column_is_found(unique_key: object, missing: list[str]) -> None:
+    assert missing_keys(unique_key, ["id", "name", "two words"]) == missing  # type: ignore[arg-type]

@@ -16,9 +16,13 @@ NODE: dict[str, Any] = {"name": "m", "alias": "m", "original_file_path": "models
 class FakeSession:
     def __init__(self) -> None:
         self.views: dict[str, Any] = {}
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
 
     def spark(self) -> SimpleNamespace:
-        return SimpleNamespace(sql=lambda text, args: (text, args), version="4")
+        return SimpleNamespace(sql=lambda text, args: (text, args), version="4", cancelled=self.cancelled)
 
     def sql(self, text: str) -> str:
         return f"lake rows of {text}"
@@ -72,6 +76,12 @@ def test_a_package_that_is_missing_is_named() -> None:
         run("", packages=["agate", "no_such_package_at_all>=1"])
 
 
-def test_a_submission_method_of_another_adapter_is_refused() -> None:
-    with pytest.raises(DbtRuntimeError, match="submission_method 'job_cluster' does not exist here"):
-        run("", submission_method="job_cluster")
+def test_a_model_that_takes_too_long_is_cancelled_and_fails() -> None:
+    session = FakeSession()
+    code = "import time\nuntil = time.monotonic() + 20\nwhile not session.cancelled and time.monotonic() < until: time.sleep(0.01)"
+    with pytest.raises(DbtRuntimeError, match=r"took longer than its timeout of 0\.05 seconds"):
+        run_model({**NODE, "config": {"timeout": 0.05}}, code, session)  # type: ignore[arg-type]
+    assert session.cancelled
+    run("x = 1", timeout=60)
+    with pytest.raises(DbtRuntimeError, match="is a number of seconds"):
+        run("", timeout="long")

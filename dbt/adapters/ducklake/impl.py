@@ -15,10 +15,12 @@ from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.protocol import AdapterConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.functions import warn_or_error
+from dbt_common.exceptions import DbtRuntimeError
 
 from .connections import DuckLakeResponse
+from .foreign_configs import warnings_of
 from .layout import Layout, documentation_actions, layout_actions, layout_of, reset_actions
-from .merge_configs import MergePlan, check, plan
+from .merge_configs import MergePlan, check, missing_keys, plan
 from .metadata import LakeMetadata
 from .provenance import of_connection
 from .python_submissions import run_model
@@ -59,6 +61,7 @@ class DuckLakeConfig(AdapterConfig):
     commit_author: str | None = None
     commit_extra_info: str | dict[str, Any] | None = None
     clone_as: str | None = None
+    timeout: float | None = None
 
 
 class DuckLakeAdapter(LakeMetadata):
@@ -173,6 +176,28 @@ class DuckLakeAdapter(LakeMetadata):
             self._warned.add(message)
             warn_or_error(AdapterEventWarning(base_msg=message))
         return ""
+
+    @available
+    def warn_of_foreign_configs(self, config: Mapping[str, Any]) -> str:
+        """Warn of a node's configs that belong to other adapters, of each once."""
+        for warning in warnings_of(config):
+            self.warn_once(warning)
+        return ""
+
+    @available.parse_none
+    def check_unique_key(self, relation: DuckLakeRelation, unique_key: str | list[str] | None) -> None:
+        """Refuse a `unique_key` that names a column which the table has not; expressions are the strategy's matter.
+
+        Raises:
+            DbtRuntimeError: the text has the names that there are.
+        """
+        names = [column.name for column in self.get_columns_in_relation(relation)]
+        missing = missing_keys(unique_key, names)
+        if missing:
+            raise DbtRuntimeError(
+                f"unique_key: {', '.join(missing)} is no column of {relation}, which the next run would need to match rows; "
+                f"there are: {', '.join(names)}"
+            )
 
     def validate_sql(self, sql: str) -> AdapterResponse:
         """Have Spark analyse a query without running it."""

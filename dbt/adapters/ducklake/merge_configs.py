@@ -34,6 +34,7 @@ _FLAGS = ("skip_matched_step", "skip_not_matched_step")
 _BESIDE_CLAUSES = ("merge_clauses", "merge_on_using_columns", "source_alias", "target_alias")
 _ALIASES = (("merge_update_condition", "matched_condition"), ("merge_insert_condition", "not_matched_condition"))
 _OF_UPDATE = ("merge_update_columns", "merge_exclude_columns", "merge_update_set_expressions", *_ALIASES[0])
+_PLAIN_KEY = re.compile(r"\s*(?:`([^`]+)`|([^\W\d]\w*))\s*")
 _UPDATE_SET = re.compile(r"(?is)\s*update\s+set\s+(?!\*)\S")
 
 
@@ -193,3 +194,11 @@ def _list(given: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def _is_list_of_texts(given: Any) -> bool:
     return isinstance(given, Sequence) and all(isinstance(each, str) for each in given)
+
+
+def missing_keys(unique_key: str | Sequence[str] | None, columns: Sequence[str]) -> list[str]:
+    """The plain names in a `unique_key` that are no columns; names compare without case."""
+    there = {name.casefold() for name in columns}
+    given = [unique_key] if isinstance(unique_key, str) else list(unique_key or ())
+    names = [match[1] or match[2] for match in map(_PLAIN_KEY.fullmatch, given) if match]
+    return [name for name in names if name.casefold() not in there]

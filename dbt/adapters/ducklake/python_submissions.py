@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import linecache
 import re
+import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +18,6 @@ from .errors import CancelledError
 
 if TYPE_CHECKING:
     from .session import LakeSession
-
-SUBMISSION_METHOD = "in_process"
 
 
 class ModelSession:
@@ -55,7 +55,8 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
     Raises:
         DbtRuntimeError: the model failed; the text ends with its own traceback.
     """
-    _check_config(node)
+    _check_packages(node)
+    seconds = _timeout(node)
     code = code.lstrip()  # so that its lines are numbered as those of the model's file
     filename = f"{node['original_file_path']} (compiled)"
     module = ModuleType(f"dbt_model_{node['alias']}")
@@ -63,23 +64,51 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
     proxy = ModelSession(session)
     vars(module).update(session=proxy, spark=proxy)
     linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
-    try:
-        exec(compile(code, filename, "exec"), vars(module))
-    except CancelledError:
-        raise
-    except Exception as error:
-        raise DbtRuntimeError(f"Python model {node['name']} failed:\n{_own_traceback(error, filename)}") from error
-    finally:
-        linecache.cache.pop(filename, None)
+    with _within(seconds, node["name"], session.cancel):
+        try:
+            exec(compile(code, filename, "exec"), vars(module))
+        except CancelledError:
+            raise
+        except Exception as error:
+            raise DbtRuntimeError(f"Python model {node['name']} failed:\n{_own_traceback(error, filename)}") from error
+        finally:
+            linecache.cache.pop(filename, None)
 
 
-def _check_config(node: Mapping[str, Any]) -> None:
+def _timeout(node: Mapping[str, Any]) -> float | None:
     config = node["config"]
-    method = config.get("submission_method") or SUBMISSION_METHOD
-    if method != SUBMISSION_METHOD:
-        raise DbtRuntimeError(
-            f"submission_method {method!r} does not exist here: Python models run in dbt's own process. Remove the setting"
-        )
+    given = config.get("timeout")
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float) or given <= 0:
+        raise DbtRuntimeError(f"The config `timeout` of {node['name']} is a number of seconds; it is {given!r}")
+    return float(given)
+
+
+@contextmanager
+def _within(seconds: float | None, name: str, cancel: Callable[[], None]) -> Iterator[None]:
+    """Cancel what Spark does for the model when its time is over; the model then fails, however it takes it."""
+    if seconds is None:
+        yield
+        return
+    over = threading.Event()
+
+    def stop() -> None:
+        over.set()
+        cancel()
+
+    timer = threading.Timer(seconds, stop)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if over.is_set():
+            raise DbtRuntimeError(f"Python model {name} took longer than its timeout of {seconds:g} seconds")
+
+
+def _check_packages(node: Mapping[str, Any]) -> None:
+    config = node["config"]
     for package in config.get("packages") or []:
         name = re.split(r"[\s<>=!~\[;]", str(package).strip(), maxsplit=1)[0]
         if importlib.util.find_spec(name.replace("-", "_")) is None:

@@ -4,6 +4,7 @@
   what the adapter says of the run.
 #}
 {% macro begin_snapshot() %}
+  {%- do adapter.warn_of_foreign_configs(model.config) -%}
   {%- set message = config.get('commit_message') -%}
   {%- set message = render(message) if message else '' -%}
   {%- do adapter.begin_transaction(message, config.get('commit_author'), rendered_extra_info(config.get('commit_extra_info'))) -%}

@@ -45,6 +45,9 @@
     {{ build_sql }}
   {%- endcall %}
   {% do answer_for_python('build') %}
+  {% if rebuild and strategy in ('merge', 'delete+insert', 'default') %}
+    {% do adapter.check_unique_key(target_relation, config.get('unique_key')) %}
+  {% endif %}
 
   {% do apply_grants(target_relation, config.get('grants'), should_revoke=false) %}
   {% do persist_docs(target_relation, model) %}

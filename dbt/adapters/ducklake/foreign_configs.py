@@ -1,0 +1,67 @@
+"""Configs of other adapters that can mean nothing here: a project that has them runs, and each is warned of once in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_CLUSTER = "Python models run in dbt's own process"
+_FORMAT = "tables of a lake are Parquet"
+_PLACE = "the lake's `data_path` says where files are"
+_STAGING = "nothing is staged in the lake; a node is one transaction"
+_UPKEEP = "`CHECKPOINT`, or `dbt run-operation`, keeps files in shape"
+
+WITHOUT_MEANING: Mapping[str, str] = {
+    "file_format": _FORMAT,
+    "table_format": _FORMAT,
+    "table_type": _FORMAT,
+    "location_root": _PLACE,
+    "external_root": _PLACE,
+    "include_full_name_in_path": _PLACE,
+    "s3_data_dir": _PLACE,
+    "s3_data_naming": _PLACE,
+    "zorder": "say `sorted_by`",
+    "liquid_clustered_by": "say `sorted_by`",
+    "auto_liquid_cluster": "say `sorted_by`",
+    "sort_by": "say `sorted_by`",
+    "clustered_by": "say `partition_by: bucket(n, column)`",
+    "buckets": "say `partition_by: bucket(n, column)`",
+    "properties": "say `tblproperties`",
+    "table_properties": "say `tblproperties`",
+    "databricks_tags": "say `tags` or `meta`, with `persist_docs`",
+    "databricks_compute": "there is one Spark for the run",
+    "indexes": "a lake has none; files are left out by their statistics, so `sorted_by` helps",
+    "on_table_exists": "a table is always replaced in place",
+    "skip_optimize": _UPKEEP,
+    "unique_tmp_table_suffix": _STAGING,
+    "temp_schema": _STAGING,
+    "tmp_relation_type": _STAGING,
+    "force_batch": "Spark has no limit of partitions",
+    "partitions_limit": "Spark has no limit of partitions",
+    "access_control_list": _CLUSTER,
+    "additional_libs": _CLUSTER,
+    "cluster_id": _CLUSTER,
+    "create_notebook": _CLUSTER,
+    "environment_key": _CLUSTER,
+    "http_path": _CLUSTER,
+    "index_url": _CLUSTER,
+    "job_cluster_config": _CLUSTER,
+    "user_folder_for_python": _CLUSTER,
+    "workflow_job_config": _CLUSTER,
+}
+"""Config → why it has no meaning, or what to say instead."""
+_HARMLESS = {"file_format": ("parquet", "ducklake"), "submission_method": ("in_process",)}
+"""Values that say what is so anyway."""
+
+
+def warnings_of(config: Mapping[str, Any]) -> list[str]:
+    """A warning for each config of a node that does nothing."""
+    found = [
+        f"The config `{name}` does nothing on a lake: {reason}."
+        for name, reason in WITHOUT_MEANING.items()
+        if config.get(name) not in (None, False, "", [], {}) and config.get(name) not in _HARMLESS.get(name, ())
+    ]
+    method = config.get("submission_method")
+    if method and method not in _HARMLESS["submission_method"]:
+        found.append(f"The config `submission_method: {method}` does nothing on a lake: {_CLUSTER}.")
+    return found
