@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -51,12 +52,40 @@ def test_a_read_only_lake_is_not_created() -> None:
     assert credentials().lake_settings().create_if_not_exists is True
 
 
+def test_attached_lakes_are_settings_of_their_own() -> None:
+    retries = {"count": 3}
+    here, past = (
+        credentials(
+            retries=retries,
+            attach=[
+                {"alias": "b", "path": "b.sqlite", "type": "ducklake", "options": {"DATA_PATH": "files/", "SNAPSHOT_TIME": "2026-01-31"}},
+                {"alias": "c", "path": "c.duckdb", "is_ducklake": True, "read_only": True, "snapshot_version": None},
+            ],
+        )
+        .lake_settings()
+        .attached
+    )
+
+    assert (here.database, here.path, here.data_path, here.create_if_not_exists) == ("b", "b.sqlite", "files/", False)
+    assert here.snapshot_time == datetime(2026, 1, 31, tzinfo=timezone.utc)
+    assert here.retry.max_retry_count == 3
+    assert (past.database, past.read_only, past.snapshot_version) == ("c", True, None)
+
+
+def test_attached_lakes_are_named_without_their_secrets() -> None:
+    entry = {"alias": "b", "path": f"postgresql://me:{SECRET}@host/db", "options": {"metadata_schema": "meta"}}
+    shown = str(dict(credentials(attach=[entry]).connection_info()))
+
+    assert "'alias': 'b'" in shown
+    assert SECRET not in shown + repr(credentials(attach=[entry]))
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
         ({"path": ""}, "no `path`"),
         ({"pathh": "x"}, "unknown field `pathh`: did you mean `path`"),
-        ({"zzz": 1}, "unknown field `zzz`: known are author, automatic_migration, catalog"),
+        ({"zzz": 1}, "unknown field `zzz`: known are attach, author, automatic_migration, catalog"),
         ({"spark": {"mastr": "local"}}, "`spark` has the unknown field `mastr`: did you mean `master`"),
         ({"spark": {"master": "local[2]", "remote": "sc://host:15002"}}, "either a Spark `master` or a Spark Connect `remote`"),
         ({"spark": {"config": "x"}}, "`spark.config` must be a mapping"),
@@ -64,6 +93,23 @@ def test_a_read_only_lake_is_not_created() -> None:
         ({"retries": {"count": "many"}}, "`retries.count` must be a number"),
         ({"retries": {"count": -1}}, "`retries.count` must be a number that is not negative"),
         ({"read_only": True, "create_if_not_exists": True}, "contradict each other"),
+        ({"snapshot_version": 3, "create_if_not_exists": True}, "`snapshot_version` and `create_if_not_exists: true` contradict"),
+        ({"snapshot_version": 3, "snapshot_time": "2026-01-31"}, "exclude each other"),
+        ({"snapshot_time": "yesterday"}, "`snapshot_time` must be a moment"),
+        ({"attach": [{"path": "x.sqlite"}]}, "`attach`: entry 1: `alias` is missing"),
+        ({"attach": [{"alias": "b"}]}, "`attach`: b: `path` is missing"),
+        ({"attach": [{"alias": "LAKE", "path": "x.sqlite"}]}, "two lakes are named LAKE"),
+        ({"attach": [{"alias": "b", "path": "x.sqlite", "pth": 1}]}, "`attach`: b has the unknown field `pth`: did you mean `path`"),
+        ({"attach": [{"alias": "b", "path": "x.sqlite", "secret": "s"}]}, "`attach`: b: `secret` cannot be said here: secrets of DuckDB"),
+        ({"attach": [{"alias": "b", "path": "x.sqlite", "type": "postgres"}]}, "`type: postgres`: only lakes can be attached"),
+        ({"attach": [{"alias": "b", "path": "x.sqlite", "is_ducklake": False}]}, "`is_ducklake: False`: only lakes"),
+        ({"attach": [{"alias": "b", "path": "x.sqlite", "read_only": "yes"}]}, "`read_only` must be true or false"),
+        ({"attach": [{"alias": "b", "path": "x.sqlite", "data_path": "a", "options": {"DATA_PATH": "b"}}]}, "`data_path` is given twice"),
+        ({"attach": [{"alias": "b", "path": "oracle://x"}]}, "`attach`: b: `path`: .*none of the accepted forms"),
+        (
+            {"attach": [{"alias": "b", "path": "x.sqlite", "snapshot_version": "three"}]},
+            "`attach`: b: `snapshot_version` must be the number",
+        ),
         ({"metadata_schema": "meta"}, "metadata_schema cannot be used with an SQLite catalog"),
         ({"path": "ducklake:oracle:x"}, "none of the accepted forms"),
     ],

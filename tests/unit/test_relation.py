@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import date
+
+import pytest
+
 from dbt.adapters.ducklake.relation import DuckLakeRelation
 
 
@@ -34,6 +38,24 @@ def test_only_the_rendered_parts_are_its_name() -> None:
     assert temporary.is_temporary
     assert relation().name_parts == ("lake", "main", "Orders")
     assert not relation().is_temporary
+
+
+def test_a_pin_is_rendered_wherever_the_relation_is() -> None:
+    assert relation().at(3).render() == "`lake`.`main`.`Orders` version as of 3"
+    assert str(relation(limit=0).at("3")) == "(select * from `lake`.`main`.`Orders` version as of 3 where false limit 0)"
+    assert str(relation().at(timestamp=date(2026, 1, 31))) == "`lake`.`main`.`Orders` timestamp as of '2026-01-31 00:00:00+00:00'"
+    assert relation().at(3).without_identifier().render() == "`lake`.`main`"
+    assert relation().at(3).at(timestamp="2026-01-31 12:00:00+01:00").render().endswith("timestamp as of '2026-01-31 12:00:00+01:00'")
+    assert relation().at(None, "None") == relation()
+
+
+@pytest.mark.parametrize(
+    ("pin", "message"),
+    [((3, "2026-01-31"), "exclude each other"), (("three",), "number of a snapshot"), ((None, "x"), "must be a moment, such as")],
+)
+def test_what_is_no_pin_is_refused(pin: tuple[object, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        relation().at(*pin)
 
 
 def test_tables_and_views_can_be_replaced_and_renamed() -> None:

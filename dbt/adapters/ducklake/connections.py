@@ -107,12 +107,12 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         return connection
 
     def cleanup_all(self) -> None:
-        """Close every session, then the catalog. A Spark that runs stays for the next command of this process."""
+        """Close every session, then the catalogs. A Spark that runs stays for the next command of this process."""
         super().cleanup_all()
         with self.lock:
             lake, self._lake = self._lake, None
         if lake is not None:
-            lake.catalog.close()
+            lake.close_catalogs()
 
     def cancel(self, connection: Connection) -> None:
         """Stop what runs on another thread's connection."""

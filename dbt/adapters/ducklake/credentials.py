@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
-from .catalog.location import parse_location
+from .attachments import Attachment, attachments, check_lake
 from .errors import ConfigurationError
 from .spark.settings import SparkSettings
+from .unknown import refuse_unknown
 
 if TYPE_CHECKING:
     from .session import LakeSettings
@@ -44,6 +44,9 @@ class DuckLakeCredentials(Credentials):
         create_if_not_exists: make the lake if the catalog database holds none; by default yes, unless read_only.
         data_inlining_row_limit: up to how many rows of one statement stay in the catalog database, where no option of the lake says.
         automatic_migration: bring a lake of an older format version to the current one when it is opened.
+        snapshot_version: open the lake read-only as of this snapshot.
+        snapshot_time: the same by a moment; one without a zone is UTC.
+        attach: further lakes, each under an `alias`; see `attachments.Attachment`.
         retries: how often and how patiently a commit is tried again: `count`, `wait_ms`, `backoff`.
         spark: how to get Spark: `master` or `remote`, `app_name`, `config`.
         author: who stands in the lake's history.
@@ -58,6 +61,9 @@ class DuckLakeCredentials(Credentials):
     create_if_not_exists: bool | None = None
     data_inlining_row_limit: int | None = None
     automatic_migration: bool | None = None
+    snapshot_version: int | None = None
+    snapshot_time: Any = None
+    attach: list[Any] | None = field(default=None, repr=False)
     retries: dict[str, Any] = field(default_factory=dict)
     spark: dict[str, Any] = field(default_factory=dict, repr=False)
     author: str | None = None
@@ -85,6 +91,9 @@ class DuckLakeCredentials(Credentials):
             "create_if_not_exists",
             "data_inlining_row_limit",
             "automatic_migration",
+            "snapshot_version",
+            "snapshot_time",
+            "attach",
             "retries",
             "spark",
             "author",
@@ -93,7 +102,7 @@ class DuckLakeCredentials(Credentials):
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
         """The fields that `dbt debug` prints and `target` holds, without secrets and without what is not set."""
         for key, value in super().connection_info(with_aliases=with_aliases):
-            if value not in (None, {}):
+            if value not in (None, {}, []):
                 yield key, hidden(value)
 
     @classmethod
@@ -103,7 +112,7 @@ class DuckLakeCredentials(Credentials):
         Raises:
             DbtRuntimeError: the text names the field and what was probably meant.
         """
-        _refuse_unknown("the profile", data, [*(f.name for f in dataclasses.fields(cls)), *cls._ALIASES])
+        refuse_unknown("the profile", data, [*(f.name for f in dataclasses.fields(cls)), *cls._ALIASES])
         super().validate(data)
 
     def __post_init__(self) -> None:
@@ -112,40 +121,42 @@ class DuckLakeCredentials(Credentials):
                 "The profile has no `path`. Say where the catalog database is, "
                 "for example `path: ducklake:sqlite:lake.sqlite` or `path: postgresql+psycopg://user@host/database`"
             )
-        if self.read_only and self.create_if_not_exists:
-            raise DbtRuntimeError("`read_only: true` and `create_if_not_exists: true` contradict each other; remove one of them")
-        limit = self.data_inlining_row_limit
-        if limit is not None and limit < 0:
-            raise DbtRuntimeError(f"`data_inlining_row_limit` must be 0 (rows always go to files) or more, not {limit}")
-        if self.read_only and self.automatic_migration:
-            raise DbtRuntimeError("`read_only: true` and `automatic_migration: true` contradict each other; remove one of them")
-        _refuse_unknown("`retries`", self.retries, RETRY_FIELDS)
+        check_lake(self)
+        self.attachments()
+        refuse_unknown("`retries`", self.retries, RETRY_FIELDS)
         for name, value in self.retries.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
                 raise DbtRuntimeError(f"`retries.{name}` must be a number that is not negative, not {value!r}")
         self.spark_settings()
-        try:
-            parse_location(self.path, metadata_schema=self.metadata_schema)
-        except ConfigurationError as error:
-            raise DbtRuntimeError(f"`path`: {error}") from error
 
     def lake_settings(self) -> LakeSettings:
-        """Everything that opening the lake needs."""
+        """Everything that opening the lake, and those attached to it, needs."""
         from .catalog.transaction import RetrySettings
         from .session import LakeSettings
 
-        return LakeSettings(
+        retry = RetrySettings(**{RETRY_FIELDS[name]: value for name, value in self.retries.items()})
+        common = LakeSettings(self.path, retry=retry, spark=self.spark_settings())
+        own = Attachment(
             self.path,
+            self.database,
             self.data_path,
-            database=self.database,
-            metadata_schema=self.metadata_schema,
-            read_only=self.read_only,
-            create_if_not_exists=not self.read_only if self.create_if_not_exists is None else self.create_if_not_exists,
-            data_inlining_row_limit=self.data_inlining_row_limit,
-            automatic_migration=bool(self.automatic_migration),
-            retry=RetrySettings(**{RETRY_FIELDS[name]: value for name, value in self.retries.items()}),
-            spark=self.spark_settings(),
+            self.metadata_schema,
+            self.read_only,
+            self.create_if_not_exists,
+            self.data_inlining_row_limit,
+            bool(self.automatic_migration),
+            self.snapshot_version,
+            self.snapshot_time,
         )
+        return replace(own.settings(common), attached=tuple(each.settings(common) for each in self.attachments()))
+
+    def attachments(self) -> list[Attachment]:
+        """The lakes that are attached, checked.
+
+        Raises:
+            DbtRuntimeError: see `attachments.attachments`.
+        """
+        return attachments(self.attach, self.database)
 
     def spark_settings(self) -> SparkSettings:
         """The `spark` block as checked values.
@@ -154,7 +165,7 @@ class DuckLakeCredentials(Credentials):
             DbtRuntimeError: an unknown or contradictory setting; the text names it.
         """
         fields = {f.name for f in dataclasses.fields(SparkSettings)}
-        _refuse_unknown("`spark`", self.spark, fields)
+        refuse_unknown("`spark`", self.spark, fields)
         if not isinstance(self.spark.get("config", {}), Mapping):
             raise DbtRuntimeError("`spark.config` must be a mapping of Spark settings to values")
         try:
@@ -176,14 +187,7 @@ def hidden(value: Any) -> Any:
             return redacted(value)
         case dict():
             return {key: HIDDEN if _SECRET_NAME.search(str(key)) else hidden(inner) for key, inner in value.items()}
+        case list():
+            return [hidden(inner) for inner in value]
         case _:
             return value
-
-
-def _refuse_unknown(where: str, given: Mapping[str, Any], known: Collection[str]) -> None:
-    for name in given:
-        if name in known:
-            continue
-        similar = difflib.get_close_matches(str(name), known, n=1)
-        hint = f"did you mean `{similar[0]}`?" if similar else f"known are {', '.join(sorted(known))}"
-        raise DbtRuntimeError(f"{where} has the unknown field `{name}`: {hint}")

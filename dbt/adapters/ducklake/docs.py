@@ -39,12 +39,12 @@ def kind_of(relation: Relation) -> str:
     return "table" if isinstance(relation, Table) else "view"
 
 
-def describe(session: LakeSession, wanted: Callable[[RelationName], bool]) -> list[Described]:
-    """The relations of the lake whose names are wanted, as the session sees them, with their columns and statistics."""
-    with session.reading() as reader:
+def describe(session: LakeSession, lake: str, wanted: Callable[[RelationName], bool]) -> list[Described]:
+    """The relations of a lake whose names are wanted, as the session sees them, with their columns and statistics."""
+    with session.reading(lake) as reader:
         relations = reader.named(name for name in reader.names() if wanted(name))
         tables = [relation for relation in relations if isinstance(relation, Table)]
-        facts = session.catalog.table_facts(reader.snapshot, tables) if tables else {}
+        facts = session.lake.catalog_of(lake).table_facts(reader.snapshot, tables) if tables else {}
     return [
         Described(
             relation,

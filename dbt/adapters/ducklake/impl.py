@@ -121,13 +121,15 @@ class DuckLakeAdapter(LakeMetadata):
     # -- the connection --------------------------------------------------------------------------------------------------------
 
     def debug_query(self) -> None:
-        """What `dbt debug` tries: the catalog can be read, files can be written to the data path, a Java is there. Starts no Spark."""
-        with self.connections.exception_handler("dbt debug"):
-            with self._session().reading() as reader:
-                reader.schemas()
-            from .lake.probe import probe_data_path
+        """What `dbt debug` tries: each catalog can be read, files can be written to its data path, a Java is there. Starts no Spark."""
+        from .lake.probe import probe_data_path
 
-            probe_data_path(self._session().catalog)
+        session = self._session()
+        with self.connections.exception_handler("dbt debug"):
+            for lake in session.lake.names:
+                with session.reading(lake) as reader:
+                    reader.schemas()
+                probe_data_path(session.lake.catalog_of(lake))
             if self.config.credentials.spark_settings().remote is None:
                 from .spark.java import find_java
 
@@ -155,12 +157,14 @@ class DuckLakeAdapter(LakeMetadata):
     @available.parse_none
     def last_snapshot(self, relation: DuckLakeRelation) -> int | None:
         """The newest snapshot that changed the rows of a table; None if there is no such table, or it never had rows."""
-        session = self._session()
-        with self.connections.exception_handler(f"last snapshot of {relation}"), session.reading() as reader:
+        session, lake = self._session(), self._lake(relation.database)
+        if lake is None:
+            return None
+        with self.connections.exception_handler(f"last snapshot of {relation}"), session.reading(lake) as reader:
             table = reader.find(str(relation.schema), str(relation.identifier))
             if not isinstance(table, Table):
                 return None
-            return session.catalog.table_facts(reader.snapshot, [table])[table.table_id].last_snapshot_id
+            return session.lake.catalog_of(lake).table_facts(reader.snapshot, [table])[table.table_id].last_snapshot_id
 
     @available
     def table_text(self, table: AgateTable) -> str:
@@ -224,7 +228,7 @@ class DuckLakeAdapter(LakeMetadata):
         Args:
             resets_only: only undo what configs asked for that are gone.
         """
-        with self.connections.exception_handler(f"layout of {relation}"), self._session().reading() as reader:
+        with self.connections.exception_handler(f"layout of {relation}"), self._session().reading(relation.database) as reader:
             table = reader.find(str(relation.schema), str(relation.identifier))
             if not isinstance(table, Table):
                 return []
@@ -233,7 +237,7 @@ class DuckLakeAdapter(LakeMetadata):
     @available.parse_list
     def documentation_actions(self, relation: DuckLakeRelation, tags: list[str] | None, meta: Mapping[str, Any] | None) -> list[str]:
         """The actions of ALTER that keep dbt's tags and meta with a table or view."""
-        with self.connections.exception_handler(f"tags of {relation}"), self._session().reading() as reader:
+        with self.connections.exception_handler(f"tags of {relation}"), self._session().reading(relation.database) as reader:
             found = reader.find(str(relation.schema), str(relation.identifier))
             return [] if found is None else documentation_actions(found, tags, meta)
 
@@ -273,7 +277,7 @@ class DuckLakeAdapter(LakeMetadata):
         """Make the empty table of a seed, or empty the one there is and give it the CSV's columns."""
         columns = seed_columns(table, column_types, quote_columns, self.convert_type)
         with self.connections.exception_handler(f"seed {relation}"):
-            self._session().load_seed(str(relation.schema), str(relation.identifier), columns, ())
+            self._session().load_seed(str(relation.schema), str(relation.identifier), columns, (), database=relation.database)
 
     @available.parse_none
     def load_seed(
@@ -292,7 +296,7 @@ class DuckLakeAdapter(LakeMetadata):
         columns = seed_columns(table, column_types, quote_columns, self.convert_type)
         with self.connections.exception_handler(f"seed {relation}"):
             rows = table.rows if rebuild else fitted_rows(table, [column.name for column in session.columns(relation.name_parts)])
-            count = session.load_seed(schema, name, columns, rows, rebuild=rebuild)
+            count = session.load_seed(schema, name, columns, rows, rebuild=rebuild, database=relation.database)
         code = "CREATE" if rebuild else "INSERT"
         response = DuckLakeResponse(f"{code} {count}", code=code, rows_affected=count)
         self.connections.handle().on_commit(response.committed)

@@ -55,31 +55,30 @@ class LakeMetadata(SQLAdapter):
 
     @available.parse_list
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """The tables, views and functions of a schema; none if the schema is not there or not in this lake."""
-        session = self._session()
-        if not self._is_ours(schema_relation.database):
+        """The tables, views and functions of a schema; none if the schema is not there or in no lake of the profile."""
+        database = self._lake(schema_relation.database)
+        if database is None:
             return []
-        with self.connections.exception_handler("list relations"), session.reading() as reader:
-            schema = reader.schema(schema_relation.schema or session.schema)
+        with self.connections.exception_handler("list relations"), self._session().reading(database) as reader:
+            schema = reader.schema(schema_relation.schema or self._session().schema)
             named = [] if schema is None else reader.names(schema.name)
             found = [(relation.name, "table" if relation.is_table else "view") for relation in named]
         if schema is None:
             return []
         found += [(function.name, "function") for function in schema.functions]
         return [
-            self.Relation.create(database=session.database, schema=schema.name, identifier=name, type=RelationType(kind))
-            for name, kind in found
+            self.Relation.create(database=database, schema=schema.name, identifier=name, type=RelationType(kind)) for name, kind in found
         ]
 
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[DuckLakeColumn]:
         """The columns of a table, view or temporary view; none if it is not there."""
         assert isinstance(relation, DuckLakeRelation)
-        if not relation.is_temporary and not self._is_ours(relation.database):
+        if not relation.is_temporary and self._lake(relation.database) is None:
             return list(self.get_column_schema_from_query(f"select * from {relation} where false"))
         with self.connections.exception_handler(f"columns of {relation}"):
             try:
-                columns = self._session().columns(relation.name_parts)
+                columns = self._session().columns(relation.name_parts, relation.snapshot_version, relation.snapshot_time)
             except NotFoundError:
                 return []
         found = [self.Column.from_description(column.name, column.type) for column in columns]
@@ -99,10 +98,11 @@ class LakeMetadata(SQLAdapter):
 
     @available.parse_list
     def list_schemas(self, database: str) -> list[str]:
-        """The schemas of the lake."""
-        if not self._is_ours(database):
+        """The schemas of a lake; none if the profile has no such lake."""
+        lake = self._lake(database)
+        if lake is None:
             return []
-        with self.connections.exception_handler("list schemas"), self._session().reading() as reader:
+        with self.connections.exception_handler("list schemas"), self._session().reading(lake) as reader:
             return [schema.name for schema in reader.schemas()]
 
     @available.parse(lambda *a, **k: False)
@@ -114,8 +114,8 @@ class LakeMetadata(SQLAdapter):
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
         """Columns, comments and statistics of one relation; None if it is not there."""
-        found = self._described(relation.database, {_key(relation)})
-        return catalog_table(self._session().database, found[0]) if found else None
+        database, found = self._described(relation.database, {_key(relation)})
+        return catalog_table(database, found[0]) if found else None
 
     def _get_one_catalog(
         self,
@@ -123,8 +123,9 @@ class LakeMetadata(SQLAdapter):
         schemas: Iterable[str | None],
         used_schemas: frozenset[tuple[str, str]],
     ) -> AgateTable:
-        found = self._described(information_schema.database, {(str(schema).casefold(), None) for schema in schemas})
-        return self._filtered(found, used_schemas)
+        return self._filtered(
+            self._described(information_schema.database, {(str(schema).casefold(), None) for schema in schemas}), used_schemas
+        )
 
     def _get_one_catalog_by_relations(
         self,
@@ -132,24 +133,24 @@ class LakeMetadata(SQLAdapter):
         relations: Iterable[BaseRelation],
         used_schemas: frozenset[tuple[str, str]],
     ) -> AgateTable:
-        found = self._described(information_schema.database, {_key(relation) for relation in relations})
-        return self._filtered(found, used_schemas)
+        return self._filtered(self._described(information_schema.database, {_key(relation) for relation in relations}), used_schemas)
 
-    def _filtered(self, found: list[Described], used_schemas: frozenset[tuple[str, str]]) -> AgateTable:
-        table: AgateTable = self._catalog_filter_table(catalog_rows(self._session().database, found), used_schemas)
+    def _filtered(self, described: tuple[str, list[Described]], used_schemas: frozenset[tuple[str, str]]) -> AgateTable:
+        table: AgateTable = self._catalog_filter_table(catalog_rows(*described), used_schemas)
         return table
 
-    def _described(self, database: str | None, wanted: set[tuple[str, str | None]]) -> list[Described]:
-        """The relations whose (schema, name), or whose (schema, None), is wanted."""
-        if not self._is_ours(database):
-            return []
+    def _described(self, database: str | None, wanted: set[tuple[str, str | None]]) -> tuple[str, list[Described]]:
+        """The lake, and its relations whose (schema, name), or whose (schema, None), is wanted."""
+        lake = self._lake(database)
+        if lake is None:
+            return str(database), []
 
         def is_wanted(relation: RelationName) -> bool:
             schema, name = relation.schema_name.casefold(), relation.name.casefold()
             return (schema, name) in wanted or (schema, None) in wanted
 
         with self.connections.exception_handler("describe relations"):
-            return describe(self._session(), is_wanted)
+            return lake, describe(self._session(), lake, is_wanted)
 
     # -- freshness -------------------------------------------------------------------------------------------------------------
 
@@ -161,14 +162,25 @@ class LakeMetadata(SQLAdapter):
         What is no table of this lake has no answer here; `calculate_freshness_from_metadata`, which dbt asks next, says why.
         """
         now = datetime.now(timezone.utc)
-        with self.connections.exception_handler("source freshness"), self._session().reading() as reader:
+        by_lake: dict[str, list[BaseRelation]] = {}
+        for source in sources:
+            lake = self._lake(source.database)
+            if lake is not None:
+                by_lake.setdefault(lake, []).append(source)
+        times: dict[BaseRelation, datetime | None] = {}
+        for lake, of_lake in by_lake.items():
+            times |= self._last_changes(lake, of_lake)
+        return [], {source: self._create_freshness_response(time, now) for source, time in times.items()}
+
+    def _last_changes(self, lake: str, sources: list[BaseRelation]) -> dict[BaseRelation, datetime | None]:
+        session = self._session()
+        with self.connections.exception_handler("source freshness"), session.reading(lake) as reader:
             keys = {_key(source) for source in sources}
             reader.named(name for name in reader.names() if (name.schema_name.casefold(), name.name.casefold()) in keys)  # all at once
-            asked = {source: reader.find(*_key(source)) for source in sources if self._is_ours(source.database)}
+            asked = {source: reader.find(*_key(source)) for source in sources}
             tables = {source: table for source, table in asked.items() if isinstance(table, Table)}
-            facts = self._session().catalog.table_facts(reader.snapshot, list(tables.values())) if tables else {}
-        times = {source: facts[table.table_id].last_snapshot_time for source, table in tables.items() if table.table_id in facts}
-        return [], {source: self._create_freshness_response(time, now) for source, time in times.items()}
+            facts = session.lake.catalog_of(lake).table_facts(reader.snapshot, list(tables.values())) if tables else {}
+        return {source: facts[table.table_id].last_snapshot_time for source, table in tables.items() if table.table_id in facts}
 
     def calculate_freshness_from_metadata(
         self, source: BaseRelation, macro_resolver: Any = None
@@ -184,20 +196,24 @@ class LakeMetadata(SQLAdapter):
         return None, answers[source]
 
     def _why_not_fresh(self, source: BaseRelation) -> str:
-        lake = self._session().database
-        if not self._is_ours(source.database):
+        lake = self._lake(source.database)
+        if lake is None:
             return (
-                f"{source} is not in the lake {lake}, so the lake's metadata do not say when it last changed. "
-                "Give the source a `loaded_at_field`, or a `database` that is the lake's name"
+                f"{source} is in no lake of the profile ({', '.join(self._session().lake.names)}), so no metadata tell its age. "
+                "Give the source a `loaded_at_field`, or a `database` that is a lake's name"
             )
-        with self.connections.exception_handler("source freshness"), self._session().reading() as reader:
+        with self.connections.exception_handler("source freshness"), self._session().reading(lake) as reader:
             found = reader.find(*_key(source))
         if found is None:
             return f"{source} does not exist; check `schema` and `identifier` of the source"
         return f"{source} is a view, and the lake knows of its tables only when they last changed. Give the source a `loaded_at_field`"
 
-    def _is_ours(self, database: str | None) -> bool:
-        return database is None or database.casefold() == self._session().database.casefold()
+    def _lake(self, database: str | None) -> str | None:
+        """The name of the lake that a database is, the current one if none is said; None if it is no lake of the profile."""
+        session = self._session()
+        if database is None:
+            return session.database
+        return session.lake.named(database) if session.lake.has(database) else None
 
 
 def _key(relation: BaseRelation) -> tuple[str, str]:

@@ -34,4 +34,19 @@ class TestSameAliasDifferentSchemas(OurMacros, BaseSameAliasDifferentSchemas):
 
 
 class TestSameAliasDifferentDatabases(OurMacros, BaseSameAliasDifferentDatabases):
-    pass
+    """The suite's own project has one database and two schemas; here there are two lakes."""
+
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, dbt_profile_target, tmp_path_factory):
+        folder = tmp_path_factory.mktemp("other")
+        return {**dbt_profile_target, "attach": [{"alias": "other", "path": f"{folder}/other.sqlite", "data_path": f"{folder}/files/"}]}
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        return {"macro-paths": ["macros"], "models": {"test": {"alias": "duped_alias", "model_b": {"database": "other"}}}}
+
+    def test_alias_model_name_diff_database(self, project):
+        super().test_alias_model_name_diff_database(project)
+        query = f"select table_catalog from {{}}.information_schema.tables where table_schema = '{project.test_schema}'"
+        assert project.run_sql(query.format("lake"), fetch="all") == [("lake",)]
+        assert project.run_sql(query.format("other"), fetch="all") == [("other",)]

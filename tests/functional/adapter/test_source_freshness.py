@@ -72,4 +72,5 @@ class TestMetadataFreshness(OnALake):
         assert "does not exist" in messages["odd.absent"]
         assert "is a view" in messages["odd.seen"]
         assert "loaded_at_field" in messages["odd.seen"]
-        assert "is not in the lake" in messages["elsewhere.events"]
+        assert "is in no lake of the profile" in messages["elsewhere.events"]
+        assert "loaded_at_field" in messages["elsewhere.events"]

@@ -18,8 +18,8 @@ from dbt.adapters.ducklake.statements.arguments import (
     interval,
     moment,
     number,
+    of_lake,
     text,
-    without_lake,
 )
 from dbt.adapters.ducklake.statements.parse import parse
 from dbt.adapters.ducklake.statements.values import Call
@@ -90,7 +90,7 @@ def test_wrong_arguments_are_refused(inside: str, message: str) -> None:
 
 
 def test_functions_of_the_extension_name_the_lake_first() -> None:
-    assert without_lake(call("'LAKE', 'a'"), "lake") == call("'a'")
-    for inside in ("", "'other'", "key => 'lake'"):
+    assert of_lake(call("'LAKE', 'a'"), ["lake", "other"]) == ("LAKE", call("'a'"))
+    for inside in ("", "'another'", "key => 'lake'"):
         with pytest.raises(StatementError, match="the first argument is the lake's name, 'lake'"):
-            without_lake(call(inside), "lake")
+            of_lake(call(inside), ["lake"])

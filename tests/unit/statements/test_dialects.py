@@ -11,7 +11,9 @@ from dbt.adapters.ducklake.statements.values import Name, Reference
 
 def fill(reference: Reference) -> Name | None:
     parts = reference.name.parts
-    return None if parts[0] == "elsewhere" else Name(("lake", "main", *parts)[-3:])
+    if parts[0] == "other":
+        return Name(("Other", *parts[1:]))
+    return None if parts[0] == "elsewhere" else Name(("main", *parts)[-2:])
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,7 @@ def fill(reference: Reference) -> Name | None:
         ("with t as (select * from u) select * from t", "with t as (select * from {DUCKLAKE_CATALOG}.`main`.`u`) select * from t"),
         ("select * from t version as of 3 x", "select * from {DUCKLAKE_CATALOG}.`main`.`t` version as of 3 x"),
         ("select * from elsewhere.t", "select * from elsewhere.t"),
+        ("select * from other.s.t, t", "select * from `Other`.`s`.`t`, {DUCKLAKE_CATALOG}.`main`.`t`"),
         (
             "select 'ü😀' from /* t */ t -- t\n, u",
             "select 'ü😀' from /* t */ {DUCKLAKE_CATALOG}.`main`.`t` -- t\n, {DUCKLAKE_CATALOG}.`main`.`u`",

@@ -14,6 +14,7 @@ from sqlalchemy import exc as sa_exc
 from sqlalchemy.engine import Connection, Engine, make_url
 
 from ..errors import ConfigurationError, EngineError
+from ..spec.objects import Snapshot
 from ..spec.versions import written_only_after_migration
 from .dialects import BusyError, CatalogDialect, dialect_of
 from .location import CatalogLocation
@@ -31,9 +32,13 @@ class RivalError(Exception):
 class Database:
     """An SQLAlchemy engine with the facts of its dialect. Thread-safe: every transaction has a connection of its own."""
 
-    def __init__(self, location: CatalogLocation, *, read_only: bool = False) -> None:
+    def __init__(self, location: CatalogLocation, *, read_only: bool = False, lake: str | None = None) -> None:
         self.location = location
         self.read_only = read_only
+        self.title = "the lake" if lake is None else f"the lake {lake}"
+        """What errors call it."""
+        self.at: Snapshot | None = None
+        """The snapshot that is the newest as far as this process is concerned, where the lake was opened at one."""
         url = make_url(location.url)
         self._url = url if location.file is None else url.set(database=location.file)
         self.dialect: CatalogDialect = dialect_of(url.get_backend_name())
@@ -95,6 +100,22 @@ class Database:
             connection = plain.execution_options(ducklake_writes=True)
             with self.dialect.writers_turn(connection), connection.begin():
                 yield connection
+
+    def require_writable(self) -> None:
+        """Refuse to go on where nothing can be written.
+
+        Raises:
+            ConfigurationError: the lake was opened read-only or at a snapshot; LakeError: it has an older format version.
+        """
+        if self.at is not None:
+            raise ConfigurationError(
+                f"{self.title} is opened at its snapshot {self.at.snapshot_id}, where it can only be read; "
+                "remove snapshot_version and snapshot_time to change it"
+            )
+        if self.read_only:
+            raise ConfigurationError(f"{self.title} is opened read-only; set read_only: false to change it")
+        if self.older is not None:
+            raise written_only_after_migration(self.older.version)
 
     def close(self) -> None:
         """Close all connections."""

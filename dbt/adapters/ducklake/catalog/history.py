@@ -15,6 +15,7 @@ from ..errors import LakeError, NotFoundError
 from ..spec.changes import Change, parse_changes
 from ..spec.objects import Snapshot
 from . import tables as t
+from .database import Database
 from .dialects import CatalogDialect
 
 
@@ -28,6 +29,20 @@ class SnapshotRecord:
     author: str | None
     message: str | None
     extra_info: str | None
+
+
+def resolve(database: Database, version: int | None, timestamp: datetime | None) -> Snapshot:
+    """The snapshot of a version or of a moment; the newest if neither is given, or the one at which the lake was opened.
+
+    Raises:
+        NotFoundError: there is none; LakeError: there is none at all.
+    """
+    if version is None and timestamp is None and database.at is not None:
+        return database.at
+    with database.reading() as connection:
+        if version is not None:
+            return snapshot_of_version(connection, version)
+        return latest_snapshot(connection) if timestamp is None else snapshot_at(connection, database.dialect, timestamp)
 
 
 def latest_snapshot(connection: Connection) -> Snapshot:

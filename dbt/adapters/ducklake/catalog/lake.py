@@ -12,12 +12,12 @@ from ..errors import ConfigurationError
 from ..spec.files import WriteOptions
 from ..spec.objects import Column, Snapshot, Table
 from ..spec.options import DEFAULTS, Options
-from ..spec.versions import CURRENT, MergedFile, RewrittenFile, written_only_after_migration
+from ..spec.versions import CURRENT, MergedFile, RewrittenFile
 from .attach import LakeFacts, attach
 from .commit_inlined import can_inline_rows
 from .database import Database
 from .facts import TableFacts, read_facts
-from .history import SnapshotRecord, first_snapshot_from, latest_snapshot, snapshot_at, snapshot_of_version, snapshot_records
+from .history import SnapshotRecord, first_snapshot_from, resolve, snapshot_records
 from .location import CatalogLocation, parse_location
 from .migrations.migrate import migrate
 from .options import read_options
@@ -49,6 +49,9 @@ class LakeCatalog:
         data_path: str | None = None,
         read_only: bool = False,
         create_if_not_exists: bool = True,
+        snapshot_version: int | None = None,
+        snapshot_time: datetime | None = None,
+        name: str | None = None,
         retry: RetrySettings | None = None,
         data_inlining_row_limit: int | None = None,
     ) -> LakeCatalog:
@@ -57,18 +60,24 @@ class LakeCatalog:
         Args:
             data_path: where the files of a new lake go; a relative one is taken from the working directory and stored absolute.
                 For an existing lake it may be left out, and must be the stored one otherwise.
+            snapshot_version: open the lake read-only as of this snapshot, which is then its newest.
+            snapshot_time: the same by a moment; one without a zone is UTC.
+            name: what errors call the lake.
             data_inlining_row_limit: for tables that no stored option says another one for; None: the reference's default.
 
         Raises:
             ConfigurationError: no such catalog, or contradictory settings.
             LakeError: a lake that this version cannot read.
+            NotFoundError: it has no such snapshot.
             EngineError: the database cannot be reached.
         """
         if isinstance(location, str):
             location = parse_location(location)
-        database = Database(location, read_only=read_only)
+        is_past = snapshot_version is not None or snapshot_time is not None
+        database = Database(location, read_only=read_only or is_past, lake=name)
         try:
             facts = attach(database, data_path=data_path, create_if_not_exists=create_if_not_exists)
+            database.at = resolve(database, snapshot_version, snapshot_time) if is_past else None
         except BaseException:
             database.close()
             raise
@@ -96,15 +105,8 @@ class LakeCatalog:
         return CURRENT if older is None else older.version
 
     def require_writable(self) -> None:
-        """Refuse to go on where nothing can be written.
-
-        Raises:
-            ConfigurationError: the lake was opened read-only; LakeError: it has an older format version.
-        """
-        if self.read_only:
-            raise ConfigurationError("the lake is opened read-only; set read_only: false to change it")
-        if self._opened.database.older is not None:
-            raise written_only_after_migration(self.format_version)
+        """Refuse to go on where nothing can be written; see `Database.require_writable`."""
+        self._opened.database.require_writable()
 
     def migrate(self, rewrite: Callable[[MergedFile], RewrittenFile]) -> str:
         """Bring a lake of an older format version to the current one, in one transaction; open readers stay valid.
@@ -120,7 +122,7 @@ class LakeCatalog:
             ConflictError: other writers keep the catalog busy.
         """
         if self.read_only:
-            raise ConfigurationError("the lake is opened read-only; set read_only: false to migrate it")
+            raise ConfigurationError(f"{self._opened.database.title} is opened read-only; set read_only: false to migrate it")
         before = self.format_version
         migrate(self._opened.database, self.data_path, rewrite)
         return before
@@ -135,14 +137,23 @@ class LakeCatalog:
         """Which database holds the catalog, such as `sqlite`."""
         return self._opened.database.dialect.name
 
-    def begin(self) -> Transaction:
-        """A transaction on the newest snapshot; on a lake that was opened read-only it can only be read from."""
-        return Transaction(self._opened.cache, self.latest(), self._opened.retry, self.require_writable)
+    def begin(self, allow: Callable[[], None] | None = None) -> Transaction:
+        """A transaction on the newest snapshot; on a lake that was opened read-only it can only be read from.
+
+        Args:
+            allow: asked before every change, after the lake itself; it raises what stands against one.
+        """
+
+        def require_writable() -> None:
+            self.require_writable()
+            if allow is not None:
+                allow()
+
+        return Transaction(self._opened.cache, self.latest(), self._opened.retry, require_writable)
 
     def latest(self) -> Snapshot:
-        """The newest snapshot."""
-        with self._opened.database.reading() as connection:
-            return latest_snapshot(connection)
+        """The newest snapshot, or the one at which the lake was opened."""
+        return self.resolve()
 
     def resolve(self, *, version: int | None = None, timestamp: datetime | None = None) -> Snapshot:
         """The snapshot of a version or of a moment (one without a zone is UTC); the newest if neither is given.
@@ -150,10 +161,7 @@ class LakeCatalog:
         Raises:
             NotFoundError: there is none.
         """
-        with self._opened.database.reading() as connection:
-            if version is not None:
-                return snapshot_of_version(connection, version)
-            return latest_snapshot(connection) if timestamp is None else snapshot_at(connection, self._opened.database.dialect, timestamp)
+        return resolve(self._opened.database, version, timestamp)
 
     def first_from(self, timestamp: datetime) -> Snapshot:
         """The first snapshot at or after a moment.

@@ -39,7 +39,8 @@ class Transaction:
         """The lake without the staged changes."""
         self._cache = cache
         self._retry = retry
-        self._require_writable = require_writable
+        self.require_writable = require_writable
+        """Raises what stands against any change; asked before files are written, and by every change that is staged."""
         self._staged = Staged()
         self._last_id = 0
         self._seen: dict[str, None] = {}
@@ -375,6 +376,11 @@ class Transaction:
         return self._staged.has_changes
 
     @property
+    def writes(self) -> bool:
+        """Whether a commit would change the catalog at all: options make no snapshot."""
+        return self._staged.has_changes or bool(self._staged.options)
+
+    @property
     def staged(self) -> Staged:
         """All staged changes."""
         return self._staged
@@ -416,7 +422,7 @@ class Transaction:
         if self._finished:
             raise StatementError("the transaction is over; begin another one")
         self._finished = True
-        if not self._staged.has_changes and not self._staged.options:
+        if not self.writes:
             self._staged = Staged()
             return None
         progress = CommitProgress()
@@ -478,7 +484,7 @@ class Transaction:
     def _require_open(self) -> None:
         if self._finished:
             raise StatementError("the transaction is over; begin another one")
-        self._require_writable()
+        self.require_writable()
 
     def _require_free(self, schema_name: str, name: str, own_id: int | None) -> None:
         taken = self.find(schema_name, name)

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from sqlalchemy.engine import Connection
 
-from ..errors import ConfigurationError, ConflictError
+from ..errors import ConflictError
 from .commit import RetrySettings
 from .database import Database, RivalError
 from .expiry import expirable, expire
@@ -82,8 +82,7 @@ class Upkeep:
             return set(read(connection, self.data_path))
 
     def _write(self, work: Callable[[Connection], T]) -> T:
-        if self.database.read_only:
-            raise ConfigurationError("the lake is opened read-only; set read_only: false to change it")
+        self.database.require_writable()
         for attempt in range(self.retry.max_retry_count + 1):
             if attempt:
                 time.sleep(self.retry.seconds(attempt))

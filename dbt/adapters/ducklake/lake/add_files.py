@@ -29,7 +29,7 @@ def add_data_files(context: Context, table: Table, patterns: Sequence[str], matc
         LakeError: there is no such file, it is no Parquet file, or it is in the lake already.
         ConfigurationError: the lake can only be read.
     """
-    context.catalog.require_writable()
+    context.transaction.require_writable()
     paths = find_files(patterns)
     known = {plain(path) for path in context.catalog.upkeep.known_files()}
     for path in paths:

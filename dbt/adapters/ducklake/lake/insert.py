@@ -32,7 +32,7 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
         DataError: a NULL in a column that is NOT NULL, or a row that does not pass a CHECK.
         ConfigurationError, LakeError: the lake can only be read, and nothing was written.
     """
-    context.catalog.require_writable()
+    context.transaction.require_writable()
     checks = checks_of(table.tags)
     if checks:
         rows = checked(rows, table.columns, checks, f"{table.schema_name}.{table.name}", row_ids=row_ids)

@@ -18,7 +18,7 @@ def maintained_tables(context: Context, schema: str | None, table: str | None) -
     Raises:
         NotFoundError: no such schema or table; ConfigurationError: the lake is read-only.
     """
-    context.catalog.require_writable()
+    context.transaction.require_writable()
     if table is not None:
         tables = [required_table(context, schema or "main", table)]
     else:

@@ -20,7 +20,12 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
 
     Returns:
         The number of rows ended. On an error no delete file is left behind.
+
+    Raises:
+        ConfigurationError, LakeError, StatementError: the lake cannot be changed, and nothing was written.
     """
+    if positions:
+        context.transaction.require_writable()
     files = {file.data_file_id: file for file in plan.files}
     vectors = bool(positions) and context.catalog.write_options(table).write_deletion_vectors
     delete_files: list[WrittenDeleteFile] = []

@@ -1,13 +1,16 @@
-"""A lake that is open in this process: where it is, its catalog, and the Spark that works on it."""
+"""The lake that is open in this process, the lakes that are attached to it, and the Spark that works on them."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ..catalog.lake import LakeCatalog
 from ..catalog.location import parse_location
 from ..catalog.transaction import RetrySettings
+from ..errors import ConfigurationError, DuckLakeError
 from ..lake.migrate import migrate
 from ..spark.runtime import SparkRuntime
 from ..spark.settings import SparkSettings
@@ -29,17 +32,24 @@ class LakeSettings:
     create_if_not_exists: bool = True
     data_inlining_row_limit: int | None = None
     automatic_migration: bool = False
+    snapshot_version: int | None = None
+    snapshot_time: datetime | None = None
     retry: RetrySettings = field(default_factory=RetrySettings)
     spark: SparkSettings = field(default_factory=SparkSettings)
+    attached: tuple[LakeSettings, ...] = ()
+    """Further lakes, each with a name of its own as its `database`; the same Spark works on them."""
 
 
 class Lake:
-    """A lake that is open in this process: its catalog and the Spark that works on it. Thread-safe."""
+    """A lake that is open in this process, with those attached to it, which are opened when somebody asks for them. Thread-safe."""
 
     def __init__(self, settings: LakeSettings, catalog: LakeCatalog, runtime: SparkRuntime) -> None:
         self.settings = settings
         self.catalog = catalog
         self.runtime = runtime
+        self._attached = {each.database: each for each in settings.attached}
+        self._catalogs: dict[str, LakeCatalog] = {settings.database: catalog}
+        self._lock = threading.Lock()
 
     @classmethod
     def open(cls, settings: LakeSettings, spark: SparkSession | None = None) -> Lake:
@@ -48,34 +58,83 @@ class Lake:
         Raises:
             ConfigurationError: the settings contradict each other or the catalog; LakeError: a format version that is not known.
         """
-        location = parse_location(settings.path, metadata_schema=settings.metadata_schema)
-        catalog = LakeCatalog.open(
-            location,
-            data_path=settings.data_path,
-            read_only=settings.read_only,
-            create_if_not_exists=settings.create_if_not_exists,
-            retry=settings.retry,
-            data_inlining_row_limit=settings.data_inlining_row_limit,
-        )
-        if settings.automatic_migration:
-            try:
-                migrate(catalog)
-            except BaseException:
+        return cls(settings, _open(settings), SparkRuntime(settings.spark if spark is None else spark))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the lake and of those attached to it."""
+        return (self.settings.database, *self._attached)
+
+    def has(self, name: str) -> bool:
+        """Whether one of the lakes has that name, compared without case."""
+        return name.casefold() in map(str.casefold, self.names)
+
+    def named(self, name: str) -> str:
+        """The name of a lake as the profile writes it.
+
+        Raises:
+            ConfigurationError: there is none of that name.
+        """
+        for each in self.names:
+            if each.casefold() == name.casefold():
+                return each
+        raise ConfigurationError(f"there is no lake {name}; there are {', '.join(self.names)}, and `attach` in the profile adds others")
+
+    def catalog_of(self, name: str) -> LakeCatalog:
+        """The catalog of the lake of a name that `named` gave; one that is attached is opened by the first call.
+
+        Raises:
+            ConfigurationError: it cannot be opened; the text names it.
+        """
+        catalog = self._catalogs.get(name)
+        if catalog is not None:
+            return catalog
+        with self._lock:
+            if name not in self._catalogs:
+                try:
+                    self._catalogs[name] = _open(self._attached[name])
+                except DuckLakeError as error:
+                    raise ConfigurationError(f"the attached lake {name} cannot be opened: {error}") from error
+            return self._catalogs[name]
+
+    def close_catalogs(self) -> None:
+        """Close the catalogs; Spark goes on."""
+        with self._lock:
+            for catalog in self._catalogs.values():
                 catalog.close()
-                raise
-        return cls(settings, catalog, SparkRuntime(settings.spark if spark is None else spark))
 
     def session(self, schema: str = "main") -> LakeSession:
         """A new session; sessions share nothing but the lake and Spark itself."""
         return LakeSession(self, schema)
 
     def close(self) -> None:
-        """Close the catalog and stop Spark if this process started it."""
+        """Close the catalogs and stop Spark if this process started it."""
         self.runtime.stop()
-        self.catalog.close()
+        self.close_catalogs()
 
     def __enter__(self) -> Lake:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _open(settings: LakeSettings) -> LakeCatalog:
+    catalog = LakeCatalog.open(
+        parse_location(settings.path, metadata_schema=settings.metadata_schema),
+        data_path=settings.data_path,
+        read_only=settings.read_only,
+        create_if_not_exists=settings.create_if_not_exists,
+        snapshot_version=settings.snapshot_version,
+        snapshot_time=settings.snapshot_time,
+        name=settings.database,
+        retry=settings.retry,
+        data_inlining_row_limit=settings.data_inlining_row_limit,
+    )
+    if settings.automatic_migration:
+        try:
+            migrate(catalog)
+        except BaseException:
+            catalog.close()
+            raise
+    return catalog

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..catalog.lake import LakeCatalog
@@ -28,14 +29,16 @@ from ..spec.identifiers import backquoted
 from ..spec.objects import Snapshot, Table
 from ..spec.types import parse_type
 from ..statements.checkpoint import run_checkpoint
-from ..statements.environment import Environment, Pins
+from ..statements.environment import Environment
 from ..statements.functions import function_frame
 from ..statements.parse import parse
+from ..statements.pins import Pins
 from ..statements.result import FilesWritten, Result
 from ..statements.run import run
 from ..statements.run_inspect import describe_columns
 from ..statements.sorting import spark_expression
-from ..statements.values import Begin, Checkpoint, Commit, Name, Rollback, Use
+from ..statements.values import Begin, Checkpoint, Commit, Name, Rollback, TimeTravel, Use
+from .transactions import CommitMessage, Transactions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,11 +62,13 @@ class LakeSession:
 
     def __init__(self, lake: Lake, schema: str = "main") -> None:
         self.lake = lake
+        self.database = lake.settings.database
+        """The lake that names without one mean; USE says another."""
         self.schema = schema
         self.group = f"dbt-ducklake-{next(LakeSession._numbers)}"
-        self._transaction: Transaction | None = None
-        self._last_committed: int | None = None
-        self._message: tuple[str | None, str | None, str | None] | None = None
+        self._transactions: Transactions | None = None
+        self._last_committed: dict[str, int] = {}
+        self._message: CommitMessage | None = None
         self._spark: SparkSession | None = None
         self._pins = Pins()
         self._held: list[DataFrame] = []
@@ -75,13 +80,9 @@ class LakeSession:
     # -- what it is ------------------------------------------------------------------------------------------------------------
 
     @property
-    def database(self) -> str:
-        """The lake's name in three-part names."""
-        return self.lake.settings.database
-
-    @property
     def catalog(self) -> LakeCatalog:
-        return self.lake.catalog
+        """The catalog of the current lake."""
+        return self.lake.catalog_of(self.database)
 
     @property
     def runtime(self) -> SparkRuntime:
@@ -90,7 +91,7 @@ class LakeSession:
     @property
     def in_transaction(self) -> bool:
         """BEGIN was said and neither COMMIT nor ROLLBACK yet."""
-        return self._transaction is not None
+        return self._transactions is not None
 
     def spark(self) -> SparkSession:
         """This session's Spark session; the first call starts Spark if it is not running."""
@@ -123,7 +124,7 @@ class LakeSession:
                     return self._use(name)
                 case Checkpoint():
                     return run_checkpoint(
-                        statement, self.database, self.in_transaction, lambda step: self._run(lambda env: run(env, step))[0]
+                        statement, self.lake.names, self.in_transaction, lambda step: self._run(lambda env: run(env, step))[0]
                     )
             result, snapshot = self._run(lambda env: run(env, statement))
             result = replace(result, snapshot=snapshot)
@@ -147,16 +148,20 @@ class LakeSession:
     def begin(self) -> None:
         """Open a transaction: from here on every statement sees the lake as it is now, plus its own changes.
 
+        Another lake is seen as it is when the transaction first looks into it.
+
         Raises:
             StatementError: one is open.
         """
-        if self._transaction is not None:
+        if self._transactions is not None:
             raise StatementError("a transaction is open already; COMMIT or ROLLBACK it first")
-        self._transaction = self._begin()
+        begun = self._begin()
+        begun.on(self.database)
+        self._transactions = begun
 
     def written(self) -> FilesWritten:
-        """The files that the open transaction has written for the lake so far."""
-        sizes = {} if self._transaction is None else self._transaction.written_files()
+        """The files that the open transaction has written for its lake so far."""
+        sizes = {} if self._transactions is None else self._transactions.written_files()
         return FilesWritten(len(sizes), sum(sizes.values()))
 
     def commit(self) -> Snapshot | None:
@@ -168,26 +173,26 @@ class LakeSession:
         Raises:
             StatementError: no transaction is open; ConflictError: a rival's commit stands against it, and it is rolled back.
         """
-        if self._transaction is None:
+        if self._transactions is None:
             raise StatementError("no transaction is open; BEGIN opens one")
-        transaction, self._transaction = self._transaction, None
+        transactions, self._transactions = self._transactions, None
         try:
-            return self._commit(transaction)
+            return self._commit(transactions)
         finally:
             self._release()
 
     def rollback(self) -> None:
         """Forget the changes of the open transaction; without one, nothing happens."""
-        if self._transaction is not None:
-            transaction, self._transaction = self._transaction, None
-            self._abandon(transaction)
+        if self._transactions is not None:
+            transactions, self._transactions = self._transactions, None
+            self._abandon(transactions)
             self._release()
 
     def set_commit_message(self, author: str | None, message: str | None, extra_info: str | None = None) -> None:
         """Author, message and extra information of the snapshots to come; a transaction that is open gets them too."""
         self._message = (author, message, extra_info)
-        if self._transaction is not None:
-            self._transaction.set_commit_message(author, message, extra_info)
+        if self._transactions is not None:
+            self._transactions.set_commit_message(self._message)
 
     def cancel(self) -> None:
         """From any thread: stop what the session is doing; the statement fails with CancelledError and commits nothing."""
@@ -208,21 +213,27 @@ class LakeSession:
     # -- without SQL -----------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def reading(self) -> Iterator[Transaction]:
-        """What statements see now: the open transaction, or the newest snapshot."""
-        if self._transaction is not None:
-            yield self._transaction
+    def reading(self, database: str | None = None) -> Iterator[Transaction]:
+        """What statements see now of a lake, by default the current one: the open transaction, or the newest snapshot.
+
+        Raises:
+            ConfigurationError: there is no such lake.
+        """
+        lake = self.lake.named(database or self.database)
+        if self._transactions is not None:
+            yield self._transactions.on(lake)
             return
-        transaction = self.catalog.begin()
+        transaction = self.lake.catalog_of(lake).begin()
         try:
             yield transaction
         finally:
             transaction.rollback()
 
-    def columns(self, parts: Sequence[str]) -> list[ViewColumn]:
-        """The columns of a table, view or temporary view with Spark's types."""
+    def columns(self, parts: Sequence[str], version: int | None = None, timestamp: str | None = None) -> list[ViewColumn]:
+        """The columns of a table, view or temporary view with Spark's types, now or as of a snapshot or moment."""
+        at = None if version is None and timestamp is None else TimeTravel(version, timestamp)
         with self._working("columns"):
-            return self._run(lambda env: describe_columns(env, Name(tuple(parts))))[0]
+            return self._run(lambda env: describe_columns(env, Name(tuple(parts)), at))[0]
 
     def create_temp_view(self, name: str, frame: DataFrame) -> None:
         """A temporary view of this session over a DataFrame of this session."""
@@ -257,6 +268,7 @@ class LakeSession:
         rows: Iterable[Sequence[Any]],
         *,
         rebuild: bool = True,
+        database: str | None = None,
     ) -> int:
         """Fill a table with rows that are in this process, without Spark.
 
@@ -264,20 +276,24 @@ class LakeSession:
             columns: (name, type) pairs; types as people write them (`parse_type`).
             rows: Python values in the order of the columns.
             rebuild: give the table these columns; otherwise only its rows are replaced.
+            database: the lake, by default the current one.
 
         Returns:
             The number of rows.
         """
 
+        lake = self.lake.named(database or self.database)
+
         def load(env: Environment) -> int:
-            existing = env.transaction.find(schema, name)
+            context = env.lakes[lake]()
+            existing = context.transaction.find(schema, name)
             if rebuild or not isinstance(existing, Table):
                 definitions = [NewColumn(column, parse_type(kind)) for column, kind in columns]
-                table = create_table(env.context, TableRequest(schema, name, definitions), replace_existing=True)
+                table = create_table(context, TableRequest(schema, name, definitions), replace_existing=True)
             else:
                 table = existing
-                env.transaction.truncate(table)
-            return append_rows(env.context, table, rows)
+                context.transaction.truncate(table)
+            return append_rows(context, table, rows)
 
         with self._working(f"seed {schema}.{name}"):
             return self._run(load)[0]
@@ -285,16 +301,15 @@ class LakeSession:
     # -- inside ----------------------------------------------------------------------------------------------------------------
 
     def _use(self, name: Name) -> Result:
-        with self.reading() as reader:
-            parts = name.parts
-            if len(parts) == 1 and parts[0].casefold() == self.database.casefold() and reader.schema(parts[0]) is None:
-                self.schema = "main"
-                return Result(f"USE {name}")
-            schema = self._environment(reader).schema_place(name)
-            found = reader.schema(schema)
-        if found is None:
-            raise StatementError(f"schema {name} does not exist; CREATE SCHEMA {name} makes it")
-        self.schema = found.name
+        def there(env: Environment) -> tuple[str, str]:
+            lake = env.elsewhere(name.parts[0]) if len(name.parts) == 1 and env.transaction.schema(name.parts[0]) is None else None
+            place, schema = (lake, "main") if lake is not None else env.schema_place(name)
+            found = place.transaction.schema(schema)
+            if found is None:
+                raise StatementError(f"schema {name} does not exist; CREATE SCHEMA {name} makes it")
+            return place.database, found.name
+
+        self.database, self.schema = self._run(there)[0]
         return Result(f"USE {name}")
 
     def _run(self, action: Callable[[Environment], T]) -> tuple[T, Snapshot | None]:
@@ -303,42 +318,44 @@ class LakeSession:
         Returns:
             What the action gives, and the snapshot that its own transaction became.
         """
-        if self._transaction is not None:
-            return self._attempt(self._transaction, action), None
+        if self._transactions is not None:
+            return self._attempt(self._transactions, action), None
         for replan in range(REPLANS + 1):
-            transaction = self._begin()
+            transactions = self._begin()
             try:
-                result = self._attempt(transaction, action)
+                result = self._attempt(transactions, action)
             except BaseException:
-                self._abandon(transaction)
+                self._abandon(transactions)
                 raise
             try:
-                return result, self._commit(transaction)
+                return result, self._commit(transactions)
             except ConflictError:
                 if replan == REPLANS:
                     raise
         raise AssertionError("the loop above returns or raises")
 
-    def _attempt(self, transaction: Transaction, action: Callable[[Environment], T]) -> T:
-        savepoint = transaction.savepoint()
+    def _attempt(self, transactions: Transactions, action: Callable[[Environment], T]) -> T:
+        savepoint = transactions.savepoint()
         try:
-            result = action(self._environment(transaction))
+            result = action(self._environment(transactions))
             self._require_not_cancelled()  # it may have come between two Spark jobs, where there was nothing to stop
             return result
         except BaseException:
-            transaction.restore(savepoint)
+            transactions.restore(savepoint)
             raise
 
     def _require_not_cancelled(self) -> None:
         if self._cancelled.is_set():
             raise CancelledError("The statement was cancelled; nothing was committed")
 
-    def _environment(self, transaction: Transaction) -> Environment:
-        context = Context(self.catalog, transaction, self.spark, spark_expression)
+    def _environment(self, transactions: Transactions) -> Environment:
+        def context_of(lake: str) -> Context:
+            return Context(self.lake.catalog_of(lake), transactions.on(lake), self.spark, spark_expression)
+
         return Environment(
             self.database,
             self.schema,
-            context,
+            {lake: partial(context_of, lake) for lake in self.lake.names},
             self._pins,
             lambda: self._spark is not None,
             self.in_transaction,
@@ -346,33 +363,32 @@ class LakeSession:
             self._last_committed,
         )
 
-    def _begin(self) -> Transaction:
-        transaction = self.catalog.begin()
-        if self._message is not None:
-            transaction.set_commit_message(*self._message)
-        return transaction
+    def _begin(self) -> Transactions:
+        return Transactions(self.lake.catalog_of, self._message)
 
-    def _commit(self, transaction: Transaction) -> Snapshot | None:
+    def _commit(self, transactions: Transactions) -> Snapshot | None:
         try:
             self._require_not_cancelled()
         except CancelledError:
-            self._abandon(transaction)
+            self._abandon(transactions)
             raise
         try:
-            snapshot = transaction.commit()
-            if snapshot is not None:
-                self._last_committed = snapshot.snapshot_id
+            made = transactions.commit()
+            if made is None:
+                return None
+            lake, snapshot = made
+            self._last_committed[lake] = snapshot.snapshot_id
             return snapshot
         finally:
-            self._discard(transaction)  # without a rollback: only the transaction knows which files may be part of the lake now
+            self._discard(transactions)  # without a rollback: only a transaction knows which files may be part of its lake now
 
-    def _abandon(self, transaction: Transaction) -> None:
-        transaction.rollback()
-        self._discard(transaction)
+    def _abandon(self, transactions: Transactions) -> None:
+        transactions.rollback()
+        self._discard(transactions)
 
-    def _discard(self, transaction: Transaction) -> None:
-        """Remove the files that did not become part of the lake. The outcome stands: one that cannot be removed is an orphan, no error."""
-        for path in transaction.abandoned_files():
+    def _discard(self, transactions: Transactions) -> None:
+        """Remove the files that did not become part of a lake. The outcome stands: one that cannot be removed is an orphan, no error."""
+        for path in transactions.abandoned_files():
             with suppress(OSError):
                 remove([path])
 

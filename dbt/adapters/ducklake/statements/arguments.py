@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -113,16 +113,18 @@ def constant(value: object) -> object:
     return value
 
 
-def without_lake(call: Call, database: str) -> Call:
-    """The call of a `ducklake_…` function without its first argument, the lake's name.
+def of_lake(call: Call, lakes: Iterable[str]) -> tuple[str, Call]:
+    """The lake that a call of a `ducklake_…` function is about, and the call without that first argument.
 
     Raises:
-        StatementError: the first argument is something else.
+        StatementError: the first argument is none of the lakes.
     """
+    known = list(lakes)
     first = call.arguments[0] if call.arguments else None
-    if first is None or first.name is not None or str(first.value).casefold() != database.casefold():
-        raise StatementError(f"CALL {call.name}: the first argument is the lake's name, '{database}'")
-    return Call(call.name, call.arguments[1:])
+    if first is None or first.name is not None or str(first.value).casefold() not in map(str.casefold, known):
+        names = " or ".join(f"'{name}'" for name in known)
+        raise StatementError(f"CALL {call.name}: the first argument is the lake's name, {names}")
+    return str(first.value), Call(call.name, call.arguments[1:])
 
 
 def arguments(call: Call, parameters: Sequence[Parameter]) -> dict[str, Any]:

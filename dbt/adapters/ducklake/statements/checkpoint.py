@@ -5,7 +5,7 @@ Specification: "Checkpoint". Each step is a transaction of its own, so what is d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..errors import StatementError
 from .result import Result, local
@@ -17,18 +17,19 @@ STEPS = (
 )
 
 
-def run_checkpoint(statement: Checkpoint, database: str, begun: bool, call: Callable[[Call], Result]) -> Result:
-    """Run each step by `call`; a row for each says what it did.
+def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], begun: bool, call: Callable[[Call], Result]) -> Result:
+    """Run each step by `call`, for the lake that is named or else the current one; a row for each says what it did.
 
     Raises:
-        StatementError: another database is named, or a transaction is open.
+        StatementError: what is named is none of the lakes, or a transaction is open.
     """
-    if statement.name is not None and tuple(part.casefold() for part in statement.name.parts) != (database.casefold(),):
-        raise StatementError(f"CHECKPOINT {statement.name}: this lake's name is {database}")
+    lake = () if statement.name is None else statement.name.parts
+    if statement.name is not None and str(statement.name).casefold() not in map(str.casefold, lakes):
+        raise StatementError(f"CHECKPOINT {statement.name}: there is no such lake; there are {', '.join(lakes)}")
     if begun:
         raise StatementError("CHECKPOINT cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
     rows = []
     for step in STEPS:
-        result = call(Call(Name((step,)), ()))
+        result = call(Call(Name((*lake, step)), ()))
         rows.append((step, len(result.rows or ()), result.message))
     return local("CHECKPOINT", [("step", "string"), ("results", "bigint"), ("outcome", "string")], rows)

@@ -29,7 +29,7 @@ def qualify(sql: Sql, fill: Callable[[Reference], Name | None], function: Callab
 
     Args:
         sql: a query.
-        fill: the full name of a reference (its last two parts count), or None for a relation that is not of this lake.
+        fill: the name of a reference, of two parts in this lake or of three in another one; None for what is in no lake.
         function: the same for the name of a function that is called.
     """
     text = sql.text
@@ -38,7 +38,8 @@ def qualify(sql: Sql, fill: Callable[[Reference], Name | None], function: Callab
         name = fill(place) if isinstance(place, Reference) else function(place.name)
         if name is not None:
             behind = place.start + _name_length(text[place.start : place.end])
-            full = ".".join([PLACEHOLDER, *(backquoted(part) for part in name.parts[-2:])])
+            own = [PLACEHOLDER] if len(name.parts) < 3 else []
+            full = ".".join([*own, *map(backquoted, name.parts)])
             text = text[: place.start] + full + text[behind:]
     return text
 

@@ -1,20 +1,18 @@
-"""Where a statement runs: which lake, which schema is current, which snapshot it sees, and which names mean what.
+"""Where a statement runs: which lake and schema are current, which snapshots it sees, and which names mean what.
 
 Binding: each lake relation that a text names becomes a temporary view of Spark, pinned at a snapshot, whose name says which:
 `lake.main.orders@42`, with `#` and a number behind it if files are left out that the statement's conditions do not need. A one-part
-name means, in this order, a CTE (the parser leaves those out), a temporary view, a relation of the current schema. Names that are none
-of ours are left to Spark.
+name means, in this order, a CTE (the parser leaves those out), a temporary view, a relation of the current schema. The first of three
+parts says which lake is meant; there the same rules hold (`elsewhere`). Names that are none of ours are left to Spark.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from ..catalog.reader import SnapshotReader
 from ..catalog.transaction import Transaction
 from ..errors import LakeError, NotFoundError, StatementError
 from ..lake.context import Context
@@ -28,6 +26,7 @@ from ..spec.objects import Macro, Relation, Table, View
 from .dialects import to_spark
 from .information_schema import INFORMATION_SCHEMA, information_view
 from .macro_calls import expand_macros
+from .pins import Pins, Reader
 from .predicates import of_condition, of_reference
 from .references import references
 from .result import FilesRead
@@ -37,137 +36,137 @@ from .values import Name, Reference, Sql, TimeTravel
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Reader = SnapshotReader | Transaction
 CATALOG_PLACEHOLDER = "{DUCKLAKE_CATALOG}"
 DEEPEST_VIEW = 64
 
 
-@dataclass
-class Pins:
-    """The pinned views that a Spark session holds: view name → the user's name for it."""
+@dataclass(frozen=True)
+class Found:
+    """A relation that a name in a query means, with the surroundings in its lake and the snapshot at which it is seen."""
 
-    names: dict[str, str] = field(default_factory=dict)
-    snapshot_id: int = -1
-    fresh: dict[tuple[str, tuple[ColumnFilter, ...]], str] = field(default_factory=dict)
-    """(relation at a snapshot, what its rows must pass to matter) → the view to read."""
-    files: dict[str, int] = field(default_factory=dict)
-    """Table at a snapshot → how many files it has."""
-    reads: dict[str, tuple[FilesRead, ...]] = field(default_factory=dict)
-    """View → the files behind it."""
-    scalars: set[str] = field(default_factory=set)
-    """The temporary functions that are functions of the lake."""
-    staged: object = None
-    revision: int = 0
-    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-
-    def at(self, snapshot_id: int) -> None:
-        """Forget which views are fresh when the lake has moved on: what lies behind an older pin may have been compacted since."""
-        if snapshot_id != self.snapshot_id:
-            self.fresh.clear()
-            self.files.clear()
-            self.scalars.clear()
-            self.snapshot_id = snapshot_id
-
-    def suffix(self, reader: Reader) -> str:
-        """What tells the lake with staged changes from the snapshot they are based on; another one after each change."""
-        if not isinstance(reader, Transaction) or not reader.has_changes:
-            return ""
-        if reader.staged is not self.staged:
-            self.staged = reader.staged
-            self.revision += 1
-        return f"+{self.revision}"
+    env: Environment
+    reader: Reader
+    relation: Relation
 
 
 @dataclass
 class Environment:
-    """One statement's surroundings."""
+    """One statement's surroundings, in the lake that is current or in another one."""
 
     database: str
+    """The name of the lake that names without one mean."""
     schema: str
-    context: Context
+    lakes: Mapping[str, Callable[[], Context]]
+    """Every lake there is by its name, and what works on it; to ask for that begins its transaction."""
     pins: Pins
     spark_started: Callable[[], bool]
     begun: bool
     """The transaction was begun by the user; otherwise it ends with this statement."""
     functions: Callable[[Environment, Reference], DataFrame | None]
     """The rows of a call in FROM, None if it is none of the lake's functions."""
-    last_committed: int | None = None
-    """The snapshot that this session committed last."""
+    last_committed: Mapping[str, int] = field(default_factory=dict)
+    """The snapshot that this session committed last, by the name of the lake."""
     reads: list[FilesRead] = field(default_factory=list)
     """The files that the statement reads, table by table."""
+    touched: set[str] = field(default_factory=set)
+    """The lakes that a query has looked into."""
+
+    @property
+    def context(self) -> Context:
+        return self.lakes[self.database]()
 
     @property
     def transaction(self) -> Transaction:
         return self.context.transaction
 
+    def elsewhere(self, database: str) -> Environment | None:
+        """The same surroundings in the lake of that name, compared without case; None if there is none."""
+        if database.casefold() == self.database.casefold():
+            return self
+        name = next((each for each in self.lakes if each.casefold() == database.casefold()), None)
+        return None if name is None else replace(self, database=name, schema="main")
+
     # -- names -----------------------------------------------------------------------------------------------------------------
 
-    def place(self, name: Name) -> tuple[str, str]:
-        """(schema, name) of a relation that a statement makes or changes.
+    def place(self, name: Name) -> tuple[Environment, str, str]:
+        """(surroundings in its lake, schema, name) of a relation that a statement makes or changes.
 
         Raises:
-            StatementError: the name belongs to another database.
+            StatementError: the name belongs to no lake.
         """
-        parts = name.parts
-        if len(parts) == 1:
-            return self.schema, parts[0]
-        if len(parts) == 2:
-            return parts[0], parts[1]
-        if len(parts) == 3 and parts[0].casefold() == self.database.casefold():
-            return parts[1], parts[2]
-        raise StatementError(f"{name} is not in this lake, whose name is {self.database}; only its own tables and views can be changed")
+        place = self._located(name)
+        if place is None:
+            raise StatementError(f"{name} is in no lake; {self.known}, and only its own tables and views can be changed")
+        return place
 
-    def schema_place(self, name: Name | None) -> str:
-        """The schema that `name` (one or two parts) means; without a name the current one."""
+    def schema_place(self, name: Name | None) -> tuple[Environment, str]:
+        """(surroundings in its lake, schema) that `name` (one or two parts) means; without a name the current one."""
         if name is None:
-            return self.schema
+            return self, self.schema
         if len(name.parts) == 1:
-            return name.parts[0]
-        if len(name.parts) == 2 and name.parts[0].casefold() == self.database.casefold():
-            return name.parts[1]
-        raise StatementError(f"schema {name} is not in this lake, whose name is {self.database}")
+            return self, name.parts[0]
+        there = self.elsewhere(name.parts[0]) if len(name.parts) == 2 else None
+        if there is None:
+            raise StatementError(f"schema {name} is in no lake; {self.known}")
+        return there, name.parts[1]
 
-    def find(self, name: Name, reader: Reader, *, temporary: bool = True) -> Relation | None:
-        """The relation of the lake that a name in a query means; None if it is Spark's to judge.
+    @property
+    def known(self) -> str:
+        """Which lakes there are, for errors."""
+        if len(self.lakes) == 1:
+            return f"this lake's name is {self.database}"
+        return f"the lakes here are {', '.join(self.lakes)}"
 
-        Raises:
-            NotFoundError: the name can only be meant for this lake, and nothing of that name is there.
+    def _located(self, name: Name, reader: Reader | None = None) -> tuple[Environment, str, str] | None:
+        """(surroundings, schema, relation) of a name, whether there is such a relation or not; None if it belongs to no lake.
+
+        Args:
+            reader: the snapshot whose schemas count; the transaction's without it.
         """
         parts = name.parts
         if len(parts) == 1:
-            if temporary and self.spark_started() and is_temporary_view(self.context.spark(), parts[0]):
-                return None
-            return reader.find(self.schema, parts[0])
+            return self, self.schema, parts[0]
+        there = self.elsewhere(parts[0])
         if len(parts) == 2:
-            if reader.schema(parts[0]) is not None:
-                return self._required(reader, parts[0], parts[1], name)
-            if parts[0].casefold() == self.database.casefold():  # lake.t, as DuckDB stores it in a view
-                return self._required(reader, "main", parts[1], name)
-            return self._information(parts[0], parts[1], reader)
-        if len(parts) == 3 and parts[0].casefold() == self.database.casefold():
-            return self._information(parts[1], parts[2], reader) or self._required(reader, parts[1], parts[2], name)
-        return None
+            if there is None or (reader or self.transaction).schema(parts[0]) is not None:
+                return self, parts[0], parts[1]
+            return there, "main", parts[1]  # lake.t, as DuckDB stores it in a view
+        return None if there is None or len(parts) != 3 else (there, parts[1], parts[2])
 
-    def _information(self, schema: str, name: str, reader: Reader) -> View | None:
-        """A relation of `information_schema`, unless the lake has a schema of that name."""
-        if schema.casefold() != INFORMATION_SCHEMA or reader.schema(schema) is not None:
+    def find(self, name: Name, at: TimeTravel | None = None, reader: Reader | None = None, *, temporary: bool = True) -> Found | None:
+        """The relation of a lake that a name in a query means; None if it is Spark's to judge.
+
+        Args:
+            at: the time travel behind the name.
+            reader: at what names of this lake are seen without it; other lakes are seen as their transactions see them.
+
+        Raises:
+            NotFoundError: the name can only be meant for a lake, and nothing of that name is there.
+        """
+        place = self._located(name, reader)
+        if place is None:
             return None
-        return information_view(name, self.database, reader)
-
-    def _required(self, reader: Reader, schema: str, relation: str, name: Name) -> Relation:
-        found = reader.find(schema, relation)
-        if found is None:
-            if reader.schema(schema) is None:
-                raise NotFoundError("schema", schema, f"{name} was asked for; CREATE SCHEMA {schema} makes the schema")
-            raise NotFoundError("table or view", str(name))
-        return found
+        there, schema, relation_name = place
+        seen = there.reader_at(at, reader if there is self else None)
+        parts = len(name.parts)
+        if parts == 1 and temporary and self.spark_started() and is_temporary_view(self.context.spark(), relation_name):
+            return None
+        relation = seen.find(schema, relation_name)
+        if relation is None and parts > 1 and schema.casefold() == INFORMATION_SCHEMA and seen.schema(schema) is None:
+            relation = information_view(relation_name, there.database, seen)
+        if relation is not None:
+            return Found(there, seen, relation)
+        if parts == 1 or (parts == 2 and seen.schema(schema) is None):
+            return None
+        if seen.schema(schema) is None:
+            raise NotFoundError("schema", schema, f"{name} was asked for; CREATE SCHEMA {schema} makes the schema")
+        raise NotFoundError("table or view", str(name))
 
     # -- binding ---------------------------------------------------------------------------------------------------------------
 
     def bound(self, sql: Sql, known: tuple[Name, ...] = ()) -> str:
         """The text with every name of the lake replaced by its pinned view."""
-        here = self.transaction
-        return sql.bind(lambda reference: self._resolve(sql, reference, here), known, lambda name: scalar_call(self, name, here))
+        return sql.bind(lambda reference: self._resolve(sql, reference), known, lambda name: scalar_call(self, name))
 
     def query(self, sql: Sql) -> DataFrame:
         """The rows of a query, lazily."""
@@ -188,28 +187,28 @@ class Environment:
             moment = timestamp_value(self.context.spark(), text)
         return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
-    def _resolve(self, sql: Sql, reference: Reference, reader: Reader, *, temporary: bool = True, depth: int = 0) -> str | None:
+    def _resolve(
+        self, sql: Sql, reference: Reference, reader: Reader | None = None, *, temporary: bool = True, depth: int = 0
+    ) -> str | None:
         if reference.arguments is not None:
             return self._called(reference)
-        at = self.reader_at(reference.at, reader)
-        relation = self.find(reference.name, at, temporary=temporary)
-        if relation is None:
+        found = self.find(reference.name, reference.at, reader, temporary=temporary)
+        if found is None:
             if reference.at is not None and len(reference.name.parts) == 1:
                 raise NotFoundError("table", str(reference.name), "Only tables of the lake have earlier versions")
             return None
-        if not isinstance(relation, Table):
-            return backquoted(self.pinned(relation, at, str(reference.name), depth))
+        table = found.relation
+        if not isinstance(table, Table):
+            return backquoted(found.env.pinned(table, found.reader, str(reference.name), depth))
 
         def lookup(other: Reference) -> Table | None:
-            if other.arguments is not None:
-                return None
-            found = self.find(other.name, self.reader_at(other.at, reader), temporary=temporary)
-            return found if isinstance(found, Table) else None
+            named = None if other.arguments is not None else self.find(other.name, other.at, reader, temporary=temporary)
+            return named.relation if named is not None and isinstance(named.relation, Table) else None
 
         def needed() -> tuple[ColumnFilter, ...]:
-            return tuple(of_reference(sql, reference, relation, lookup, self.zone_is_utc)) if self.can_prune() else ()
+            return tuple(of_reference(sql, reference, table, lookup, self.zone_is_utc)) if self.can_prune() else ()
 
-        return backquoted(self.pinned(relation, at, str(reference.name), depth, needed))
+        return backquoted(found.env.pinned(table, found.reader, str(reference.name), depth, needed))
 
     def _called(self, reference: Reference) -> str | None:
         """A temporary view of what a function of the lake gives now, by its text; None if it is none of the lake's."""
@@ -220,6 +219,11 @@ class Environment:
         frame.createOrReplaceTempView(backquoted(pin))
         self.pins.names[pin] = str(reference.name)
         return backquoted(pin)
+
+    def touch(self) -> None:
+        """Say that the query looks into this lake, at its snapshot of now."""
+        self.touched.add(self.database)
+        self.pins.at(self.database, self.transaction.snapshot.snapshot_id)
 
     def pinned(
         self,
@@ -234,7 +238,7 @@ class Environment:
         Args:
             needed: what its rows must pass to matter. A view that lacks files for that reason has a name of its own.
         """
-        self.pins.at(self.transaction.snapshot.snapshot_id)
+        self.touch()
         base = f"{self.database}.{relation.schema_name}.{relation.name}@{reader.snapshot.snapshot_id}{self.pins.suffix(reader)}"
         if isinstance(relation, Table):
             pin = self._table_view(relation, reader, base, needed)
@@ -270,10 +274,12 @@ class Environment:
 
     def _view_view(self, view: View, reader: Reader, pin: str, user_name: str, depth: int) -> str:
         if (pin, ()) not in self.pins.fresh:
-            inside = replace(self, reads=[])
+            inside = replace(self, reads=[], touched=set())
             inside.view_frame(view, reader, user_name, depth).createOrReplaceTempView(backquoted(pin))
             self.pins.reads[pin] = tuple(inside.reads)
-            self.pins.fresh[pin, ()] = pin
+            self.touched |= inside.touched
+            if inside.touched <= {self.database}:  # another lake may be at another snapshot the next time
+                self.pins.fresh[pin, ()] = pin
         return pin
 
     def plan(self, table: Table, condition: Sql | None, alias: str) -> ScanPlan:

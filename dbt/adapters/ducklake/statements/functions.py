@@ -21,7 +21,7 @@ from ..spark.rows import column_types, fetch
 from .arguments import Parameter, bound, integer, moment, text
 from .environment import Environment
 from .inspection import call_arguments
-from .procedure import PREFIX, Arguments, Procedure, is_of_lake, named, understood
+from .procedure import PREFIX, Arguments, Procedure, named, understood
 from .result import Result, ResultColumn, local
 from .tokens import Cursor, Source
 from .values import Call, Reference
@@ -39,13 +39,16 @@ def function_frame(env: Environment, reference: Reference) -> DataFrame | None:
     *qualifiers, name = reference.name.parts
     if not qualifiers and not name.casefold().startswith(PREFIX):
         return None
-    if name.casefold().removeprefix(PREFIX) not in FUNCTIONS and (not qualifiers or qualifiers[0].casefold() != env.database.casefold()):
+    if name.casefold().removeprefix(PREFIX) not in FUNCTIONS and (not qualifiers or env.elsewhere(qualifiers[0]) is None):
         return None
     function = named(name, FUNCTIONS, f"{reference.name} is no function of the lake")
     call = Call(reference.name, call_arguments(Cursor(Source(reference.arguments or ""))))
-    if not is_of_lake(env, call, function):
+    found = understood(env, call, function)
+    if found is None:
         return None
-    result = function.run(env, understood(env, call, function))
+    there, given = found
+    there.touch()
+    result = function.run(there, given)
     if result.frame is not None:
         return result.frame
     return local_frame(env.context.spark(), [(column.name, column.type) for column in result.columns], result.rows or ())
@@ -73,7 +76,7 @@ def _current_snapshot(env: Environment, _given: Arguments) -> Result:
 
 
 def _last_committed_snapshot(env: Environment, _given: Arguments) -> Result:
-    return local("LAST COMMITTED SNAPSHOT", [("id", "bigint")], [(env.last_committed,)])
+    return local("LAST COMMITTED SNAPSHOT", [("id", "bigint")], [(env.last_committed.get(env.database),)])
 
 
 def _table_info(env: Environment, _given: Arguments) -> Result:

@@ -18,7 +18,7 @@ from ..spec.types import data_type_of, decimal_parameters, spark_name
 from .dialects import PLACEHOLDER
 
 if TYPE_CHECKING:
-    from .environment import Reader
+    from .pins import Reader
 
 INFORMATION_SCHEMA = "information_schema"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import StatementError
-from .arguments import Parameter, arguments, text, without_lake
+from .arguments import Parameter, arguments, of_lake, text
 from .environment import Environment
 from .result import Result
 from .values import Call
@@ -30,32 +30,28 @@ class Procedure:
     in_schema: bool = False
 
 
-def understood(env: Environment, call: Call, procedure: Procedure) -> Arguments:
-    """The arguments of a call.
+def understood(env: Environment, call: Call, procedure: Procedure) -> tuple[Environment, Arguments] | None:
+    """The surroundings in the lake that a call is about, and its arguments; None if what stands before the name is no lake or schema.
 
     Raises:
-        StatementError: they are off.
+        StatementError: the arguments are off.
     """
     *qualifiers, name = call.name.parts
+    there = None if not qualifiers else env if qualifiers[0].casefold() == "system" else env.elsewhere(qualifiers[0])
+    if there is not None:
+        del qualifiers[0]
+    there = there or env
     prefixed = name.casefold().startswith(PREFIX)
     if prefixed:
-        call = without_lake(call, env.database)
+        lake, call = of_lake(call, env.lakes)
+        there = there.elsewhere(lake) or there
+    if len(qualifiers) > procedure.in_schema or (qualifiers and there.transaction.schema(qualifiers[0]) is None):
+        return None
     if not procedure.in_schema:
-        return arguments(call, procedure.parameters)
+        return there, arguments(call, procedure.parameters)
     if prefixed:
-        return arguments(call, (_SCHEMA, *procedure.parameters))
-    schema = qualifiers[-1] if qualifiers and qualifiers[-1].casefold() != env.database.casefold() else env.schema
-    return {**arguments(call, procedure.parameters), _SCHEMA.name: schema}
-
-
-def is_of_lake(env: Environment, call: Call, procedure: Procedure | None) -> bool:
-    """Whether what stands before the name is this lake, and one of its schemas where the procedure belongs to one."""
-    qualifiers = [part.casefold() for part in call.name.parts[:-1]]
-    if qualifiers and qualifiers[0] in (env.database.casefold(), "system"):
-        del qualifiers[0]
-    if not qualifiers:
-        return True
-    return len(qualifiers) == 1 and procedure is not None and procedure.in_schema and env.transaction.schema(qualifiers[0]) is not None
+        return there, arguments(call, (_SCHEMA, *procedure.parameters))
+    return there, {**arguments(call, procedure.parameters), _SCHEMA.name: qualifiers[0] if qualifiers else there.schema}
 
 
 def named(name: str, known: Mapping[str, Procedure], what: str) -> Procedure:

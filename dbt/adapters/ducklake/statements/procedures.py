@@ -13,7 +13,7 @@ from .arguments import Parameter, boolean, constant, text, texts
 from .environment import Environment
 from .functions import FUNCTIONS
 from .maintenance import MAINTENANCE, require_own_transaction
-from .procedure import Arguments, Procedure, is_of_lake, named, understood
+from .procedure import Arguments, Procedure, named, understood
 from .result import Result, local
 from .values import Call
 
@@ -25,9 +25,10 @@ def run_call(env: Environment, statement: Call) -> Result:
         StatementError: there is no such procedure, or its arguments are off.
     """
     procedure = named(statement.name.parts[-1], PROCEDURES, f"CALL {statement.name}: no such procedure")
-    if not is_of_lake(env, statement, procedure):
-        raise StatementError(f"CALL {statement.name}: this lake's name is {env.database}")
-    return procedure.run(env, understood(env, statement, procedure))
+    found = understood(env, statement, procedure)
+    if found is None:
+        raise StatementError(f"CALL {statement.name}: {env.known}")
+    return procedure.run(*found)
 
 
 def _set_commit_message(env: Environment, given: Arguments) -> Result:

@@ -57,24 +57,25 @@ from .values import (
 
 def run_create_schema(env: Environment, statement: CreateSchema) -> Result:
     """CREATE SCHEMA."""
-    name = env.schema_place(statement.name)
-    existed = env.transaction.schema(name) is not None
-    create_schema(env.context, name, if_not_exists=statement.if_not_exists)
+    there, name = env.schema_place(statement.name)
+    existed = there.transaction.schema(name) is not None
+    create_schema(there.context, name, if_not_exists=statement.if_not_exists)
     if statement.comment is not None and not existed:
-        alter.comment_on(env.context, "schema", name, "", statement.comment)
+        alter.comment_on(there.context, "schema", name, "", statement.comment)
     return Result("CREATE SCHEMA")
 
 
 def run_drop_schema(env: Environment, statement: DropSchema) -> Result:
     """DROP SCHEMA."""
-    drop_schema(env.context, env.schema_place(statement.name), if_exists=statement.if_exists, cascade=statement.cascade)
+    there, name = env.schema_place(statement.name)
+    drop_schema(there.context, name, if_exists=statement.if_exists, cascade=statement.cascade)
     return Result("DROP SCHEMA")
 
 
 def run_create_table(env: Environment, statement: CreateTable) -> Result:
     """CREATE [OR REPLACE] TABLE, empty or AS a query."""
-    schema, name = env.place(statement.name)
-    if statement.if_not_exists and env.transaction.find(schema, name) is not None:
+    there, schema, name = env.place(statement.name)
+    if statement.if_not_exists and there.transaction.find(schema, name) is not None:
         return Result("CREATE TABLE: it exists")
     definitions = [new_column(column) for column in statement.columns]
     rows = None if statement.query is None else env.query(statement.query)
@@ -95,16 +96,16 @@ def run_create_table(env: Environment, statement: CreateTable) -> Result:
         constraints=statement.constraints,
     )
     if rows is None:
-        verify_checks(env.context, create_table(env.context, request, replace_existing=statement.replace))
+        verify_checks(there.context, create_table(there.context, request, replace_existing=statement.replace))
         return Result("CREATE TABLE")
-    _, written = create_table_as(env.context, request, rows, replace_existing=statement.replace)
+    _, written = create_table_as(there.context, request, rows, replace_existing=statement.replace)
     return changed("CREATE TABLE AS", RowCounts(inserted=written))
 
 
 def run_create_view(env: Environment, statement: CreateView) -> Result:
     """CREATE [OR REPLACE] VIEW: the query is analysed by Spark, so that a view that cannot work is refused now."""
-    schema, name = env.place(statement.name)
-    if statement.if_not_exists and env.transaction.find(schema, name) is not None:
+    there, schema, name = env.place(statement.name)
+    if statement.if_not_exists and there.transaction.find(schema, name) is not None:
         return Result("CREATE VIEW: it exists")
 
     qualified = _qualified(env, statement.query, "view", statement.name)
@@ -128,22 +129,25 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
         aliases=tuple(alias for alias, _ in statement.columns),
         comment=statement.comment,
     )
-    create_view(env.context, request, replace_existing=statement.replace)
+    create_view(there.context, request, replace_existing=statement.replace)
     return Result("CREATE VIEW")
 
 
 def _qualified(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
-    """The text of a view or function as the lake keeps it, with every name of the lake written in full."""
-    place = tuple(part.casefold() for part in env.place(owner))
+    """The text of a view or function as its lake keeps it: names of that lake in full, names of another lake with the name it has here."""
+    home, *place = env.place(owner)
 
     def fill(reference: Reference) -> Name | None:
         if reference.arguments is not None:
             return None
-        relation = env.find(reference.name, env.transaction)
-        if relation is not None:
-            if (relation.schema_name.casefold(), relation.name.casefold()) == place:
+        found = env.find(reference.name)
+        if found is not None:
+            parts = (found.relation.schema_name, found.relation.name)
+            if found.env.database != home.database:
+                return Name((found.env.database, *parts))
+            if [part.casefold() for part in parts] == [part.casefold() for part in place]:
                 raise StatementError(f"{kind} {owner} cannot read from itself")
-            return Name((relation.schema_name, relation.name))
+            return Name(parts)
         if len(reference.name.parts) == 1 and is_temporary_view(env.context.spark(), reference.name.parts[0]):
             raise StatementError(
                 f"{kind} {owner} cannot read from the temporary view {reference.name}, which ends with the session; "
@@ -152,26 +156,31 @@ def _qualified(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
         return None
 
     def call(name: Name) -> Name | None:
-        function = scalar_function(env, name, env.transaction)
-        return None if function is None else Name((function.schema_name, function.name))
+        found = scalar_function(env, name)
+        if found is None:
+            return None
+        there, function = found
+        lake = () if there.database == home.database else (there.database,)
+        return Name((*lake, function.schema_name, function.name))
 
     return qualify(sql, fill, call)
 
 
 def run_create_function(env: Environment, statement: CreateFunction) -> Result:
     """CREATE [OR REPLACE] FUNCTION: Spark makes it a temporary function, so that a body that cannot work is refused now."""
-    schema, name = env.place(statement.name)
-    if statement.if_not_exists and find_function(env.transaction, schema, name) is not None:
+    there, schema, name = env.place(statement.name)
+    if statement.if_not_exists and find_function(there.transaction, schema, name) is not None:
         return Result("CREATE FUNCTION: it exists")
     function = Function(schema, name, _qualified(env, statement.definition, "function", statement.name))
-    create_function(env.context, function, replace_existing=statement.replace)
-    registered(env, function, env.transaction)
+    create_function(there.context, function, replace_existing=statement.replace)
+    registered(there, function, there.transaction)
     return Result("CREATE FUNCTION")
 
 
 def run_drop_function(env: Environment, statement: DropFunction) -> Result:
     """DROP FUNCTION; a temporary function is Spark's."""
-    drop_function(env.context, *env.place(statement.name), if_exists=statement.if_exists)
+    there, schema, name = env.place(statement.name)
+    drop_function(there.context, schema, name, if_exists=statement.if_exists)
     return Result("DROP FUNCTION")
 
 
@@ -182,30 +191,36 @@ def run_drop_relation(env: Environment, statement: DropRelation) -> Result:
         drop_temporary_view(env.context.spark(), parts[0])
         return Result("DROP VIEW")
     drop = drop_table if statement.kind == "table" else drop_view
-    drop(env.context, *env.place(statement.name), if_exists=statement.if_exists)
+    there, schema, name = env.place(statement.name)
+    drop(there.context, schema, name, if_exists=statement.if_exists)
     return Result(f"DROP {statement.kind.upper()}")
 
 
 def run_drop_macro(env: Environment, statement: DropMacro) -> Result:
     """DROP MACRO."""
-    drop_macro(env.context, *env.place(statement.name), is_table=statement.is_table, if_exists=statement.if_exists)
+    there, schema, name = env.place(statement.name)
+    drop_macro(there.context, schema, name, is_table=statement.is_table, if_exists=statement.if_exists)
     return Result("DROP MACRO")
 
 
 def run_rename(env: Environment, statement: RenameRelation) -> Result:
     """ALTER TABLE / VIEW … RENAME TO."""
-    schema, name = env.place(statement.name)
-    to_schema, to_name = (schema, statement.to.parts[0]) if len(statement.to.parts) == 1 else env.place(statement.to)
-    rename(env.context, schema, name, to_schema, to_name)
+    there, schema, name = env.place(statement.name)
+    to, to_schema, to_name = (there, schema, statement.to.parts[0]) if len(statement.to.parts) == 1 else env.place(statement.to)
+    if to.database != there.database:
+        raise StatementError(
+            f"{statement.name} cannot be renamed into the lake {to.database}: create it there from a query and drop this one"
+        )
+    rename(there.context, schema, name, to_schema, to_name)
     return Result("ALTER TABLE")
 
 
 def run_alter(env: Environment, statement: AlterTable) -> Result:
     """ALTER TABLE: columns and layout."""
-    schema, name = env.place(statement.name)
-    if statement.if_exists and env.transaction.find(schema, name) is None:
+    there, schema, name = env.place(statement.name)
+    if statement.if_exists and there.transaction.find(schema, name) is None:
         return Result("ALTER TABLE: it does not exist")
-    _alter(env, required_table(env.context, schema, name), statement)
+    _alter(there, required_table(there.context, schema, name), statement)
     return Result("ALTER TABLE")
 
 
@@ -235,20 +250,22 @@ def _alter(env: Environment, table: Table, statement: AlterTable) -> None:
 
 def run_set_properties(env: Environment, statement: SetProperties) -> Result:
     """ALTER TABLE / VIEW … SET and UNSET TBLPROPERTIES."""
-    schema, name = env.place(statement.name)
-    relation = env.transaction.find(schema, name)
+    there, schema, name = env.place(statement.name)
+    relation = there.transaction.find(schema, name)
     if relation is None and statement.if_exists:
         return Result(f"ALTER {statement.kind.upper()}: it does not exist")
-    set_properties(env.context, statement.kind, schema, name, statement.properties)
+    set_properties(there.context, statement.kind, schema, name, statement.properties)
     return Result(f"ALTER {statement.kind.upper()}")
 
 
 def run_comment(env: Environment, statement: Comment) -> Result:
     """COMMENT ON SCHEMA / TABLE / VIEW."""
     if statement.kind == "schema":
-        alter.comment_on(env.context, "schema", env.schema_place(statement.name), "", statement.comment)
+        there, schema = env.schema_place(statement.name)
+        alter.comment_on(there.context, "schema", schema, "", statement.comment)
     else:
-        alter.comment_on(env.context, statement.kind, *env.place(statement.name), statement.comment)
+        there, schema, name = env.place(statement.name)
+        alter.comment_on(there.context, statement.kind, schema, name, statement.comment)
     return Result("COMMENT")
 
 

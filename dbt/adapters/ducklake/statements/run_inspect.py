@@ -19,7 +19,7 @@ from ..spec.partitioning import key_columns, key_texts
 from ..spec.types import data_type_of, spark_name
 from .environment import Environment
 from .result import Result, local
-from .values import Describe, Name, Show
+from .values import Describe, Name, Show, TimeTravel
 
 
 def run_show(env: Environment, statement: Show) -> Result:
@@ -27,18 +27,21 @@ def run_show(env: Environment, statement: Show) -> Result:
     keep = _pattern(statement.like)
     what = statement.what.upper()
     if what in ("SCHEMAS", "DATABASES", "NAMESPACES"):
-        names = sorted(schema.name for schema in env.transaction.schemas() if keep(schema.name))
+        there = env if statement.name is None else env.elsewhere(str(statement.name))
+        if there is None:
+            raise StatementError(f"SHOW SCHEMAS IN {statement.name}: there is no such lake; there are {', '.join(env.lakes)}")
+        names = sorted(schema.name for schema in there.transaction.schemas() if keep(schema.name))
         return local("SHOW SCHEMAS", [("namespace", "string")], [(name,) for name in names])
     if what == "COLUMNS":
         if statement.name is None:
             raise StatementError("SHOW COLUMNS needs a table: SHOW COLUMNS IN schema.table")
         return local("SHOW COLUMNS", [("col_name", "string")], [(c.name,) for c in describe_columns(env, statement.name)])
-    schema = env.schema_place(statement.name)
+    there, schema = env.schema_place(statement.name)
     if statement.name is not None:
-        required_schema(env.context, schema)
+        required_schema(there.context, schema)
     if what == "TABLE EXTENDED":
-        return _show_extended(env, schema, keep)
-    relations = sorted(env.transaction.names(schema), key=lambda relation: relation.name)
+        return _show_extended(there, schema, keep)
+    relations = sorted(there.transaction.names(schema), key=lambda relation: relation.name)
     if what == "VIEWS":
         relations = [relation for relation in relations if not relation.is_table]
     title = "viewName" if what == "VIEWS" else "tableName"
@@ -71,31 +74,30 @@ def _information(env: Environment, relation: Relation) -> Iterator[str]:
 
 def run_describe(env: Environment, statement: Describe) -> Result:
     """DESCRIBE [EXTENDED]: columns, and with EXTENDED what the catalog knows of the relation."""
-    columns = describe_columns(env, statement.name, statement)
+    columns = describe_columns(env, statement.name, statement.at)
     rows: list[tuple[str, str, str | None]] = [(column.name, column.type, column.comment) for column in columns]
-    reader = env.reader_at(statement.at)
-    relation = env.find(statement.name, reader)
-    if statement.extended and relation is not None:
-        rows += [("", "", ""), ("# Detailed Table Information", "", ""), *_details(env, relation)]
+    found = env.find(statement.name, statement.at) if statement.extended else None
+    if found is not None:
+        rows += [("", "", ""), ("# Detailed Table Information", "", ""), *_details(found.env, found.relation)]
     return local("DESCRIBE", [("col_name", "string"), ("data_type", "string"), ("comment", "string")], rows)
 
 
-def describe_columns(env: Environment, name: Name, statement: Describe | None = None) -> list[ViewColumn]:
+def describe_columns(env: Environment, name: Name, at: TimeTravel | None = None) -> list[ViewColumn]:
     """The columns of a table, view or temporary view with their types as Spark names them.
 
     A view that DuckDB made has its columns only when Spark has analysed it; that starts Spark.
     """
-    reader = env.reader_at(statement.at if statement else None)
-    relation = env.find(name, reader)
-    if relation is None:
+    found = env.find(name, at)
+    if found is None:
         if len(name.parts) == 1 and env.spark_started() and is_temporary_view(env.context.spark(), name.parts[0]):
             return [ViewColumn(*column) for column in column_types(env.context.spark().table(backquoted(name.parts[0])))]
-        required_relation(env.context, *env.place(name))
+        there, schema, relation_name = env.place(name)
+        required_relation(there.context, schema, relation_name)
         raise StatementError(f"{name} cannot be described")
-    if isinstance(relation, Table):
-        return [ViewColumn(c.name, spark_name(data_type_of(c)), c.comment) for c in relation.columns]
-    recorded = view_columns(relation)
-    return recorded or [ViewColumn(*column) for column in column_types(env.view_frame(relation, reader, str(name)))]
+    if isinstance(found.relation, Table):
+        return [ViewColumn(c.name, spark_name(data_type_of(c)), c.comment) for c in found.relation.columns]
+    recorded = view_columns(found.relation)
+    return recorded or [ViewColumn(*column) for column in column_types(found.env.view_frame(found.relation, found.reader, str(name)))]
 
 
 def _details(env: Environment, relation: Relation) -> list[tuple[str, str, str | None]]:

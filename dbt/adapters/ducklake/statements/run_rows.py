@@ -39,20 +39,20 @@ _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 
 def run_insert(env: Environment, statement: Insert) -> Result:
     """INSERT INTO, INSERT OVERWRITE and INSERT … REPLACE WHERE."""
-    table = required_table(env.context, *env.place(statement.name))
+    there, table = _target(env, statement.name)
     _require_partition_keys(table, statement)
     rows = _arranged(table, statement, env.query(_with_defaults(table, statement)))
-    if _reads(env, table, statement.query):
-        env.transaction.depends_on_rows(table)  # as INSERT … WHERE NOT EXISTS does: a rival's rows would change what is inserted
+    if _reads(env, there, table, statement.query):
+        there.transaction.depends_on_rows(table)  # as INSERT … WHERE NOT EXISTS does: a rival's rows would change what is inserted
     if statement.replace_where is not None:
-        ended = _delete_where(env, table, statement.name, statement.name.parts[-1], statement.replace_where)
-        return changed("INSERT", RowCounts(inserted=insert(env.context, table, rows), deleted=ended.deleted))
+        ended = _delete_where(env, there, table, statement.name, statement.name.parts[-1], statement.replace_where)
+        return changed("INSERT", RowCounts(inserted=insert(there.context, table, rows), deleted=ended.deleted))
     if not statement.overwrite:
-        return changed("INSERT", RowCounts(inserted=insert(env.context, table, rows)))
-    return changed("INSERT OVERWRITE", _overwrite(env, table, statement, rows))
+        return changed("INSERT", RowCounts(inserted=insert(there.context, table, rows)))
+    return changed("INSERT OVERWRITE", _overwrite(env, there, table, statement, rows))
 
 
-def _overwrite(env: Environment, table: Table, statement: Insert, rows: DataFrame) -> RowCounts:
+def _overwrite(env: Environment, there: Environment, table: Table, statement: Insert, rows: DataFrame) -> RowCounts:
     """What `rows` take the place of: the partition that PARTITION gives values for, be it by no row at all; the partitions that they have
     rows of; or everything.
     """
@@ -64,57 +64,58 @@ def _overwrite(env: Environment, table: Table, statement: Insert, rows: DataFram
             f"{backquoted(column.name)} <=> CAST({values[column.name.casefold()]} AS {spark_name(data_type_of(column))})"
             for column in columns
         )
-        ended = _delete_where(env, table, statement.name, statement.name.parts[-1], Sql(condition))
-        return RowCounts(inserted=insert(env.context, table, rows), deleted=ended.deleted)
+        ended = _delete_where(env, there, table, statement.name, statement.name.parts[-1], Sql(condition))
+        return RowCounts(inserted=insert(there.context, table, rows), deleted=ended.deleted)
     if statement.partition or _dynamic_overwrite(env, table):
-        return overwrite_partitions(env.context, table, rows)
-    return overwrite(env.context, table, rows)
+        return overwrite_partitions(there.context, table, rows)
+    return overwrite(there.context, table, rows)
 
 
 def run_update(env: Environment, statement: Update) -> Result:
     """UPDATE."""
-    table = required_table(env.context, *env.place(statement.name))
+    there, table = _target(env, statement.name)
     alias = statement.alias or statement.name.parts[-1]
-    plan = env.plan(table, statement.condition, alias)
+    plan = there.plan(table, statement.condition, alias)
     if not plan.files and not plan.inlined and not plan.pruned_files:
-        env.transaction.depends_on_rows(table)
+        there.transaction.depends_on_rows(table)
         return changed("UPDATE", RowCounts())
     bind = partial(_text, env, statement.name)
     values = _values(table, statement.assignments, alias, bind)
-    frame = scan(env.context.spark(), plan, lineage=True).alias(alias)
+    frame = scan(there.context.spark(), plan, lineage=True).alias(alias)
     if statement.condition is not None:
         frame = frame.where(bind(statement.condition))
     columns = [
         f"{values.get(column.name) or f'{backquoted(alias)}.{backquoted(column.name)}'} AS {backquoted(column.name)}"
         for column in table.columns
     ]
-    return changed("UPDATE", update(env.context, table, plan, frame.selectExpr(*columns, *_LINEAGE)))
+    return changed("UPDATE", update(there.context, table, plan, frame.selectExpr(*columns, *_LINEAGE)))
 
 
 def run_delete(env: Environment, statement: Delete) -> Result:
     """DELETE; without a condition it is TRUNCATE."""
-    table = required_table(env.context, *env.place(statement.name))
+    there, table = _target(env, statement.name)
     if statement.condition is None:
-        truncate(env.context, table)
+        truncate(there.context, table)
         return Result("DELETE all rows")
     alias = statement.alias or statement.name.parts[-1]
-    return changed("DELETE", _delete_where(env, table, statement.name, alias, statement.condition))
+    return changed("DELETE", _delete_where(env, there, table, statement.name, alias, statement.condition))
 
 
 def run_truncate(env: Environment, statement: Truncate) -> Result:
     """TRUNCATE TABLE."""
-    truncate(env.context, required_table(env.context, *env.place(statement.name)))
+    there, table = _target(env, statement.name)
+    truncate(there.context, table)
     return Result("TRUNCATE")
 
 
 def run_merge(env: Environment, statement: Merge) -> Result:
     """MERGE INTO."""
-    table = required_table(env.context, *env.place(statement.name))
+    there, table = _target(env, statement.name)
     target_alias = statement.alias or statement.name.parts[-1]
     source = env.context.spark().sql(f"SELECT * FROM {env.bound(statement.source)}")
     source_alias = statement.source_alias or "_ducklake_source"
     if statement.schema_evolution:
-        table = _evolved(env, table, source)
+        table = _evolved(there, table, source)
     names = (statement.name, *(reference.name for reference in statement.source.references))
     condition = env.bound(statement.condition, names)
 
@@ -135,9 +136,9 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         not_matched=clauses("not_matched"),
         not_matched_by_source=clauses("not_matched_by_source"),
         within=of_join(condition, table, target_alias, env.zone_is_utc) if env.can_prune() else (),
-        planned=lambda plan: env.note(table, plan),
+        planned=lambda plan: there.note(table, plan),
     )
-    return changed("MERGE", merge(env.context, table, request))
+    return changed("MERGE", merge(there.context, table, request))
 
 
 def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
@@ -149,22 +150,27 @@ def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
     return required_table(env.context, table.schema_name, table.name)
 
 
-def _delete_where(env: Environment, table: Table, name: Name, alias: str, condition: Sql) -> RowCounts:
-    plan = env.plan(table, condition, alias)
+def _target(env: Environment, name: Name) -> tuple[Environment, Table]:
+    """The table that a statement changes, and the surroundings in its lake; names in the statement's texts are those of `env`."""
+    there, schema, table = env.place(name)
+    return there, required_table(there.context, schema, table)
+
+
+def _delete_where(env: Environment, there: Environment, table: Table, name: Name, alias: str, condition: Sql) -> RowCounts:
+    plan = there.plan(table, condition, alias)
     text = _text(env, name, condition)
     if not plan.files and not plan.inlined and not plan.pruned_files:
-        env.transaction.depends_on_rows(table)  # that there is no row is a result, too
+        there.transaction.depends_on_rows(table)  # that there is no row is a result, too
         return RowCounts()
-    frame = scan(env.context.spark(), plan, lineage=True).alias(alias)
-    return delete(env.context, table, plan, frame.where(text))
+    frame = scan(there.context.spark(), plan, lineage=True).alias(alias)
+    return delete(there.context, table, plan, frame.where(text))
 
 
-def _reads(env: Environment, table: Table, query: Sql) -> bool:
+def _reads(env: Environment, there: Environment, table: Table, query: Sql) -> bool:
     """Whether a query names the table as it is now."""
-    found = [
-        env.find(reference.name, env.transaction) for reference in query.references if reference.at is None and reference.arguments is None
-    ]
-    return any(isinstance(each, Table) and each.table_id == table.table_id for each in found)
+    found = [env.find(reference.name) for reference in query.references if reference.at is None and reference.arguments is None]
+    relations = [each.relation for each in found if each is not None and each.env.database == there.database]
+    return any(isinstance(each, Table) and each.table_id == table.table_id for each in relations)
 
 
 def _require_partition_keys(table: Table, statement: Insert) -> None:

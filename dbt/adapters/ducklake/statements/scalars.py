@@ -5,6 +5,7 @@ It is named as pinned views are, `lake.main.plus@42`: what its body reads is wha
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import LakeError
@@ -15,22 +16,38 @@ from .dialects import PLACEHOLDER
 from .values import Name
 
 if TYPE_CHECKING:
-    from .environment import Environment, Reader
+    from .environment import Environment
+    from .pins import Reader
 
 DEEPEST_CALL = 100
 
 
-def scalar_function(env: Environment, name: Name, reader: Reader) -> Function | None:
-    """The function of the lake that a name of two or three parts means; None if it is Spark's to judge."""
-    if len(name.parts) == 3 and name.parts[0].casefold() != env.database.casefold():
+def scalar_function(env: Environment, name: Name) -> tuple[Environment, Function] | None:
+    """The function of a lake that a name of two or three parts means, and the surroundings there; None if it is Spark's to judge."""
+    return _function(env, name, None)
+
+
+def scalar_call(env: Environment, name: Name, reader: Reader | None = None, depth: int = 0) -> str | None:
+    """What the name of a function is replaced by; None if it is Spark's to judge.
+
+    Args:
+        reader: at what functions of this lake are seen; without it as the transaction sees them.
+    """
+    found = _function(env, name, reader)
+    if found is None:
         return None
-    return find_function(reader, *name.parts[-2:])
+    there, function = found
+    return backquoted(registered(there, function, _seen(env, there, reader), depth))
 
 
-def scalar_call(env: Environment, name: Name, reader: Reader, depth: int = 0) -> str | None:
-    """What the name of a function is replaced by; None if it is Spark's to judge."""
-    function = scalar_function(env, name, reader)
-    return None if function is None else backquoted(registered(env, function, reader, depth))
+def _function(env: Environment, name: Name, reader: Reader | None) -> tuple[Environment, Function] | None:
+    there = env.elsewhere(name.parts[0]) if len(name.parts) == 3 else env
+    function = None if there is None else find_function(_seen(env, there, reader), *name.parts[-2:])
+    return None if there is None or function is None else (there, function)
+
+
+def _seen(env: Environment, there: Environment, reader: Reader | None) -> Reader:
+    return reader if reader is not None and there is env else there.transaction
 
 
 def registered(env: Environment, function: Function, reader: Reader, depth: int = 0) -> str:
@@ -42,12 +59,15 @@ def registered(env: Environment, function: Function, reader: Reader, depth: int 
     user_name = f"{function.schema_name}.{function.name}"
     if depth > DEEPEST_CALL:
         raise LakeError(f"function {user_name} calls itself; CREATE OR REPLACE FUNCTION it with a body that does not")
-    env.pins.at(env.transaction.snapshot.snapshot_id)
+    env.touch()
     pin = f"{env.database}.{user_name}@{reader.snapshot.snapshot_id}{env.pins.suffix(reader)}"
     if pin not in env.pins.scalars:
         text = function.definition.replace(PLACEHOLDER, backquoted(env.database))
-        definition = env.bound_within(function.schema_name, text, reader, depth)
+        inside = replace(env, touched=set())
+        definition = inside.bound_within(function.schema_name, text, reader, depth)
         env.context.spark().sql(f"CREATE OR REPLACE TEMPORARY FUNCTION {backquoted(pin)} {definition}")
-        env.pins.scalars.add(pin)
+        env.touched |= inside.touched
+        if inside.touched <= {env.database}:  # another lake may be at another snapshot the next time
+            env.pins.scalars.add(pin)
     env.pins.names[pin] = user_name
     return pin

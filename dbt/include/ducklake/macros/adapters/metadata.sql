@@ -1,7 +1,7 @@
 {# dbt itself asks the adapter, which asks the catalog; these are for packages that call the macros. #}
 
 {% macro ducklake__list_schemas(database) -%}
-  {% do return(run_query('show schemas')) %}
+  {% do return(run_query('show schemas' ~ (' in ' ~ adapter.quote(database) if database else ''))) %}
 {%- endmacro %}
 
 

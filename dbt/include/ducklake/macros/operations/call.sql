@@ -20,13 +20,14 @@
 {% endmacro %}
 
 
-{# CALL of a procedure with the arguments that are not none, by name. #}
-{% macro ducklake_call(procedure, arguments) %}
+{# CALL of a procedure of a lake, by default the profile's, with the arguments that are not none, by name. #}
+{% macro ducklake_call(procedure, arguments, database=none) %}
   {%- set given = [] -%}
   {%- for name, value in arguments.items() if value is not none -%}
     {%- do given.append(name ~ ' => ' ~ ducklake_literal(value)) -%}
   {%- endfor -%}
-  {{ return(ducklake_operation('call ' ~ procedure ~ '(' ~ given | join(', ') ~ ')')) }}
+  {%- set lake = adapter.quote(database) ~ '.' if database else '' -%}
+  {{ return(ducklake_operation('call ' ~ lake ~ procedure ~ '(' ~ given | join(', ') ~ ')')) }}
 {% endmacro %}
 
 
@@ -47,7 +48,7 @@
 {% endmacro %}
 
 
-{# A table of the lake by its name and, unless it is the target's, its schema. #}
-{% macro ducklake_table(table_name, schema=none) %}
-  {{ return(api.Relation.create(database=target.database, schema=schema or target.schema, identifier=table_name)) }}
+{# A table by its name and, unless they are the target's, its schema and lake. #}
+{% macro ducklake_table(table_name, schema=none, database=none) %}
+  {{ return(api.Relation.create(database=database or target.database, schema=schema or target.schema, identifier=table_name)) }}
 {% endmacro %}

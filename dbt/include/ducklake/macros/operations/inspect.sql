@@ -1,27 +1,27 @@
-{#- What a lake holds and how it came about. -#}
+{#- What a lake holds and how it came about; `database` names an attached lake, instead of the profile's. -#}
 
 {# dbt run-operation ducklake_snapshots #}
-{% macro ducklake_snapshots() %}
-  {{ return(ducklake_call('snapshots', {})) }}
+{% macro ducklake_snapshots(database=none) %}
+  {{ return(ducklake_call('snapshots', {}, database)) }}
 {% endmacro %}
 
 
 {# dbt run-operation ducklake_table_info #}
-{% macro ducklake_table_info() %}
-  {{ return(ducklake_call('table_info', {})) }}
+{% macro ducklake_table_info(database=none) %}
+  {{ return(ducklake_call('table_info', {}, database)) }}
 {% endmacro %}
 
 
 {# dbt run-operation ducklake_options #}
-{% macro ducklake_options() %}
-  {{ return(ducklake_call('options', {})) }}
+{% macro ducklake_options(database=none) %}
+  {{ return(ducklake_call('options', {}, database)) }}
 {% endmacro %}
 
 
 {# dbt run-operation ducklake_list_files --args '{table_name: orders}' #}
-{% macro ducklake_list_files(table_name, schema=none, snapshot_version=none, snapshot_time=none) %}
+{% macro ducklake_list_files(table_name, schema=none, snapshot_version=none, snapshot_time=none, database=none) %}
   {%- set at = {'snapshot_version': snapshot_version, 'snapshot_time': snapshot_time} -%}
-  {{ return(ducklake_call('list_files', dict(_ducklake_place(table_name, schema), **at))) }}
+  {{ return(ducklake_call('list_files', dict(_ducklake_place(table_name, schema), **at), database)) }}
 {% endmacro %}
 
 
@@ -30,9 +30,9 @@
   `select * from {{ ducklake_table_changes(ref('orders'), 3, 7) }}`, or
   dbt run-operation ducklake_table_changes --args '{table: orders, start_snapshot: 3, end_snapshot: 7}'
 #}
-{% macro ducklake_table_changes(table, start_snapshot, end_snapshot, schema=none) %}
-  {%- set relation = ducklake_table(table, schema) if table is string else table -%}
-  {%- set places = [target.database, relation.schema, relation.identifier, start_snapshot, end_snapshot] -%}
+{% macro ducklake_table_changes(table, start_snapshot, end_snapshot, schema=none, database=none) %}
+  {%- set relation = ducklake_table(table, schema, database) if table is string else table -%}
+  {%- set places = [relation.database or target.database, relation.schema, relation.identifier, start_snapshot, end_snapshot] -%}
   {%- set given = [] -%}
   {%- for place in places -%}{%- do given.append(ducklake_literal(place)) -%}{%- endfor -%}
   {%- set changes = 'ducklake_table_changes(' ~ given | join(', ') ~ ')' -%}
@@ -48,10 +48,8 @@
   {%- if (version is none) == (timestamp is none) -%}
     {{ exceptions.raise_compiler_error('ducklake_at(' ~ relation ~ ') takes a version or a timestamp') }}
   {%- endif -%}
-  {%- if version is not none -%}
-    {{ return(relation ~ ' version as of ' ~ (version | int)) }}
-  {%- endif -%}
-  {{ return(relation ~ ' timestamp as of ' ~ ducklake_literal(timestamp | string)) }}
+  {%- set named = api.Relation.create(identifier=relation).quote(identifier=false) if relation is string else relation -%}
+  {{ return(named.at(version, timestamp)) }}
 {% endmacro %}
 
 

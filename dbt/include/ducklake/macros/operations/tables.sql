@@ -1,47 +1,49 @@
 {#- Settings of the lake and layouts of tables. -#}
 
 {# dbt run-operation ducklake_set_option --args '{key: target_file_size, value: 256MB, table_name: orders}' #}
-{% macro ducklake_set_option(key, value, schema=none, table_name=none) %}
-  {{ return(ducklake_call('set_option', dict({'key': key, 'value': value}, **_ducklake_place(table_name, schema)))) }}
+{% macro ducklake_set_option(key, value, schema=none, table_name=none, database=none) %}
+  {{ return(ducklake_call('set_option', dict({'key': key, 'value': value}, **_ducklake_place(table_name, schema)), database)) }}
 {% endmacro %}
 
 
 {# dbt run-operation ducklake_set_partitioned_by --args '{table_name: orders, keys: [year(ordered_at), "bucket(8, customer_id)"]}' #}
-{% macro ducklake_set_partitioned_by(table_name, keys, schema=none) %}
+{% macro ducklake_set_partitioned_by(table_name, keys, schema=none, database=none) %}
   {%- set keys = [keys] if keys is string else keys -%}
-  {{ return(ducklake_operation('alter table ' ~ ducklake_table(table_name, schema) ~ ' set partitioned by (' ~ keys | join(', ') ~ ')')) }}
+  {{ return(ducklake_operation('alter table ' ~ ducklake_table(table_name, schema, database) ~ ' set partitioned by (' ~ keys | join(', ') ~ ')')) }}
 {% endmacro %}
 
 
 {# dbt run-operation ducklake_reset_partitioned_by --args '{table_name: orders}' #}
-{% macro ducklake_reset_partitioned_by(table_name, schema=none) %}
-  {{ return(ducklake_operation('alter table ' ~ ducklake_table(table_name, schema) ~ ' reset partitioned by')) }}
+{% macro ducklake_reset_partitioned_by(table_name, schema=none, database=none) %}
+  {{ return(ducklake_operation('alter table ' ~ ducklake_table(table_name, schema, database) ~ ' reset partitioned by')) }}
 {% endmacro %}
 
 
 {# dbt run-operation ducklake_set_sorted_by --args '{table_name: orders, keys: ordered_at desc}' #}
-{% macro ducklake_set_sorted_by(table_name, keys, schema=none) %}
+{% macro ducklake_set_sorted_by(table_name, keys, schema=none, database=none) %}
   {%- set keys = [keys] if keys is string else keys -%}
-  {{ return(ducklake_operation('alter table ' ~ ducklake_table(table_name, schema) ~ ' set sorted by (' ~ keys | join(', ') ~ ')')) }}
+  {{ return(ducklake_operation('alter table ' ~ ducklake_table(table_name, schema, database) ~ ' set sorted by (' ~ keys | join(', ') ~ ')')) }}
 {% endmacro %}
 
 
 {# dbt run-operation ducklake_reset_sorted_by --args '{table_name: orders}' #}
-{% macro ducklake_reset_sorted_by(table_name, schema=none) %}
-  {{ return(ducklake_operation('alter table ' ~ ducklake_table(table_name, schema) ~ ' reset sorted by')) }}
+{% macro ducklake_reset_sorted_by(table_name, schema=none, database=none) %}
+  {{ return(ducklake_operation('alter table ' ~ ducklake_table(table_name, schema, database) ~ ' reset sorted by')) }}
 {% endmacro %}
 
 
 {# dbt run-operation ducklake_add_data_files --args '{table_name: orders, files: "s3://bucket/orders/*.parquet"}' #}
-{% macro ducklake_add_data_files(table_name, files, schema=none, allow_missing=none, ignore_extra_columns=none, hive_partitioning=none) %}
+{% macro ducklake_add_data_files(
+  table_name, files, schema=none, allow_missing=none, ignore_extra_columns=none, hive_partitioning=none, database=none
+) %}
   {%- set arguments = {'table_name': table_name, 'files': files, 'schema': schema or target.schema} -%}
   {%- set strictness = {'allow_missing': allow_missing, 'ignore_extra_columns': ignore_extra_columns, 'hive_partitioning': hive_partitioning} -%}
-  {{ return(ducklake_call('add_data_files', dict(arguments, **strictness))) }}
+  {{ return(ducklake_call('add_data_files', dict(arguments, **strictness), database)) }}
 {% endmacro %}
 
 
 {# In a hook of a model: what the snapshot of its transaction says. #}
 {% macro ducklake_set_commit_message(author, message, extra_info=none) %}
   {%- set arguments = {'author': author, 'message': message, 'extra_info': extra_info} -%}
-  {{ return(ducklake_call('set_commit_message', arguments)) }}
+  {{ return(ducklake_call('set_commit_message', arguments, this.database if this else none)) }}
 {% endmacro %}

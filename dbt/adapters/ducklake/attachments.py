@@ -1,0 +1,164 @@
+"""The entries of `attach` in a profile: further lakes, each under an alias, in dbt-duckdb's words where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import date, datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from .catalog.location import parse_location
+from .errors import ConfigurationError
+from .unknown import refuse_unknown
+
+if TYPE_CHECKING:
+    from .session import LakeSettings
+
+_ELSEWHERE = {
+    "secret": "secrets of DuckDB do not exist here; the credentials of the catalog database belong into `path`, by env_var(), "
+    "and those of the storage into the environment and `spark.config`",
+    "spark": "one Spark works on all lakes; say it beside `attach`",
+    "schema": "name schemas where they are used, by `schema` of a source or model",
+}
+"""What belongs somewhere else, and where."""
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """One further lake; its fields mean what those of the profile do."""
+
+    path: str
+    alias: str
+    data_path: str | None = None
+    metadata_schema: str | None = None
+    read_only: bool = False
+    create_if_not_exists: bool | None = None
+    data_inlining_row_limit: int | None = None
+    automatic_migration: bool = False
+    snapshot_version: int | None = None
+    snapshot_time: Any = None
+
+    def settings(self, of_profile: LakeSettings) -> LakeSettings:
+        """What opening it needs; commits are tried again as those of the profile's own lake are."""
+        past = self.snapshot_version is not None or self.snapshot_time is not None
+        return replace(
+            of_profile,
+            path=self.path,
+            data_path=self.data_path,
+            database=self.alias,
+            metadata_schema=self.metadata_schema,
+            read_only=self.read_only,
+            create_if_not_exists=not (self.read_only or past) if self.create_if_not_exists is None else self.create_if_not_exists,
+            data_inlining_row_limit=self.data_inlining_row_limit,
+            automatic_migration=self.automatic_migration,
+            snapshot_version=self.snapshot_version,
+            snapshot_time=moment(self.snapshot_time),
+            attached=(),
+        )
+
+
+def attachments(given: Any, database: str) -> list[Attachment]:
+    """The entries of `attach`, checked.
+
+    Args:
+        given: the list in the profile.
+        database: the name of the profile's own lake.
+
+    Raises:
+        DbtRuntimeError: an entry is wrong; the text says which, and what to do. It holds no password.
+    """
+    if given is None:
+        return []
+    if not isinstance(given, list) or not all(isinstance(entry, Mapping) for entry in given):
+        raise DbtRuntimeError("`attach` is a list of lakes, each a map with `path` and `alias`")
+    found = [_attachment(entry, number) for number, entry in enumerate(given, start=1)]
+    names = {database.casefold()}
+    for each in found:
+        if each.alias.casefold() in names:
+            raise DbtRuntimeError(f"two lakes are named {each.alias}; give each entry of `attach` an `alias` that is not {database} either")
+        names.add(each.alias.casefold())
+    return found
+
+
+def _attachment(entry: Mapping[str, Any], number: int) -> Attachment:
+    given = {name: value for name, value in entry.items() if name != "options" and value is not None}
+    alias = given.get("alias")
+    where = f"`attach`: {alias}" if isinstance(alias, str) else f"`attach`: entry {number}"
+    options = entry.get("options") or {}
+    if not isinstance(options, Mapping):
+        raise DbtRuntimeError(f"{where}: `options` must be a map")
+    for name, value in options.items():  # as they stand in DuckDB's ATTACH
+        name = str(name).lower()
+        if given.setdefault(name, value) != value:
+            raise DbtRuntimeError(f"{where}: `{name}` is given twice, also in `options`; remove one of them")
+    for name, advice in _ELSEWHERE.items():
+        if name in given:
+            raise DbtRuntimeError(f"{where}: `{name}` cannot be said here: {advice}")
+    kind, is_ducklake = given.pop("type", "ducklake"), given.pop("is_ducklake", True)
+    if str(kind).lower() != "ducklake" or is_ducklake is not True:
+        what = f"`type: {kind}`" if str(kind).lower() != "ducklake" else f"`is_ducklake: {is_ducklake}`"
+        raise DbtRuntimeError(
+            f"{where}: {what}: only lakes can be attached. Read other databases and files through Spark, for example as {{{{ source() }}}} "
+            "in another Spark catalog or by jdbc"
+        )
+    refuse_unknown(where, given, [each.name for each in fields(Attachment)])
+    for name in ("path", "alias"):
+        if not isinstance(given.get(name), str) or not given[name]:
+            raise DbtRuntimeError(f"{where}: `{name}` is missing; an entry says `path`, the catalog database, and `alias`, the lake's name")
+    for name in ("read_only", "create_if_not_exists", "automatic_migration"):
+        if not isinstance(given.get(name, False), bool):
+            raise DbtRuntimeError(f"{where}: `{name}` must be true or false, not {given[name]!r}")
+    for name in ("data_path", "metadata_schema"):
+        if not isinstance(given.get(name, ""), str):
+            raise DbtRuntimeError(f"{where}: `{name}` must be a text, not {given[name]!r}")
+    attachment = Attachment(**given)
+    check_lake(attachment, where + ": ")
+    return attachment
+
+
+def check_lake(lake: Any, where: str = "") -> None:
+    """Refuse fields of a lake that contradict each other; they are the same in the profile and in an entry of `attach`.
+
+    Raises:
+        DbtRuntimeError: the text names the fields.
+    """
+    version, time = lake.snapshot_version, lake.snapshot_time
+    if version is not None and time is not None:
+        raise DbtRuntimeError(f"{where}`snapshot_version` and `snapshot_time` exclude each other; remove one of them")
+    if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
+        raise DbtRuntimeError(f"{where}`snapshot_version` must be the number of a snapshot, not {version!r}")
+    try:
+        moment(time)
+    except ValueError:
+        raise DbtRuntimeError(f"{where}`snapshot_time` must be a moment, such as '2026-01-31 12:00:00+00:00', not {time!r}") from None
+    only_read = [name for name in ("read_only", "snapshot_version", "snapshot_time") if getattr(lake, name) not in (None, False)]
+    for name in ("create_if_not_exists", "automatic_migration"):
+        if only_read and getattr(lake, name):
+            said = f"`{only_read[0]}: true`" if only_read[0] == "read_only" else f"`{only_read[0]}`"
+            raise DbtRuntimeError(f"{where}{said} and `{name}: true` contradict each other; remove one of them")
+    limit = lake.data_inlining_row_limit
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+        raise DbtRuntimeError(f"{where}`data_inlining_row_limit` must be 0 (rows always go to files) or more, not {limit!r}")
+    try:
+        parse_location(lake.path, metadata_schema=lake.metadata_schema)
+    except ConfigurationError as error:
+        raise DbtRuntimeError(f"{where}`path`: {error}") from error
+
+
+def moment(value: Any) -> datetime | None:
+    """A point in time as YAML has it, a text or a date; without a zone it is UTC.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if not isinstance(value, datetime):
+        raise ValueError(f"{value!r} is no moment")
+    return value if value.tzinfo else value.replace(tzinfo=timezone.utc)

@@ -1,0 +1,173 @@
+"""A project over two lakes: the node's `database` says which it is in; sources of either, at a snapshot where that is asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
+from duckdb_extensions import import_extension
+
+SOURCES = """
+sources:
+  - name: raw
+    database: other
+    schema: raw
+    config: {freshness: {warn_after: {count: 1, period: day}}}
+    tables: [{name: events}]
+  - name: old
+    database: other
+    schema: raw
+    tables:
+      - name: events
+        config: {meta: {snapshot_version: 2}}
+"""
+MODELS = {
+    "sources.yml": SOURCES,
+    "copied.sql": "{{ config(materialized='table') }} select id, name from {{ source('raw', 'events') }} as e",
+    "seen.sql": "select count(*) as n from {{ source('raw', 'events') }}",
+    "before.sql": "{{ config(materialized='table') }} select e.id from {{ source('old', 'events') }} e",
+    "there.sql": "{{ config(materialized='table', database='other') }} select c.*, s.n from {{ ref('copied') }} c cross join {{ ref('seen') }} s",
+    "there_more.sql": """
+        {{ config(materialized='incremental', unique_key='id', database='other', commit_message='merged there') }}
+        select id, name from {{ source('raw', 'events') }}
+        {% if is_incremental() %} where id > (select max(id) - 1 from {{ this }}) {% endif %}
+    """,
+    "in_python.py": """
+def model(dbt, session):
+    dbt.config(materialized="table", database="other")
+    return dbt.ref("copied").join(dbt.source("old", "events").select("id"), "id")
+""",
+}
+SNAPSHOT = """
+{% snapshot history %}
+{{ config(database='other', schema='snapshots', strategy='check', check_cols=['name'], unique_key='id') }}
+select * from {{ source('raw', 'events') }}
+{% endsnapshot %}
+"""
+TWO_LAKES = "{{ config(materialized='table', post_hook='delete from other.raw.events') }} select 1 as a"
+
+
+class TestTwoLakes:
+    @pytest.fixture(scope="class")
+    def places(self, tmp_path_factory) -> Path:
+        return tmp_path_factory.mktemp("lakes")
+
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, places):
+        other = {"alias": "other", "type": "ducklake", "path": f"ducklake:{places}/other.duckdb", "data_path": f"{places}/other/"}
+        return {
+            "type": "ducklake",
+            "path": f"ducklake:sqlite:{places}/lake.sqlite",
+            "data_path": f"{places}/lake/",
+            "snapshot_version": "{{ var('lake_as_of', none) }}",
+            "threads": 4,
+            "attach": [{**other, "snapshot_version": "{{ var('other_as_of', none) }}"}],
+            "spark": {"master": "local[2]"},
+        }
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        return {
+            "sources": {"test": {"raw": {"+snapshot_version": "{{ var('as_of', none) }}"}}},
+            "seeds": {"test": {"+database": "other"}},
+        }
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return MODELS
+
+    @pytest.fixture(scope="class")
+    def snapshots(self):
+        return {"history.sql": SNAPSHOT}
+
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        return {"codes.csv": "id,code\n1,a\n2,b\n"}
+
+    def rows(self, project, query: str) -> list[tuple[object, ...]]:
+        return sorted(project.run_sql(query.replace("$", project.test_schema), fetch="all"))
+
+    def test_nodes_go_to_the_lake_of_their_database(self, project, places):
+        project.run_sql("create schema other.raw")
+        project.run_sql("create table other.raw.events as select * from values (1, 'a') as t(id, name)")
+        project.run_sql("insert into other.raw.events values (2, 'b')")
+        results = run_dbt(["build"])
+        assert {result.status for result in results} == {"success"}
+        assert self.rows(project, "select * from $.copied") == [(1, "a"), (2, "b")]
+        assert self.rows(project, "select * from $.before") == [(1,)]
+        assert self.rows(project, "select * from other.$.there") == [(1, "a", 2), (2, "b", 2)]
+        assert self.rows(project, "select * from other.$.in_python") == [(1, "a")]
+        assert self.rows(project, "select * from other.$.codes") == [(1, "a"), (2, "b")]
+        assert self.rows(project, "select id, dbt_valid_to from other.$_snapshots.history") == [(1, None), (2, None)]
+        names = "select table_name from {}.information_schema.tables where table_schema = '$'"
+        assert self.rows(project, names.format("lake")) == [("before",), ("copied",), ("seen",)]
+        assert self.rows(project, names.format("other")) == [("codes",), ("in_python",), ("there",), ("there_more",)]
+
+        project.run_sql("insert into other.raw.events values (3, 'c')")
+        project.run_sql("update other.raw.events set name = 'B' where id = 2")
+        assert {result.status for result in run_dbt(["build"])} == {"success"}
+        assert self.rows(project, "select * from other.$.there_more") == [(1, "a"), (2, "B"), (3, "c")]
+        assert self.rows(project, "select count(*), count(dbt_valid_to) from other.$_snapshots.history") == [(4, 1)]
+        messages = self.rows(project, "select commit_message from other.snapshots() where commit_message = 'merged there'")
+        assert len(messages) == 2
+
+        theirs = duckdb.connect()
+        for extension in ("ducklake", "sqlite_scanner"):
+            import_extension(extension, con=theirs)
+            theirs.execute(f"LOAD {extension}")
+        theirs.execute(f"ATTACH 'ducklake:sqlite:{places}/lake.sqlite' AS lake; ATTACH 'ducklake:{places}/other.duckdb' AS other")
+        schema = project.test_schema
+        joined = f"SELECT count(*) FROM lake.{schema}.copied JOIN other.{schema}.there_more USING (id, name)"
+        assert theirs.execute(joined).fetchall() == [(3,)]
+        assert theirs.execute(f"SELECT n FROM lake.{schema}.seen").fetchall() == [(3,)]
+        theirs.close()
+
+    def test_documentation_and_ages_are_of_both_lakes(self, project):
+        run_dbt(["docs", "generate"])
+        catalog = json.loads(Path("target", "catalog.json").read_text())
+        places = {node["metadata"]["name"]: node["metadata"]["database"] for node in (catalog["nodes"] | catalog["sources"]).values()}
+        assert places == dict.fromkeys(("copied", "seen", "before"), "lake") | dict.fromkeys(
+            ("there", "there_more", "in_python", "codes", "history", "events"), "other"
+        )
+        results = run_dbt(["source", "freshness", "--select", "source:raw"]).results
+        assert [result.status for result in results] == ["pass"]
+
+    def test_a_node_changes_one_lake(self, project):
+        write_file(TWO_LAKES, project.project_root, "models", "two.sql")
+        (result,) = run_dbt(["run", "--select", "two"], expect_pass=False).results
+        Path(project.project_root, "models", "two.sql").unlink()
+        assert "the lake other cannot be changed here: this transaction has changed the lake lake" in result.message
+        assert self.rows(project, "select table_name from lake.information_schema.tables where table_name = 'two'") == []
+        assert self.rows(project, "select count(*) from other.raw.events") == [(3,)]
+
+    def test_debug_and_operations_name_the_lake(self, project):
+        _, said = run_dbt_and_capture(["debug"])
+        assert "'alias': 'other'" in said
+        _, said = run_dbt_and_capture(
+            ["run-operation", "ducklake_list_files", "--args", "{table_name: events, schema: raw, database: other}"]
+        )
+        assert "/other/raw/" in said
+        run_dbt(["run-operation", "ducklake_checkpoint", "--args", "{database: other}"])
+
+    def test_a_var_pins_the_sources_of_a_run(self, project):
+        run_dbt(["run", "--select", "copied", "--vars", "as_of: 3"])
+        assert self.rows(project, "select * from $.copied") == [(1, "a"), (2, "b")]
+        run_dbt(["run", "--select", "copied", "--empty", "--vars", "as_of: 3"])
+        assert self.rows(project, "select * from $.copied") == []
+        run_dbt(["run", "--select", "copied"])
+        assert len(self.rows(project, "select * from $.copied")) == 3
+
+    def test_a_var_pins_a_lake(self, project):
+        version = self.rows(project, "select max(snapshot_id) from lake.snapshots()")[0][0]
+        show = ["show", "--output", "json", "--inline"]
+        project.run_sql(f"delete from {project.test_schema}.copied where id > 1")
+        pinned = ["--vars", f"{{lake_as_of: {version}, other_as_of: 2}}"]
+        query = "select (select count(*) from {{ ref('copied') }}) as here, (select count(*) from {{ source('raw', 'events') }}) as there"
+        (result,) = run_dbt([*show, query, *pinned]).results
+        assert [tuple(row) for row in result.agate_table.rows] == [(3, 1)]
+        (result,) = run_dbt(["run", "--select", "copied", *pinned], expect_pass=False).results
+        assert f"the lake lake is opened at its snapshot {version}" in result.message
+        run_dbt(["parse"])  # the fixtures tidy up with the profile that was used last
