@@ -178,24 +178,6 @@ class DuckDB:
         inlines = int(default if limit is None else limit) > 0
         return bool(inlined and not inlines) if alters else bool(inlines and not inlined)
 
-    def ended_with_inlined_deletes(self, key: str, snapshot: int) -> bool:
-        """Whether a snapshot ended files of a table whole of which some rows were deleted before, as the catalog has it.
-
-        TRUNCATE and rebuilds of ours do that, by metadata alone; the change feed then gives those rows once more.
-        """
-        metadata = "__ducklake_metadata_lake"
-        query = (
-            f"SELECT DISTINCT t.table_id FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_schema s ON s.schema_id = t.schema_id "
-            "WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND lower(s.schema_name || '.' || t.table_name) = ?"
-        )
-        ((table_id,),) = self.connection.execute(query, [key]).fetchall()
-        ended = f"SELECT count(*) FROM {metadata}.ducklake_inlined_delete_{table_id} i JOIN {metadata}.ducklake_data_file f "
-        try:
-            ((number,),) = self.connection.execute(f"{ended} ON f.data_file_id = i.file_id WHERE f.end_snapshot = ?", [snapshot]).fetchall()
-        except duckdb.CatalogException:
-            return False
-        return bool(number)
-
     def confuses_layouts(self, rewrites: bool) -> bool:
         """Whether a flush or compaction by this client may take the columns of now for those of then.
 

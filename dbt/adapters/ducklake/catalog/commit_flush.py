@@ -28,15 +28,10 @@ def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -
     _remove_rows(state, table, table_id, flush)
     for flushed in flush.files:
         _write_file(state, table, table_id, flushed, flush.partition_id)
-    supersede_delete_files(state, table, [file.data_file_id for file in flush.delete_files])
-    for file in flush.delete_files:
-        assert file.min_snapshot is not None
-        target, begin = file.data_file_id, file.min_snapshot
-        write_delete_file(state, table, table_id, file, data_file_id=target, begin_snapshot=begin, partial_max=file.max_snapshot)
+    write_flushed_deletes(state, table, table_id, flush)
     added = sum(flushed.file.size_bytes for flushed in flush.files)
     grown = update(t.table_stats).where(t.table_stats.c.table_id == table_id)
     state.connection.execute(grown.values(file_size_bytes=t.table_stats.c.file_size_bytes + added))
-    state.log(Kind.INLINE_FLUSH, table_id)
     if flush.delete_files or any(flushed.delete_file is not None for flushed in flush.files):
         state.log(Kind.DELETED_FROM_TABLE, table_id)
 
@@ -46,6 +41,16 @@ def _remove_rows(state: CommitState, table: Table, table_id: int, flush: Flush) 
         source = clause(state.connection, name)
         removed = state.connection.execute(delete(source).where(source.c.begin_snapshot <= flush.until)).rowcount
         _require(removed == expected, table)
+
+
+def write_flushed_deletes(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
+    """Register the delete files of committed data files, and remove what they hold from the catalog."""
+    state.log(Kind.INLINE_FLUSH, table_id)
+    supersede_delete_files(state, table, [file.data_file_id for file in flush.delete_files])
+    for file in flush.delete_files:
+        assert file.min_snapshot is not None
+        target, begin = file.data_file_id, file.min_snapshot
+        write_delete_file(state, table, table_id, file, data_file_id=target, begin_snapshot=begin, partial_max=file.max_snapshot)
     if flush.deletes:
         entries = positions(state.connection, table_id)
         removed = state.connection.execute(delete(entries).where(entries.c.begin_snapshot <= flush.until)).rowcount

@@ -45,14 +45,14 @@ def read_flush_plan(connection: Connection, database: Database, table: Table, sn
         for name, version in names
         if history is not None
     ]
-    deletes: tuple[InlinedDeletes, ...] = ()
-    if has_delete_table(connection, database.schema, table.table_id):
-        deletes = _deletes(connection, table, snapshot_id)
+    deletes = read_inlined_deletes(connection, database, table, snapshot_id)
     return FlushPlan(tuple(each for each in versions if each.row_ids), deletes)
 
 
-def _deletes(connection: Connection, table: Table, snapshot_id: int) -> tuple[InlinedDeletes, ...]:
+def read_inlined_deletes(connection: Connection, database: Database, table: Table, snapshot_id: int) -> tuple[InlinedDeletes, ...]:
     """Files that were ended since count too, for the sake of older snapshots; files that are gone do not."""
+    if not has_delete_table(connection, database.schema, table.table_id):
+        return ()
     entries, data, delete = positions(connection, table.table_id), t.data_file, t.delete_file
     joined = entries.join(data, data.c.data_file_id == entries.c.file_id).outerjoin(
         delete,

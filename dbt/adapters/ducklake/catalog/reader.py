@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ..errors import LakeError
-from ..spec.files import ChangePlan, Filters, ScanPlan
+from ..spec.files import ChangePlan, Filters, InlinedDeletes, ScanPlan
 from ..spec.objects import Macro, Relation, Schema, Snapshot, Table
 from .change_plan import read_changes
 from .column_history import TableHistory, read_history
 from .compaction_plan import CompactionPlan, read_compaction_plan
 from .database import Database
 from .definitions import Definitions, RelationName
-from .flush_plan import FlushPlan, read_flush_plan
+from .flush_plan import FlushPlan, read_flush_plan, read_inlined_deletes
 from .scan_plan import CommittedRows, read_rows
 
 _KEPT_VERSIONS = 16
@@ -126,6 +126,11 @@ class SnapshotReader:
         """What a flush of a table has to write."""
         with self._cache.database.reading() as connection:
             return read_flush_plan(connection, self._cache.database, table, self.snapshot.snapshot_id)
+
+    def inlined_deletes(self, table: Table) -> tuple[InlinedDeletes, ...]:
+        """What the catalog holds of the deletes on the table's files."""
+        with self._cache.database.reading() as connection:
+            return read_inlined_deletes(connection, self._cache.database, table, self.snapshot.snapshot_id)
 
     @property
     def _definitions(self) -> Definitions:

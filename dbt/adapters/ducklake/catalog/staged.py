@@ -98,7 +98,7 @@ class RowChanges:
     depends_on_rows: bool = False
     reserved_row_ids: int = 0
     flush: Flush | None = None
-    """The only change of its transaction to the table's rows, as is `compaction`."""
+    """The only change of its transaction to the table's rows, as is `compaction`. With `truncated`, the delete files alone."""
     compaction: Compaction | None = None
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import StatementError
 from ..spec.compaction import Compaction
-from ..spec.files import ColumnStats, DataFile, Filters, ScanPlan, WriteOptions, WrittenDeleteFile, WrittenFile
+from ..spec.files import ColumnStats, DataFile, Filters, InlinedDeletes, ScanPlan, WriteOptions, WrittenDeleteFile, WrittenFile
 from ..spec.objects import Column, Macro, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
 from ..spec.options import Options, StoredOption
 from ..spec.paths import directory_name, new_uuid
@@ -303,10 +303,23 @@ class Transaction:
         """
         self._put_alone(table, RowChanges(compaction=compaction))
 
-    def truncate(self, table: Table) -> None:
-        """Stage the end of every row; files staged for the table are abandoned."""
+    def inlined_deletes(self, table: Table) -> tuple[InlinedDeletes, ...]:
+        """What the catalog holds of the deletes on the table's committed files; nothing once this transaction has truncated it."""
+        if table.table_id < 0 or self._rows(table).truncated:
+            return ()
+        return self.base.inlined_deletes(table)
+
+    def truncate(self, table: Table, deletes: Flush | None = None) -> None:
+        """Stage the end of every row; files staged for the table are abandoned.
+
+        Args:
+            deletes: delete files in the place of `inlined_deletes`.
+        """
         self._require_open()
         changes = self._rows(table)
+        if deletes is not None:
+            for file in deletes.written():
+                self._seen[file.path] = None
         ends = table.table_id >= 0 and (
             changes.ends_something or base_has_rows(self._cache.database, table.table_id, self.snapshot.snapshot_id)
         )
@@ -317,6 +330,7 @@ class Transaction:
                 ends_something=ends,
                 depends_on_rows=changes.depends_on_rows,
                 reserved_row_ids=changes.reserved_row_ids,
+                flush=changes.flush or deletes,
             ),
         )
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..catalog.staged import Flush
+from ..spark.flushed import remove, write_deletes
 from ..spark.row_positions import collect_positions
-from ..spec.files import ScanPlan
+from ..spec.files import ScanPlan, WrittenDeleteFile
 from ..spec.objects import Table
 from .context import Context, RowCounts
 from .row_changes import end_rows
@@ -23,4 +25,21 @@ def delete(context: Context, table: Table, plan: ScanPlan, doomed: DataFrame) ->
 def truncate(context: Context, table: Table) -> None:
     """Stage the end of every row, by metadata alone."""
     context.transaction.depends_on_rows(table)
-    context.transaction.truncate(table)
+    end_all_rows(context, table)
+
+
+def end_all_rows(context: Context, table: Table) -> None:
+    """Stage the end of all files and inlined rows.
+
+    Deletes on the files that the catalog holds become delete files, as in a flush: the reference's change feed would tell those rows again
+    when their file ends, because there it looks for delete files only.
+    """
+    inlined = context.transaction.inlined_deletes(table)
+    written: list[WrittenDeleteFile] = []
+    try:
+        written += [write_deletes(each, table.path) for each in inlined]
+        entries, until = sum(each.entries for each in inlined), context.transaction.snapshot.snapshot_id
+        context.transaction.truncate(table, Flush((), None, tuple(written), {}, entries, until) if written else None)
+    except BaseException:
+        remove([], tuple(written))
+        raise

@@ -17,6 +17,7 @@ from ..spec.evolution import NewColumn, columns_of, rebuilt
 from ..spec.objects import Column, PartitionField, Partitioning, Relation, SortField, Table, View
 from ..spec.sort_text import names_in
 from .context import Context
+from .delete import end_all_rows
 from .insert import insert
 from .schemas import required_schema
 
@@ -202,7 +203,7 @@ def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
         changed = replace(changed, sorting=request.sorting)
     elif any(gone & names_in(key.expression) for key in changed.sorting):
         changed = replace(changed, sorting=())
-    context.transaction.truncate(table)
+    end_all_rows(context, table)
     context.transaction.put_table(changed)
     return changed
 

@@ -18,6 +18,7 @@ from ..catalog.lake import LakeCatalog
 from ..catalog.transaction import Transaction
 from ..errors import CancelledError, ConflictError, DuckLakeError, StatementError
 from ..lake.context import Context
+from ..lake.delete import end_all_rows
 from ..lake.seed import append_rows
 from ..lake.tables import TableRequest, create_table
 from ..spark.errors import translate
@@ -292,7 +293,7 @@ class LakeSession:
                 table = create_table(context, TableRequest(schema, name, definitions), replace_existing=True)
             else:
                 table = existing
-                context.transaction.truncate(table)
+                end_all_rows(context, table)
             return append_rows(context, table, rows)
 
         with self._working(f"seed {schema}.{name}"):

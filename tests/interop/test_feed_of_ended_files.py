@@ -1,0 +1,72 @@
+"""The change feed over statements of ours that end whole files of which some rows were deleted before: each row is told once.
+
+DuckDB's own DELETE of all rows leaves a file whose deletes are inlined alive, with a delete file for its other rows. We end it, and make a delete
+file of the inlined deletes, as a flush does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.interop.conftest import Both
+
+STATEMENTS = {
+    "truncated": ["TRUNCATE TABLE {}"],
+    "emptied": ["DELETE FROM {}"],
+    "overwritten": ["INSERT OVERWRITE {} VALUES (100, 0)"],
+    "rebuilt": ["CREATE OR REPLACE TABLE {} AS SELECT 100 AS a, 'x' AS b"],
+    "twice": ["BEGIN", "DELETE FROM {} WHERE a = 5", "TRUNCATE TABLE {}", "INSERT INTO {} VALUES (1, 2)", "TRUNCATE TABLE {}", "COMMIT"],
+}
+RANGES = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (0, 4), (1, 2), (2, 4), (3, 4)]
+
+
+def deletes(both: Both, table: str, first: int, last: int) -> Counter[tuple[int, int]]:
+    """(snapshot, row id) of the deletes of a range, as DuckDB tells them."""
+    changes = f"FROM lake.table_changes('{table}', {first}, {last}) SELECT snapshot_id, rowid WHERE change_type LIKE '%delete%'"
+    return Counter(both.duck.execute(changes).fetchall())
+
+
+@pytest.fixture
+def begins(both: Both) -> dict[str, int]:
+    """Tables with files of which rows were deleted in each way: inlined, by delete file, by both; and the snapshots after which they were."""
+    found = {}
+    for name in ("theirs", *STATEMENTS):
+        both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
+        both.duckdb(f"CREATE TABLE {name} (a INTEGER, b INTEGER)")
+        for start in (0, 10, 20, 30):
+            both.duckdb(f"INSERT INTO {name} SELECT i, {start} FROM range({start}, {start} + 10) t(i)")
+        found[name] = both.snapshots()
+        both.duckdb(f"DELETE FROM {name} WHERE a IN (10, 20)")
+        both.duckdb("SET ducklake_default_data_inlining_row_limit = 10")
+        both.duckdb(f"DELETE FROM {name} WHERE a IN (1, 11)")
+        both.duckdb(f"DELETE FROM {name} WHERE a IN (2, 12)")
+        both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
+        both.duckdb(f"DELETE FROM {name} WHERE a IN (21, 22)")
+    return found
+
+
+def test_each_row_is_told_once(both: Both, begins: dict[str, int]) -> None:
+    both.duckdb("DELETE FROM theirs")
+    ends = {"theirs": both.snapshots() - 1}
+    for name, statements in STATEMENTS.items():
+        for statement in statements:
+            both.spark(statement.format(name))
+        ends[name] = both.snapshots() - 1
+    assert both.rows("SELECT a FROM rebuilt UNION ALL SELECT a FROM overwritten") == [(100,), (100,)]
+    assert both.rows("SELECT a FROM truncated UNION ALL SELECT a FROM emptied UNION ALL SELECT a FROM twice") == []
+    for name, end in ends.items():
+        first = begins[name]
+        snapshots = dict(enumerate(range(first, first + 4))) | {4: end}
+        told = {0: {10, 20}, 1: {1, 11}, 2: {2, 12}, 3: {21, 22}}
+        told[4] = set(range(40)) - set().union(*told.values())
+        for begin, last in RANGES:
+            truth = Counter((snapshots[step], row) for step in range(begin, last + 1) for row in told[step])
+            assert deletes(both, name, snapshots[begin], snapshots[last]) == truth, (name, begin, last)
+        changes = f"SELECT snapshot_id, rowid FROM lake.table_changes('{name}', {first}, {end}) WHERE change_type LIKE '%delete%'"
+        assert Counter(both.session.execute(changes).fetch()) == deletes(both, name, first, end)
+        for step, snapshot in snapshots.items():
+            gone = set().union(*(told[earlier] for earlier in range(step + 1)))
+            seen = both.duck.execute(f"SELECT rowid FROM {name} AT (VERSION => {snapshot}) WHERE rowid < 40").fetchall()
+            assert {row for (row,) in seen} == set(range(40)) - gone, (name, step)
