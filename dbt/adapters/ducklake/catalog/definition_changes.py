@@ -35,7 +35,12 @@ class Changes:
 
 
 def read_changes(connection: Connection, after: int, until: int) -> Changes:
-    """The changes of snapshots in (`after`, `until`]: a fixed number of queries, whose answers are as long as the list of changes."""
+    """The changes of snapshots in (`after`, `until`]: a fixed number of queries, whose answers are as long as the list of changes.
+
+    When `after` has expired, rows that ended since may be gone for good, and it cannot be told.
+    """
+    if connection.execute(select(t.snapshot.c.snapshot_id).where(t.snapshot.c.snapshot_id == after)).first() is None:
+        return Changes(schemas=True)
     if connection.execute(select(t.schema.c.schema_id).where(_moved(t.schema, after, until)).limit(1)).first() is not None:
         return Changes(schemas=True)
     found: set[int] = set()
