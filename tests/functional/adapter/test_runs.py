@@ -1,0 +1,129 @@
+"""Whole commands of dbt that packages and people use: retry, defer, freshness by a column, ranges of microbatch; what a node is told that is wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
+
+from tests.functional.adapter.test_one_node_one_snapshot import OnALake
+
+BROKEN = "{{ config(materialized='table') }} select id, assert_true(id > 5) as sure from {{ ref('base') }}"
+MENDED = BROKEN.replace("> 5", "> -5")
+
+
+class TestRuns(OnALake):
+    """One project; each test brings the models that it changes back."""
+
+    @pytest.fixture(scope="class")
+    def profiles_config_update(self, dbt_profile_target, unique_schema):
+        default = {**dbt_profile_target, "schema": unique_schema}
+        return {"test": {"outputs": {"default": default, "mine": {**default, "schema": f"{unique_schema}_mine"}}, "target": "default"}}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {
+            "base.sql": "{{ config(materialized='table', file_format='delta', zorder='id') }} select id from range(3)",
+            "middle.sql": BROKEN,
+            "last.sql": "select count(*) as n from {{ ref('middle') }}",
+            "keyed.sql": "{{ config(materialized='incremental', unique_key='nosuch', enabled=var('keyed', false)) }} select 1 as id",
+        }
+
+    def test_retry_goes_on_where_it_failed(self, project, lake, logs_dir):
+        results, output = run_dbt_and_capture(["run"], expect_pass=False)
+        assert {result.node.name: result.status for result in results} == {"base": "success", "middle": "error", "last": "skipped"}
+        assert output.count("The config `file_format` does nothing on a lake: tables of a lake are Parquet.") == 1
+        log = Path(logs_dir, "dbt.log").read_text()
+        for text in (output, log):
+            assert "[USER_RAISED_EXCEPTION]" in text
+            assert "org.apache.spark" not in text
+            assert "\tat " not in text
+        before = self.newest(lake)
+        write_file(MENDED, project.project_root, "models", "middle.sql")
+        assert [result.node.name for result in run_dbt(["retry"])] == ["middle", "last"]
+        assert len(self.since(lake, before)) == 2, "base was not built again"
+
+    def test_defer_reads_what_another_target_has(self, project, lake):
+        write_file(MENDED, project.project_root, "models", "middle.sql")
+        run_dbt(["run"])
+        state = Path(project.project_root, "state")
+        shutil.copytree(Path(project.project_root, "target"), state, dirs_exist_ok=True)
+        mine = f"{project.test_schema}_mine"
+        run_dbt(["run", "--target", "mine", "--select", "last", "--defer", "--state", str(state)])
+        assert lake.reader().find(mine, "last") is not None
+        assert lake.reader().find(mine, "middle") is None
+        assert project.run_sql(f"select n from {mine}.last", fetch="one") == (3,)
+        project.run_sql(f"create table {mine}.middle as select 1 as id")
+        for more, count in (((), 1), (("--favor-state",), 3)):
+            run_dbt(["run", "--target", "mine", "--select", "last", "--defer", "--state", str(state), *more])
+            assert project.run_sql(f"select n from {mine}.last", fetch="one") == (count,)
+        write_file(MENDED + " -- changed", project.project_root, "models", "middle.sql")
+        found = run_dbt(["ls", "--select", "state:modified", "--state", str(state), "--resource-type", "model"])
+        assert found == ["test.middle"]
+
+    def test_a_key_that_is_no_column_fails_the_first_build(self, project, lake):
+        before = self.newest(lake)
+        (result,) = run_dbt(["run", "--select", "keyed", "--vars", "keyed: true"], expect_pass=False)
+        assert "unique_key: nosuch is no column of" in result.message
+        assert "there are: id" in result.message
+        assert self.newest(lake) == before
+
+
+SOURCES = """
+sources:
+  - name: raw
+    schema: "{{ target.schema }}"
+    config: {freshness: {warn_after: {count: 1, period: day}}}
+    tables:
+      - {name: instants, identifier: events, config: {loaded_at_field: at}}
+      - {name: wall_clock, identifier: events, config: {loaded_at_field: "cast(wall as timestamp)"}}
+      - {name: days, identifier: events, config: {loaded_at_field: "cast(day as timestamp)", freshness: {warn_after: {count: 1, period: day}, filter: "id < 2"}}}
+      - {name: asked, identifier: events, config: {loaded_at_query: "select max(at) + interval '1' hour from {{ this }}"}}
+"""
+EVENTS = """
+    create or replace table {schema}.events as select id, timestamp '2026-01-01 00:00:00' + make_interval(0, 0, 0, id) as at,
+    timestamp_ntz '2026-01-01 00:00:00' + make_interval(0, 0, 0, id) as wall, date '2026-01-01' + cast(id as int) as day from range(4)
+"""
+BATCHES = """
+{{ config(materialized='incremental', incremental_strategy='microbatch', event_time='at', batch_size='day', begin='2026-01-01', lookback=1) }}
+select id, at, '{{ var("run") }}' as run from {{ source('raw', 'instants') }}
+"""
+
+
+class TestTimes(OnALake):
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"sources.yml": SOURCES.replace("loaded_at_field: at}", "loaded_at_field: at, event_time: at}"), "batches.sql": BATCHES}
+
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, dbt_profile_target):
+        return {**dbt_profile_target, "spark": {**dbt_profile_target["spark"], "config": {"spark.sql.session.timeZone": "UTC"}}}
+
+    def test_freshness_by_columns_and_queries(self, project):
+        project.run_sql(EVENTS.replace("{schema}", project.test_schema))
+        run_dbt(["source", "freshness"])
+        found = json.loads(Path(project.project_root, "target", "sources.json").read_text())["results"]
+        assert {result["unique_id"].rpartition(".")[2]: (result["status"], result["max_loaded_at"][:19]) for result in found} == {
+            "instants": ("warn", "2026-01-04T00:00:00"),
+            "wall_clock": ("warn", "2026-01-04T00:00:00"),
+            "days": ("warn", "2026-01-02T00:00:00"),
+            "asked": ("warn", "2026-01-04T01:00:00"),
+        }
+
+    def test_a_range_of_batches_and_late_rows(self, project, lake):
+        project.run_sql(EVENTS.replace("{schema}", project.test_schema))
+
+        def batches(run: str, start: str, end: str) -> list[tuple[object, ...]]:
+            span = ["--event-time-start", start, "--event-time-end", end]
+            run_dbt(["run", "--select", "batches", "--vars", f"run: {run}", *span])
+            return sorted(project.run_sql(f"select id, run from {project.test_schema}.batches", fetch="all"))
+
+        assert batches("a", "2026-01-01", "2026-01-04") == [(0, "a"), (1, "a"), (2, "a")]
+        project.run_sql(f"insert into {project.test_schema}.events (id, at) values (7, timestamp '2026-01-02 12:00:00')")
+        assert batches("b", "2026-01-02", "2026-01-03") == [(0, "a"), (1, "b"), (2, "a"), (7, "b")], "that day only, with its late row"
+        before = self.newest(lake)
+        assert batches("c", "2026-01-03", "2026-01-05") == [(0, "a"), (1, "b"), (2, "c"), (3, "c"), (7, "b")]
+        assert len(self.since(lake, before)) == 2, "a snapshot for each batch"

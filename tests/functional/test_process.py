@@ -1,0 +1,100 @@
+"""dbt in a process of its own: Ctrl-C leaves the lake as it was, secrets stay out of the log, ANSI can be switched off."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+
+PROJECT = "name: p\nversion: '1.0'\nprofile: p\nflags: {send_anonymous_usage_stats: false}\n"
+LONG = """
+{{ config(materialized='table', pre_hook="create table {{ this.schema }}.beside as select 1 as id") }}
+select id, {{ wait }} as waited from range(0, 2000, 1, 200)
+"""
+WAIT = "java_method('java.lang.Thread', 'sleep', 50L)"
+SECRET = "hush-hush"
+MODELS = {
+    "before.sql": "{{ config(materialized='table') }} select try_cast('1' as int) as a, id from range(1000)",
+    "lenient.sql": "{{ config(materialized='table') }} select cast('x' as int) as a -- {{ ref('before') }}",
+    "long.sql": LONG.replace("{{ wait }}", WAIT) + " -- {{ ref('lenient') }}",
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "models").mkdir()
+    (folder / "dbt_project.yml").write_text(PROJECT)
+    for name, text in MODELS.items():
+        (folder / "models" / name).write_text(text)
+    lake = {"type": "ducklake", "path": "ducklake:sqlite:lake.sqlite", "data_path": "data/", "schema": "main"}
+    config = {"spark.sql.ansi.enabled": "false", "spark.hadoop.fs.s3a.secret.key": SECRET}
+    outputs = {
+        "here": {**lake, "spark": {"fast_start": True, "master": "local[2]", "config": config}},
+        "nowhere": {**lake, "path": f"postgresql://someone:{SECRET}@127.0.0.1:1/absent", "data_path": "elsewhere/"},
+    }
+    (folder / "profiles.yml").write_text(json.dumps({"p": {"target": "here", "outputs": outputs}}))
+    return folder
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [str(Path(sys.executable).with_name("dbt")), "--no-use-colors", *arguments, "--profiles-dir", "."]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path) for path in (folder / "data").rglob("*") if path.is_file()}
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_leaves_the_lake_as_it_was(project: Path) -> None:
+    process = start(project, "run")
+    try:
+        assert process.stdout is not None
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if "START sql table model main.long" in line:
+                break
+        else:
+            pytest.fail("".join(said))
+        deadline = time.monotonic() + 60
+        while not list((project / "data").rglob("*/_temporary/*")) and time.monotonic() < deadline:
+            time.sleep(0.2)  # until Spark writes
+        lake = LakeCatalog.open(f"ducklake:sqlite:{project}/lake.sqlite")
+        newest = lake.latest().snapshot_id
+        os.kill(process.pid, signal.SIGINT)
+        interrupted = time.monotonic()
+        output, _ = process.communicate(timeout=90)
+        assert time.monotonic() - interrupted < 30, output
+        assert process.returncode != 0
+        assert lake.latest().snapshot_id == newest
+        reader = lake.reader()
+        assert {name.name for name in reader.names()} == {"before", "lenient"}
+        known = {file.path for name in ("before", "lenient") for file in reader.scan_plan(reader.find("main", name)).files}  # type: ignore[arg-type]
+        assert files(project) == known, "no file is left that nobody knows"
+        lake.close()
+    finally:
+        if process.poll() is None:
+            process.kill()
+    log = (project / "logs" / "dbt.log").read_text()
+    assert SECRET not in log
+    assert "spark.hadoop.fs.s3a.secret.key" not in "".join(said)
+
+
+@pytest.mark.slow
+def test_a_catalog_that_does_not_answer_is_named_without_its_password(project: Path) -> None:
+    process = start(project, "run", "--target", "nowhere", "--log-path", "other_logs", "--debug")
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert "127.0.0.1" in output
+    assert SECRET not in output
+    assert SECRET not in (project / "other_logs" / "dbt.log").read_text()
