@@ -72,6 +72,13 @@ def test_attached_lakes_are_settings_of_their_own() -> None:
     assert (past.database, past.read_only, past.snapshot_version) == ("c", True, None)
 
 
+@pytest.mark.parametrize(("given", "meant"), [(42, 42), ("42", 42), ("None", None), ("", None), (None, None), (0, 0)])
+def test_a_snapshot_may_come_from_jinja_or_the_environment(given: object, meant: int | None) -> None:
+    settings = credentials(snapshot_version=given).lake_settings()
+
+    assert (settings.snapshot_version, settings.create_if_not_exists) == (meant, meant is None)
+
+
 def test_attached_lakes_are_named_without_their_secrets() -> None:
     entry = {"alias": "b", "path": f"postgresql://me:{SECRET}@host/db", "options": {"metadata_schema": "meta"}}
     shown = str(dict(credentials(attach=[entry]).connection_info()))
@@ -93,10 +100,14 @@ def test_attached_lakes_are_named_without_their_secrets() -> None:
         ({"retries": {"count": "many"}}, "`retries.count` must be a number"),
         ({"retries": {"count": -1}}, "`retries.count` must be a number that is not negative"),
         ({"read_only": True, "create_if_not_exists": True}, "contradict each other"),
-        ({"snapshot_version": 3, "create_if_not_exists": True}, "`snapshot_version` and `create_if_not_exists: true` contradict"),
+        (
+            {"snapshot_version": 3, "create_if_not_exists": True},
+            "`snapshot_version` or `snapshot_time` and `create_if_not_exists: true` contradict",
+        ),
         ({"snapshot_version": 3, "snapshot_time": "2026-01-31"}, "exclude each other"),
         ({"snapshot_time": "yesterday"}, "`snapshot_time` must be a moment"),
         ({"attach": [{"path": "x.sqlite"}]}, "`attach`: entry 1: `alias` is missing"),
+        ({"attach": [{"alias": "system", "path": "x.sqlite"}]}, "choose another `alias`"),
         ({"attach": [{"alias": "b"}]}, "`attach`: b: `path` is missing"),
         ({"attach": [{"alias": "LAKE", "path": "x.sqlite"}]}, "two lakes are named LAKE"),
         ({"attach": [{"alias": "b", "path": "x.sqlite", "pth": 1}]}, "`attach`: b has the unknown field `pth`: did you mean `path`"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 
 import pytest
+from dbt.adapters.base.relation import EventTimeFilter
 
 from dbt.adapters.ducklake.relation import DuckLakeRelation
 
@@ -47,6 +48,8 @@ def test_a_pin_is_rendered_wherever_the_relation_is() -> None:
     assert relation().at(3).without_identifier().render() == "`lake`.`main`"
     assert relation().at(3).at(timestamp="2026-01-31 12:00:00+01:00").render().endswith("timestamp as of '2026-01-31 12:00:00+01:00'")
     assert relation().at(None, "None") == relation()
+    sampled = relation(event_time_filter=EventTimeFilter("at", start=datetime(2026, 1, 31))).at(3)
+    assert str(sampled) == "(select * from `lake`.`main`.`Orders` version as of 3 where at >= '2026-01-31 00:00:00')"
 
 
 @pytest.mark.parametrize(

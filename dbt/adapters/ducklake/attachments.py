@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import date, datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
 from .catalog.location import parse_location
 from .errors import ConfigurationError
+from .snapshot_pin import pin
 from .unknown import refuse_unknown
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _ELSEWHERE = {
     "schema": "name schemas where they are used, by `schema` of a source or model",
 }
 """What belongs somewhere else, and where."""
+_TAKEN = frozenset({"system", "temp", "information_schema"})
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,12 @@ class Attachment:
     create_if_not_exists: bool | None = None
     data_inlining_row_limit: int | None = None
     automatic_migration: bool = False
-    snapshot_version: int | None = None
+    snapshot_version: Any = None
     snapshot_time: Any = None
 
     def settings(self, of_profile: LakeSettings) -> LakeSettings:
         """What opening it needs; commits are tried again as those of the profile's own lake are."""
-        past = self.snapshot_version is not None or self.snapshot_time is not None
+        at = pin(self.snapshot_version, self.snapshot_time)
         return replace(
             of_profile,
             path=self.path,
@@ -50,11 +51,11 @@ class Attachment:
             database=self.alias,
             metadata_schema=self.metadata_schema,
             read_only=self.read_only,
-            create_if_not_exists=not (self.read_only or past) if self.create_if_not_exists is None else self.create_if_not_exists,
+            create_if_not_exists=not (self.read_only or at) if self.create_if_not_exists is None else self.create_if_not_exists,
             data_inlining_row_limit=self.data_inlining_row_limit,
             automatic_migration=self.automatic_migration,
-            snapshot_version=self.snapshot_version,
-            snapshot_time=moment(self.snapshot_time),
+            snapshot_version=at.version,
+            snapshot_time=at.time,
             attached=(),
         )
 
@@ -76,6 +77,8 @@ def attachments(given: Any, database: str) -> list[Attachment]:
     found = [_attachment(entry, number) for number, entry in enumerate(given, start=1)]
     names = {database.casefold()}
     for each in found:
+        if each.alias.casefold() in _TAKEN:
+            raise DbtRuntimeError(f"`attach`: {each.alias} has a meaning of its own in names; choose another `alias`")
         if each.alias.casefold() in names:
             raise DbtRuntimeError(f"two lakes are named {each.alias}; give each entry of `attach` an `alias` that is not {database} either")
         names.add(each.alias.casefold())
@@ -124,20 +127,14 @@ def check_lake(lake: Any, where: str = "") -> None:
     Raises:
         DbtRuntimeError: the text names the fields.
     """
-    version, time = lake.snapshot_version, lake.snapshot_time
-    if version is not None and time is not None:
-        raise DbtRuntimeError(f"{where}`snapshot_version` and `snapshot_time` exclude each other; remove one of them")
-    if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
-        raise DbtRuntimeError(f"{where}`snapshot_version` must be the number of a snapshot, not {version!r}")
     try:
-        moment(time)
-    except ValueError:
-        raise DbtRuntimeError(f"{where}`snapshot_time` must be a moment, such as '2026-01-31 12:00:00+00:00', not {time!r}") from None
-    only_read = [name for name in ("read_only", "snapshot_version", "snapshot_time") if getattr(lake, name) not in (None, False)]
+        at = pin(lake.snapshot_version, lake.snapshot_time)
+    except ValueError as error:
+        raise DbtRuntimeError(f"{where}{error}") from error
+    only_read = "`read_only: true`" if lake.read_only else "`snapshot_version` or `snapshot_time`" if at else None
     for name in ("create_if_not_exists", "automatic_migration"):
         if only_read and getattr(lake, name):
-            said = f"`{only_read[0]}: true`" if only_read[0] == "read_only" else f"`{only_read[0]}`"
-            raise DbtRuntimeError(f"{where}{said} and `{name}: true` contradict each other; remove one of them")
+            raise DbtRuntimeError(f"{where}{only_read} and `{name}: true` contradict each other; remove one of them")
     limit = lake.data_inlining_row_limit
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
         raise DbtRuntimeError(f"{where}`data_inlining_row_limit` must be 0 (rows always go to files) or more, not {limit!r}")
@@ -145,20 +142,3 @@ def check_lake(lake: Any, where: str = "") -> None:
         parse_location(lake.path, metadata_schema=lake.metadata_schema)
     except ConfigurationError as error:
         raise DbtRuntimeError(f"{where}`path`: {error}") from error
-
-
-def moment(value: Any) -> datetime | None:
-    """A point in time as YAML has it, a text or a date; without a zone it is UTC.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if value is None:
-        return None
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
-    elif isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day)
-    if not isinstance(value, datetime):
-        raise ValueError(f"{value!r} is no moment")
-    return value if value.tzinfo else value.replace(tzinfo=timezone.utc)

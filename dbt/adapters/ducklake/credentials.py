@@ -61,7 +61,7 @@ class DuckLakeCredentials(Credentials):
     create_if_not_exists: bool | None = None
     data_inlining_row_limit: int | None = None
     automatic_migration: bool | None = None
-    snapshot_version: int | None = None
+    snapshot_version: Any = None
     snapshot_time: Any = None
     attach: list[Any] | None = field(default=None, repr=False)
     retries: dict[str, Any] = field(default_factory=dict)

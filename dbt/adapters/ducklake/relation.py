@@ -6,7 +6,6 @@ the clause for it, wherever dbt renders it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from dbt.adapters.base.relation import BaseRelation, SerializableIterable
 from dbt.adapters.contracts.relation import ComponentName, HasQuoting, RelationConfig, RelationType
 from dbt_common.exceptions import DbtRuntimeError
 
-from .attachments import moment
+from .snapshot_pin import pin
 from .spec.identifiers import backquoted
 
 if TYPE_CHECKING:
@@ -63,18 +62,10 @@ class DuckLakeRelation(BaseRelation):
         Raises:
             ValueError: both are given, or one that is no snapshot.
         """
-        version, timestamp = (None if str(value).strip().lower() in ("", "none") else value for value in (version, timestamp))
-        if version is None and timestamp is None:
+        wanted = pin(version, timestamp)
+        if not wanted:
             return self
-        if version is not None and timestamp is not None:
-            raise ValueError("snapshot_version and snapshot_time exclude each other; remove one of them")
-        if version is not None and not re.fullmatch(r"\d+", str(version).strip()):
-            raise ValueError(f"snapshot_version must be the number of a snapshot, not {version!r}")
-        try:
-            time = moment(timestamp)
-        except ValueError:
-            raise ValueError(f"snapshot_time must be a moment, such as '2026-01-31 12:00:00+00:00', not {timestamp!r}") from None
-        return self.replace(snapshot_version=None if version is None else int(version), snapshot_time=None if time is None else str(time))
+        return self.replace(snapshot_version=wanted.version, snapshot_time=None if wanted.time is None else str(wanted.time))
 
     @property
     def time_travel(self) -> str:

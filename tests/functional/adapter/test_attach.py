@@ -26,6 +26,7 @@ sources:
 """
 MODELS = {
     "sources.yml": SOURCES,
+    "plain.sql": "{{ config(materialized='table') }} select 1 as a",
     "copied.sql": "{{ config(materialized='table') }} select id, name from {{ source('raw', 'events') }} as e",
     "seen.sql": "select count(*) as n from {{ source('raw', 'events') }}",
     "before.sql": "{{ config(materialized='table') }} select e.id from {{ source('old', 'events') }} e",
@@ -57,7 +58,8 @@ class TestTwoLakes:
 
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, places):
-        other = {"alias": "other", "type": "ducklake", "path": f"ducklake:{places}/other.duckdb", "data_path": f"{places}/other/"}
+        path = f"{{{{ var('other_path', 'ducklake:{places}/other.duckdb') }}}}"
+        other = {"alias": "other", "type": "ducklake", "path": path, "data_path": f"{places}/other/"}
         return {
             "type": "ducklake",
             "path": f"ducklake:sqlite:{places}/lake.sqlite",
@@ -103,7 +105,7 @@ class TestTwoLakes:
         assert self.rows(project, "select * from other.$.codes") == [(1, "a"), (2, "b")]
         assert self.rows(project, "select id, dbt_valid_to from other.$_snapshots.history") == [(1, None), (2, None)]
         names = "select table_name from {}.information_schema.tables where table_schema = '$'"
-        assert self.rows(project, names.format("lake")) == [("before",), ("copied",), ("seen",)]
+        assert self.rows(project, names.format("lake")) == [("before",), ("copied",), ("plain",), ("seen",)]
         assert self.rows(project, names.format("other")) == [("codes",), ("in_python",), ("there",), ("there_more",)]
 
         project.run_sql("insert into other.raw.events values (3, 'c')")
@@ -125,11 +127,19 @@ class TestTwoLakes:
         assert theirs.execute(f"SELECT n FROM lake.{schema}.seen").fetchall() == [(3,)]
         theirs.close()
 
+    def test_a_run_that_needs_one_lake_never_asks_the_other(self, project):
+        unreachable = ["--vars", "{other_path: 'postgresql://me:hunter2@localhost:1/db'}"]
+        (result,) = run_dbt(["run", "--select", "plain", "--cache-selected-only", *unreachable]).results
+        assert result.status == "success"
+        with pytest.raises(Exception, match="the attached lake other cannot be opened") as raised:
+            run_dbt(["run", "--select", "there", *unreachable])
+        assert "hunter2" not in str(raised.value)
+
     def test_documentation_and_ages_are_of_both_lakes(self, project):
         run_dbt(["docs", "generate"])
         catalog = json.loads(Path("target", "catalog.json").read_text())
         places = {node["metadata"]["name"]: node["metadata"]["database"] for node in (catalog["nodes"] | catalog["sources"]).values()}
-        assert places == dict.fromkeys(("copied", "seen", "before"), "lake") | dict.fromkeys(
+        assert places == dict.fromkeys(("copied", "seen", "before", "plain"), "lake") | dict.fromkeys(
             ("there", "there_more", "in_python", "codes", "history", "events"), "other"
         )
         results = run_dbt(["source", "freshness", "--select", "source:raw"]).results

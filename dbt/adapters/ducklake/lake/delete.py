@@ -34,6 +34,7 @@ def end_all_rows(context: Context, table: Table) -> None:
     Deletes on the files that the catalog holds become delete files, as in a flush: the reference's change feed would tell those rows again
     when their file ends, because there it looks for delete files only.
     """
+    context.transaction.require_writable()
     inlined = context.transaction.inlined_deletes(table)
     written: list[WrittenDeleteFile] = []
     try:

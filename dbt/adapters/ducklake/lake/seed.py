@@ -8,11 +8,34 @@ from typing import Any
 from ..spark.arrow import arrow_table, write_arrow
 from ..spark.frames import to_dataframe
 from ..spec.constraints import checks_of
+from ..spec.evolution import NewColumn
 from ..spec.objects import Table
 from .context import Context
+from .delete import end_all_rows
 from .inlining import inline_arrow
 from .insert import insert
 from .order import stored_order
+from .tables import TableRequest, create_table
+
+
+def load_rows(
+    context: Context, schema: str, name: str, columns: Sequence[NewColumn], rows: Iterable[Sequence[Any]], *, rebuild: bool = True
+) -> int:
+    """Stage a table that holds these rows and no others.
+
+    Args:
+        columns: what the rows are made of.
+        rebuild: give the table these columns; otherwise a table that is there keeps its own.
+
+    Returns:
+        The number of rows.
+    """
+    table = context.transaction.find(schema, name)
+    if rebuild or not isinstance(table, Table):
+        table = create_table(context, TableRequest(schema, name, columns), replace_existing=True)
+    else:
+        end_all_rows(context, table)
+    return append_rows(context, table, rows)
 
 
 def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -> int:

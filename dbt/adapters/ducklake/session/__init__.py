@@ -12,7 +12,7 @@ overtaken it; inside a transaction the conflict is the caller's, because only th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,7 @@ def connect(
     spark_config: Mapping[str, str] | None = None,
     read_only: bool = False,
     automatic_migration: bool = False,
+    attach: Sequence[LakeSettings] = (),
 ) -> Iterator[LakeSession]:
     """A session on the lake whose catalog is at `path`.
 
@@ -50,6 +51,7 @@ def connect(
         spark_config: Spark settings, such as `{"spark.master": "local[4]"}`.
         read_only: refuse every change.
         automatic_migration: bring a lake of an older format version to the current one.
+        attach: further lakes, each with a `database` of its own: `LakeSettings("ducklake:raw.duckdb", database="raw", snapshot_version=7)`.
 
     Raises:
         DuckLakeError: see `dbt.adapters.ducklake.errors`.
@@ -57,6 +59,14 @@ def connect(
     config = dict(spark_config or {})
     master = config.pop("spark.master", None)
     settings = SparkSettings(config=config) if master is None else SparkSettings(master=master, config=config)
-    opened = LakeSettings(path, data_path, database=database, read_only=read_only, automatic_migration=automatic_migration, spark=settings)
+    opened = LakeSettings(
+        path,
+        data_path,
+        database=database,
+        read_only=read_only,
+        automatic_migration=automatic_migration,
+        spark=settings,
+        attached=tuple(attach),
+    )
     with Lake.open(opened, spark) as lake, lake.session(schema) as session:
         yield session

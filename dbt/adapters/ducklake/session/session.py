@@ -18,16 +18,14 @@ from ..catalog.lake import LakeCatalog
 from ..catalog.transaction import Transaction
 from ..errors import CancelledError, ConflictError, DuckLakeError, StatementError
 from ..lake.context import Context
-from ..lake.delete import end_all_rows
-from ..lake.seed import append_rows
-from ..lake.tables import TableRequest, create_table
+from ..lake.seed import load_rows
 from ..spark.errors import translate
 from ..spark.frames import local_frame
 from ..spark.runtime import Scope, SparkRuntime
 from ..spark.storage import remove
 from ..spec.evolution import NewColumn
 from ..spec.identifiers import backquoted
-from ..spec.objects import Snapshot, Table
+from ..spec.objects import Snapshot
 from ..spec.types import parse_type
 from ..statements.checkpoint import run_checkpoint
 from ..statements.environment import Environment
@@ -36,7 +34,7 @@ from ..statements.parse import parse
 from ..statements.pins import Pins
 from ..statements.result import FilesWritten, Result
 from ..statements.run import run
-from ..statements.run_inspect import describe_columns
+from ..statements.run_inspect import describe_columns, named_schema
 from ..statements.sorting import spark_expression
 from ..statements.values import Begin, Checkpoint, Commit, Name, Rollback, TimeTravel, Use
 from .transactions import CommitMessage, Transactions
@@ -122,7 +120,8 @@ class LakeSession:
                     self.rollback()
                     return Result("ROLLBACK")
                 case Use(name):
-                    return self._use(name)
+                    self.database, self.schema = self._run(lambda env: named_schema(env, name))[0]
+                    return Result(f"USE {name}")
                 case Checkpoint():
                     return run_checkpoint(
                         statement, self.lake.names, self.in_transaction, lambda step: self._run(lambda env: run(env, step))[0]
@@ -282,36 +281,12 @@ class LakeSession:
         Returns:
             The number of rows.
         """
-
         lake = self.lake.named(database or self.database)
-
-        def load(env: Environment) -> int:
-            context = env.lakes[lake]()
-            existing = context.transaction.find(schema, name)
-            if rebuild or not isinstance(existing, Table):
-                definitions = [NewColumn(column, parse_type(kind)) for column, kind in columns]
-                table = create_table(context, TableRequest(schema, name, definitions), replace_existing=True)
-            else:
-                table = existing
-                end_all_rows(context, table)
-            return append_rows(context, table, rows)
-
+        new = [NewColumn(column, parse_type(kind)) for column, kind in columns]
         with self._working(f"seed {schema}.{name}"):
-            return self._run(load)[0]
+            return self._run(lambda env: load_rows(env.lakes[lake](), schema, name, new, rows, rebuild=rebuild))[0]
 
     # -- inside ----------------------------------------------------------------------------------------------------------------
-
-    def _use(self, name: Name) -> Result:
-        def there(env: Environment) -> tuple[str, str]:
-            lake = env.elsewhere(name.parts[0]) if len(name.parts) == 1 and env.transaction.schema(name.parts[0]) is None else None
-            place, schema = (lake, "main") if lake is not None else env.schema_place(name)
-            found = place.transaction.schema(schema)
-            if found is None:
-                raise StatementError(f"schema {name} does not exist; CREATE SCHEMA {name} makes it")
-            return place.database, found.name
-
-        self.database, self.schema = self._run(there)[0]
-        return Result(f"USE {name}")
 
     def _run(self, action: Callable[[Environment], T]) -> tuple[T, Snapshot | None]:
         """Run an action in the open transaction, or in one of its own that is repeated when a rival overtakes it.

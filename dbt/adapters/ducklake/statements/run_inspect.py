@@ -82,6 +82,20 @@ def run_describe(env: Environment, statement: Describe) -> Result:
     return local("DESCRIBE", [("col_name", "string"), ("data_type", "string"), ("comment", "string")], rows)
 
 
+def named_schema(env: Environment, name: Name) -> tuple[str, str]:
+    """(lake, schema) that USE means by a name: a schema, or else a lake, whose `main` it is.
+
+    Raises:
+        StatementError: there is no such schema.
+    """
+    lake = env.elsewhere(name.parts[0]) if len(name.parts) == 1 and env.transaction.schema(name.parts[0]) is None else None
+    there, schema = (lake, "main") if lake is not None else env.schema_place(name)
+    found = there.transaction.schema(schema)
+    if found is None:
+        raise StatementError(f"schema {name} does not exist; CREATE SCHEMA {name} makes it")
+    return there.database, found.name
+
+
 def describe_columns(env: Environment, name: Name, at: TimeTravel | None = None) -> list[ViewColumn]:
     """The columns of a table, view or temporary view with their types as Spark names them.
 

@@ -1,0 +1,46 @@
+"""`snapshot_version` and `snapshot_time`, as profiles, entries of `attach` and sources say them: which snapshot is meant."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A snapshot by its number or by a moment, never both; with neither, nothing is pinned."""
+
+    version: int | None = None
+    time: datetime | None = None
+
+    def __bool__(self) -> bool:
+        return self.version is not None or self.time is not None
+
+
+def pin(version: Any, time: Any) -> Pin:
+    """What the two values mean as YAML, Jinja or an environment variable give them; none, and an empty text, is not said.
+
+    Raises:
+        ValueError: they contradict each other, or one is no snapshot; the text says what is expected.
+    """
+    version, time = (None if str(value).strip().lower() in ("", "none") else value for value in (version, time))
+    if version is not None and time is not None:
+        raise ValueError("`snapshot_version` and `snapshot_time` exclude each other; remove one of them")
+    if version is not None and not re.fullmatch(r"\d+", str(version).strip()):
+        raise ValueError(f"`snapshot_version` must be the number of a snapshot, not {version!r}")
+    try:
+        return Pin(None if version is None else int(version), None if time is None else _moment(time))
+    except ValueError:
+        raise ValueError(f"`snapshot_time` must be a moment, such as '2026-01-31 12:00:00+00:00', not {time!r}") from None
+
+
+def _moment(value: Any) -> datetime:
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, date):
+        moment = datetime(value.year, value.month, value.day)
+    else:
+        moment = datetime.fromisoformat(str(value).strip().replace("Z", "+00:00"))
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
