@@ -98,6 +98,7 @@ def test_attached_lakes_are_named_without_their_secrets() -> None:
         ({"spark": {"config": "x"}}, "`spark.config` must be a mapping"),
         ({"retries": {"counts": 1}}, "`retries` has the unknown field `counts`: did you mean `count`"),
         ({"retries": {"count": "many"}}, "`retries.count` must be a number"),
+        ({"retries": {"connect_attempts": 0}}, "`retries.connect_attempts` must be a whole number, 1 or more"),
         ({"retries": {"count": -1}}, "`retries.count` must be a number that is not negative"),
         ({"read_only": True, "create_if_not_exists": True}, "contradict each other"),
         (

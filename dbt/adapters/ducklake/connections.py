@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -90,6 +92,9 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                     self._lake = Lake.open(self.credentials.lake_settings())
                 except DuckLakeError as error:
                     raise FailedToConnectError(str(error)) from error
+                for folder in map(os.path.abspath, self.credentials.module_paths):
+                    if folder not in sys.path:
+                        sys.path.append(folder)
             return self._lake
 
     def open(self, connection: Connection) -> Connection:  # type: ignore[override] # dbt calls it on the instance

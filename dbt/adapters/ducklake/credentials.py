@@ -26,7 +26,7 @@ _SECRET_WORD = r"(?:pass(?:word|wd|code|phrase)?|pwd|secret|token|credential|acc
 _SECRET_PAIR = re.compile(rf"(?P<before>\b[\w.\-]*{_SECRET_WORD}[\w.\-]*\s*=\s*)(?:'(?:[^'\\]|\\.)*'|\"[^\"]*\"|[^\s&;,]+)", re.IGNORECASE)
 _SECRET_NAME = re.compile(_SECRET_WORD, re.IGNORECASE)
 
-RETRY_FIELDS = {"count": "max_retry_count", "wait_ms": "wait_ms", "backoff": "backoff"}
+RETRY_FIELDS = {"count": "max_retry_count", "wait_ms": "wait_ms", "backoff": "backoff", "connect_attempts": "connect_attempts"}
 """Names in the profile and in `RetrySettings`."""
 
 
@@ -47,7 +47,8 @@ class DuckLakeCredentials(Credentials):
         snapshot_version: open the lake read-only as of this snapshot.
         snapshot_time: the same by a moment; one without a zone is UTC.
         attach: further lakes, each under an `alias`; see `attachments.Attachment`.
-        retries: how often and how patiently a commit is tried again: `count`, `wait_ms`, `backoff`.
+        retries: how often and how patiently a commit, or reaching the catalog, is tried again: the names of `RETRY_FIELDS`.
+        module_paths: folders with Python modules that Python models import.
         spark: how to get Spark: `master` or `remote`, `app_name`, `config`.
         author: who stands in the lake's history.
     """
@@ -67,6 +68,7 @@ class DuckLakeCredentials(Credentials):
     retries: dict[str, Any] = field(default_factory=dict)
     spark: dict[str, Any] = field(default_factory=dict, repr=False)
     author: str | None = None
+    module_paths: list[str] = field(default_factory=list)
 
     _ALIASES = {"catalog": "database"}  # noqa: RUF012 -- dbt's base class declares it as a ClassVar
 
@@ -97,6 +99,7 @@ class DuckLakeCredentials(Credentials):
             "retries",
             "spark",
             "author",
+            "module_paths",
         )
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
@@ -127,6 +130,9 @@ class DuckLakeCredentials(Credentials):
         for name, value in self.retries.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
                 raise DbtRuntimeError(f"`retries.{name}` must be a number that is not negative, not {value!r}")
+        attempts = self.retries.get("connect_attempts", 1)
+        if attempts != int(attempts) or attempts < 1:
+            raise DbtRuntimeError(f"`retries.connect_attempts` must be a whole number, 1 or more, not {attempts!r}")
         self.spark_settings()
 
     def lake_settings(self) -> LakeSettings:

@@ -37,8 +37,12 @@ class RetrySettings:
     max_retry_count: int = 10
     wait_ms: float = 100
     backoff: float = 1.5
+    connect_attempts: int = 1
+    """How often it is tried to reach the catalog database when a lake is opened."""
 
     def __post_init__(self) -> None:
+        if self.connect_attempts < 1:
+            raise ConfigurationError("the retry settings must be: connect_attempts 1 or more")
         if self.max_retry_count < 0 or self.wait_ms < 0 or self.backoff < 1:
             raise ConfigurationError("the retry settings must be: max_retry_count 0 or more, wait_ms 0 or more, backoff 1 or more")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..catalog.lake import LakeCatalog
 from ..catalog.location import parse_location
 from ..catalog.transaction import RetrySettings
-from ..errors import ConfigurationError, DuckLakeError
+from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..lake.migrate import migrate
 from ..spark.runtime import SparkRuntime
 from ..spark.settings import SparkSettings
@@ -120,6 +121,16 @@ class Lake:
 
 
 def _open(settings: LakeSettings) -> LakeCatalog:
+    """Open a catalog; a database that does not answer yet is asked again, as often and patiently as the settings say."""
+    for attempt in range(1, settings.retry.connect_attempts):
+        try:
+            return _open_once(settings)
+        except EngineError:
+            time.sleep(settings.retry.seconds(attempt))
+    return _open_once(settings)
+
+
+def _open_once(settings: LakeSettings) -> LakeCatalog:
     catalog = LakeCatalog.open(
         parse_location(settings.path, metadata_schema=settings.metadata_schema),
         data_path=settings.data_path,

@@ -1,0 +1,68 @@
+"""Opening the lake of a profile: a database that does not answer yet is asked again; modules of Python models are found."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from dbt.adapters.exceptions.connection import FailedToConnectError
+from dbt.mp_context import get_mp_context
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
+from dbt.adapters.ducklake.credentials import DuckLakeCredentials
+from dbt.adapters.ducklake.errors import ConfigurationError, EngineError
+
+
+def manager(tmp_path: Path, **profile: Any) -> DuckLakeConnectionManager:
+    given = {"path": f"ducklake:sqlite:{tmp_path}/lake.sqlite", "data_path": f"{tmp_path}/files/", **profile}
+    return DuckLakeConnectionManager(SimpleNamespace(credentials=DuckLakeCredentials(**given)), get_mp_context())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("attempts", "opens"), [(1, False), (2, False), (3, True)])
+def test_a_database_that_does_not_answer_yet_is_asked_again(
+    attempts: int, opens: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    real = LakeCatalog.open
+
+    def late(*arguments: Any, **options: Any) -> LakeCatalog:
+        calls.append(arguments)
+        if len(calls) < 3:
+            raise EngineError("nobody is there")
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(LakeCatalog, "open", late)
+    connections = manager(tmp_path, retries={"connect_attempts": attempts, "wait_ms": 1})
+    if opens:
+        connections.lake().close_catalogs()
+    else:
+        with pytest.raises(FailedToConnectError, match="nobody is there"):
+            connections.lake()
+    assert len(calls) == attempts
+
+
+def test_what_is_wrong_for_good_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def wrong(*arguments: Any, **options: Any) -> LakeCatalog:
+        calls.append(arguments)
+        raise ConfigurationError("no such lake")
+
+    monkeypatch.setattr(LakeCatalog, "open", wrong)
+    with pytest.raises(FailedToConnectError, match="no such lake"):
+        manager(tmp_path, retries={"connect_attempts": 5}).lake()
+    assert len(calls) == 1
+
+
+def test_modules_of_the_profiles_folders_can_be_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "of_the_project_alone.py").write_text("answer = 42")
+    manager(tmp_path, module_paths=[f"{tmp_path}/lib"]).lake().close_catalogs()
+    import of_the_project_alone  # type: ignore[import-not-found]
+
+    assert of_the_project_alone.answer == 42
