@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -26,7 +27,7 @@ sources:
 """
 MODELS = {
     "sources.yml": SOURCES,
-    "plain.sql": "{{ config(materialized='table') }} select 1 as a",
+    "plain.sql": "{{ config(materialized='table', database=var('clone_to', 'lake'), clone_as=var('clone_as', 'view')) }} select 1 as a",
     "copied.sql": "{{ config(materialized='table') }} select id, name from {{ source('raw', 'events') }} as e",
     "seen.sql": "select count(*) as n from {{ source('raw', 'events') }}",
     "before.sql": "{{ config(materialized='table') }} select e.id from {{ source('old', 'events') }} e",
@@ -134,6 +135,18 @@ class TestTwoLakes:
         with pytest.raises(Exception, match="the attached lake other cannot be opened") as raised:
             run_dbt(["run", "--select", "there", *unreachable])
         assert "hunter2" not in str(raised.value)
+
+    def test_a_clone_goes_to_another_lake(self, project):
+        run_dbt(["compile", "--select", "plain"])
+        Path("state").mkdir()
+        shutil.copy(Path("target", "manifest.json"), "state")
+        for kind, more in (("VIEW", []), ("BASE TABLE", ["--full-refresh"])):
+            cloned = f"{{clone_to: other, clone_as: {'table' if more else 'view'}}}"
+            run_dbt(["clone", "--select", "plain", "--state", "state", "--vars", cloned, *more])
+            assert self.rows(project, "select a from other.$.plain") == [(1,)]
+            assert self.rows(project, "select table_type from other.information_schema.tables where table_name = 'plain'") == [(kind,)]
+        assert self.rows(project, "select a from lake.$.plain") == [(1,)]
+        project.run_sql(f"drop table other.{project.test_schema}.plain")
 
     def test_documentation_and_ages_are_of_both_lakes(self, project):
         run_dbt(["docs", "generate"])
