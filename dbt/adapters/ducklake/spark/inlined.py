@@ -52,6 +52,7 @@ _KINDS = {
     "timestamptz": "timestamptz(micros)",
     "blob": "binary",
     "geometry": "geometry",
+    "variant": "variant",
 }
 """How the values of each type arrive here, in the words of `FileField.kind`; the others are text."""
 
@@ -104,5 +105,5 @@ def _as_file_field(column: Column) -> FileField:
     """A column of the layout as if it were one of a file."""
     kind = from_stored(column.type).name
     if not kind.startswith("decimal") and kind not in ("list", "map", "struct"):
-        kind = "struct" if kind == "variant" else _KINDS.get(kind, "string")
+        kind = _KINDS.get(kind, "string")
     return FileField(column.name, column.column_id, kind, tuple(_as_file_field(child) for child in column.children))

@@ -11,8 +11,9 @@ from pyspark.sql import types as T
 
 from ..spec.types import decimal_parameters
 from .conversions import How, Refuse
+from .physical import FileField
 
-VARIOUSLY_STORED = frozenset({"int128", "uint128", "uuid", "timetz", "time_ns", "interval", "timestamp_ns", "unknown"})
+VARIOUSLY_STORED = frozenset({"int128", "uint128", "uuid", "timetz", "time_ns", "interval", "timestamp_ns", "unknown", "variant"})
 """Types that DuckDB stores in one way and other writers in another: only the file's footer tells."""
 
 _INTEGERS = ("int(8)", "int(16)", "int(32)", "int(64)", "uint(8)", "uint(16)", "uint(32)", "uint(64)")
@@ -26,11 +27,12 @@ def leaf_reading(kind: str, stored: str | None, final: T.DataType) -> Asked:
 
     Args:
         kind: the column's DuckLake type.
-        stored: `FileField.kind`; None if no footer was read, which is enough for types that every writer stores alike.
+        stored: `FileField.kind`, of a variant `variant_kind`; None if no footer was read,
+            which is enough for types that every writer stores alike.
         final: the column's Spark type.
     """
     if kind == "variant":
-        return (final, "variant_or_null") if stored in (None, "struct") else (None, Refuse(str(stored)))
+        return (final, "variant_or_null") if stored in (None, "variant") else (None, Refuse(str(stored)))
     if stored is None:
         return final, None
     for rule in (_text, _number, _temporal):
@@ -38,6 +40,18 @@ def leaf_reading(kind: str, stored: str | None, final: T.DataType) -> Asked:
         if asked is not None:
             return asked
     return None, Refuse(stored)
+
+
+def variant_kind(field: FileField) -> str:
+    """`variant`, or the type of a shredded part that Spark's reader of variants fails on or, of nanoseconds, takes for a number."""
+    if field.kind != "struct":
+        return field.kind
+    parts, kinds = [child for child in field.children if child.name == "typed_value"], []
+    while parts:
+        part = parts.pop()
+        parts += part.children
+        kinds.append(part.kind)
+    return next((kind for kind in kinds if kind not in _SHREDDED and not kind.startswith("decimal(")), "variant")
 
 
 def _text(kind: str, stored: str, final: T.DataType) -> Asked | None:
@@ -138,3 +152,5 @@ _NATIVE: dict[str, T.DataType] = {
     "json": T.StringType(),
     "binary": T.BinaryType(),
 }
+_SHREDDED = frozenset({*_NATIVE, "struct", "list", "timestamp(micros)", "timestamptz(micros)"})
+"""What Spark puts together again."""

@@ -20,7 +20,7 @@ from ..spec.objects import Column
 from ..spec.types import decimal_parameters, from_stored
 from .conversions import Constant, Elements, Entries, Fields, How, Refuse, same_type
 from .defaults import initial_literal
-from .leaf_reading import VARIOUSLY_STORED, leaf_reading
+from .leaf_reading import VARIOUSLY_STORED, leaf_reading, variant_kind
 from .physical import FileField, named, with_id
 from .types import spark_type
 
@@ -155,7 +155,8 @@ def _read(column: Column, place: Place, final: DataType) -> tuple[str, DataType 
     name = _name(column, place, found)
     kind = from_stored(column.type).name
     if kind not in ("list", "map", "struct"):
-        requested, how = leaf_reading(kind, None if found is None else found.kind, final)
+        stored = None if found is None else variant_kind(found) if kind == "variant" else found.kind
+        requested, how = leaf_reading(kind, stored, final)
         if isinstance(how, Refuse):
             how = Refuse(
                 f"column {column.name} of table {place.table} has type {column.type}, and a file stores it as {how.text}, "
