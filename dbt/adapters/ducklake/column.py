@@ -9,6 +9,7 @@ from dbt.adapters.base.column import Column
 
 from .errors import DuckLakeError
 from .spec.identifiers import backquoted
+from .spec.nested_fields import new_fields
 from .spec.types import can_promote, decimal_parameters, parse_type, spark_name, stored
 
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
@@ -63,6 +64,16 @@ class DuckLakeColumn(Column):
         except DuckLakeError:
             return False
 
+    def fields_beyond(self, other_column: Column) -> list[NestedColumn]:
+        """The fields to add to the other column so that it has this one's type; none if that takes more, or nothing."""
+        try:
+            found = new_fields(parse_type(other_column.dtype), parse_type(self.dtype))
+        except DuckLakeError:
+            return []
+        return [
+            NestedColumn(".".join((other_column.name, *path)), spark_name(kind), path=(other_column.name, *path)) for path, kind in found
+        ]
+
     def literal(self, value: Any) -> str:
         """SQL for `value` in this column's type."""
         return f"cast({value} as {self.dtype})"
@@ -91,3 +102,15 @@ class DuckLakeColumn(Column):
     @property
     def _known_type(self) -> str:
         return self.translate_type(self.dtype)
+
+
+@dataclass
+class NestedColumn(DuckLakeColumn):
+    """A field of a struct, by the names on the way to it."""
+
+    path: tuple[str, ...] = ()
+
+    @property
+    def quoted(self) -> str:
+        """Each name in back-quotes."""
+        return ".".join(map(backquoted, self.path))

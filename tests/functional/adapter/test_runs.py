@@ -127,3 +127,26 @@ class TestTimes(OnALake):
         before = self.newest(lake)
         assert batches("c", "2026-01-03", "2026-01-05") == [(0, "a"), (1, "b"), (2, "c"), (3, "c"), (7, "b")]
         assert len(self.since(lake, before)) == 2, "a snapshot for each batch"
+
+
+NESTED = """
+{{ config(materialized='incremental', unique_key='id', on_schema_change='append_new_columns') }}
+select {{ var("id") }} as id, {{ var("value") }} as s
+"""
+
+
+class TestNestedFields(OnALake):
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"nested.sql": NESTED}
+
+    def test_a_struct_gains_fields_with_the_rows(self, project, lake):
+        def run(number: int, value: str) -> None:
+            run_dbt(["run", "--vars", json.dumps({"id": number, "value": value})])
+
+        run(1, "named_struct('a', 1, 'inner', named_struct('x', 1))")
+        before = self.newest(lake)
+        run(2, "named_struct('a', 2, 'inner', named_struct('x', 2, 'y', 'new'), 'b', date '2026-01-01')")
+        assert len(self.since(lake, before)) == 1
+        query = f"select id, s.a, s.inner.x, s.inner.y, cast(s.b as string) from {project.test_schema}.nested order by id"
+        assert project.run_sql(query, fetch="all") == [(1, 1, 1, None, None), (2, 2, 2, "new", "2026-01-01")]

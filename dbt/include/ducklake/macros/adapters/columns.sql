@@ -50,7 +50,7 @@
 {% endmacro %}
 
 
-{# Names compare without case, as in DuckLake. #}
+{# Names compare without case, as in DuckLake. A struct that has only gained fields at its end is given them. #}
 {% macro ducklake__check_for_schema_changes(source_relation, target_relation) %}
   {%- set source_columns = adapter.get_columns_in_relation(source_relation) -%}
   {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}
@@ -67,7 +67,11 @@
     {%- if target is none -%}
       {%- do added.append(column) -%}
     {%- elif column.data_type != target.data_type and not column.can_expand_to(target) -%}
-      {%- do new_types.append({'column_name': target.name, 'new_type': column.data_type}) -%}
+      {%- set fields = column.fields_beyond(target) -%}
+      {%- do added.extend(fields) -%}
+      {%- if not fields -%}
+        {%- do new_types.append({'column_name': target.name, 'new_type': column.data_type}) -%}
+      {%- endif -%}
     {%- endif -%}
   {%- endfor -%}
   {%- set removed = [] -%}

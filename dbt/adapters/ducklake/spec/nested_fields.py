@@ -1,0 +1,32 @@
+"""What a struct has gained: its new fields, which a table can be given one by one, by metadata alone."""
+
+from __future__ import annotations
+
+from .datatype import DataType, Field
+
+
+def new_fields(current: DataType, wanted: DataType) -> list[tuple[tuple[str, ...], DataType]]:
+    """(path below the column, type) of the fields that make one struct the other; none where that takes more than adding them.
+
+    Fields are added at the end of their struct and values are cast by position, so they must stand there in `wanted` too.
+    """
+    found: list[tuple[tuple[str, ...], DataType]] = []
+    return found if _collect(current, wanted, (), found) else []
+
+
+def _collect(current: DataType, wanted: DataType, path: tuple[str, ...], found: list[tuple[tuple[str, ...], DataType]]) -> bool:
+    """Add the new fields to `found`; whether nothing else is different."""
+    if current.name != "struct" or wanted.name != "struct":
+        return _plain(current) == _plain(wanted)
+    known, new = wanted.fields[: len(current.fields)], wanted.fields[len(current.fields) :]
+    if [field.name.casefold() for field in known] != [field.name.casefold() for field in current.fields]:
+        return False
+    if not all(_collect(old.type, field.type, (*path, old.name), found) for old, field in zip(current.fields, known, strict=True)):
+        return False
+    found += [((*path, field.name), field.type) for field in new]
+    return True
+
+
+def _plain(type_: DataType) -> DataType:
+    """The type without what does not matter for its values."""
+    return DataType(type_.name, tuple(Field(field.name.casefold(), _plain(field.type)) for field in type_.fields))
