@@ -146,8 +146,8 @@ DELETE = [
     ("truncate table s.t", Truncate(ST)),
 ]
 
-MATCHED_STAR = MergeClause("matched", None, "update", True)
-MISSING_STAR = MergeClause("not_matched", None, "insert", True)
+MATCHED_STAR = MergeClause("matched", None, "update", "name")
+MISSING_STAR = MergeClause("not_matched", None, "insert", "name")
 ON = Sql("a.i = b.i")
 
 MERGE = [
@@ -156,6 +156,22 @@ MERGE = [
     (
         "merge into t a using u b on a.i = b.i when not matched by target then insert *",
         Merge(T, "a", source("u", "u"), "b", ON, (MISSING_STAR,)),
+    ),
+    (
+        # As DuckDB has it: without SET by name, without columns by position
+        "merge into t using u b using (i, `J`) when matched then update when not matched then insert",
+        Merge(
+            T,
+            None,
+            source("u", "u"),
+            "b",
+            Sql("`t`.`i` = `b`.`i` AND `t`.`J` = `b`.`J`"),
+            (MATCHED_STAR, MergeClause("not_matched", None, "insert", "position")),
+        ),
+    ),
+    (
+        "merge into t a using u b on a.i = b.i when matched then update by position when not matched then insert by name",
+        Merge(T, "a", source("u", "u"), "b", ON, (MergeClause("matched", None, "update", "position"), MISSING_STAR)),
     ),
     (
         "merge into s.t using s.u on s.t.i = s.u.i and u.j = t.j when matched then delete",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import StatementError
+from ..spec.identifiers import backquoted
 from .references import fragment
 from .relation import relation_at
 from .rows import alias, assignments, column_path, target, value
@@ -14,7 +15,7 @@ from .with_clause import WithClause
 
 
 def merge(cursor: Cursor, ctes: WithClause) -> Merge:
-    """MERGE [WITH SCHEMA EVOLUTION] INTO name [AS alias] USING source [AS alias] ON condition WHEN … THEN … …"""
+    """MERGE [WITH SCHEMA EVOLUTION] INTO name [AS alias] USING source [AS alias] {ON condition | USING (columns)} WHEN … THEN … …"""
     cursor.expect("MERGE")
     schema_evolution = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
     cursor.expect("INTO")
@@ -25,8 +26,11 @@ def merge(cursor: Cursor, ctes: WithClause) -> Merge:
     if source_alias is not None and source_alias.casefold() == (given or name.parts[-1]).casefold():
         raise StatementError(f"MERGE: target and source are both called {source_alias}; give one an alias")
     outer = tuple(found for found in (None if given else name, source_name) if found is not None)
-    cursor.expect("ON")
-    condition = ctes.into(_condition(cursor, ("WHEN",), outer))
+    if cursor.accept("USING"):
+        condition = fragment(Source(_same(cursor, (given,) if given else name.parts, source_alias or "")), outer=outer)
+    else:
+        cursor.expect("ON")
+        condition = ctes.into(_condition(cursor, ("WHEN",), outer))
     clauses = []
     while not cursor.done:
         clauses.append(_clause(cursor, target(name, given), outer, ctes))
@@ -66,6 +70,15 @@ def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | N
     return sql, source_alias, name
 
 
+def _same(cursor: Cursor, target_name: Sequence[str], source_alias: str) -> str:
+    """`(columns)` of USING as a condition."""
+    if not source_alias:
+        raise cursor.error("MERGE … USING (columns) needs an alias of the source")
+    columns = [backquoted(column.name().parts[-1]) for column in cursor.group().items()]
+    there = ".".join(map(backquoted, target_name))
+    return " AND ".join(f"{there}.{column} = {backquoted(source_alias)}.{column}" for column in columns)
+
+
 def _condition(cursor: Cursor, words: tuple[str, ...], outer: Sequence[Name]) -> Sql:
     found = cursor.upto(words)
     if found.done:
@@ -90,8 +103,8 @@ def _clause(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequen
     changes: tuple[Assignment, ...] = ()
     match action.accept_any("UPDATE", "INSERT", "DELETE"):
         case "UPDATE" if kind != "not_matched":
-            star = action.accept("SET", "*") or action.accept("*")
-            if not star:
+            star = "name" if action.done or action.accept("SET", "*") or action.accept("*") else _matching(action)
+            if star is None:
                 action.expect("SET")
                 changes = assignments(action, qualifiers, outer, ctes)
                 action.position = action.stop
@@ -99,7 +112,7 @@ def _clause(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequen
         case "DELETE" if kind != "not_matched":
             result = MergeClause(kind, condition, "delete")
         case "INSERT" if kind == "not_matched":
-            star = action.accept("*")
+            star = "position" if action.done else "name" if action.accept("*") else _matching(action)
             changes = () if star else _insert(action, qualifiers, outer, ctes)
             result = MergeClause(kind, condition, "insert", star, changes)
         case _:
@@ -108,6 +121,13 @@ def _clause(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequen
             raise action.error(f"{expected} was expected behind THEN")
     action.finish()
     return result
+
+
+def _matching(action: Cursor) -> str | None:
+    """BY NAME or BY POSITION: all columns, found so."""
+    if action.accept("BY", "NAME"):
+        return "name"
+    return "position" if action.accept("BY", "POSITION") else None
 
 
 def _insert(action: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequence[Name], ctes: WithClause) -> tuple[Assignment, ...]:

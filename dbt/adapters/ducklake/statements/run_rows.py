@@ -310,15 +310,17 @@ def _clause(
     if clause.action == "delete":
         return When(condition, "delete")
     if clause.star:
-        return When(condition, clause.action, _star(table, clause, source_columns, source_alias))
+        sources = _by_position(table, clause, source_columns) if clause.star == "position" else _by_name(table, clause, source_columns)
+        values = {name: f"{backquoted(source_alias)}.{backquoted(source)}" for name, source in sources.items()}
+        return When(condition, clause.action, values)
     values = _values(table, clause.assignments, target_alias, partial(bind))
     if clause.action == "insert":
         values = {column.name: values.get(column.name) or default_sql(column) for column in table.columns}
     return When(condition, clause.action, values)
 
 
-def _star(table: Table, clause: MergeClause, source_columns: Sequence[str], source_alias: str) -> dict[str, str]:
-    """UPDATE SET * and INSERT *: every column of the table from the source's column of that name."""
+def _by_name(table: Table, clause: MergeClause, source_columns: Sequence[str]) -> dict[str, str]:
+    """Every column of the table with the source's column of that name."""
     there = {name.casefold(): name for name in source_columns}
     missing = [column.name for column in table.columns if column.name.casefold() not in there]
     if missing:
@@ -326,4 +328,13 @@ def _star(table: Table, clause: MergeClause, source_columns: Sequence[str], sour
             f"{clause.action.upper()} * of {table.schema_name}.{table.name} needs every column of the table in the source, which lacks: "
             f"{', '.join(missing)}. Name the columns to set instead"
         )
-    return {column.name: f"{backquoted(source_alias)}.{backquoted(there[column.name.casefold()])}" for column in table.columns}
+    return {column.name: there[column.name.casefold()] for column in table.columns}
+
+
+def _by_position(table: Table, clause: MergeClause, source_columns: Sequence[str]) -> dict[str, str]:
+    if len(source_columns) != len(table.columns):
+        raise StatementError(
+            f"{clause.action.upper()} by position of {table.schema_name}.{table.name} needs {len(table.columns)} columns in the source, "
+            f"which has {len(source_columns)}. Name the columns to set instead"
+        )
+    return {column.name: source for column, source in zip(table.columns, source_columns, strict=True)}

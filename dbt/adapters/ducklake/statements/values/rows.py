@@ -56,13 +56,14 @@ class Truncate:
 class MergeClause:
     """One WHEN. `kind`: "matched", "not_matched", "not_matched_by_source"; `action`: "update", "insert", "delete".
 
-    `star`: UPDATE SET * / INSERT *. For insert, `assignments` pairs the columns with their values.
+    `star`: all columns of the table, from the source's of the same "name" (`UPDATE SET *`, `INSERT *`, as in Spark) or "position".
+    For insert, `assignments` pairs the columns with their values.
     """
 
     kind: str
     condition: Sql | None
     action: str
-    star: bool = False
+    star: str | None = None
     assignments: tuple[Assignment, ...] = ()
 
 
