@@ -8,12 +8,13 @@ Spark's `SqlBaseParser.g4`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from ..errors import StatementError
 from .relation import NOT_AN_ALIAS, alias_at, name_at, relation_at
+from .scopes import Scope, shows
 from .tokens import Cursor, Source, Token, words
-from .values import FunctionCall, Name, Qualifier, Reference, Sql
+from .values import VIRTUAL_COLUMNS, FunctionCall, Name, Qualifier, Reference, Sql, Star
 
 CTES = frozenset[str]
 
@@ -22,6 +23,7 @@ ENDS_FROM = words(
     "SET QUALIFY LATERAL INSERT |>",
 )
 SET_OPERATIONS = words("UNION EXCEPT MINUS SETMINUS INTERSECT")
+BEFORE_STAR = words("SELECT DISTINCT ALL , (")
 FUNCTIONS_WITH_FROM = words("TRIM EXTRACT SUBSTRING SUBSTR OVERLAY POSITION")
 
 
@@ -58,6 +60,8 @@ def fragment(source: Source, start: int = 0, stop: int | None = None, *, outer: 
         tuple(replace(found, start=found.start - begin, end=found.end - begin) for found in finder.found()),
         tuple(replace(found, start=found.start - begin, end=found.end - begin) for found in finder.qualifiers()),
         tuple(replace(found, start=found.start - begin, end=found.end - begin) for found in finder.calls),
+        tuple(replace(found, end=found.end - begin) for found in finder.stars()),
+        finder.virtual(),
     )
 
 
@@ -65,45 +69,6 @@ def piece(cursor: Cursor, outer: Iterable[Name] = ()) -> Sql:
     """What is left in a cursor, with the names in it; moves to its end."""
     start, cursor.position = cursor.position, cursor.stop
     return fragment(cursor.source, start, cursor.stop, outer=outer)
-
-
-@dataclass
-class _Scope:
-    """The relations that one SELECT names, and the dotted names (first token, behind the last) of its expressions."""
-
-    parent: _Scope | None
-    references: list[Reference] = field(default_factory=list)
-    chains: list[tuple[int, int]] = field(default_factory=list)
-
-    def told_apart(self) -> list[Reference]:
-        """The references; those with the same last part and without an alias of the user's get their whole name as alias."""
-        names: dict[str, set[tuple[str, ...]]] = {}
-        for reference in self.references:
-            if not reference.aliased and reference.alias is None:
-                parts = _folded(reference.name)
-                names.setdefault(parts[-1], set()).add(parts)
-        return [
-            replace(reference, alias=".".join(reference.name.parts))
-            if not reference.aliased and reference.alias is None and len(names[_folded(reference.name)[-1]]) > 1
-            else reference
-            for reference in self.references
-        ]
-
-    def in_sight(self, outer: Iterable[Name]) -> dict[tuple[str, ...], tuple[Name, str | None]]:
-        """Each qualifier of several parts that means a relation of this scope or of one around it: its name and added alias."""
-        seen = self.parent.in_sight(outer) if self.parent else {}
-        named: list[tuple[Name, str | None]] = [] if self.parent else [(name, None) for name in outer]
-        for reference in self.told_apart():
-            if not reference.aliased and reference.alias in (None, ".".join(reference.name.parts)):
-                named.append((reference.name, reference.alias))
-        for name, alias in named:
-            for length in range(2, len(name.parts) + 1):
-                seen[_folded(name)[-length:]] = name, alias
-        return seen
-
-
-def _folded(name: Name) -> tuple[str, ...]:
-    return tuple(part.casefold() for part in name.parts)
 
 
 class _Finder:
@@ -114,13 +79,27 @@ class _Finder:
         self.outer = tuple(outer)
         self.tokens = source.tokens
         self.calls: list[FunctionCall] = []
-        self._scopes: list[_Scope] = []
-        self._scope = _Scope(None)
+        self._scopes: list[Scope] = []
+        self._scope = Scope(None)
 
     def found(self) -> list[Reference]:
         """The references of all scopes in the order of the text."""
-        found = (reference for scope in self._scopes for reference in scope.told_apart())
+        found = (reference for scope in self._scopes for reference in scope.final())
         return sorted(found, key=lambda reference: reference.start)
+
+    def stars(self) -> list[Star]:
+        """The stars of SELECTs in which virtual columns are named."""
+        found = []
+        for scope in self._scopes:
+            for qualifier, index in scope.stars if scope.virtual and scope.selects else ():
+                excepts = self.source.token(index + 1).word == "EXCEPT" and self.source.token(index + 2).word == "("
+                shown = [each for each in scope.final() if each.called is not None and shows(qualifier, each)]
+                found.append(Star(self.tokens[index + 2 * excepts].end, excepts, tuple(shown)))
+        return found
+
+    def virtual(self) -> tuple[str, ...]:
+        """The virtual columns that are named anywhere."""
+        return tuple(name for name in VIRTUAL_COLUMNS if any(name in scope.virtual for scope in self._scopes))
 
     def qualifiers(self) -> list[Qualifier]:
         """Chains of names that begin with the name, or the end of the name, of a relation in sight without an alias."""
@@ -148,7 +127,7 @@ class _Finder:
         self._walk(index, stop, ctes, query, listing, around)
         self._scope = around
 
-    def _walk(self, index: int, stop: int, ctes: CTES, query: bool, listing: bool, around: _Scope) -> None:
+    def _walk(self, index: int, stop: int, ctes: CTES, query: bool, listing: bool, around: Scope) -> None:
         outer, first, merging = ctes, index, False
         while index < stop:
             token = self.tokens[index]
@@ -175,11 +154,24 @@ class _Finder:
                 merging = False
                 index = self._relation(index + 1, stop, ctes)
             else:
-                if token.word in SET_OPERATIONS:
+                if token.word in SET_OPERATIONS and self.source.token(index - 1).word != "*":  # of a star, EXCEPT takes columns
                     self._open(around)
                 merging = merging or (token.word == "MERGE" and index == first)
                 listing = listing and token.word not in ENDS_FROM
+                self._note(index)
                 index = self._word(index, stop, ctes, first=index == first)
+
+    def _note(self, index: int) -> None:
+        """SELECT, a star and a virtual column, where they stand by themselves."""
+        token, before, behind = self.tokens[index], self.source.token(index - 1).word, self.source.token(index + 1).word
+        if token.word == "SELECT":
+            self._scope.selects = True
+        elif token.word == "*":
+            counts = before == "(" and self.source.token(index - 2).word == "COUNT"
+            if before in BEFORE_STAR and not counts:
+                self._scope.stars.append(((), index))
+        elif token.is_identifier and token.identifier.casefold() in VIRTUAL_COLUMNS and behind != "(" and before != "AS":
+            self._scope.name_virtual(token.identifier.casefold())
 
     def _word(self, index: int, stop: int, ctes: CTES, *, first: bool) -> int:
         """The words that name a relation without a FROM clause: TABLE t, INTO t, OVERWRITE t, UPDATE t."""
@@ -276,8 +268,8 @@ class _Finder:
             return self._values(index + 1, stop, ctes)
         return self._add(index, stop, ctes)
 
-    def _open(self, parent: _Scope | None) -> None:
-        self._scope = _Scope(parent)
+    def _open(self, parent: Scope | None) -> None:
+        self._scope = Scope(parent)
         self._scopes.append(self._scope)
 
     def _goes_on(self, index: int) -> bool:
@@ -314,6 +306,8 @@ class _Finder:
             self._scope.references.append(replace(reference, aliased=True, enclosed=False))
             return behind
         self._scope.references.append(reference)
+        if relation.alias is not None:
+            self._scope.aliases[reference.start] = relation.alias
         return relation.stop
 
     def _add_bare(self, index: int, stop: int, ctes: CTES) -> int:
@@ -328,6 +322,11 @@ class _Finder:
         if called and 2 <= index - start <= 4:
             parts = tuple(token.identifier for token in self.tokens[start : index + 1 : 2])
             self.calls.append(FunctionCall(self.tokens[start].start, self.tokens[index].end, Name(parts)))
+        last = self.tokens[index]
+        if last.word == "*":
+            self._scope.stars.append((tuple(token.identifier.casefold() for token in self.tokens[start : index - 1 : 2]), index))
+        elif not called and last.identifier.casefold() in VIRTUAL_COLUMNS:
+            self._scope.name_virtual(last.identifier.casefold())
         if not called and (index - start >= 4 or (index > start and self.tokens[index].word == "*")):
             self._scope.chains.append((start, index + 1))
         return index + 1

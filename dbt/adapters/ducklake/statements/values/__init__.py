@@ -31,7 +31,7 @@ from .definitions import (
 )
 from .rows import Assignment, Delete, Insert, Merge, MergeClause, Truncate, Update
 from .session import Argument, Begin, Call, Checkpoint, Commit, Describe, PassThrough, Query, Rollback, Show, Use
-from .text import FunctionCall, Name, Qualifier, Reference, Sql, TimeTravel
+from .text import VIRTUAL_COLUMNS, FunctionCall, Name, Qualifier, Reference, Sql, Star, TimeTravel
 
 Statement = (
     CreateSchema
@@ -64,6 +64,7 @@ Statement = (
 )
 
 __all__ = [
+    "VIRTUAL_COLUMNS",
     "AddColumns",
     "AlterTable",
     "Alteration",
@@ -109,6 +110,7 @@ __all__ = [
     "Show",
     "SortKey",
     "Sql",
+    "Star",
     "Statement",
     "TimeTravel",
     "Truncate",

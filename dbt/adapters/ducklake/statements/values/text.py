@@ -46,6 +46,10 @@ class Reference:
     order, `t x AT (VERSION => 3)`; text[start:end] covers it then), or one that tells two relations of the same last part apart."""
     arguments: str | None = None
     """Not None: a call that may be one of the lake's functions, and what stands in its brackets, which text[start:end] covers too."""
+    virtual: tuple[str, ...] = ()
+    """The virtual columns (`VIRTUAL_COLUMNS`) that its SELECT, or one inside, names."""
+    called: str | None = None
+    """With `virtual`: the name by which its columns are qualified."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,23 @@ class Qualifier:
     name: Name
     alias: str | None = None
     """What the qualifier is replaced by, where it is not the last part of the name."""
+
+
+VIRTUAL_COLUMNS = ("rowid", "snapshot_id", "filename", "file_row_number")
+"""Columns that a table of a lake has besides those it was given, as in DuckDB: none of `*`, and hidden by a column of that name."""
+
+
+@dataclass(frozen=True)
+class Star:
+    """A `*` or `q.*` that must not show virtual columns, which have become real ones in its SELECT.
+
+    text[:end] ends with it, or, if the user `excepts` columns already, with the bracket that opens their list.
+    """
+
+    end: int
+    excepts: bool
+    references: tuple[Reference, ...]
+    """Those whose columns it shows."""
 
 
 @dataclass(frozen=True)
@@ -77,17 +98,22 @@ class Sql:
     references: tuple[Reference, ...] = ()
     qualifiers: tuple[Qualifier, ...] = ()
     calls: tuple[FunctionCall, ...] = ()
+    stars: tuple[Star, ...] = ()
+    virtual: tuple[str, ...] = ()
+    """The virtual columns that are named outside of subqueries, or inside; for conditions, which name columns of the target."""
 
     def bind(
         self,
         resolve: Callable[[Reference], str | None],
         known: Iterable[Name] = (),
         function: Callable[[Name], str | None] | None = None,
+        virtual: Callable[[Reference], tuple[str, ...]] = lambda reference: (),
     ) -> str:
         """The text with each reference replaced by `resolve(reference)` (SQL of a relation), with an alias added where the user gave none.
 
         A reference that resolves to None is left as it is, and so are its qualifiers. `known` are names bound outside this text, such
         as the target of the statement that this text is a condition of. `function` gives SQL for the name of a function, or None.
+        `virtual` tells which virtual columns a reference that is resolved shows as if they were real.
         """
         resolved: dict[tuple[str, ...], bool] = {tuple(part.casefold() for part in name.parts): True for name in known}
         edits: list[tuple[int, int, str]] = []
@@ -109,6 +135,10 @@ class Sql:
             replacement = None if function is None else function(call.name)
             if replacement is not None:
                 edits.append((call.start, call.end, replacement))
+        for star in self.stars:
+            hidden = [f"{backquoted(each.called or '')}.{backquoted(name)}" for each in star.references for name in virtual(each)]
+            if hidden:
+                edits.append((star.end, star.end, f"{', '.join(hidden)}, " if star.excepts else f" EXCEPT ({', '.join(hidden)})"))
         text = self.text
         for start, end, replacement in sorted(edits, reverse=True):
             text = text[:start] + replacement + text[end:]
