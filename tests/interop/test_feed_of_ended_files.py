@@ -70,3 +70,23 @@ def test_each_row_is_told_once(both: Both, begins: dict[str, int]) -> None:
             gone = set().union(*(told[earlier] for earlier in range(step + 1)))
             seen = both.duck.execute(f"SELECT rowid FROM {name} AT (VERSION => {snapshot}) WHERE rowid < 40").fetchall()
             assert {row for (row,) in seen} == set(range(40)) - gone, (name, step)
+
+
+def test_a_flush_after_a_rewrite_keeps_the_deletes_of_both_kinds(both: Both) -> None:
+    """The file has ended, and snapshots before still read it: one delete file holds all of its deletes, with the snapshots of each."""
+    both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
+    both.duckdb("CREATE TABLE t (a INTEGER)")
+    both.duckdb("INSERT INTO t SELECT i FROM range(20) t(i)")
+    both.duckdb("DELETE FROM t WHERE a IN (0, 1, 2)")
+    both.duckdb("SET ducklake_default_data_inlining_row_limit = 10")
+    both.duckdb("DELETE FROM t WHERE a IN (3, 4)")
+    both.duckdb("CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0)")
+    last = both.snapshots() - 1
+    before = {version: both.duck.execute(f"SELECT rowid FROM t AT (VERSION => {version})").fetchall() for version in range(2, last + 1)}
+    both.spark("CALL ducklake_flush_inlined_data('lake')")
+    assert both.snapshots() - 1 == last + 1
+    for version, wanted in before.items():
+        assert sorted(both.duck.execute(f"SELECT rowid FROM t AT (VERSION => {version})").fetchall()) == sorted(wanted), version
+    both.check_history("t")
+    for version, rows in ((3, [0, 1, 2]), (4, [3, 4]), (last + 1, [])):
+        assert sorted(deletes(both, "t", version, version)) == [(version, row) for row in rows]

@@ -7,7 +7,7 @@ of the earlier one is removed physically.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -90,6 +90,7 @@ def write_delete_file(
     data_file_id: int,
     begin_snapshot: int,
     partial_max: int | None = None,
+    end_snapshot: int | None = None,
 ) -> None:
     """Register a delete file. `partial_max`: the last snapshot id of its positions, if they have any."""
     path, is_relative = relative_to(table.path, file.path)
@@ -98,6 +99,7 @@ def write_delete_file(
         delete_file_id=state.new_file_id(),
         table_id=table_id,
         begin_snapshot=begin_snapshot,
+        end_snapshot=end_snapshot,
         data_file_id=data_file_id,
         path=path,
         path_is_relative=is_relative,
@@ -111,21 +113,23 @@ def write_delete_file(
 
 def live_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, Any]:
     """The row of the delete file of each data file that has one."""
+    return {row.data_file_id: row for row in _delete_files(state, file_ids) if row.end_snapshot is None}
+
+
+def _delete_files(state: CommitState, file_ids: Sequence[int]) -> Iterator[Any]:
     source = t.delete_file
-    found: dict[int, Any] = {}
     for batch in batches(file_ids, state.database.dialect.batch_size):
-        query = select(source).where(source.c.data_file_id.in_(batch), source.c.end_snapshot.is_(None))
-        found |= {row.data_file_id: row for row in state.connection.execute(query)}
-    return found
+        query = select(source).where(source.c.data_file_id.in_(batch)).order_by(source.c.delete_file_id)
+        yield from state.connection.execute(query).all()
 
 
 def supersede_delete_files(state: CommitState, table: Table, file_ids: Sequence[int]) -> dict[int, Any]:
-    """Remove the live delete files of these data files, of which others take the place: (the row that it had) by data file id."""
-    superseded = live_delete_files(state, file_ids)
-    for old in superseded.values():
+    """Remove the delete files of these data files, live or ended, of which others take the place: the newest row by data file id."""
+    superseded = list(_delete_files(state, file_ids))
+    for old in superseded:
         schedule(state, old.delete_file_id, resolve(table.path, old.path, old.path_is_relative))
-    state.remove(t.delete_file, t.delete_file.c.delete_file_id, [old.delete_file_id for old in superseded.values()])
-    return superseded
+    state.remove(t.delete_file, t.delete_file.c.delete_file_id, [old.delete_file_id for old in superseded])
+    return {old.data_file_id: old for old in superseded}
 
 
 def schedule(state: CommitState, file_id: int, path: str) -> None:

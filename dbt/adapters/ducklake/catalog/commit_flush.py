@@ -46,11 +46,20 @@ def _remove_rows(state: CommitState, table: Table, table_id: int, flush: Flush) 
 def write_flushed_deletes(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
     """Register the delete files of committed data files, and remove what they hold from the catalog."""
     state.log(Kind.INLINE_FLUSH, table_id)
-    supersede_delete_files(state, table, [file.data_file_id for file in flush.delete_files])
+    superseded = supersede_delete_files(state, table, [file.data_file_id for file in flush.delete_files])
     for file in flush.delete_files:
         assert file.min_snapshot is not None
-        target, begin = file.data_file_id, file.min_snapshot
-        write_delete_file(state, table, table_id, file, data_file_id=target, begin_snapshot=begin, partial_max=file.max_snapshot)
+        old = superseded.get(file.data_file_id)
+        write_delete_file(
+            state,
+            table,
+            table_id,
+            file,
+            data_file_id=file.data_file_id,
+            begin_snapshot=file.min_snapshot,
+            partial_max=file.max_snapshot,
+            end_snapshot=None if old is None else old.end_snapshot,
+        )
     if flush.deletes:
         entries = positions(state.connection, table_id)
         removed = state.connection.execute(delete(entries).where(entries.c.begin_snapshot <= flush.until)).rowcount

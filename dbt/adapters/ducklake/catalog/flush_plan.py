@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import select
 from sqlalchemy.engine import Connection
 
 from ..spec.files import NO_LIMIT, InlinedDeletes, InlinedVersions
@@ -19,7 +19,6 @@ from .column_history import read_history
 from .database import Database
 from .file_rows import DELETE_COLUMNS, delete_file
 from .inlined import InlinedTable, has_delete_table, positions, read_versions, registered
-from .visibility import visible
 
 
 @dataclass(frozen=True)
@@ -54,20 +53,9 @@ def read_inlined_deletes(connection: Connection, database: Database, table: Tabl
     if not has_delete_table(connection, database.schema, table.table_id):
         return ()
     entries, data, delete = positions(connection, table.table_id), t.data_file, t.delete_file
-    joined = entries.join(data, data.c.data_file_id == entries.c.file_id).outerjoin(
-        delete,
-        and_(delete.c.data_file_id == data.c.data_file_id, delete.c.table_id == table.table_id, visible(delete, snapshot_id)),
-    )
     query = (
-        select(
-            entries.c.file_id,
-            entries.c.row_id,
-            entries.c.begin_snapshot,
-            data.c.path.label("data_path"),
-            data.c.path_is_relative.label("data_path_is_relative"),
-            *DELETE_COLUMNS,
-        )
-        .select_from(joined)
+        select(entries.c.file_id, entries.c.row_id, entries.c.begin_snapshot, data.c.path, data.c.path_is_relative)
+        .select_from(entries.join(data, data.c.data_file_id == entries.c.file_id))
         .where(entries.c.begin_snapshot <= snapshot_id)
         .order_by(entries.c.file_id, entries.c.row_id)
     )
@@ -75,13 +63,18 @@ def read_inlined_deletes(connection: Connection, database: Database, table: Tabl
     rows: list[Any] = list(connection.execute(query))
     for row in rows:
         by_file.setdefault(row.file_id, []).append(row)
-    return tuple(_of_file(table, file_id, found) for file_id, found in by_file.items())
+    earlier = (
+        select(delete.c.data_file_id, *DELETE_COLUMNS)
+        .where(delete.c.table_id == table.table_id, delete.c.data_file_id.in_(select(entries.c.file_id)))
+        .order_by(delete.c.delete_file_id)
+    )
+    found = {row.data_file_id: row for row in connection.execute(earlier)}  # the newest holds the positions of those before
+    return tuple(_of_file(table, file_id, rows, found.get(file_id)) for file_id, rows in by_file.items())
 
 
-def _of_file(table: Table, file_id: int, rows: list[Any]) -> InlinedDeletes:
-    first = rows[0]
+def _of_file(table: Table, file_id: int, rows: list[Any], earlier: Any) -> InlinedDeletes:
     snapshots: dict[int, int] = {}
     for row in rows:
         snapshots[row.row_id] = min(row.begin_snapshot, snapshots.get(row.row_id, row.begin_snapshot))
-    path = resolve(table.path, first.data_path, first.data_path_is_relative)
-    return InlinedDeletes(file_id, path, snapshots, delete_file(first, table, NO_LIMIT), len(rows))
+    path = resolve(table.path, rows[0].path, rows[0].path_is_relative)
+    return InlinedDeletes(file_id, path, snapshots, None if earlier is None else delete_file(earlier, table, NO_LIMIT), len(rows))
