@@ -8,7 +8,7 @@ parts says which lake is meant; there the same rules hold (`elsewhere`). Names t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 CATALOG_PLACEHOLDER = "{DUCKLAKE_CATALOG}"
 DEEPEST_VIEW = 64
+
+
+Shown = dict[Reference, tuple[str, ...]]
+"""The virtual columns that a reference shows."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +170,13 @@ class Environment:
 
     def bound(self, sql: Sql, known: tuple[Name, ...] = ()) -> str:
         """The text with every name of the lake replaced by its pinned view."""
-        return sql.bind(lambda reference: self._resolve(sql, reference), known, lambda name: scalar_call(self, name))
+        shown: Shown = {}
+        return sql.bind(
+            lambda reference: self._resolve(sql, reference, shown),
+            known,
+            lambda name: scalar_call(self, name),
+            lambda reference: shown.get(reference, ()),
+        )
 
     def query(self, sql: Sql) -> DataFrame:
         """The rows of a query, lazily."""
@@ -188,8 +198,9 @@ class Environment:
         return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
     def _resolve(
-        self, sql: Sql, reference: Reference, reader: Reader | None = None, *, temporary: bool = True, depth: int = 0
+        self, sql: Sql, reference: Reference, shown: Shown, reader: Reader | None = None, *, temporary: bool = True, depth: int = 0
     ) -> str | None:
+        """What takes the place of a reference; `shown` is told which virtual columns it has then."""
         if reference.arguments is not None:
             return self._called(reference)
         found = self.find(reference.name, reference.at, reader, temporary=temporary)
@@ -208,7 +219,8 @@ class Environment:
         def needed() -> tuple[ColumnFilter, ...]:
             return tuple(of_reference(sql, reference, table, lookup, self.zone_is_utc)) if self.can_prune() else ()
 
-        return backquoted(found.env.pinned(table, found.reader, str(reference.name), depth, needed))
+        shown[reference] = virtual = virtual_columns(reference.virtual, table)
+        return backquoted(found.env.pinned(table, found.reader, str(reference.name), depth, needed, virtual))
 
     def _called(self, reference: Reference) -> str | None:
         """A temporary view of what a function of the lake gives now, by its text; None if it is none of the lake's."""
@@ -232,23 +244,32 @@ class Environment:
         user_name: str,
         depth: int = 0,
         needed: Callable[[], tuple[ColumnFilter, ...]] | None = None,
+        virtual: tuple[str, ...] = (),
     ) -> str:
         """The name of a temporary view that shows `relation` as `reader` sees it, registered if it is not yet.
 
         Args:
             needed: what its rows must pass to matter. A view that lacks files for that reason has a name of its own.
+            virtual: the virtual columns that the view shows as real ones, behind its own.
         """
         self.touch()
         base = f"{self.database}.{relation.schema_name}.{relation.name}@{reader.snapshot.snapshot_id}{self.pins.suffix(reader)}"
         if isinstance(relation, Table):
-            pin = self._table_view(relation, reader, base, needed)
+            pin = self._table_view(relation, reader, "+".join((base, *virtual)), needed, virtual)
         else:
             pin = self._view_view(relation, reader, base, user_name, depth)
         self.pins.names[pin] = user_name
         self.reads += self.pins.reads[pin]
         return pin
 
-    def _table_view(self, table: Table, reader: Reader, base: str, needed: Callable[[], tuple[ColumnFilter, ...]] | None) -> str:
+    def _table_view(
+        self,
+        table: Table,
+        reader: Reader,
+        base: str,
+        needed: Callable[[], tuple[ColumnFilter, ...]] | None,
+        virtual: tuple[str, ...],
+    ) -> str:
         known = self.pins.files.get(base)
         filters = None if needed is not None and known is None else needed() if needed is not None and (known or 0) > 1 else ()
         pin = None if filters is None else self.pins.fresh.get((base, filters))
@@ -265,7 +286,7 @@ class Environment:
         self.pins.files[base] = len(plan.files) + plan.pruned_files
         pin = base if plan.pruned_files == 0 else f"{base}#{next(self.pins.numbers)}"
         if pin != base or (base, ()) not in self.pins.fresh:
-            scan(self.context.spark(), plan).createOrReplaceTempView(backquoted(pin))
+            scan(self.context.spark(), plan, virtual=virtual).createOrReplaceTempView(backquoted(pin))
             self.pins.reads[pin] = (FilesRead.by(base, plan),)
         self.pins.fresh[base, filters] = pin
         if pin == base:
@@ -329,9 +350,11 @@ class Environment:
     def bound_within(self, schema: str, text: str, reader: Reader, depth: int) -> str:
         """The text of a view or function of the lake, bound in its own schema, where temporary views do not count."""
         own, sql = replace(self, schema=schema), references(text)
+        shown: Shown = {}
         return sql.bind(
-            lambda reference: own._resolve(sql, reference, reader, temporary=False, depth=depth + 1),
+            lambda reference: own._resolve(sql, reference, shown, reader, temporary=False, depth=depth + 1),
             function=lambda name: scalar_call(own, name, reader, depth + 1),
+            virtual=lambda reference: shown.get(reference, ()),
         )
 
     def spark_text(self, view: View, reader: Reader) -> str:
@@ -367,3 +390,8 @@ class Environment:
             if macro.name.casefold() == parts[-1].casefold() and macro.is_table == is_table
         ]
         return found[0] if found else None
+
+
+def virtual_columns(named: Iterable[str], table: Table) -> tuple[str, ...]:
+    """Of the virtual columns that are named, those that no column of the table hides."""
+    return tuple(name for name in named if table.column(name) is None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TypeVar
 
 from ..errors import StatementError
 from .relation import NOT_AN_ALIAS, alias_at, name_at, relation_at
@@ -17,6 +18,7 @@ from .tokens import Cursor, Source, Token, words
 from .values import VIRTUAL_COLUMNS, FunctionCall, Name, Qualifier, Reference, Sql, Star
 
 CTES = frozenset[str]
+Place = TypeVar("Place", Reference, Qualifier, FunctionCall)
 
 ENDS_FROM = words(
     "WHERE GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW UNION EXCEPT MINUS SETMINUS INTERSECT SELECT",
@@ -57,12 +59,17 @@ def fragment(source: Source, start: int = 0, stop: int | None = None, *, outer: 
     begin, end = (0, len(source.text)) if whole else (source.tokens[start].start, source.tokens[stop - 1].end)
     return Sql(
         source.text[begin:end],
-        tuple(replace(found, start=found.start - begin, end=found.end - begin) for found in finder.found()),
-        tuple(replace(found, start=found.start - begin, end=found.end - begin) for found in finder.qualifiers()),
-        tuple(replace(found, start=found.start - begin, end=found.end - begin) for found in finder.calls),
-        tuple(replace(found, end=found.end - begin) for found in finder.stars()),
+        tuple(_shifted(found, begin) for found in finder.found()),
+        tuple(_shifted(found, begin) for found in finder.qualifiers()),
+        tuple(_shifted(found, begin) for found in finder.calls),
+        tuple(Star(star.end - begin, star.excepts, tuple(_shifted(each, begin) for each in star.references)) for star in finder.stars()),
         finder.virtual(),
     )
+
+
+def _shifted(found: Place, begin: int) -> Place:
+    """The same place, counted from `begin`."""
+    return replace(found, start=found.start - begin, end=found.end - begin)
 
 
 def piece(cursor: Cursor, outer: Iterable[Name] = ()) -> Sql:

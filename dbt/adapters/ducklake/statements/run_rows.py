@@ -24,7 +24,7 @@ from ..spec.identifiers import backquoted, text_literal
 from ..spec.objects import Column, Table
 from ..spec.types import data_type_of, spark_name
 from .defaults import default_sql
-from .environment import Environment
+from .environment import Environment, virtual_columns
 from .keys import equal_keys
 from .predicates import of_join
 from .result import Result, changed
@@ -81,7 +81,9 @@ def run_update(env: Environment, statement: Update) -> Result:
         return changed("UPDATE", RowCounts())
     bind = partial(_text, env, statement.name)
     values = _values(table, statement.assignments, alias, bind)
-    frame = scan(there.context.spark(), plan, lineage=True).alias(alias)
+    named = (*statement.condition.virtual,) if statement.condition else ()
+    named += tuple(name for each in statement.assignments if each.value is not None for name in each.value.virtual)
+    frame = scan(there.context.spark(), plan, lineage=True, virtual=virtual_columns(dict.fromkeys(named), table)).alias(alias)
     if statement.condition is not None:
         frame = frame.where(bind(statement.condition))
     columns = [
@@ -162,7 +164,8 @@ def _delete_where(env: Environment, there: Environment, table: Table, name: Name
     if not plan.files and not plan.inlined and not plan.pruned_files:
         there.transaction.depends_on_rows(table)  # that there is no row is a result, too
         return RowCounts()
-    frame = scan(there.context.spark(), plan, lineage=True).alias(alias)
+    virtual = virtual_columns(condition.virtual, table)
+    frame = scan(there.context.spark(), plan, lineage=True, virtual=virtual).alias(alias)
     return delete(there.context, table, plan, frame.where(text))
 
 

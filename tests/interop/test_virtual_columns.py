@@ -1,0 +1,61 @@
+"""The virtual columns `rowid`, `snapshot_id`, `filename` and `file_row_number`: as DuckDB has them, in any query and in conditions."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.interop.conftest import Both, comparable_rows
+
+QUERIES = (
+    "SELECT rowid, * FROM t",
+    "SELECT *, t.rowid, snapshot_id FROM t WHERE rowid > 1",
+    "SELECT rowid, snapshot_id, filename, file_row_number FROM t AT (VERSION => 2)",
+    "SELECT x.*, y.rowid FROM t AS x JOIN lake.main.t AS y ON x.rowid = y.rowid AND x.snapshot_id = y.snapshot_id",
+    "SELECT a FROM t WHERE EXISTS (SELECT * FROM u WHERE u.k = t.rowid)",
+    "WITH c AS (SELECT rowid AS r, a FROM t) SELECT * FROM c WHERE r = 0",
+    "SELECT count(*), max(rowid) FROM t",
+    "SELECT count(DISTINCT filename) FROM t",
+    "SELECT * FROM u ORDER BY rowid",
+    "SELECT rowid, * FROM own",
+)
+
+
+@pytest.fixture
+def filled(both: Both) -> Both:
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    both.duckdb("CREATE TABLE t (a INTEGER, s VARCHAR)")
+    both.duckdb("INSERT INTO t SELECT i, 's' || i FROM range(5) r(i)")
+    both.duckdb("CREATE TABLE u (k BIGINT)")
+    both.duckdb("INSERT INTO u VALUES (1), (3)")
+    both.duckdb("CREATE TABLE own (rowid INTEGER, a INTEGER)")
+    both.duckdb("INSERT INTO own VALUES (77, 1)")
+    both.spark("UPDATE t SET s = 'new' WHERE a = 3")
+    both.spark("DELETE FROM t WHERE a = 1")
+    return both
+
+
+def test_they_are_those_of_duckdb(filled: Both) -> None:
+    for query in QUERIES:
+        theirs = filled.duck.execute(query)
+        names = [column[0] for column in theirs.description]
+        ours = filled.session.execute(query)
+        assert comparable_rows(ours.fetch()) == comparable_rows(theirs.fetchall()), query
+        assert [column.name for column in ours.columns] == names or "count" in query, query
+
+
+def test_conditions_of_changes_may_name_them(filled: Both) -> None:
+    filled.spark("DELETE FROM t WHERE rowid = 0")
+    filled.spark("UPDATE t SET s = concat('row ', rowid) WHERE t.rowid >= 4")
+    filled.spark("INSERT INTO t SELECT k + rowid * 100, 'added' FROM u WHERE snapshot_id > 0")
+    assert filled.rows("SELECT * FROM t") == [(1, "added"), (2, "s2"), (3, "new"), (4, "row 4"), (103, "added")]
+
+
+def test_a_view_with_them_is_the_same_to_duckdb(filled: Both) -> None:
+    filled.spark("CREATE VIEW v AS SELECT rowid AS r, * FROM t")
+    assert [row[0] for row in filled.rows("SELECT r, a FROM v")] == [0, 2, 3, 4]
+
+
+def test_inlined_rows_have_them(both: Both) -> None:
+    both.spark("CREATE TABLE t (a INT)")
+    both.duckdb("INSERT INTO t VALUES (5), (6)")
+    assert both.rows("SELECT rowid, snapshot_id, a FROM t") == [(0, 2, 5), (1, 2, 6)]
