@@ -195,7 +195,7 @@ def ways(url: str, number: str) -> dict[str, Callable[[int], object]]:
 
     def describe_some(_: int) -> object:
         with connect(url) as session:
-            return describe(session, lambda name: name.schema_name == "s1" and name.name.endswith(("01", "11", "21")))
+            return describe(session, session.database, lambda name: name.schema_name == "s1" and name.name.endswith(("01", "11", "21")))
 
     def create(catalog: LakeCatalog) -> object:
         with_names = catalog.begin()
@@ -227,7 +227,7 @@ def ways(url: str, number: str) -> dict[str, Callable[[int], object]]:
 def describe_all(url: str) -> object:
     """What `dbt docs generate` asks."""
     with connect(url) as session:
-        return describe(session, lambda name: True)
+        return describe(session, session.database, lambda name: True)
 
 
 def main() -> None:
