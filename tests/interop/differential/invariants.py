@@ -176,7 +176,7 @@ class Invariants:
         number, nulls, below, above = self.plain.execute(
             f"SELECT count({quoted}), count(*) - count({quoted}), count(*) FILTER (CAST({quoted} AS {cast}) < CAST($low AS {cast})), "
             f"count(*) FILTER (CAST({quoted} AS {cast}) > CAST($high AS {cast}){' AND NOT isnan(' + quoted + ')' if kind.startswith('float') else ''}) "
-            f"FROM read_parquet($path)",
+            "FROM read_parquet($path, hive_partitioning = false)",
             {"low": stats.min_value, "high": stats.max_value, "path": path},
         ).fetchone()  # type: ignore[misc]
         found = []
