@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture
 
@@ -24,7 +27,7 @@ def operation(name: str, **arguments: Any) -> str:
 
 
 class TestOperations:
-    def test_each_does_what_it_says(self, project: Any) -> None:
+    def test_each_does_what_it_says(self, project: Any, tmp_path: Path) -> None:
         for number in range(3):
             run_dbt(["run", "--vars", f"{{n: {number}}}"])
         assert "orders" in operation("ducklake_table_info")
@@ -44,10 +47,12 @@ class TestOperations:
         assert ".parquet" in operation("ducklake_cleanup_old_files", cleanup_all=True)
         operation("ducklake_delete_orphaned_files", dry_run=True)
         operation("ducklake_migrate")
+        pq.write_table(pa.table({"id": pa.array([9], pa.int32()), "v": ["added"]}), tmp_path / "added.parquet")
+        assert "added.parquet" in operation("ducklake_add_data_files", table_name="orders", files=f"{tmp_path}/*.parquet")
         output = operation("ducklake_checkpoint")
         steps = ["flush_inlined_data", "expire_snapshots", "merge_adjacent_files", "rewrite_data_files", "cleanup_old_files"]
         assert [step for step in steps if step in output] == steps
-        assert project.run_sql("select count(*) from {schema}.orders", fetch="one") == (3,)
+        assert project.run_sql("select count(*) from {schema}.orders", fetch="one") == (4,)
         assert project.run_sql("select count(*) from lake.snapshots()", fetch="one") == (1,)
 
     def test_wrong_arguments_are_refused_with_what_is_right(self, project: Any) -> None:
