@@ -83,10 +83,19 @@ def _translate(text: str, read: str, write: str, quote: str) -> str | None:
         tree = trees[0].transform(_spelled_out)
         if any(function.name.upper() not in _SAME for function in tree.find_all(exp.Anonymous)):
             return None
+        if any(map(_differs, tree.find_all(exp.Join, exp.Pivot))):
+            return None
         translated = tree.sql(dialect=write, unsupported_level=ErrorLevel.RAISE, comments=False)
     except (SqlglotError, RecursionError):
         return None
     return translated.replace(back + PLACEHOLDER + back, PLACEHOLDER)
+
+
+def _differs(node: exp.Expression) -> bool:
+    """POSITIONAL and ASOF, which Spark takes for an alias before a cross join; PIVOT, which counts 0 in DuckDB and NULL in Spark."""
+    if isinstance(node, exp.Pivot):
+        return not node.args.get("unpivot")
+    return str(node.args.get("method") or "").upper() in ("POSITIONAL", "ASOF")
 
 
 def _spelled_out(node: exp.Expression) -> exp.Expression:
