@@ -11,6 +11,7 @@ import random
 from dbt.adapters.ducklake.session import LakeSession
 from tests.catalogs import CatalogUnderTest
 
+from .comparing import Difference
 from .run import Run
 
 STEPS = int(os.environ.get("DIFFERENTIAL_STEPS") or 25)
@@ -23,6 +24,9 @@ def test_both_sides_in_turn_at_random(catalog: CatalogUnderTest, lake: LakeSessi
     run = Run(catalog, lake, SEED)
     try:
         run.steps(STEPS)
+    except Difference as error:
+        print(error, flush=True)  # a DuckDB that has met an internal error ends the process when it is closed
+        raise
     finally:
         run.close()
         print(run.summary())

@@ -106,7 +106,8 @@ def _initialise(database: Database, data_path: str | None, create_if_not_exists:
         with database.creating() as connection:
             if _facts(connection, database):
                 return  # another process was faster
-            if database.schema is not None:
+            # IF NOT EXISTS would ask for the right to create schemas, also where there is nothing to create.
+            if database.schema is not None and not inspect(connection).has_schema(database.schema):
                 connection.execute(CreateSchema(database.schema, if_not_exists=True))
             for table in t.METADATA.sorted_tables:
                 database.dialect.create_table(connection, table)

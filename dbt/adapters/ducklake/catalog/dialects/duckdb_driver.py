@@ -214,6 +214,9 @@ class DuckDBFile(DefaultDialect):
 
     # What SQLAlchemy's inspect() asks.
 
+    def get_schema_names(self, connection: Connection, **_: Any) -> list[str]:
+        return list(connection.scalars(text("SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database()")))
+
     def has_table(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> bool:
         return table_name in self.get_table_names(connection, schema)
 

