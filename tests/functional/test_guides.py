@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture
 
+from tests.acceptance.projects import Project, open_duckdb
 from tests.guides import block
 
 
@@ -36,3 +38,48 @@ class TestBackupAndRecovery:
         schema = project.test_schema
         project.run_sql(statement.replace("main.", f"{schema}.").replace("AS OF 7", f"AS OF {version}"))
         assert project.run_sql("select n from {schema}.orders", fetch="all") == [(1,)]
+
+
+class TestMaintenance:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"orders.sql": "{{ config(materialized='incremental') }} select {{ var('n', 1) }} as n"}
+
+    def test_its_commands_do_what_it_says(self, project: Any) -> None:
+        for number in range(3):
+            run_dbt(["run", "--vars", f"{{n: {number}}}"])
+        for command in commands("maintenance", "once"):
+            run_dbt_and_capture(command)
+        options = dict(project.run_sql("select option_name, value from lake.options()", fetch="all"))
+        assert options["expire_older_than"] == "30 days"
+        assert options["delete_older_than"] == "7 days"
+        for command in commands("maintenance", "by hand"):
+            run_dbt_and_capture(command)
+        assert len(project.run_sql("select * from lake.list_files('orders', schema => '{schema}')", fetch="all")) == 1
+        (command,) = commands("maintenance", "every night")
+        _, output = run_dbt_and_capture(command)
+        assert "delete_orphaned_files" in output
+        assert project.run_sql("select count(*) from {schema}.orders", fetch="one") == (3,)
+
+
+class TestMovingFromDuckDB:
+    def test_a_project_of_dbt_duckdb_goes_on_here(self, tmp_path: Path) -> None:
+        models = {
+            "orders": "{{ config(materialized='incremental', unique_key='id') }} select {{ var('n') }} as id, 'run {{ var('n') }}' as said",
+            "counted": "{{ config(materialized='table') }} select count(*) as orders from {{ ref('orders') }}",
+            "seen": "{{ config(materialized='view') }} select id * 2 as twice from {{ ref('orders') }}",
+        }
+        project = Project(tmp_path)
+        (tmp_path / "models").mkdir()
+        (tmp_path / "dbt_project.yml").write_text("name: shop\nversion: '1.0'\nprofile: shop\nflags: {send_anonymous_usage_stats: false}\n")
+        for name, text in models.items():
+            (tmp_path / f"models/{name}.sql").write_text(text)
+        with open_duckdb("ducklake", "sqlite_scanner") as duck:  # dbt-duckdb finds the extensions then
+            for run, profile in enumerate(("before", "after"), 1):
+                (tmp_path / "profiles.yml").write_text(block("moving-from-duckdb", "yaml", profile))
+                project.dbt("run", "--vars", f"{{n: {run}}}")
+            place = f"DATA_PATH '{tmp_path}/lake_files/', OVERRIDE_DATA_PATH true"
+            duck.execute(f"ATTACH 'ducklake:sqlite:{tmp_path}/lake.sqlite' AS lake ({place})")
+            assert duck.execute("SELECT * FROM lake.orders ORDER BY id").fetchall() == [(1, "run 1"), (2, "run 2")]
+            assert duck.execute("SELECT * FROM lake.counted").fetchall() == [(2,)]
+            assert duck.execute("SELECT * FROM lake.seen ORDER BY 1").fetchall() == [(2,), (4,)]

@@ -9,7 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 COMPATIBILITY = ROOT / "docs/compatibility.md"
-PAGES = sorted(page for folder in ("", "docs", "docs/decisions", "examples/shop", "benchmarks") for page in (ROOT / folder).glob("*.md"))
+PAGES = sorted(
+    page for folder in ("", "docs", "docs/guides", "docs/decisions", "examples/shop", "benchmarks") for page in (ROOT / folder).glob("*.md")
+)
 
 _TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 _LINK = re.compile(r"\]\(([^)#\s]+)?(#[^)\s]+)?\)")

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import psycopg
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError, DuckLakeError
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spec.objects import Table
-from tests.guides import block, titles
+from tests.acceptance.projects import open_duckdb
+from tests.guides import GUIDES, block, titles
 from tests.postgres import server_directory
 
 ROLES = ("lake_dbt", "lake_analyst", "lake_writer", "lake_reader", "lake_former_owner")
@@ -67,8 +69,6 @@ class TestAccessControl:
         assert rows(reader) == [1, 2]
 
     def test_duckdb_obeys_the_roles(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
-        import duckdb
-
         database.execute(block("access-control", "sql", "administrator"))
         with Lake.open(as_user(postgres_url, "lake_dbt", tmp_path)) as lake, lake.session() as session:
             fill(session, 1, 2)
@@ -76,8 +76,7 @@ class TestAccessControl:
         attach = block("access-control", "sql", "analyst, in DuckDB").replace(
             "dbname=lake host=db", f"dbname={name} host={server_directory()}"
         )
-        with duckdb.connect() as duck:
-            duck.execute("LOAD ducklake; LOAD postgres")
+        with open_duckdb("ducklake", "postgres_scanner") as duck:
             duck.execute(attach)
             assert duck.execute("SELECT a FROM lake.orders ORDER BY a").fetchall() == [(1,), (2,)]
             with pytest.raises(duckdb.Error, match="read-only"):
@@ -112,10 +111,7 @@ class TestBackup:
         shutil.rmtree("lake_files")
         exec(block("backup-and-recovery", "python", "restore"), {})
         assert rows(settings) == [1, 2]
-        import duckdb
-
-        with duckdb.connect() as duck:
-            duck.execute("LOAD ducklake; LOAD sqlite")
+        with open_duckdb("ducklake", "sqlite_scanner") as duck:
             duck.execute("ATTACH 'ducklake:sqlite:lake.sqlite' AS lake")
             assert duck.execute("SELECT count(*) FROM lake.many").fetchone() == (100,)
 
@@ -143,6 +139,6 @@ class TestBackup:
 def test_every_block_with_a_title_is_followed_by_a_test() -> None:
     """Here or, where dbt or Spark is needed, in tests/functional/test_guides.py."""
     texts = [path.read_text(encoding="utf-8") for path in (Path(__file__), Path(__file__).parents[1] / "functional/test_guides.py")]
-    for page in ("access-control", "backup-and-recovery"):
+    for page in (path.stem for path in GUIDES.glob("*.md")):
         missing = [title for _, title in titles(page) if not any(f'"{title}"' in text for text in texts)]
         assert not missing, page
