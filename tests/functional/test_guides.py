@@ -46,6 +46,7 @@ class TestMaintenance:
         return {"orders.sql": "{{ config(materialized='incremental') }} select {{ var('n', 1) }} as n"}
 
     def test_its_commands_do_what_it_says(self, project: Any) -> None:
+        run_dbt(["run-operation", "ducklake_set_option", "--args", "{key: data_inlining_row_limit, value: 0}"])
         for number in range(3):
             run_dbt(["run", "--vars", f"{{n: {number}}}"])
         for command in commands("maintenance", "once"):
@@ -55,7 +56,8 @@ class TestMaintenance:
         assert options["delete_older_than"] == "7 days"
         for command in commands("maintenance", "by hand"):
             run_dbt_and_capture(command)
-        assert len(project.run_sql("select * from lake.list_files('orders', schema => '{schema}')", fetch="all")) == 1
+        files = f"select * from ducklake_list_files('lake', 'orders', schema => '{project.test_schema}')"
+        assert len(project.run_sql(files, fetch="all")) == 1
         (command,) = commands("maintenance", "every night")
         _, output = run_dbt_and_capture(command)
         assert "delete_orphaned_files" in output
