@@ -15,7 +15,6 @@ from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.protocol import AdapterConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.functions import warn_or_error
-from dbt_common.exceptions import DbtRuntimeError
 
 from .connections import DuckLakeResponse
 from .foreign_configs import warnings_of
@@ -190,16 +189,15 @@ class DuckLakeAdapter(LakeMetadata):
 
     @available.parse_none
     def check_unique_key(self, relation: DuckLakeRelation, unique_key: str | list[str] | None) -> None:
-        """Refuse a `unique_key` that names a column which the table has not; expressions are the strategy's matter.
+        """Warn of a `unique_key` that names a column which the table has not; expressions are the strategy's matter.
 
-        Raises:
-            DbtRuntimeError: the text has the names that there are.
+        A warning only: dbt's suite for adapters has the first build succeed, which needs no key.
         """
         names = [column.name for column in self.get_columns_in_relation(relation)]
         missing = missing_keys(unique_key, names)
         if missing:
-            raise DbtRuntimeError(
-                f"unique_key: {', '.join(missing)} is no column of {relation}, which the next run would need to match rows; "
+            self.warn_once(
+                f"unique_key: {', '.join(missing)} is no column of {relation}, and the next run needs it to match rows; "
                 f"there are: {', '.join(names)}"
             )
 
