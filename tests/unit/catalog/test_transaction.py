@@ -306,6 +306,29 @@ def test_a_second_delete_file_takes_the_place_of_the_first(lake: LakeCatalog) ->
     assert (earlier.path, earlier.snapshot_limit) == (table.path + "d2.parquet", 3)
 
 
+def test_delete_files_that_ended_in_an_older_format_stay_for_the_snapshots_that_read_them(lake: LakeCatalog) -> None:
+    table = create(lake)
+    insert(lake, file_of(table))
+    file = lake.reader().scan_plan(table).files[0]
+    committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d1.parquet", 2)]))
+    committed(lake, lambda tx: tx.new_schema("other"))
+    # As 0.3 did it: d2 follows at snapshot 4, and d1 ends there.
+    change(lake, "UPDATE ducklake_delete_file SET end_snapshot = 4")
+    change(
+        lake,
+        "INSERT INTO ducklake_delete_file (delete_file_id, table_id, begin_snapshot, data_file_id, path, path_is_relative, format, delete_count,"
+        " file_size_bytes, footer_size) SELECT 2, table_id, 4, data_file_id, 'd2.parquet', path_is_relative, format, 3, 1, 1 FROM ducklake_delete_file",
+    )
+    change(lake, "UPDATE ducklake_snapshot SET next_file_id = 3")
+    committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d3.parquet", 4, 4, 5)]))
+    rows = metadata(lake, "SELECT begin_snapshot, end_snapshot, path FROM ducklake_delete_file ORDER BY begin_snapshot")
+    assert rows == [(3, 4, "d1.parquet"), (4, None, "d3.parquet")]
+    assert metadata(lake, "SELECT data_file_id FROM ducklake_files_scheduled_for_deletion") == [(2,)]
+    at_three = lake.reader(lake.resolve(version=3)).scan_plan(table).files[0].delete_file
+    assert at_three is not None
+    assert at_three.path == table.path + "d1.parquet"
+
+
 def test_a_staged_delete_file_replaced_in_the_same_transaction_counts_from_the_commit(lake: LakeCatalog) -> None:
     table = create(lake)
     insert(lake, file_of(table))

@@ -10,8 +10,9 @@ import pytest
 from dbt.adapters.ducklake.errors import LakeError
 from dbt.adapters.ducklake.spark.deletes import positions_table, write_delete_file
 from dbt.adapters.ducklake.spark.field_ids import read_schema
+from dbt.adapters.ducklake.spark.flushed import write_deletes
 from dbt.adapters.ducklake.spark.footers import read_footer
-from dbt.adapters.ducklake.spec.files import DeleteFile, WrittenDeleteFile
+from dbt.adapters.ducklake.spec.files import DeleteFile, InlinedDeletes, WrittenDeleteFile
 
 
 def registered(written: WrittenDeleteFile, limit: int = 2**62) -> DeleteFile:
@@ -52,3 +53,12 @@ def test_a_file_that_is_no_delete_file_is_told(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), f"{tmp_path}/x.parquet")
     with pytest.raises(LakeError, match="no column pos"):
         positions_table(DeleteFile(1, f"{tmp_path}/x.parquet", "parquet", 1, 1, None, 1, 1))
+
+
+def test_deletes_of_the_catalog_that_cannot_all_be_written_leave_no_file(tmp_path: Path) -> None:
+    earlier = DeleteFile(1, f"{tmp_path}/gone.parquet", "parquet", 1, 1, None, 1, 1)
+    deletes = [InlinedDeletes(1, "/lake/x.parquet", {0: 3}, None, 1), InlinedDeletes(2, "/lake/y.parquet", {0: 3}, earlier, 1)]
+    with pytest.raises(LakeError, match=r"gone\.parquet does not exist"):
+        write_deletes(deletes, f"{tmp_path}/t/")
+    assert [path for path in (tmp_path / "t").rglob("*") if path.is_file()] == []
+    assert [written.data_file_id for written in write_deletes(deletes[:1], f"{tmp_path}/t/")] == [1]

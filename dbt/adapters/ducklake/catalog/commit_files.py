@@ -7,7 +7,7 @@ of the earlier one is removed physically.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -113,23 +113,28 @@ def write_delete_file(
 
 def live_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, Any]:
     """The row of the delete file of each data file that has one."""
-    return {row.data_file_id: row for row in _delete_files(state, file_ids) if row.end_snapshot is None}
+    return {data_file_id: row for data_file_id, row in _newest_delete_files(state, file_ids).items() if row.end_snapshot is None}
 
 
-def _delete_files(state: CommitState, file_ids: Sequence[int]) -> Iterator[Any]:
-    source = t.delete_file
+def _newest_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, Any]:
+    """The row of the newest delete file of each data file that has any: the live one, or the one that ended with its data file.
+
+    Formats before 1.0 left those before it in the lake, each ended by the next: older snapshots read them.
+    """
+    found = {}
     for batch in batches(file_ids, state.database.dialect.batch_size):
-        query = select(source).where(source.c.data_file_id.in_(batch)).order_by(source.c.delete_file_id)
-        yield from state.connection.execute(query).all()
+        query = select(t.delete_file).where(t.delete_file.c.data_file_id.in_(batch)).order_by(t.delete_file.c.delete_file_id)
+        found.update({row.data_file_id: row for row in state.connection.execute(query)})
+    return found
 
 
 def supersede_delete_files(state: CommitState, table: Table, file_ids: Sequence[int]) -> dict[int, Any]:
-    """Remove the delete files of these data files, live or ended, of which others take the place: the newest row by data file id."""
-    superseded = list(_delete_files(state, file_ids))
-    for old in superseded:
+    """Remove the delete files of these data files, live or ended with them, of which others take the place: the row by data file id."""
+    superseded = _newest_delete_files(state, file_ids)
+    for old in superseded.values():
         schedule(state, old.delete_file_id, resolve(table.path, old.path, old.path_is_relative))
-    state.remove(t.delete_file, t.delete_file.c.delete_file_id, [old.delete_file_id for old in superseded])
-    return {old.data_file_id: old for old in superseded}
+    state.remove(t.delete_file, t.delete_file.c.delete_file_id, [old.delete_file_id for old in superseded.values()])
+    return superseded
 
 
 def schedule(state: CommitState, file_id: int, path: str) -> None:

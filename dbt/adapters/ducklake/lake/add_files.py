@@ -30,11 +30,13 @@ def add_data_files(context: Context, table: Table, patterns: Sequence[str], matc
         ConfigurationError: the lake can only be read.
     """
     context.transaction.require_writable()
-    paths = find_files(patterns)
+    found = find_files(patterns)
     known = {plain(path) for path in context.catalog.upkeep.known_files()}
-    for path in paths:
-        if plain(path) in known:
-            raise LakeError(f"{path} is a file of this lake already, and a file belongs to one table, once; insert its rows, or add a copy")
-    files = [file for file in (read_foreign(path, table, matching) for path in paths) if file.record_count]
+    for file in found:
+        if plain(file.path) in known:
+            raise LakeError(
+                f"{file.path} is a file of this lake already, and a file belongs to one table, once; insert its rows, or add a copy"
+            )
+    files = [file for file in read_foreign(found, table, matching) if file.record_count]
     context.transaction.add_files(table, files)
     return [file.path for file in files]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..catalog.staged import Flush
 from ..spark.flushed import remove, write_deletes
 from ..spark.row_positions import collect_positions
-from ..spec.files import ScanPlan, WrittenDeleteFile
+from ..spec.files import ScanPlan
 from ..spec.objects import Table
 from .context import Context, RowCounts
 from .row_changes import end_rows
@@ -34,13 +34,13 @@ def end_all_rows(context: Context, table: Table) -> None:
     Deletes on the files that the catalog holds become delete files, as in a flush: the reference's change feed would tell those rows again
     when their file ends, because there it looks for delete files only.
     """
-    context.transaction.require_writable()
-    inlined = context.transaction.inlined_deletes(table)
-    written: list[WrittenDeleteFile] = []
+    transaction = context.transaction
+    transaction.require_writable()
+    inlined = transaction.inlined_deletes(table)
+    written = write_deletes(inlined, table.path)
     try:
-        written += [write_deletes(each, table.path) for each in inlined]
-        entries, until = sum(each.entries for each in inlined), context.transaction.snapshot.snapshot_id
-        context.transaction.truncate(table, Flush((), None, tuple(written), {}, entries, until) if written else None)
+        entries = sum(each.entries for each in inlined)
+        transaction.truncate(table, Flush((), None, written, {}, entries, transaction.snapshot.snapshot_id) if written else None)
     except BaseException:
-        remove([], tuple(written))
+        remove((), written)
         raise

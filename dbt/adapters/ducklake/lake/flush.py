@@ -49,16 +49,16 @@ def _flush(context: Context, table: Table) -> Flushed:
         return Flushed(table.schema_name, table.name, 0)
     options = transaction.write_options(table)
     files: list[FlushedFile] = []
-    delete_files: list[WrittenDeleteFile] = []
+    delete_files: tuple[WrittenDeleteFile, ...] = ()
     try:
         for versions in plan.versions:
             files += write_flushed(versions, table, options)
-        delete_files += [write_deletes(each, table.path) for each in plan.deletes]
+        delete_files = write_deletes(plan.deletes, table.path)
         partition_id = table.partitioning.partition_id if table.partitioning else None
         until = transaction.snapshot.snapshot_id
         entries = sum(each.entries for each in plan.deletes)
-        transaction.flush(table, Flush(tuple(files), partition_id, tuple(delete_files), rows, entries, until))
+        transaction.flush(table, Flush(tuple(files), partition_id, delete_files, rows, entries, until))
     except BaseException:
-        remove(files, tuple(delete_files))
+        remove(files, delete_files)
         raise
     return Flushed(table.schema_name, table.name, sum(rows.values()))

@@ -8,7 +8,7 @@ has its later ends in another file.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -73,8 +73,19 @@ def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions
     return written
 
 
-def write_deletes(deletes: InlinedDeletes, directory: str) -> WrittenDeleteFile:
-    """Write the deletes on a data file that the catalog held as a delete file, with those of the earlier delete file."""
+def write_deletes(deletes: Iterable[InlinedDeletes], directory: str) -> tuple[WrittenDeleteFile, ...]:
+    """Write the deletes that the catalog held as delete files, one for each data file, with those of the earlier delete file."""
+    written: list[WrittenDeleteFile] = []
+    try:
+        for each in deletes:
+            written.append(_write_deletes(each, directory))
+    except BaseException:
+        remove((), written)
+        raise
+    return tuple(written)
+
+
+def _write_deletes(deletes: InlinedDeletes, directory: str) -> WrittenDeleteFile:
     since = dict(deletes.snapshots)
     if deletes.delete_file is not None:
         for position, snapshot in zip(*(each.to_pylist() for each in entries(deletes.delete_file)), strict=True):
@@ -83,10 +94,10 @@ def write_deletes(deletes: InlinedDeletes, directory: str) -> WrittenDeleteFile:
     return write_delete_file(deletes.path, deletes.data_file_id, directory, ordered, [since[position] for position in ordered])
 
 
-def remove(files: list[FlushedFile], delete_files: tuple[WrittenDeleteFile, ...]) -> None:
+def remove(files: Iterable[FlushedFile], delete_files: Iterable[WrittenDeleteFile]) -> None:
     """Remove files that were written and will not be registered."""
-    storage.remove(flushed.file.path for flushed in files)
-    storage.remove(flushed.delete_file.path for flushed in files if flushed.delete_file is not None)
+    for flushed in files:
+        storage.remove([flushed.file.path] if flushed.delete_file is None else [flushed.file.path, flushed.delete_file.path])
     storage.remove(file.path for file in delete_files)
 
 

@@ -6,9 +6,10 @@ One read of a file's tail gives everything; the pages are never touched. Specifi
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,6 +21,8 @@ from . import storage
 from .extents import with_extents
 from .field_ids import corrected, expected_ids, read_schema
 from .footer_statistics import column_stats
+
+T = TypeVar("T")
 
 _MAGIC = b"PAR1"
 _TAIL = 64 * 1024
@@ -54,16 +57,17 @@ def read_files(
         LakeError: a file is not as it was to be written.
     """
 
-    def read(file: FileToRead) -> WrittenFile | None:
-        return read_file(file, columns, contains_nan=contains_nan)
-
-    if len(files) < 4:
-        found = [read(file) for file in files]
-    else:
-        with ThreadPoolExecutor(_THREADS) as pool:
-            found = list(pool.map(read, files))
+    found = in_parallel(lambda file: read_file(file, columns, contains_nan=contains_nan), files)
     storage.remove(file.path for file, written in zip(files, found, strict=True) if written is None)
     return [written for written in found if written is not None]
+
+
+def in_parallel(read: Callable[[FileToRead], T], files: Sequence[FileToRead]) -> list[T]:
+    """What `read` says of each file, in their order; several are read at a time, for most of it is waiting for storage."""
+    if len(files) < _THREADS:
+        return [read(file) for file in files]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(read, files))
 
 
 def read_file(

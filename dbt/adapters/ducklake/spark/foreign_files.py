@@ -26,7 +26,7 @@ from .arrow_partitions import identity_text
 from .arrow_rows import python_rows
 from .arrow_values import array_of
 from .footer_statistics import column_stats
-from .footers import parse_footer, read_footer
+from .footers import FileToRead, in_parallel, parse_footer, read_footer
 from .locations import hive_value, is_hive_key
 from .physical import FileField, named, schema_of
 from .rules import null_text
@@ -75,35 +75,44 @@ class Matching:
     hive_partitioning: bool = True
 
 
-def find_files(patterns: Sequence[str]) -> list[str]:
+def find_files(patterns: Sequence[str]) -> list[FileToRead]:
     """The files of some paths, each once, in order; `*`, `?`, `[…]` stand for parts of a name, `**` for any directories.
 
     Raises:
         LakeError: a path or pattern has no file.
     """
-    found: dict[str, None] = {}
+    found: dict[str, int] = {}
     for pattern in (os.path.abspath(each) if storage.scheme_of(each) == "" else each for each in patterns):
-        matches = [path for path, _ in storage.list_files(_fixed(pattern))] if re.search(r"[*?\[]", pattern) else [pattern]
+        files = storage.list_files(_fixed(pattern)) if re.search(r"[*?\[]", pattern) else []
         wanted = _regex(pattern)
-        paths = [path for path in matches if path == pattern or wanted.fullmatch(path)]
-        if not paths:
+        matches = {path: size for path, size in files if wanted.fullmatch(path)} or _file(pattern)
+        if not matches:
             raise LakeError(f"no file is called {pattern}; give the path of a Parquet file, or a pattern such as /data/orders/*.parquet")
-        found.update(dict.fromkeys(paths))
-    return list(found)
+        found.update(matches)
+    return [FileToRead(path, size) for path, size in found.items()]
 
 
-def read_foreign(path: str, table: Table, matching: Matching) -> WrittenFile:
-    """A file as one of the table's.
+def _file(path: str) -> dict[str, int]:
+    """The size of one file by its path, whose name may hold the characters of a pattern; nothing if there is none."""
+    try:
+        return {path: storage.size(path)}
+    except FileNotFoundError:
+        return {}
+
+
+def read_foreign(files: Sequence[FileToRead], table: Table, matching: Matching) -> list[WrittenFile]:
+    """Files as those of a table.
 
     Raises:
         DataError: a field does not fit its column, or a NULL in a column that is NOT NULL.
         StatementError: columns are missing or extra, or the path lacks a partition key.
-        LakeError: there is no such file, or it is no Parquet file.
+        LakeError: one is no Parquet file.
     """
-    try:
-        size = storage.size(path)
-    except FileNotFoundError as error:
-        raise LakeError(f"there is no file {path}") from error
+    return in_parallel(lambda file: _read(file, table, matching), files)
+
+
+def _read(found: FileToRead, table: Table, matching: Matching) -> WrittenFile:
+    path, size = found.path, found.size_bytes
     footer = read_footer(path, size)
     metadata = parse_footer(footer)
     match = _Match(path, table, matching, metadata)
