@@ -45,6 +45,7 @@ class LakeMetadata(SQLAdapter):
             Capability.GetCatalogForSingleRelation: FULL,
             Capability.TableLastModifiedMetadata: FULL,
             Capability.TableLastModifiedMetadataBatch: FULL,
+            Capability.MicrobatchConcurrency: FULL,
         }
     )
 

@@ -169,6 +169,18 @@ def test_instants_are_exact_where_the_zone_is_utc() -> None:
     assert where("day <= TIMESTAMP'2024-02-02 10:00:00'", utc=True) == ["day: ..2024-02-02"]
 
 
+def test_the_window_of_a_batch_is_exact_for_every_column_of_times() -> None:
+    """As dbt writes its ends, with an offset; in another zone it is wider by the days that the zones may lie apart."""
+    window = "{0} >= timestamp '2024-02-02 00:00:00+00:00' and {0} < timestamp '2024-02-03 00:00:00+00:00'"
+    assert where(window.format("moment")) == ["moment: 2024-02-02 00:00:00+00..", "moment: ..2024-02-02 23:59:59.999999999+00"]
+    assert where(window.format("at"), utc=True) == ["at: 2024-02-02 00:00:00..", "at: ..2024-02-02 23:59:59.999999999"]
+    assert where(window.format("day"), utc=True) == ["day: 2024-02-02..", "day: ..2024-02-02"]
+    assert where(window.format("at")) == ["at: 2024-01-31 00:00:00..", "at: ..2024-02-05 00:00:00"]
+    assert where(window.format("day")) == ["day: 2024-01-31..", "day: ..2024-02-05"]
+    assert where("day >= timestamp '2024-02-02 00:00:00+09:00'", utc=True) == ["day: 2024-02-02.."]
+    assert where("at >= timestamp_ntz '2024-02-02 00:00:00+09:00'", utc=True) == []
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

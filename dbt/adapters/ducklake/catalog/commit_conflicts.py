@@ -5,7 +5,7 @@ The rules are in `spec/conflicts.py`; here are the facts they need. Nothing is a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,13 +13,15 @@ from sqlalchemy import Select, select
 
 from ..errors import ConflictError
 from ..spec.changes import Change
-from ..spec.conflicts import Act, Action, Renamed, find_conflict
+from ..spec.conflicts import MOVES, ROW_CHANGES, Act, Action, Renamed, find_conflict
 from ..spec.objects import Table, View
 from . import tables as t
 from .commit_state import CommitState
 from .database import batches
 from .history import snapshot_records
+from .inlined import has_delete_table, positions
 from .reader import SnapshotReader
+from .rival_rows import concerned
 from .staged import RowChanges, Staged
 
 _AGAIN = "; nothing was written, run it again"
@@ -44,21 +46,28 @@ def require_no_conflict(state: CommitState) -> None:
         (record.snapshot.snapshot_id, change) for record in records for change in record.changes
     ]
     theirs += [(None, renamed) for renamed in _renamed(state)]
-    conflict = find_conflict(actions_of(state.base, state.staged), theirs)
+    known = _tables_of_known_rows(state, [change for record in records for change in record.changes])
+    conflict = find_conflict(actions_of(state.base, state.staged, known), theirs)
     if conflict is not None:
         raise ConflictError(conflict.describe() + _AGAIN)
     for table_id, changes in state.staged.rows.items():
         _require_untouched_files(state, table_id, changes)
+    for table_id in known:
+        _require_untouched_rows(state, table_id)
 
 
-def actions_of(base: SnapshotReader, staged: Staged) -> list[Action]:
-    """What the staged changes do, with names for messages."""
+def actions_of(base: SnapshotReader, staged: Staged, known: Collection[int] = ()) -> list[Action]:
+    """What the staged changes do, with names for messages.
+
+    Args:
+        known: the tables of which it is known on which rows the changes depend.
+    """
     return [
         *_schema_actions(base, staged),
         *_table_actions(base, staged),
         *_view_actions(base, staged),
         *(Action(Act.DROP_MACRO, macro_id, macro.schema_name, macro.name) for macro_id, macro in staged.dropped_macros.items()),
-        *_row_actions(base, staged),
+        *_row_actions(base, staged, known),
     ]
 
 
@@ -100,7 +109,7 @@ def _view_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
             yield Action(Act.ALTER_VIEW, view_id, before.schema_name, before.name)
 
 
-def _row_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
+def _row_actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -> Iterator[Action]:
     for table_id, changes in staged.rows.items():
         before = base.by_id(table_id) if table_id >= 0 else None
         if not isinstance(before, Table):
@@ -110,13 +119,42 @@ def _row_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
             (Act.DELETE, bool(changes.ended_files) or any(file_id >= 0 for file_id in changes.delete_files)),
             (Act.DELETE_ALL, changes.truncated),
             (Act.DELETE_INLINED, any(changes.ended_inlined.values())),
-            (Act.DEPEND_ON_ROWS, changes.depends_on_rows),
+            (Act.DEPEND_ON_ROWS, bool(changes.depends_on_rows)),
             (Act.FLUSH, changes.flush is not None),
             (Act.COMPACT, changes.compaction is not None),
         ]
         for act, holds in acts:
             if holds:
-                yield Action(act, table_id, before.schema_name, before.name)
+                yield Action(act, table_id, before.schema_name, before.name, rows_known=table_id in known)
+
+
+def _tables_of_known_rows(state: CommitState, theirs: Sequence[Change]) -> list[int]:
+    """The tables with rows changed by a rival of which it can be told whether these are rows that this transaction depends on."""
+    changed = {change.object_id for change in theirs if change.kind in ROW_CHANGES}
+    moved = {change.object_id for change in theirs if change.kind in MOVES}
+    found = [
+        table_id
+        for table_id, changes in state.staged.rows.items()
+        if changes.depends_on_rows and all(changes.depends_on_rows) and not changes.truncated and table_id in changed - moved
+    ]
+    return found if found and _start_is_kept(state) else []
+
+
+def _start_is_kept(state: CommitState) -> bool:
+    """Whether the snapshot of the start has not expired: what was in the lake then is in the catalog, ended or not."""
+    snapshots = t.snapshot
+    query = select(snapshots.c.snapshot_id).where(snapshots.c.snapshot_id == state.base.snapshot.snapshot_id)
+    return state.connection.scalar(query) is not None
+
+
+def _require_untouched_rows(state: CommitState, table_id: int) -> None:
+    """What rivals inserted and deleted are not rows that this transaction depends on."""
+    table = state.table(table_id)
+    did = concerned(state, table, state.staged.rows[table_id].depends_on_rows)
+    if did is not None:
+        raise ConflictError(
+            f"cannot change {table.schema_name}.{table.name}: a concurrent transaction {did} rows of those that this one looked at" + _AGAIN
+        )
 
 
 def _schema_id(base: SnapshotReader, name: str) -> int | None:
@@ -151,6 +189,10 @@ def _require_untouched_files(state: CommitState, table_id: int, changes: RowChan
             deletes.c.delete_file_id >= start.next_file_id,
         )
         alive.difference_update(state.connection.scalars(newer))
+        if has_delete_table(state.connection, state.database.schema, table_id):
+            noted = positions(state.connection, table_id)
+            inlined = select(noted.c.file_id).where(noted.c.file_id.in_(batch), noted.c.begin_snapshot > start.snapshot_id)
+            alive.difference_update(state.connection.scalars(inlined))
     if alive != touched:
         table = state.table(table_id)
         raise ConflictError(

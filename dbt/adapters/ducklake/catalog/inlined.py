@@ -84,6 +84,12 @@ def read_versions(connection: Connection, dialect: CatalogDialect, inlined: Inli
     return InlinedVersions(inlined.name, inlined.columns, ids, begins, ends, tuple(row[3:] for row in rows))
 
 
+def read_changed(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, since: int) -> list[tuple[int, tuple[Any, ...]]]:
+    """(begin, values) of the rows that began or ended after a snapshot."""
+    rows = _read(connection, dialect, inlined, lambda source: or_(source.c.begin_snapshot > since, source.c.end_snapshot > since))
+    return [(row[1], row[3:]) for row in rows]
+
+
 def _read_one(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, snapshot_id: int) -> InlinedRows:
     rows = _read(connection, dialect, inlined, lambda source: visible_rows(source, snapshot_id))
     ids, begins = (tuple(row[place] for row in rows) for place in range(2))

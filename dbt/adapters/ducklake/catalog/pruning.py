@@ -9,20 +9,19 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.engine import Connection
 
 from ..spec.files import ColumnFilter, ColumnStats, Filters
 from ..spec.objects import Column, Table
 from ..spec.pruning import KeyValue, excluded, excluded_by_partition
 from . import tables as t
-from .visibility import visible
 
 
 def prune(
-    connection: Connection, table: Table, files: Sequence[Any], snapshot_id: int, retyped: Collection[int], within: Filters
+    connection: Connection, table: Table, files: Sequence[Any], which: ColumnElement[bool], retyped: Collection[int], within: Filters
 ) -> list[Any]:
-    """Those of `files` (rows of `ducklake_data_file`) that may hold a row passing every filter of `within`."""
+    """Those of `files` (the rows of `ducklake_data_file` of which `which` is true) that may hold a row passing every filter of `within`."""
     if callable(within):
         within = within() if len(files) > 1 else ()
     columns = {leaf.column_id: leaf for column in table.columns for leaf in column.walk()}
@@ -32,17 +31,21 @@ def prune(
             filters[each.column_id].append(each)
     if not filters or not files:
         return list(files)
-    useless = _by_statistics(connection, table.table_id, snapshot_id, columns, filters)
+    useless = _by_statistics(connection, table.table_id, which, columns, filters)
     useless |= _by_partition(connection, table.table_id, files, columns, filters, retyped)
     return [row for row in files if row.data_file_id not in useless]
 
 
 def _by_statistics(
-    connection: Connection, table_id: int, snapshot_id: int, columns: Mapping[int, Column], filters: Mapping[int, list[ColumnFilter]]
+    connection: Connection,
+    table_id: int,
+    which: ColumnElement[bool],
+    columns: Mapping[int, Column],
+    filters: Mapping[int, list[ColumnFilter]],
 ) -> set[int]:
     source, data = t.file_column_stats, t.data_file
-    live = and_(data.c.data_file_id == source.c.data_file_id, data.c.table_id == table_id, visible(data, snapshot_id))
-    query = select(source).select_from(source.join(data, live)).where(source.c.table_id == table_id, source.c.column_id.in_(filters))
+    wanted = and_(data.c.data_file_id == source.c.data_file_id, data.c.table_id == table_id, which)
+    query = select(source).select_from(source.join(data, wanted)).where(source.c.table_id == table_id, source.c.column_id.in_(filters))
     return {
         row.data_file_id
         for row in connection.execute(query)

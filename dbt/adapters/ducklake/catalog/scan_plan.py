@@ -43,7 +43,7 @@ def read_rows(
 ) -> CommittedRows:
     """The files and inlined rows of a committed table; files that provably hold nothing `within` are left out."""
     rows = _file_rows(connection, table.table_id, snapshot_id)
-    kept = prune(connection, table, rows, snapshot_id, history.retyped(table.columns), within) if within else rows
+    kept = prune(connection, table, rows, visible(t.data_file, snapshot_id), history.retyped(table.columns), within) if within else rows
     files = tuple(_data_files(connection, database, table, kept, snapshot_id))
     names = registered(connection, [table.table_id]).get(table.table_id, [])
     inlined = [InlinedTable(name, version, history.layout(version)) for name, version in names]

@@ -6,12 +6,12 @@ them. A `Staged` is never changed, so one kept from before a statement is a save
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..spec.compaction import Compaction
-from ..spec.files import ColumnStats, FlushedFile, WrittenDeleteFile, WrittenFile
+from ..spec.files import ColumnStats, Condition, FlushedFile, WrittenDeleteFile, WrittenFile
 from ..spec.objects import Column, Macro, Schema, Table, View
 from ..spec.options import StoredOption
 
@@ -95,7 +95,8 @@ class RowChanges:
     """Everything that is committed ends."""
     ends_something: bool = False
     """With `truncated`: there was something to end."""
-    depends_on_rows: bool = False
+    depends_on_rows: tuple[Condition, ...] = ()
+    """The result depends on the rows that pass any of these."""
     reserved_row_ids: int = 0
     flush: Flush | None = None
     """The only change of its transaction to the table's rows, as is `compaction`. With `truncated`, the delete files alone."""
@@ -174,6 +175,10 @@ class RowChanges:
         committed = self.ended_files | frozenset(file_id for file_id in ended if file_id >= 0)
         kept = tuple(staged for staged in left if staged.rows)
         return replace(self, inlined=kept, delete_files=deletes, ended_files=committed, ended_inlined=rows).without_files(ended)
+
+    def depending_on(self, conditions: Iterable[Condition]) -> RowChanges:
+        """The same with further rows that the result depends on."""
+        return replace(self, depends_on_rows=tuple(dict.fromkeys((*self.depends_on_rows, *conditions))))
 
     def without_files(self, ids: frozenset[int]) -> RowChanges:
         """The same without some staged data files and the deletes on them."""

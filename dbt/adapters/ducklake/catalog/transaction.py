@@ -11,7 +11,18 @@ from typing import Any
 
 from ..errors import StatementError
 from ..spec.compaction import Compaction
-from ..spec.files import ColumnStats, DataFile, Filters, InlinedDeletes, ScanPlan, WriteOptions, WrittenDeleteFile, WrittenFile
+from ..spec.files import (
+    ColumnFilter,
+    ColumnStats,
+    Condition,
+    DataFile,
+    Filters,
+    InlinedDeletes,
+    ScanPlan,
+    WriteOptions,
+    WrittenDeleteFile,
+    WrittenFile,
+)
 from ..spec.objects import Column, Macro, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
 from ..spec.options import Options, StoredOption
 from ..spec.paths import directory_name, new_uuid
@@ -45,6 +56,7 @@ class Transaction:
         self._last_id = 0
         self._seen: dict[str, None] = {}
         self._next_row_ids: dict[int, int] = {}
+        self._reads: dict[int | None, dict[Condition, None]] = {}
         self._finished = False
 
     # Reading
@@ -334,11 +346,19 @@ class Transaction:
             ),
         )
 
-    def depends_on_rows(self, table: Table) -> None:
-        """Declare that the result depends on the rows of a table: any insert or delete by a rival is then a conflict."""
+    def depends_on_rows(self, table: Table, within: Sequence[ColumnFilter] = ()) -> None:
+        """Declare that what is done to a table depends on its rows: an insert or delete of such rows by a rival is then a conflict.
+
+        Args:
+            within: it depends on the rows that pass all of these only, and on what queries of this transaction read of the table.
+        """
         self._require_open()
         if table.table_id >= 0:
-            self._put_rows(table, replace(self._rows(table), depends_on_rows=True))
+            self._put_rows(table, self._rows(table).depending_on([tuple(within)]))
+
+    def reads_rows(self, table_id: int | None, within: Sequence[ColumnFilter] = ()) -> None:
+        """Remember that a query reads the rows of a table that pass all filters; None: it may read all rows of any table."""
+        self._reads.setdefault(table_id, {})[tuple(within)] = None
 
     def row_bytes(self, table: Table) -> float | None:
         """What a row takes in the data files that the table has; None if that cannot be told."""
@@ -441,7 +461,7 @@ class Transaction:
             return None
         progress = CommitProgress()
         try:
-            return commit(self._cache, self.base, self._staged, self._retry, self._next_row_ids, progress)
+            return commit(self._cache, self.base, self._with_reads(), self._retry, self._next_row_ids, progress)
         except BaseException:
             if not progress.uncertain:  # else the files may be part of the lake already
                 self._staged = Staged()
@@ -455,6 +475,15 @@ class Transaction:
     @property
     def _overlay(self) -> Overlay:
         return Overlay(self.base, self._staged)
+
+    def _with_reads(self) -> Staged:
+        """What is staged, where a change of a table that depends on some of its rows depends on what queries read of it, too."""
+        staged = self._staged
+        for table_id, changes in staged.rows.items():
+            if changes.depends_on_rows:
+                read = (*self._reads.get(table_id, ()), *self._reads.get(None, ()))
+                staged = staged.with_rows(table_id, changes.depending_on(read))
+        return staged
 
     def _rows(self, table: Table) -> RowChanges:
         return self._staged.rows.get(table.table_id, RowChanges())

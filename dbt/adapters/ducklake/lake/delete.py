@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..catalog.staged import Flush
 from ..spark.flushed import remove, write_deletes
 from ..spark.row_positions import collect_positions
-from ..spec.files import ScanPlan
+from ..spec.files import ColumnFilter, ScanPlan
 from ..spec.objects import Table
 from .context import Context, RowCounts
 from .row_changes import end_rows
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def delete(context: Context, table: Table, plan: ScanPlan, doomed: DataFrame) -> RowCounts:
-    """Stage the end of the rows in `doomed`: rows of a scan of `plan` with lineage."""
-    context.transaction.depends_on_rows(table)
+def delete(context: Context, table: Table, plan: ScanPlan, doomed: DataFrame, within: Sequence[ColumnFilter] = ()) -> RowCounts:
+    """Stage the end of the rows in `doomed`: rows of a scan of `plan` with lineage. No row is among them that fails one of `within`."""
+    context.transaction.depends_on_rows(table, within)
     return RowCounts(deleted=end_rows(context, table, plan, collect_positions(doomed)))
 
 

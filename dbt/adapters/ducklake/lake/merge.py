@@ -51,12 +51,12 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
     Raises:
         DataError: a row of the table is matched by more than one row of the source.
     """
-    context.transaction.depends_on_rows(table)
     with held(numbered(request.source)) as source:
         size, ranges = measure(source, request.source_alias, request.keys)
         if request.not_matched_by_source:
             ranges = []  # every row of the table has to be looked at
         filters = [] if request.not_matched_by_source else [*request.within, *(key.column_filter() for key in ranges)]
+        context.transaction.depends_on_rows(table, filters)
         plan = context.transaction.scan_plan(table, within=filters)
         request.planned(plan)
         target = within(scan(context.spark(), plan, lineage=True), ranges)

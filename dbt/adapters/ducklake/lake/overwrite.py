@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import StatementError
+from ..spark.extremes import measure
 from ..spark.held import held
 from ..spark.partition_match import rows_of_same_partitions
 from ..spark.scan import scan
+from ..spec.identifiers import backquoted
 from ..spec.objects import Table
 from .context import Context, RowCounts
 from .delete import delete, truncate
@@ -34,8 +37,12 @@ def overwrite_partitions(context: Context, table: Table, rows: DataFrame) -> Row
             f"{table.schema_name}.{table.name} is not partitioned, so its partitions cannot be overwritten; "
             "ALTER TABLE … SET PARTITIONED BY (…) first, or INSERT OVERWRITE without PARTITION to replace every row"
         )
-    with held(rows) as new:
-        plan = context.transaction.scan_plan(table)
+    names = {column.column_id: column for column in table.columns}
+    keys = [names[key.column_id] for key in table.partitioning.fields if key.transform == "identity"]
+    with held(rows.toDF(*[column.name for column in table.columns])) as new:
+        _, ranges = measure(new, "new", [(key, backquoted(key.name)) for key in keys])
+        within = [replace(key.column_filter(), nulls=True) for key in ranges]
+        plan = context.transaction.scan_plan(table, within=within)
         old = scan(context.spark(), plan, lineage=True)
-        ended = delete(context, table, plan, rows_of_same_partitions(old, new, table))
+        ended = delete(context, table, plan, rows_of_same_partitions(old, new, table), within)
         return RowCounts(inserted=insert(context, table, new), deleted=ended.deleted)

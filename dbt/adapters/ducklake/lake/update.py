@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..spark.held import held
 from ..spark.row_positions import collect_positions
-from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, ScanPlan
+from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, ColumnFilter, ScanPlan
 from ..spec.objects import Table
 from .context import Context, RowCounts
 from .insert import insert
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def update(context: Context, table: Table, plan: ScanPlan, changed: DataFrame) -> RowCounts:
+def update(context: Context, table: Table, plan: ScanPlan, changed: DataFrame, within: Sequence[ColumnFilter] = ()) -> RowCounts:
     """Stage new versions of rows.
 
     Args:
         changed: the table's columns with their new values, then the lineage columns of the scan of `plan`.
+        within: no row is changed that, as it was, fails one of these.
     """
-    context.transaction.depends_on_rows(table)
+    context.transaction.depends_on_rows(table, within)
     with held(changed) as rows:
         positions = collect_positions(rows)
         if not positions:

@@ -47,3 +47,8 @@ def zone_is_utc(spark: SparkSession) -> bool:
 def compares_dates_as_texts(spark: SparkSession) -> bool:
     """Whether a date or timestamp is turned into a text to be compared with one, as Spark 2 did."""
     return (spark.conf.get("spark.sql.legacy.typeCoercion.datetimeToString.enabled", "false") or "").lower() == "true"
+
+
+def timestamps_are_instants(spark: SparkSession) -> bool:
+    """Whether TIMESTAMP means an instant, not the time on a wall clock."""
+    return (spark.conf.get("spark.sql.timestampType", "TIMESTAMP_LTZ") or "").upper() == "TIMESTAMP_LTZ"

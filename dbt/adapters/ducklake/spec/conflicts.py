@@ -9,6 +9,9 @@ the start of my transaction and its commit conflicts
 - with deleting rows also when rows were deleted in the catalog (`inlined_delete`) or the files were compacted or flushed, each way
   round (else deletes are lost or counted twice);
 - with a result that depends on the table's rows when any were inserted or deleted (else two upserts of one key both insert it).
+
+Where it is known which rows those are, what became of other rows is no conflict, which is the one thing that the reference refuses and
+this does not: two batches that replace the rows of two days commit side by side.
 """
 
 from __future__ import annotations
@@ -52,6 +55,8 @@ class Action:
     object_id: int | None = None
     schema: str | None = None
     name: str | None = None
+    rows_known: bool = False
+    """Which rows of the table it depends on is known; whether rivals inserted or deleted any of these is compared apart from this."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,9 @@ _INSERTS = frozenset({Kind.INSERTED_INTO_TABLE, Kind.INLINED_INSERT})
 _DELETES = frozenset({Kind.DELETED_FROM_TABLE, Kind.INLINED_DELETE})
 _COMPACTIONS = frozenset({Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE})
 _FLUSH = frozenset({Kind.INLINE_FLUSH})
+ROW_CHANGES = _INSERTS | _DELETES
+MOVES = _COMPACTIONS | _FLUSH
+"""What puts rows elsewhere and changes none; what was done to them before can then no longer be told from the files."""
 _GONE = frozenset({Kind.DROPPED_TABLE})
 _CHANGED = frozenset({Kind.DROPPED_TABLE, Kind.ALTERED_TABLE})
 
@@ -144,7 +152,10 @@ def conflicts(mine: Action, theirs: Change | Renamed) -> bool:
         if mine.act is Act.DROP_SCHEMA:
             return same_name(mine.schema, theirs.schema)
         return mine.act in _CLAIMS_NAME and same_name(mine.schema, theirs.schema) and same_name(mine.name, theirs.name)
-    return mine.object_id is not None and mine.object_id == theirs.object_id and theirs.kind in _SAME_OBJECT.get(mine.act, frozenset())
+    kinds = _SAME_OBJECT.get(mine.act, frozenset())
+    if mine.rows_known:
+        kinds -= ROW_CHANGES
+    return mine.object_id is not None and mine.object_id == theirs.object_id and theirs.kind in kinds
 
 
 def find_conflict(mine: Iterable[Action], theirs: Iterable[tuple[int | None, Change | Renamed]]) -> Conflict | None:

@@ -259,6 +259,9 @@ class ColumnFilter:
         return cls(column_id, (ColumnRange(column_id, low, high),))
 
 
+Condition = tuple[ColumnFilter, ...]
+"""What a row must pass, all of it; the empty one is passed by every row."""
+
 Filters = Sequence[ColumnFilter] | Callable[[], Sequence[ColumnFilter]]
 """Filters that rows of interest pass, all of them; a function is only asked if there is more than one file to choose from."""
 

@@ -188,9 +188,10 @@ def _moment(text: object) -> bool:
 def _moment_bound(type_name: str, kind: str, text: str, side: int, strict: bool, zone: Zone) -> str | None:
     nanos, offset = parse_timestamp(text)
     if offset is not None:
-        if type_name != "timestamptz" or kind not in ("text", "instant"):
+        if kind != "instant" and (kind != "text" or type_name != "timestamptz"):
             return None
-        nanos, exact = nanos - offset * 1_000_000_000, True
+        nanos -= offset * 1_000_000_000
+        exact = type_name == "timestamptz" or zone()
     else:
         exact = (type_name != "timestamptz" and kind != "instant") or zone()
     has_time = len(text) > 10

@@ -19,14 +19,14 @@ from ..lake.context import Context
 from ..lake.views import SPARK_SQL_TAG
 from ..spark.errors import translate
 from ..spark.scan import scan
-from ..spark.temporary import compares_dates_as_texts, is_temporary_view, timestamp_value, zone_is_utc
+from ..spark.temporary import compares_dates_as_texts, is_temporary_view, timestamp_value, timestamps_are_instants, zone_is_utc
 from ..spec.files import ColumnFilter, ScanPlan
 from ..spec.identifiers import backquoted
 from ..spec.objects import Macro, Relation, Table, View
 from .dialects import to_spark
 from .information_schema import INFORMATION_SCHEMA, information_view
 from .macro_calls import expand_macros
-from .pins import Pins, Reader
+from .pins import ANY_TABLE, Looked, Pins, Reader
 from .predicates import of_condition, of_reference
 from .references import references
 from .result import FilesRead
@@ -74,6 +74,8 @@ class Environment:
     """The files that the statement reads, table by table."""
     touched: set[str] = field(default_factory=set)
     """The lakes that a query has looked into."""
+    looked: set[Looked] = field(default_factory=set)
+    """The tables whose rows a query may read."""
 
     @property
     def context(self) -> Context:
@@ -228,6 +230,7 @@ class Environment:
         if frame is None:
             return None
         pin = f"{self.database}.{reference.name}({reference.arguments})@{self.transaction.snapshot.snapshot_id}"
+        self.look(ANY_TABLE, self.transaction)
         frame.createOrReplaceTempView(backquoted(pin))
         self.pins.names[pin] = str(reference.name)
         return backquoted(pin)
@@ -236,6 +239,13 @@ class Environment:
         """Say that the query looks into this lake, at its snapshot of now."""
         self.touched.add(self.database)
         self.pins.at(self.database, self.transaction.snapshot.snapshot_id)
+
+    def look(self, tables: Iterable[Looked], reader: Reader) -> None:
+        """Say that a query reads rows of these tables, as `reader` sees them."""
+        self.looked.update(tables)
+        if isinstance(reader, Transaction):
+            for table_id, condition in tables:
+                reader.reads_rows(table_id, condition)
 
     def pinned(
         self,
@@ -255,9 +265,11 @@ class Environment:
         self.touch()
         base = f"{self.database}.{relation.schema_name}.{relation.name}@{reader.snapshot.snapshot_id}{self.pins.suffix(reader)}"
         if isinstance(relation, Table):
-            pin = self._table_view(relation, reader, "+".join((base, *virtual)), needed, virtual)
+            pin, filters = self._table_view(relation, reader, "+".join((base, *virtual)), needed, virtual)
+            self.look([(relation.table_id, filters)], reader)
         else:
             pin = self._view_view(relation, reader, base, user_name, depth)
+            self.look(self.pins.looked[pin], reader)
         self.pins.names[pin] = user_name
         self.reads += self.pins.reads[pin]
         return pin
@@ -269,12 +281,12 @@ class Environment:
         base: str,
         needed: Callable[[], tuple[ColumnFilter, ...]] | None,
         virtual: tuple[str, ...],
-    ) -> str:
+    ) -> tuple[str, tuple[ColumnFilter, ...]]:
         known = self.pins.files.get(base)
         filters = None if needed is not None and known is None else needed() if needed is not None and (known or 0) > 1 else ()
         pin = None if filters is None else self.pins.fresh.get((base, filters))
-        if pin is not None:
-            return pin
+        if pin is not None and filters is not None:
+            return pin, filters
         asked: list[tuple[ColumnFilter, ...]] = []
 
         def ask() -> tuple[ColumnFilter, ...]:
@@ -291,27 +303,25 @@ class Environment:
         self.pins.fresh[base, filters] = pin
         if pin == base:
             self.pins.fresh[base, ()] = base
-        return pin
+        return pin, filters
 
     def _view_view(self, view: View, reader: Reader, pin: str, user_name: str, depth: int) -> str:
         if (pin, ()) not in self.pins.fresh:
-            inside = replace(self, reads=[], touched=set())
+            inside = replace(self, reads=[], touched=set(), looked=set())
             inside.view_frame(view, reader, user_name, depth).createOrReplaceTempView(backquoted(pin))
-            self.pins.reads[pin] = tuple(inside.reads)
+            self.pins.reads[pin], self.pins.looked[pin] = tuple(inside.reads), frozenset(inside.looked)
             self.touched |= inside.touched
             if inside.touched <= {self.database}:  # another lake may be at another snapshot the next time
                 self.pins.fresh[pin, ()] = pin
         return pin
 
-    def plan(self, table: Table, condition: Sql | None, alias: str) -> ScanPlan:
-        """How to read the rows of a table that may satisfy the condition of a DELETE or UPDATE."""
-
-        def needed() -> Sequence[ColumnFilter]:
-            return of_condition(condition, table, alias, self.zone_is_utc) if condition is not None and self.can_prune() else ()
-
-        plan = self.transaction.scan_plan(table, within=needed)
+    def plan(self, table: Table, condition: Sql | None, alias: str) -> tuple[ScanPlan, Sequence[ColumnFilter]]:
+        """How to read the rows of a table that may satisfy the condition of a DELETE or UPDATE, and what such rows must pass."""
+        known = condition is not None and self.spark_started() and self.can_prune()
+        within = of_condition(condition, table, alias, self.zone_is_utc) if condition is not None and known else ()
+        plan = self.transaction.scan_plan(table, within=within)
         self.note(table, plan)
-        return plan
+        return plan, within
 
     def note(self, table: Table, plan: ScanPlan) -> None:
         """Remember what is read of a table that the statement changes."""
@@ -320,7 +330,8 @@ class Environment:
 
     def can_prune(self) -> bool:
         """Whether this session compares as conditions are understood here."""
-        return not compares_dates_as_texts(self.context.spark())
+        spark = self.context.spark()
+        return not compares_dates_as_texts(spark) and timestamps_are_instants(spark)
 
     def zone_is_utc(self) -> bool:
         """Whether the wall clock of this session is that of instants."""

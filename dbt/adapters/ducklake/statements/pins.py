@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 
 from ..catalog.reader import SnapshotReader
 from ..catalog.transaction import Transaction
-from ..spec.files import ColumnFilter
+from ..spec.files import ColumnFilter, Condition
 from .result import FilesRead
 
 Reader = SnapshotReader | Transaction
+Looked = tuple[int | None, Condition]
+"""A table whose rows are read, of any if None, and what its rows must pass to matter."""
+ANY_TABLE: tuple[Looked, ...] = ((None, ()),)
 
 
 @dataclass
@@ -27,6 +30,8 @@ class Pins:
     """Table at a snapshot → how many files it has."""
     reads: dict[str, tuple[FilesRead, ...]] = field(default_factory=dict)
     """View → the files behind it."""
+    looked: dict[str, frozenset[Looked]] = field(default_factory=dict)
+    """Pinned view of a view → the tables behind it; of its own lake, as the view is kept only then."""
     scalars: set[str] = field(default_factory=set)
     """The temporary functions that are functions of the lake."""
     staged: object = None

@@ -75,9 +75,9 @@ def run_update(env: Environment, statement: Update) -> Result:
     """UPDATE."""
     there, table = _target(env, statement.name)
     alias = statement.alias or statement.name.parts[-1]
-    plan = there.plan(table, statement.condition, alias)
+    plan, within = there.plan(table, statement.condition, alias)
     if not plan.files and not plan.inlined and not plan.pruned_files:
-        there.transaction.depends_on_rows(table)
+        there.transaction.depends_on_rows(table, within)
         return changed("UPDATE", RowCounts())
     bind = partial(_text, env, statement.name)
     values = _values(table, statement.assignments, alias, bind)
@@ -90,7 +90,7 @@ def run_update(env: Environment, statement: Update) -> Result:
         f"{values.get(column.name) or f'{backquoted(alias)}.{backquoted(column.name)}'} AS {backquoted(column.name)}"
         for column in table.columns
     ]
-    return changed("UPDATE", update(there.context, table, plan, frame.selectExpr(*columns, *_LINEAGE)))
+    return changed("UPDATE", update(there.context, table, plan, frame.selectExpr(*columns, *_LINEAGE), within))
 
 
 def run_delete(env: Environment, statement: Delete) -> Result:
@@ -159,14 +159,14 @@ def _target(env: Environment, name: Name) -> tuple[Environment, Table]:
 
 
 def _delete_where(env: Environment, there: Environment, table: Table, name: Name, alias: str, condition: Sql) -> RowCounts:
-    plan = there.plan(table, condition, alias)
+    plan, within = there.plan(table, condition, alias)
     text = _text(env, name, condition)
     if not plan.files and not plan.inlined and not plan.pruned_files:
-        there.transaction.depends_on_rows(table)  # that there is no row is a result, too
+        there.transaction.depends_on_rows(table, within)  # that there is no row is a result, too
         return RowCounts()
     virtual = virtual_columns(condition.virtual, table)
     frame = scan(there.context.spark(), plan, lineage=True, virtual=virtual).alias(alias)
-    return delete(there.context, table, plan, frame.where(text))
+    return delete(there.context, table, plan, frame.where(text), within)
 
 
 def _reads(env: Environment, there: Environment, table: Table, query: Sql) -> bool:

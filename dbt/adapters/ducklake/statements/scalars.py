@@ -13,6 +13,7 @@ from ..lake.functions import find_function
 from ..spec.identifiers import backquoted
 from ..spec.objects import Function
 from .dialects import PLACEHOLDER
+from .pins import ANY_TABLE
 from .values import Name
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def registered(env: Environment, function: Function, reader: Reader, depth: int 
     if depth > DEEPEST_CALL:
         raise LakeError(f"function {user_name} calls itself; CREATE OR REPLACE FUNCTION it with a body that does not")
     env.touch()
+    env.look(ANY_TABLE, env.transaction)
     pin = f"{env.database}.{user_name}@{reader.snapshot.snapshot_id}{env.pins.suffix(reader)}"
     if pin not in env.pins.scalars:
         text = function.definition.replace(PLACEHOLDER, backquoted(env.database))
