@@ -10,6 +10,7 @@ import functools
 import itertools
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -50,13 +51,27 @@ def postgres_server() -> Iterator[Any]:
     server_directory.cache_clear()
 
 
-@pytest.fixture
-def postgres_url(postgres_server: Any) -> Iterator[str]:
-    """The URL of a fresh database, as libpq, SQLAlchemy and DuckDB write it."""
+@contextmanager
+def fresh_database(server: Any) -> Iterator[str]:
+    """The URL of an empty database, as libpq, SQLAlchemy and DuckDB write it; dropped at the end."""
     import psycopg
 
     name = f"lake_{next(_numbers)}"
-    with psycopg.connect(postgres_server.get_uri(), autocommit=True) as connection:
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
         yield f"postgresql://postgres@/{name}?host={quote(str(server_directory()), safe='/')}"
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def postgres_url(postgres_server: Any) -> Iterator[str]:
+    """A fresh database for a test."""
+    with fresh_database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def postgres_url_of_module(postgres_server: Any) -> Iterator[str]:
+    """A fresh database that the tests of a module share."""
+    with fresh_database(postgres_server) as url:
+        yield url

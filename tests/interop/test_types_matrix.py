@@ -32,15 +32,19 @@ from tests.interop.types.operations import (
     read_defaults,
     seed_rows,
 )
+from tests.places import REFERENCE_DATABASES
 
 BY_TYPE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.stored)
 
 
-@pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory, runtime: SparkRuntime) -> Iterator[Operations]:
-    """Both sides of one lake on SQLite."""
+@pytest.fixture(scope="module", params=REFERENCE_DATABASES)
+def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, runtime: SparkRuntime) -> Iterator[Operations]:
+    """Both sides of one lake, on each catalog database that the reference has."""
     directory = tmp_path_factory.mktemp("matrix")
-    place = CatalogUnderTest("sqlite", f"ducklake:sqlite:{directory}/lake.sqlite", f"{directory}/files/")
+    path = f"ducklake:{request.param}:{directory}/lake.{request.param}"
+    if request.param == "postgres":
+        path = request.getfixturevalue("postgres_url_of_module")
+    place = CatalogUnderTest(request.param, path, f"{directory}/files/")
     opened = place.open(runtime)
     duck = oracle.connect(place)
     duck.execute("USE lake")

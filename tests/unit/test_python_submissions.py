@@ -71,9 +71,21 @@ def test_a_failure_shows_the_models_own_traceback() -> None:
     assert "python_submissions.py" not in message
 
 
-def test_a_package_that_is_missing_is_named() -> None:
-    with pytest.raises(DbtRuntimeError, match="needs the package no_such_package_at_all: install it"):
-        run("", packages=["agate", "no_such_package_at_all>=1"])
+@pytest.mark.parametrize(
+    ("package", "problem"),
+    [
+        ("no_such_package_at_all>=1", "needs the package no_such_package_at_all>=1: install it"),
+        ("agate<0.1", "needs the package agate<0.1, and .* is installed"),
+        ("agate 1.0", "'agate 1.0', which is no requirement"),
+    ],
+)
+def test_a_package_that_is_not_there_is_named(package: str, problem: str) -> None:
+    with pytest.raises(DbtRuntimeError, match=problem):
+        run("", packages=["agate", package])
+
+
+def test_a_package_need_not_be_called_as_its_module() -> None:
+    assert run("x = 1", packages=["dbt-core>=1.5", "DBT_Core", "pyspark[connect]"]).views == {}
 
 
 def test_a_model_that_takes_too_long_is_cancelled_and_fails() -> None:

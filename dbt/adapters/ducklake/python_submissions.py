@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import linecache
-import re
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
+from packaging.requirements import InvalidRequirement, Requirement
 
 from .errors import CancelledError
 
@@ -108,11 +108,19 @@ def _within(seconds: float | None, name: str, cancel: Callable[[], None]) -> Ite
 
 
 def _check_packages(node: Mapping[str, Any]) -> None:
+    """Refuse a model whose `packages` are not there, each a requirement as pip has it: `scikit-learn>=1.4`."""
     config = node["config"]
     for package in config.get("packages") or []:
-        name = re.split(r"[\s<>=!~\[;]", str(package).strip(), maxsplit=1)[0]
-        if importlib.util.find_spec(name.replace("-", "_")) is None:
-            raise DbtRuntimeError(f"Python model {node['name']} needs the package {name}: install it where dbt runs")
+        try:
+            wanted = Requirement(str(package))
+        except InvalidRequirement as error:
+            raise DbtRuntimeError(f"The config `packages` of {node['name']} has {package!r}, which is no requirement: {error}") from error
+        try:
+            installed = version(wanted.name)
+        except PackageNotFoundError:
+            raise DbtRuntimeError(f"Python model {node['name']} needs the package {wanted}: install it where dbt runs") from None
+        if not wanted.specifier.contains(installed, prereleases=True):
+            raise DbtRuntimeError(f"Python model {node['name']} needs the package {wanted}, and {installed} is installed where dbt runs")
 
 
 def _own_traceback(error: BaseException, filename: str) -> str:
