@@ -32,7 +32,7 @@ test: venv ## run all tests: first those without Spark, then the rest (ARGS='-k 
 unit: venv ## run the tests that need no Java
 	$(BIN)/pytest tests/unit -n $(WORKERS) -q $(ARGS)
 
-differential: venv ## let DuckDB and us take turns at random on one lake (STEPS=1000 SEED=7 ARGS='-k sqlite')
+differential: venv ## let DuckDB and us take turns at random on one lake (STEPS=1000 SEED=7 ARGS="-k sqlite"; also postgres, duckdb)
 	DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/interop/differential -s --tb=short $(ARGS)
 
 lint: venv ## check style and types

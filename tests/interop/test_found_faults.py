@@ -5,6 +5,10 @@ Each is shown with DuckDB alone first, so that the test says so when a release o
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import duckdb
 import pytest
 
@@ -127,3 +131,23 @@ def test_duckdb_breaks_on_its_statistics_of_a_column_whose_type_it_changed(both:
     assert both.duck.execute("SELECT a FROM ours WHERE a = 5").fetchall() == [(5,)]
     both.spark("ALTER TABLE ours ALTER COLUMN a TYPE BIGINT")
     assert both.duck.execute("SELECT a FROM ours WHERE a = 5").fetchall() == [(5,)]  # ours moves the counter that it keeps them by
+
+
+def test_duckdb_ends_the_process_when_it_replaces_a_table_that_its_transaction_altered(both: Both, tmp_path: Path) -> None:
+    statements = (
+        "CREATE TABLE t (a INTEGER, b INTEGER, c INTEGER NOT NULL)",
+        "BEGIN",
+        "ALTER TABLE t ALTER COLUMN c DROP NOT NULL",
+        "CREATE OR REPLACE TABLE t AS SELECT 1 AS a",
+        "COMMIT",
+    )
+    script = (
+        "from tests.interop import oracle; from tests.catalogs import CatalogUnderTest\n"
+        f"duck = oracle.connect(CatalogUnderTest('sqlite', 'ducklake:sqlite:{tmp_path}/x.sqlite', '{tmp_path}/x/'))\n"
+        f"for statement in ('USE lake', *{statements!r}): duck.execute(statement)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "INTERNAL Error: Attempted to access index 2 within vector of size 1" in done.stderr  # the fault
+    for statement in statements:
+        both.spark(statement)
+    assert both.rows("SELECT * FROM t") == [(1,)]

@@ -10,10 +10,12 @@ import random
 
 from dbt.adapters.ducklake.session import LakeSession
 from tests.catalogs import CatalogUnderTest
+from tests.places import REFERENCE_DATABASES, USUAL_DATABASES
 
 from .comparing import Difference
 from .run import Run
 
+CATALOGS = REFERENCE_DATABASES if "DIFFERENTIAL_STEPS" in os.environ else USUAL_DATABASES
 STEPS = int(os.environ.get("DIFFERENTIAL_STEPS") or 25)
 SEED = int(os.environ.get("DIFFERENTIAL_SEED") or (random.randrange(10**6) if "DIFFERENTIAL_STEPS" in os.environ else 1))
 """The short run is always the same, so that it fails for a reason that somebody can see in the change at hand."""

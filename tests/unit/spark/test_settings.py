@@ -15,6 +15,7 @@ def test_a_local_master_stays_on_this_machine_and_shuffles_as_wide_as_it_has_thr
     assert config["spark.sql.shuffle.partitions"] == "3"
     assert config["spark.scheduler.mode"] == "FAIR"
     assert config["spark.ui.enabled"] == "false"
+    assert config["spark.buffer.pageSize"] == "2m"
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_threads_of_local_masters(master: str, cores: int | None) -> None:
 
 def test_a_cluster_keeps_its_own_host_memory_and_partitions() -> None:
     config = SparkSettings(master="spark://host:7077").launch_config()
-    assert not {"spark.driver.host", "spark.driver.memory", "spark.sql.shuffle.partitions"} & set(config)
+    assert not {"spark.driver.host", "spark.driver.memory", "spark.buffer.pageSize", "spark.sql.shuffle.partitions"} & set(config)
 
 
 def test_the_profile_wins_over_defaults_but_not_over_what_reading_needs() -> None:

@@ -14,6 +14,11 @@ from dataclasses import dataclass, field
 from ..errors import ConfigurationError
 
 DEFAULT_MASTER = "local[*]"
+_PAGE_SIZE = "2m"
+"""What a join that is sent to all tasks takes at least. A table with delete files costs two or three of them, and Spark's own choice, a 16th
+of the memory of each core up to 64 MiB, leaves room for 30 on two cores: beyond, a query that reads many tables drops them and makes them
+again, twenty times slower, or fails ("Could not allocate memory to grow BytesToBytesMap"). See benchmarks/bench_many_tables.py.
+"""
 
 REQUIRED: Mapping[str, str] = {
     # Columns are matched by DuckLake's column ids; a file without ids must be an error and not a table of NULLs (trap T9).
@@ -52,8 +57,7 @@ class SparkSettings:
         remote: Spark Connect URL (`sc://host:port`); then there is no `master`.
         app_name: what Spark's own pages call the application.
         config: Spark configuration, merged over our defaults.
-        fast_start: for tests and CI: local start in 3 s instead of 8, by a class data archive in the cache directory
-        (180 MB, made when the
+        fast_start: for tests and CI: local start in 3 s instead of 8, by a class data archive in the cache directory (180 MB, made when the
             first session ends) and the first-tier compiler only, so long queries run slower.
     """
 
@@ -117,6 +121,7 @@ class SparkSettings:
                 "spark.driver.host": "127.0.0.1",
                 "spark.driver.bindAddress": "127.0.0.1",
                 "spark.driver.memory": _default_driver_memory(),
+                "spark.buffer.pageSize": _PAGE_SIZE,
             }
         if self.master is not None and self.remote is None:
             config["spark.master"] = self.master
