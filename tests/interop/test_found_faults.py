@@ -135,10 +135,11 @@ def test_duckdb_breaks_on_its_statistics_of_a_column_whose_type_it_changed(both:
 
 def test_duckdb_ends_the_process_when_it_replaces_a_table_that_its_transaction_altered(both: Both, tmp_path: Path) -> None:
     statements = (
-        "CREATE TABLE t (a INTEGER, b INTEGER, c INTEGER NOT NULL)",
+        "CREATE TABLE t (a INTEGER, b INTEGER)",
+        "INSERT INTO t VALUES (1, 2)",
         "BEGIN",
-        "ALTER TABLE t ALTER COLUMN c DROP NOT NULL",
-        "CREATE OR REPLACE TABLE t AS SELECT 1 AS a",
+        "ALTER TABLE t ADD COLUMN c INTEGER",
+        "CREATE OR REPLACE TABLE t AS SELECT b FROM t WHERE b > 0",
         "COMMIT",
     )
     script = (
@@ -147,7 +148,7 @@ def test_duckdb_ends_the_process_when_it_replaces_a_table_that_its_transaction_a
         f"for statement in ('USE lake', *{statements!r}): duck.execute(statement)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert "INTERNAL Error: Attempted to access index 2 within vector of size 1" in done.stderr  # the fault
+    assert "INTERNAL Error: Attempted to access index" in done.stderr  # the fault
     for statement in statements:
         both.spark(statement)
-    assert both.rows("SELECT * FROM t") == [(1,)]
+    assert both.rows("SELECT * FROM t") == [(2,)]

@@ -1,6 +1,6 @@
 """What of the types is kept in the catalog database, on each of them: inlined rows, defaults, statistics, partition values.
 
-No Spark job but the one that reads. `test_types_matrix.py` has the rest, on one database.
+No Spark job but the one that reads. `test_types_matrix.py` has the rest, on the usual databases.
 """
 
 from __future__ import annotations

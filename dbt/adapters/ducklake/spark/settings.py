@@ -15,9 +15,9 @@ from ..errors import ConfigurationError
 
 DEFAULT_MASTER = "local[*]"
 _PAGE_SIZE = "2m"
-"""What a join that is sent to all tasks takes at least. A table with delete files costs two or three of them, and Spark's own choice, a 16th
-of the memory of each core up to 64 MiB, leaves room for 30 on two cores: beyond, a query that reads many tables drops them and makes them
-again, twenty times slower, or fails ("Could not allocate memory to grow BytesToBytesMap"). See benchmarks/bench_many_tables.py.
+"""What a join that is sent to all tasks takes at least. A table with delete files costs two or three such joins, and Spark's own choice, a
+16th of the memory of each core up to 64 MiB, leaves room for 30 on two cores. Beyond that, a query of many tables drops them and makes them
+again, twenty times slower, or fails ("Could not allocate memory to grow BytesToBytesMap"): benchmarks/bench_many_tables.py.
 """
 
 REQUIRED: Mapping[str, str] = {
