@@ -195,7 +195,7 @@ def test_a_delete_that_lands_meanwhile_is_not_lost(both: Both, monkeypatch: pyte
     assert len(calls) == 2  # it was planned anew, without the file that the delete touched
     assert result == [("main", "t", 3, 1)]
     assert (1,) not in both.rows("SELECT id FROM t")
-    monkeypatch.setattr("dbt.adapters.ducklake.session.session.REPLANS", 0)
+    monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)
     calls.clear()
     both.duckdb("INSERT INTO t SELECT 70 + i, 1, 'x' FROM range(20) r(i)")
     both.duckdb("INSERT INTO t SELECT 100 + i, 1, 'x' FROM range(20) r(i)")

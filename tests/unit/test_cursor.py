@@ -35,23 +35,28 @@ class FakeSession:
         self.in_transaction = False
         self.message: tuple[Any, ...] = ()
         self.result = FakeResult()
+        self.results: list[FakeResult] = []
         self.snapshot: SimpleNamespace | None = SimpleNamespace(snapshot_id=7)
 
     def execute(self, sql: str) -> FakeResult:
         if sql == "fail":
             raise ValueError(sql)
         self.log.append(sql)
+        self.results.append(self.result)
         return self.result
 
     def begin(self) -> None:
         self.in_transaction = True
         self.log.append("BEGIN")
+        self.results = []
 
-    def written(self) -> FilesWritten:
-        return FilesWritten(1, 50)
+    @property
+    def steps(self) -> int:
+        return len(self.results)
 
     def commit(self) -> SimpleNamespace | None:
         self.in_transaction = False
+        self.done = SimpleNamespace(results=tuple(self.results), written=FilesWritten(1, 50))
         self.log.append("COMMIT")
         return self.snapshot
 
@@ -177,6 +182,21 @@ def test_a_response_says_when_nothing_changed(handle: LakeHandle, session: FakeS
 
     assert str(response) == "MERGE 0 rows (nothing changed, no snapshot)"
     assert response.snapshot_id is None
+
+
+def test_a_response_tells_what_a_transaction_did_that_was_done_again(handle: LakeHandle, session: FakeSession) -> None:
+    response = DuckLakeResponse("MERGE 2 inserted", code="MERGE", rows_affected=2)
+    handle.begin()
+    handle.cursor().execute("merge into t")
+    handle.on_commit(response.committed)
+    handle.cursor().execute("comment on table t is 'x'")
+    session.results = [
+        SimpleNamespace(message="MERGE 3 updated", rowcount=3, files=()),
+        SimpleNamespace(message="COMMENT", rowcount=-1, files=()),
+    ]  # type: ignore[list-item]
+    handle.commit()
+
+    assert (str(response), response.rows_affected, response.snapshot_id) == ("MERGE 3 updated", 3, 7)
 
 
 def test_closing_closes_the_session_once(handle: LakeHandle, session: FakeSession) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agate.table import Table as AgateTable
 
     from .session import Lake
-    from .statements.result import FilesRead, FilesWritten
+    from .statements.result import FilesRead, FilesWritten, Result
 
 logger = AdapterLogger("DuckLake")
 
@@ -49,11 +49,19 @@ class DuckLakeResponse(AdapterResponse):
     bytes_written: int | None = None
 
     def committed(self, outcome: Outcome) -> None:
-        """Say what became of the statement's transaction."""
+        """Say what became of the statement and its transaction."""
+        if outcome.result is not None:
+            self.say(outcome.result)
         self.snapshot_id = outcome.snapshot_id
         self.count_files(outcome.read, outcome.written)
         if outcome.snapshot_id is None:
             self._message += NO_SNAPSHOT
+
+    def say(self, result: Result) -> None:
+        """Say what a statement did to rows."""
+        self._message = result.message or "OK"
+        self.code = self._message.split(" ", 1)[0]
+        self.rows_affected = result.rowcount if result.rowcount >= 0 else None
 
     def count_files(self, read: Iterable[FilesRead], written: FilesWritten) -> None:
         """Say how many files were read and written."""
@@ -103,6 +111,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             return connection
         try:
             session = self.lake().session(self.credentials.schema)
+            session.tell = logger.info
         except BaseException:
             connection.handle = None
             connection.state = ConnectionState.FAIL
@@ -193,13 +202,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             return DuckLakeResponse("OK")
         for files in result.files:
             logger.debug(f"Reading {files}")
-        message = result.message or "OK"
-        response = DuckLakeResponse(
-            _message=message,
-            code=message.split(" ", 1)[0],
-            rows_affected=result.rowcount if result.rowcount >= 0 else None,
-            snapshot_id=result.snapshot.snapshot_id if result.snapshot else None,
-        )
+        response = DuckLakeResponse("OK", snapshot_id=result.snapshot.snapshot_id if result.snapshot else None)
+        response.say(result)
         response.count_files(result.files, result.written)
         return response
 

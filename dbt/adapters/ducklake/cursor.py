@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -13,9 +13,9 @@ from .statements.scripts import controls_transaction, split
 
 if TYPE_CHECKING:
     from .provenance import Provenance
-    from .session import LakeSession, Result
+    from .session import LakeSession
     from .spec.objects import Snapshot
-    from .statements.result import FilesRead, FilesWritten
+    from .statements.result import FilesRead, FilesWritten, Result
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Outcome:
     snapshot_id: int | None
     read: tuple[FilesRead, ...]
     written: FilesWritten
+    result: Result | None = None
+    """Of the listener's own statement: another one than it had, if the transaction was done again."""
 
 
 class LakeHandle:
@@ -39,8 +41,7 @@ class LakeHandle:
         self.session = session
         self.closed = False
         self.sign(provenance)
-        self._listeners: list[Callable[[Outcome], None]] = []
-        self._read: list[FilesRead] = []
+        self._listeners: list[tuple[int, Callable[[Outcome], None]]] = []
 
     def cursor(self) -> LakeCursor:
         """A cursor on the session."""
@@ -55,33 +56,25 @@ class LakeHandle:
         """Make what the transaction staged one snapshot; None if nothing changed or no transaction is open."""
         if not self.session.in_transaction:
             return None
-        written = self.session.written()
+        listeners, self._listeners = self._listeners, []
         snapshot = self.session.commit()
-        outcome = Outcome(None if snapshot is None else snapshot.snapshot_id, tuple(self._read), written)
-        listeners = self._listeners
-        self._forget()
-        for listener in listeners:
-            listener(outcome)
+        done = self.session.done
+        read = tuple(files for result in done.results if result is not None for files in result.files)
+        outcome = Outcome(None if snapshot is None else snapshot.snapshot_id, read, done.written)
+        for steps, listener in listeners:
+            listener(replace(outcome, result=done.results[steps - 1] if steps else None))
         return snapshot
 
     def on_commit(self, listener: Callable[[Outcome], None]) -> None:
-        """Tell `listener` what becomes of the open transaction, when it is committed."""
+        """Tell `listener` what becomes of the open transaction, when it is committed, and of the statement that it ran last."""
         if self.session.in_transaction:
-            self._listeners.append(listener)
-
-    def has_run(self, result: Result) -> None:
-        """Count what a statement of the open transaction reads."""
-        if self.session.in_transaction:
-            self._read += result.files
+            self._listeners.append((self.session.steps, listener))
 
     def rollback(self) -> None:
         """Forget what the transaction staged."""
-        self._forget()
+        self._listeners = []
         if self.session.in_transaction:
             self.session.rollback()
-
-    def _forget(self) -> None:
-        self._listeners, self._read = [], []
 
     def sign(self, provenance: Provenance) -> None:
         """Say who and what stands in the snapshots to come; SQL (`CALL lake.set_commit_message`) may say otherwise later."""
@@ -138,9 +131,9 @@ class LakeCursor:
         try:
             for statement in statements:
                 self.result = session.execute(statement)
-                self._handle.has_run(self.result)
             if together:
                 self._handle.commit()
+                self.result = session.done.results[-1]
         except BaseException:
             if together:
                 self._handle.rollback()

@@ -159,11 +159,16 @@ class DuckLakeAdapter(LakeMetadata):
         session, lake = self._session(), self._lake(relation.database)
         if lake is None:
             return None
-        with self.connections.exception_handler(f"last snapshot of {relation}"), session.reading(lake) as reader:
-            table = reader.find(str(relation.schema), str(relation.identifier))
-            if not isinstance(table, Table):
-                return None
-            return session.lake.catalog_of(lake).table_facts(reader.snapshot, [table])[table.table_id].last_snapshot_id
+
+        def last() -> int | None:
+            with session.reading(lake) as reader:
+                table = reader.find(str(relation.schema), str(relation.identifier))
+                if not isinstance(table, Table):
+                    return None
+                return session.lake.catalog_of(lake).table_facts(reader.snapshot, [table])[table.table_id].last_snapshot_id
+
+        with self.connections.exception_handler(f"last snapshot of {relation}"):
+            return session.asked(last)
 
     @available
     def table_text(self, table: AgateTable) -> str:

@@ -82,7 +82,12 @@ class Batches(OnALake):
 
 
 class TestSQLite(Batches):
-    pass
+    def test_batches_that_share_one_file_follow_one_another(self, project, lake, dbt_profile_target):
+        table = f"{project.test_schema}.batches"
+        project.run_sql(f"create or replace table {table} as select /*+ coalesce(1) */ id, at, 'shared' as run from {table}")
+        self.run()
+        second = [(id_, "first" if id_ % 2 else "second") for id_ in range(4 * DAYS)]
+        assert self.duckdb_rows(project, dbt_profile_target) == second
 
 
 @pytest.mark.postgres

@@ -432,6 +432,11 @@ class Transaction:
         """The files that are staged: path → bytes."""
         return self._staged.written()
 
+    def changed_tables(self) -> list[Table]:
+        """The committed tables whose definition or rows are changed, as they were."""
+        found = (self.base.by_id(table_id) for table_id in {*self._staged.tables, *self._staged.rows} if table_id >= 0)
+        return [each for each in found if isinstance(each, Table)]
+
     def savepoint(self) -> Savepoint:
         """The present state, for `restore`."""
         return self._staged

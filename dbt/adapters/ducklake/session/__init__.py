@@ -6,8 +6,8 @@
         lake.execute("CREATE TABLE t AS SELECT 1 AS a")
         lake.sql("SELECT * FROM t").show()
 
-A statement outside BEGIN … COMMIT is a transaction of its own. Such a statement is planned anew, a few times, when a rival's commit has
-overtaken it; inside a transaction the conflict is the caller's, because only the caller can repeat all of it.
+A statement outside BEGIN … COMMIT is a transaction of its own. When a rival's commit has overtaken it, it is planned anew, a few times. So
+is all of a transaction, unless its caller was told something in it that is no longer so; then the conflict is the caller's.
 """
 
 from __future__ import annotations

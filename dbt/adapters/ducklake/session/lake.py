@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -16,6 +18,7 @@ from ..lake.migrate import migrate
 from ..spark.runtime import SparkRuntime
 from ..spark.settings import SparkSettings
 from .session import LakeSession
+from .transactions import TablesByLake
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,6 +54,7 @@ class Lake:
         self._attached = {each.database: each for each in settings.attached}
         self._catalogs: dict[str, LakeCatalog] = {settings.database: catalog}
         self._lock = threading.Lock()
+        self._turns: dict[tuple[str, int], threading.Lock] = {}
 
     @classmethod
     def open(cls, settings: LakeSettings, spark: SparkSession | None = None) -> Lake:
@@ -97,6 +101,15 @@ class Lake:
                 except DuckLakeError as error:
                     raise ConfigurationError(f"the attached lake {name} cannot be opened: {error}") from error
             return self._catalogs[name]
+
+    @contextmanager
+    def turn(self, tables: TablesByLake) -> Iterator[None]:
+        """One after the other for all that change the same tables, of which the first counts."""
+        key = min(((lake, table.table_id) for lake, found in tables.items() for table in found), default=("", 0))
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
+            yield
 
     def close_catalogs(self) -> None:
         """Close the catalogs; Spark goes on."""

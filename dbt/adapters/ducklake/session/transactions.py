@@ -5,16 +5,17 @@ Two catalogs cannot be committed together, so a second lake is refused before an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..catalog.lake import LakeCatalog
 from ..catalog.transaction import Savepoint, Transaction
-from ..errors import StatementError
-from ..spec.objects import Snapshot
+from ..errors import ConflictError, StatementError
+from ..spec.objects import Snapshot, Table
 
 CommitMessage = tuple[str | None, str | None, str | None]
 """Author, message, extra information."""
+TablesByLake = Mapping[str, Sequence[Table]]
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,23 @@ class Transactions:
     def written_files(self) -> dict[str, int]:
         """The files that are staged: path → bytes."""
         return {path: size for transaction in self._all() for path, size in transaction.written_files().items()}
+
+    def changed_tables(self) -> TablesByLake:
+        """The tables there were of which something is changed, as they were defined."""
+        found = {lake: begun.transaction.changed_tables() for lake, begun in self._begun.items()}
+        return {lake: tables for lake, tables in found.items() if tables}
+
+    def require_same(self, tables: TablesByLake) -> None:
+        """Require that tables are defined as they were.
+
+        Raises:
+            ConflictError: the text names one that is not.
+        """
+        for lake, before in tables.items():
+            base = self.on(lake).base
+            for table in before:
+                if base.by_id(table.table_id) != table:
+                    raise ConflictError(f"{table.schema_name}.{table.name} has another definition now")
 
     def _all(self) -> Iterator[Transaction]:
         return (begun.transaction for begun in self._begun.values())

@@ -1,0 +1,69 @@
+"""What a session has Spark do: in a Spark session of its own, in a group that can be cancelled, with errors that come out as ours."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from ..errors import CancelledError, DuckLakeError
+from ..spark.errors import translate
+from ..spark.runtime import Scope, SparkRuntime
+from ..statements.pins import Pins
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class SparkWork:
+    """A Spark session that is begun when it is needed. Not for several threads at once, except `cancel`."""
+
+    _numbers = itertools.count(1)
+
+    def __init__(self, runtime: SparkRuntime) -> None:
+        self.runtime = runtime
+        self.group = f"dbt-ducklake-{next(SparkWork._numbers)}"
+        self._pins = Pins()
+        self._spark: SparkSession | None = None
+        self._scopes: ExitStack | None = None
+        self._scope: Scope | None = None
+        self._description = ""
+        self._cancelled = threading.Event()
+
+    def spark(self) -> SparkSession:
+        """This session's Spark session; the first call starts Spark if it is not running."""
+        if self._spark is None:
+            self._spark = self.runtime.session()
+        if self._scopes is not None and self._scope is None:
+            self._scope = self._scopes.enter_context(self.runtime.scope(self._spark, self.group, self.group, self._description))
+        return self._spark
+
+    def cancel(self) -> None:
+        """From any thread: stop what the session is doing; the statement fails with CancelledError and commits nothing."""
+        self._cancelled.set()
+        self.runtime.cancel(self.group)
+
+    def _require_not_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise CancelledError("The statement was cancelled; nothing was committed")
+
+    @contextmanager
+    def _working(self, description: str) -> Iterator[None]:
+        """Everything Spark does inside belongs to this session's job group, and its errors come out as ours."""
+        if self._scopes is not None:  # one working block inside another
+            yield
+            return
+        self._cancelled.clear()
+        self._description = description
+        try:
+            with ExitStack() as self._scopes:
+                yield
+        except DuckLakeError:
+            raise
+        except Exception as error:
+            raise translate(error, self._pins.names) from error
+        finally:
+            self._scopes = None
+            self._scope = None

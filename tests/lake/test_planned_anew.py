@@ -1,0 +1,172 @@
+"""A transaction that a rival's commit has overtaken is done again at the newest snapshot, if its caller would ask for the same again."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.errors import ConflictError, StatementError
+from dbt.adapters.ducklake.session import LakeSession
+from dbt.adapters.ducklake.statements.temporary_views import made_temporary_view
+from tests.interop import oracle
+
+UPSERT = "MERGE INTO t USING ({}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+
+
+@pytest.fixture
+def t(lake: LakeSession) -> LakeSession:
+    lake.execute("CREATE TABLE t AS SELECT CAST(id AS INT) AS id, 'old' AS name FROM range(4)")
+    lake.told = []  # type: ignore[attr-defined]
+    lake.tell = lake.told.append  # type: ignore[attr-defined]
+    return lake
+
+
+@pytest.fixture
+def rival(t: LakeSession) -> LakeSession:
+    return t.lake.session()
+
+
+def rows(session: LakeSession, text: str = "SELECT * FROM t ORDER BY ALL") -> list[Any]:
+    return [tuple(row) for row in session.execute(text).fetch()]
+
+
+def test_two_merges_of_one_key(t: LakeSession, rival: LakeSession) -> None:
+    t.begin()
+    assert t.execute(UPSERT.format("SELECT 7 AS id, 'mine' AS name")).message == "MERGE 1 inserted"
+    rival.execute(UPSERT.format("SELECT 7 AS id, 'theirs' AS name"))
+    snapshot = t.commit()
+    assert snapshot == t.catalog.latest()
+    assert [result.message for result in t.done.results if result] == ["MERGE 1 updated"]
+    assert rows(t, "SELECT name FROM t WHERE id = 7") == [("mine",)]
+    (told,) = t.told  # type: ignore[attr-defined]
+    assert "a concurrent transaction inserted rows" in told
+    assert "planned anew at the newest snapshot, try 2 of at most 11" in told
+    files = rows(t, "SELECT count(DISTINCT data_file) FROM ducklake_list_files('lake', 't')")
+    assert t.done.written.count >= 1
+    assert files >= [(2,)]
+
+
+def test_temporary_views_are_made_anew_and_those_of_before_come_back(t: LakeSession, rival: LakeSession) -> None:
+    t.execute("CREATE TEMPORARY VIEW x AS SELECT 100 AS id, 'x of before' AS name")
+    t.begin()
+    t.execute("CREATE OR REPLACE TEMPORARY VIEW next AS SELECT max(id) + 1 AS id, 'mine' AS name FROM t")
+    t.execute("CREATE TEMPORARY VIEW once AS SELECT * FROM next")
+    t.hold("once")
+    t.execute("INSERT INTO t SELECT * FROM x")
+    t.execute("DROP VIEW x")
+    t.execute("CREATE TEMPORARY VIEW x AS SELECT 200 AS id, 'x of mine' AS name")
+    t.execute("INSERT INTO t SELECT * FROM x")
+    t.execute(UPSERT.format("SELECT * FROM once"))
+    rival.execute("INSERT INTO t VALUES (50, 'theirs'), (4, 'theirs')")
+    t.commit()
+    assert rows(t, "SELECT * FROM t WHERE id >= 4 ORDER BY ALL") == [
+        (4, "theirs"),
+        (50, "theirs"),
+        (51, "mine"),
+        (100, "x of before"),
+        (200, "x of mine"),
+    ]
+    assert rows(t, "SELECT name FROM x") == [("x of mine",)]
+
+
+def test_a_late_row_in_the_window_is_replaced_too(t: LakeSession, rival: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    for replans in (10, 0):
+        monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", replans)
+        t.execute("CREATE OR REPLACE TABLE w AS SELECT CAST(id AS INT) AS id, timestamp '2026-01-02 01:00:00' AS at FROM range(2)")
+        t.begin()
+        t.execute("DELETE FROM w WHERE at >= timestamp '2026-01-02 00:00:00+00:00' AND at < timestamp '2026-01-03 00:00:00+00:00'")
+        t.execute("INSERT INTO w SELECT 10, timestamp '2026-01-02 02:00:00' FROM range(1)")
+        rival.execute("INSERT INTO w VALUES (5, timestamp '2026-01-02 23:59:59'), (6, timestamp '2026-01-03 00:00:00')")
+        if replans:
+            t.commit()
+            assert rows(t, "SELECT id FROM w ORDER BY ALL") == [(6,), (10,)]
+        else:
+            with pytest.raises(ConflictError, match="inserted rows"):
+                t.commit()
+            assert rows(t, "SELECT id FROM w ORDER BY ALL") == [(0,), (1,), (5,), (6,)]
+
+
+def test_answers_must_be_the_same(t: LakeSession, rival: LakeSession) -> None:
+    for question, message in (
+        ("SELECT count(*) FROM t WHERE id < 4", None),
+        ("DESCRIBE t", None),
+        ("SELECT count(*) FROM t", "has another answer"),
+        ("SELECT id FROM range(1001)", "more than 1000 rows"),
+    ):
+        t.begin()
+        rows(t, question)
+        t.columns(["t"])
+        t.execute("UPDATE t SET name = name || '+' WHERE id >= 0")
+        rival.execute("INSERT INTO t VALUES (60, 'theirs')")
+        if message is None:
+            t.commit()
+        else:
+            with pytest.raises(ConflictError, match=rf"main\.t.* not done again by itself, because .*{message}"):
+                t.commit()
+    assert rows(t, "SELECT DISTINCT name FROM t WHERE id < 4") == [("old++",)]
+
+
+def test_what_cannot_be_done_again_is_named(t: LakeSession, rival: LakeSession) -> None:
+    def fails() -> None:
+        with pytest.raises(StatementError):
+            t.execute("INSERT INTO t SELECT nosuch FROM t")
+
+    for work, reason in (
+        (lambda: t.execute("SET spark.sql.shuffle.partitions = 3"), "SET changed the session"),
+        (lambda: t.sql("SELECT * FROM t").count(), "a DataFrame of its rows was given out"),
+        (lambda: t.create_temp_view("made", t.spark().range(3)), "rows of a DataFrame"),
+        (fails, "a statement of it failed"),
+        (lambda: rival.execute("ALTER TABLE t ALTER COLUMN id COMMENT 'The key'"), r"main\.t has another definition"),
+    ):
+        t.begin()
+        work()
+        t.execute("DELETE FROM t WHERE id = 1")
+        rival.execute("INSERT INTO t VALUES (1, 'theirs')")
+        with pytest.raises(ConflictError, match=f"It was not done again by itself, because .*{reason}"):
+            t.commit()
+        assert not t.in_transaction
+    assert rows(t, "SELECT count(*) FROM t WHERE id = 1") == [(6,)]
+
+
+def test_seeds_are_loaded_again(t: LakeSession, rival: LakeSession) -> None:
+    t.begin()
+    t.load_seed("main", "t", [("id", "int"), ("name", "string")], iter([(1, "a"), (2, "b")]))
+    rival.execute("INSERT INTO t VALUES (9, 'theirs')")
+    t.commit()
+    assert rows(t) == [(1, "a"), (2, "b")]
+
+
+def test_eight_windows_of_one_file(t: LakeSession, catalog: Any) -> None:
+    t.execute("CREATE TABLE w AS SELECT /*+ COALESCE(1) */ CAST(id AS INT) AS id, id div 10 AS day, 'old' AS run FROM range(80)")
+    assert rows(t, "SELECT count(DISTINCT data_file) FROM ducklake_list_files('lake', 'w')") == [(1,)]
+
+    def batch(day: int) -> int:
+        session = t.lake.session()
+        session.begin()
+        session.execute(f"CREATE OR REPLACE TEMPORARY VIEW fresh AS SELECT id, day, 'new' AS run FROM w WHERE day = {day} AND id % 2 = 0")
+        session.execute(f"DELETE FROM w WHERE day = {day}")
+        session.execute(f"INSERT INTO w SELECT id, {day}, 'new' FROM range({day * 10}, {day * 10 + 5}) r(id)")
+        snapshot = session.commit()
+        assert snapshot is not None
+        return snapshot.snapshot_id
+
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(batch, range(8)))
+    assert len(set(made)) == 8
+    with oracle.connect(catalog) as theirs:
+        found = theirs.execute("SELECT day, count(*), min(id), max(id), min(run) FROM lake.w GROUP BY day ORDER BY day").fetchall()
+    assert found == [(day, 5, day * 10, day * 10 + 4, "new") for day in range(8)]
+
+
+def test_the_name_of_a_temporary_view() -> None:
+    assert made_temporary_view("/* dbt */ create or replace temporary view `A b` as select 1") == "A b"
+    assert made_temporary_view("CREATE TEMP VIEW IF NOT EXISTS v (a) AS SELECT 1") == "v"
+    for other in (
+        "CREATE GLOBAL TEMPORARY VIEW v AS SELECT 1",
+        "CREATE TEMPORARY FUNCTION f AS 'x'",
+        "SET a = 'x",
+        "CREATE VIEW v AS SELECT 1",
+    ):
+        assert made_temporary_view(other) is None
