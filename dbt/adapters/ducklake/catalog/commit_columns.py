@@ -43,6 +43,9 @@ def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...],
     for column_id, row in new.items():
         if column_id in changed:
             _add(state, table_id, row, orders[column_id])
+    returned = [column_id for column_id in changed if column_id not in old]
+    if returned:
+        _forget_bounds(state, table_id, returned)
     retyped = [column_id for column_id in changed & set(old) if old[column_id].type != new[column_id].type]
     if retyped:
         _forget_bounds(state, table_id, retyped)

@@ -76,7 +76,7 @@ def _schema_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
     for schema_id, schema in staged.schemas.items():
         if schema is None:
             yield Action(Act.DROP_SCHEMA, schema_id, names.get(schema_id))
-        elif schema_id < 0:
+        elif schema_id not in names:
             yield Action(Act.CREATE_SCHEMA, None, schema.name)
 
 
@@ -122,6 +122,7 @@ def _row_actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -
             (Act.DEPEND_ON_ROWS, bool(changes.depends_on_rows)),
             (Act.FLUSH, changes.flush is not None),
             (Act.COMPACT, changes.compaction is not None),
+            (Act.ROLL_BACK, changes.returned is not None),
         ]
         for act, holds in acts:
             if holds:

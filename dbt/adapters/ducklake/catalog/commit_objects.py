@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..spec.changes import Kind
-from ..spec.objects import Schema, Table, View
+from ..spec.objects import Macro, Schema, Table, View
 from ..spec.paths import relative_to
 from . import tables as t
 from .commit_columns import layout_changed, write_column_comments, write_columns
-from .commit_inlined import renew_data_table
+from .commit_inlined import renew_data_table, renew_stale_data_table
 from .commit_state import CommitState
 from .definitions import format_aliases
 
@@ -35,6 +35,8 @@ def write_objects(state: CommitState) -> None:
         before = state.base.by_id(view_id) if view_id >= 0 else None
         if view is not None:
             _write_view(state, before if isinstance(before, View) else None, view)
+    for macro_id, macro in state.staged.returned_macros.items():
+        _return_macro(state, macro_id, macro)
 
 
 def _drop(state: CommitState) -> None:
@@ -55,9 +57,21 @@ def _drop(state: CommitState) -> None:
         state.log(Kind.DROPPED_TABLE_MACRO if macro.is_table else Kind.DROPPED_SCALAR_MACRO, macro_id)
 
 
+def _return_macro(state: CommitState, macro_id: int, macro: Macro) -> None:
+    state.add(
+        t.macro,
+        schema_id=state.schema_named(macro.schema_name).schema_id,
+        macro_id=macro_id,
+        macro_name=macro.name,
+        begin_snapshot=state.snapshot_id,
+    )
+    state.log(Kind.CREATED_TABLE_MACRO if macro.is_table else Kind.CREATED_SCALAR_MACRO, schema=macro.schema_name, name=macro.name)
+
+
 def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
     before: Mapping[str, str] = {}
-    if schema_id < 0:
+    committed = next((each for each in state.base.schemas() if each.schema_id == schema_id), None)
+    if committed is None:
         path, is_relative = relative_to(state.data_path, schema.path)
         state.add(
             t.schema,
@@ -70,9 +84,8 @@ def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
         )
         state.log(Kind.CREATED_SCHEMA, schema=schema.name)
     else:
-        committed = state.base.schema(schema.name)
-        before = {} if committed is None else _tags(committed.comment, committed.tags)
-    _write_tags(state, state.catalog_id(schema_id), before, _tags(schema.comment, schema.tags), rivals=schema_id >= 0)
+        before = _tags(committed.comment, committed.tags)
+    _write_tags(state, state.catalog_id(schema_id), before, _tags(schema.comment, schema.tags), rivals=committed is not None)
 
 
 def _create_table(state: CommitState, table: Table) -> None:
@@ -86,6 +99,8 @@ def _create_table(state: CommitState, table: Table) -> None:
         _write_sorting(state, table_id, table)
     _write_tags(state, table_id, {}, _tags(table.comment, table.tags))
     state.add_schema_version(table_id)
+    if table.table_id >= 0:
+        renew_stale_data_table(state, table_id, table.columns)
     state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
 
 
@@ -97,7 +112,7 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
         _write_table_row(state, table_id, table)
         state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
     structural = write_columns(state, table_id, before.columns, table.columns)
-    repartitioned = _fields(before) != _fields(table)
+    repartitioned = before.partitioning != table.partitioning
     if repartitioned:
         state.end(t.partition_info, t.partition_info.c.table_id, [table_id])
         _write_partitioning(state, table_id, table)
@@ -130,15 +145,13 @@ def _write_table_row(state: CommitState, table_id: int, table: Table) -> None:
     )
 
 
-def _fields(table: Table) -> tuple[object, ...]:
-    return () if table.partitioning is None else table.partitioning.fields
-
-
 def _write_partitioning(state: CommitState, table_id: int, table: Table) -> None:
-    """A row without keys means: unpartitioned from now on."""
+    """A row without keys means: unpartitioned from now on. Keys that the table had before are there still, under the id of then."""
     partitioning = table.partitioning
     partition_id = state.new_catalog_id() if partitioning is None else state.catalog_id(partitioning.partition_id)
     state.add(t.partition_info, partition_id=partition_id, table_id=table_id, begin_snapshot=state.snapshot_id)
+    if partitioning is not None and partitioning.partition_id >= 0:
+        return
     for index, key in enumerate(() if partitioning is None else partitioning.fields):
         state.add(
             t.partition_column,

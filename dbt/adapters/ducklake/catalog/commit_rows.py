@@ -17,6 +17,7 @@ from .commit_compaction import write_compaction
 from .commit_files import supersede_delete_files, write_data_file, write_delete_file
 from .commit_flush import write_flush, write_flushed_deletes
 from .commit_inlined import end_rows, write_inlined
+from .commit_returned import write_returned
 from .commit_state import CommitState
 from .commit_stats import TableStats, read_table_stats, write_table_stats
 from .inlined import registered
@@ -36,12 +37,14 @@ def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
         _end_inlined(state, table, table_id, changes)
         file_ids = {staged.file_id: state.new_file_id() for staged in changes.files}
         _write_delete_files(state, table, table_id, changes, file_ids)
-        if changes.flush is not None and changes.truncated:
+        if changes.flush is not None and (changes.truncated or changes.returned is not None):
             write_flushed_deletes(state, table, table_id, changes.flush)
         elif changes.flush is not None:
             write_flush(state, table, table_id, changes.flush)
         if changes.compaction is not None:
             write_compaction(state, table, table_id, changes.compaction)
+        if changes.returned is not None:
+            write_returned(state, table, table_id, changes.returned)
         if changes.adds_rows:
             stats = read_table_stats(state.connection, table_id)
             _require_row_ids(table, changes, stats, next_row_ids.get(staged_id))

@@ -16,6 +16,7 @@ from .compaction_plan import CompactionPlan, read_compaction_plan
 from .database import Database
 from .definitions import Definitions, RelationName
 from .flush_plan import FlushPlan, read_flush_plan, read_inlined_deletes
+from .rollback_plan import RollbackPlan, read_rollback_plan
 from .scan_plan import CommittedRows, read_rows
 
 _KEPT_VERSIONS = 16
@@ -131,6 +132,11 @@ class SnapshotReader:
         """What the catalog holds of the deletes on the table's files."""
         with self._cache.database.reading() as connection:
             return read_inlined_deletes(connection, self._cache.database, table, self.snapshot.snapshot_id)
+
+    def rollback_plan(self, table: Table, until: Snapshot) -> RollbackPlan:
+        """What a table, as it is at this snapshot, would need to be so again after the snapshot `until`."""
+        with self._cache.database.reading() as connection:
+            return read_rollback_plan(connection, self._cache.database, table, self.snapshot.snapshot_id, until.snapshot_id)
 
     @property
     def _definitions(self) -> Definitions:

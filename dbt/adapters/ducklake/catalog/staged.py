@@ -80,6 +80,33 @@ class Flush:
 
 
 @dataclass(frozen=True)
+class ReturnedFile:
+    """A data file of an earlier snapshot under another name, to be registered again with its row ids and its partition spec."""
+
+    file: WrittenFile
+    row_id_start: int | None
+    partition_id: int | None
+    delete_file: WrittenDeleteFile | None
+    """The rows that were deleted then; the data file id in it means nothing."""
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What a table had at an earlier snapshot and is to have again; what goes for it stands in its `RowChanges` as ever."""
+
+    files: tuple[ReturnedFile, ...]
+    inlined: StagedRows | None
+    """Its `offsets` are row ids."""
+    retyped: frozenset[int]
+    """Columns that had other types too: the bounds of their files are not merged with those of the table."""
+
+    def written(self) -> Iterator[WrittenFile | WrittenDeleteFile]:
+        """The files that a commit would register."""
+        yield from (each.file for each in self.files)
+        yield from (each.delete_file for each in self.files if each.delete_file is not None)
+
+
+@dataclass(frozen=True)
 class RowChanges:
     """What happens to the rows of one table."""
 
@@ -101,6 +128,8 @@ class RowChanges:
     flush: Flush | None = None
     """The only change of its transaction to the table's rows, as is `compaction`. With `truncated`, the delete files alone."""
     compaction: Compaction | None = None
+    returned: Returned | None = None
+    """With `flush`: the delete files alone."""
 
     @property
     def adds_rows(self) -> bool:
@@ -118,6 +147,7 @@ class RowChanges:
             or (self.truncated and self.ends_something)
             or self.flush is not None
             or self.compaction is not None
+            or self.returned is not None
         )
 
     def written(self) -> Iterator[WrittenFile | WrittenDeleteFile]:
@@ -128,6 +158,8 @@ class RowChanges:
             yield from self.flush.written()
         if self.compaction is not None:
             yield from self.compaction.written()
+        if self.returned is not None:
+            yield from self.returned.written()
 
     def staged_ids(self) -> frozenset[int]:
         """Ids of the staged data files."""
@@ -206,6 +238,8 @@ class Staged:
     tables: Mapping[int, Table | None] = field(default_factory=dict)
     views: Mapping[int, View | None] = field(default_factory=dict)
     dropped_macros: Mapping[int, Macro] = field(default_factory=dict)
+    returned_macros: Mapping[int, Macro] = field(default_factory=dict)
+    """Dropped by an earlier snapshot; what DuckDB has written of them is still there."""
     rows: Mapping[int, RowChanges] = field(default_factory=dict)
     options: Mapping[tuple[str, str | None, int | None], StoredOption] = field(default_factory=dict)
     """By key, scope and id of the scope's object. They make no snapshot: options have no versions."""
@@ -214,7 +248,7 @@ class Staged:
     @property
     def has_schema_changes(self) -> bool:
         """Whether the schema version must move."""
-        return bool(self.schemas or self.tables or self.views or self.dropped_macros)
+        return bool(self.schemas or self.tables or self.views or self.dropped_macros or self.returned_macros)
 
     @property
     def has_changes(self) -> bool:

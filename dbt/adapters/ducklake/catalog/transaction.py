@@ -255,6 +255,29 @@ class Transaction:
         self._require_open()
         self._staged = replace(self._staged, dropped_macros=put(self._staged.dropped_macros, macro.macro_id, macro))
 
+    # Earlier snapshots
+
+    def return_to(self, then: Table | View | Macro, rows: RowChanges | None = None) -> None:
+        """Stage what a table, view or macro was at an earlier snapshot, with the ids of then; one that was dropped comes back.
+
+        The caller sees to it that no two have one name in the end.
+
+        Args:
+            rows: what becomes of the rows of the table; it goes on from the rows of the snapshot when the transaction began.
+        """
+        self._require_open()
+        match then:
+            case Macro():
+                self._staged = replace(self._staged, returned_macros=put(self._staged.returned_macros, then.macro_id, then))
+            case View():
+                self._staged = replace(self._staged, views=put(self._staged.views, then.view_id, then))
+            case Table() if then != self.base.by_id(then.table_id):
+                self._staged = replace(self._staged, tables=put(self._staged.tables, then.table_id, then))
+        if rows is not None and isinstance(then, Table):
+            for file in rows.written():
+                self._seen[file.path] = None
+            self._put_rows(then, rows)
+
     # Rows
 
     def add_files(self, table: Table, files: Sequence[WrittenFile]) -> None:

@@ -92,6 +92,11 @@ def corrected(footer: bytes, matched: Mapping[int, tuple[Node, Column]]) -> byte
     return _put(footer, wrong) if wrong else footer
 
 
+def renumbered(footer: bytes, field_id: int, other: int) -> bytes:
+    """The footer with another id for the top-level field of an id."""
+    return _put(footer, {node.index: (other, None) for node in read_schema(footer).children if node.field_id == field_id})
+
+
 def _put(footer: bytes, corrections: Mapping[int, tuple[int, bytes | None]]) -> bytes:
     """The footer with `corrections` (element index → field id, logical type) in its schema; everything else is copied."""
     at, count = _schema_start(footer)

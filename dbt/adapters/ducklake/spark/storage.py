@@ -105,6 +105,45 @@ def list_files_with_times(directory: str) -> list[tuple[str, datetime]]:
     return sorted((prefix + info.path[len(inner) :], info.mtime.astimezone(timezone.utc)) for info in entries if info.is_file)
 
 
+def link_or_copy(source: str, target: str) -> None:
+    """Give a file a second name in the same file system: a hard link where there are such, else a copy that the storage makes.
+
+    Either is as young as a file just written, so that nobody who removes old files without an owner takes it for one.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    if is_local(source) and is_local(target):
+        make_directory(target.rpartition("/")[0])
+        try:
+            os.link(filesystem(source)[1], filesystem(target)[1])
+            os.utime(filesystem(target)[1])
+            return
+        except FileNotFoundError:
+            raise
+        except OSError:  # another file system, one without links, or somebody else's file
+            remove([target])
+    copy(source, target)
+
+
+def copy(source: str, target: str) -> None:
+    """Copy a file; within one storage that is the storage's work.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    files, inner = filesystem(source)
+    others, other = filesystem(target)
+    if not files.get_file_info(inner).is_file:
+        raise FileNotFoundError(source)
+    if is_local(target):
+        make_directory(target.rpartition("/")[0])
+    if files == others:
+        files.copy_file(inner, other)
+    else:
+        fs.copy_files(inner, other, source_filesystem=files, destination_filesystem=others)
+
+
 def make_directory(directory: str) -> None:
     """Create a directory with its parents where the file system has directories."""
     files, inner = filesystem(directory.rstrip("/"))

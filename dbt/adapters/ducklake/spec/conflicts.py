@@ -45,6 +45,7 @@ class Act(Enum):
     DEPEND_ON_ROWS = "use the rows of"
     FLUSH = "flush"
     COMPACT = "compact"
+    ROLL_BACK = "roll back the rows of"
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ _SAME_OBJECT: dict[Act, frozenset[Kind]] = {
     Act.DEPEND_ON_ROWS: _CHANGED | _INSERTS | _DELETES,
     Act.FLUSH: _GONE | _DELETES | _FLUSH | _COMPACTIONS,
     Act.COMPACT: _GONE | _DELETES | _COMPACTIONS | _FLUSH,
+    Act.ROLL_BACK: _CHANGED | _INSERTS | _DELETES | _COMPACTIONS | _FLUSH,
 }
 _NOT_AFTER_RENAME = frozenset({Act.DROP_TABLE, Act.DROP_VIEW, Act.RENAME_TABLE, Act.RENAME_VIEW, Act.ALTER_TABLE, Act.ALTER_VIEW})
 _CLAIMS_NAME = frozenset({Act.CREATE, Act.RENAME_TABLE, Act.RENAME_VIEW})

@@ -6,6 +6,7 @@ Specification: "Maintenance". None of them is part of a transaction: what is rem
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import astuple
 from datetime import datetime, timezone
 
 from ..errors import StatementError
@@ -15,6 +16,8 @@ from ..lake.compaction import United, merge_adjacent_files, rewrite_data_files
 from ..lake.context import Context
 from ..lake.flush import flush_inlined_data
 from ..lake.orphans import delete_orphaned_files
+from ..lake.rollback import COLUMNS as ROLLBACK_COLUMNS
+from ..lake.rollback import roll_back
 from ..lake.safe_removal import Removal
 from ..lake.snapshots import COLUMNS as SNAPSHOT_COLUMNS
 from ..lake.snapshots import snapshot_rows
@@ -86,6 +89,21 @@ def _rewrite_data_files(env: Environment, given: Arguments) -> Result:
     return _united("REWRITE DATA FILES", rewrite_data_files(env.context, *_place(env, given), delete_threshold=given["delete_threshold"]))
 
 
+def _rollback(env: Environment, given: Arguments) -> Result:
+    require_own_transaction(env, "rollback")
+    version, timestamp = given["version"], given["timestamp"]
+    if (version is None) == (timestamp is None):
+        raise StatementError(
+            "rollback takes the snapshot to go back to: version => 5 or timestamp => '2026-01-31 12:00:00', one of the two"
+        )
+    snapshot = env.context.catalog.resolve(version=version, timestamp=timestamp)
+    outcomes = roll_back(env.context, snapshot, *_place(env, given), dry_run=bool(given["dry_run"]))
+    changed = sum(outcome.action != "kept" for outcome in outcomes)
+    verb = "would change" if given["dry_run"] else "changed"
+    message = f"ROLLBACK to snapshot {snapshot.snapshot_id}: {changed} {verb}, {len(outcomes) - changed} kept"
+    return local(message, ROLLBACK_COLUMNS, [astuple(outcome) for outcome in outcomes])
+
+
 def _place(env: Environment, given: Arguments) -> tuple[str | None, str | None]:
     return given["schema"] or (env.schema if given["table_name"] else None), given["table_name"] or None
 
@@ -146,6 +164,16 @@ MAINTENANCE: dict[str, Procedure] = {
             Parameter("table_name", text),
             Parameter("schema", text, only_named=True),
             Parameter("delete_threshold", number, only_named=True),
+        ),
+    ),
+    "rollback": Procedure(
+        _rollback,
+        (
+            Parameter("table_name", text, only_named=True),
+            Parameter("schema", text, only_named=True),
+            Parameter("version", integer, only_named=True),
+            Parameter("timestamp", moment, only_named=True),
+            Parameter("dry_run", boolean, only_named=True),
         ),
     ),
     "cleanup_old_files": Procedure(_cleanup_old_files, _REMOVAL),

@@ -47,6 +47,13 @@
 {% endmacro %}
 
 
+{# dbt run-operation ducklake_rollback --args '{version: 5, table_name: orders}': one new snapshot in which things are as they were then. #}
+{% macro ducklake_rollback(version=none, timestamp=none, table_name=none, schema=none, dry_run=none, database=none) %}
+  {%- set snapshot = {'version': version, 'timestamp': timestamp, 'dry_run': dry_run} -%}
+  {{ return(ducklake_call('rollback', dict(_ducklake_place(table_name, schema), **snapshot), database)) }}
+{% endmacro %}
+
+
 {# dbt run-operation ducklake_migrate: bring a lake of an older format version to the current one. #}
 {% macro ducklake_migrate(database=none) %}
   {{ return(ducklake_call('migrate', {}, database)) }}

@@ -1,0 +1,195 @@
+"""Back to an earlier snapshot: a table, the tables and views of a schema, or the lake, as one new snapshot.
+
+History stays as it is. Objects are told by their ids, so renames are undone; what was dropped since comes back under its id, as files and
+inlined rows of a table are kept by it. Options have no versions and stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..catalog.reader import SnapshotReader
+from ..errors import NotFoundError, StatementError
+from ..spec.objects import Relation, Schema, Snapshot, Table, View
+from .context import Context
+from .rollback_rows import Difference, difference, stage
+
+COLUMNS = (
+    ("schema_name", "string"),
+    ("name", "string"),
+    ("kind", "string"),
+    ("action", "string"),
+    ("files_ended", "bigint"),
+    ("files_restored", "bigint"),
+    ("rows_before", "bigint"),
+    ("rows_after", "bigint"),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of an object; the names are those that it has in the end, of what is dropped those that it had."""
+
+    schema_name: str
+    name: str
+    kind: str
+    """`schema`, `table`, `view` or `macro`."""
+    action: str
+    """`kept`: it is as it was then. `rolled back`: its rows are again; `altered`: so is its definition. `restored`: it had been dropped.
+    `dropped`: it did not exist then."""
+    files_ended: int | None = None
+    files_restored: int | None = None
+    rows_before: int | None = None
+    rows_after: int | None = None
+
+
+def roll_back(
+    context: Context, to: Snapshot, schema: str | None = None, table: str | None = None, *, dry_run: bool = False
+) -> list[Outcome]:
+    """Stage the state of an earlier snapshot of a table, of all that is in a schema, or of the lake; with `dry_run` only say what that is.
+
+    No rows are written, and Spark is not needed.
+
+    Returns:
+        An entry for each table, and for each other object that changes.
+
+    Raises:
+        NotFoundError: no such schema or table then. StatementError: its name means another table now.
+        LakeError: storage has lost a file of that snapshot. ConfigurationError: the lake is read-only.
+    """
+    if not dry_run:
+        context.transaction.require_writable()
+    former = context.catalog.reader(to)
+    work = _Rollback(context, former, dry_run)
+    if table is not None:
+        return [work.table(schema or "main", table)]
+    if schema is not None and former.schema(schema) is None:
+        raise NotFoundError("schema", schema, f"There was none at snapshot {to.snapshot_id}; DROP SCHEMA removes it")
+    return list(work.everything(schema))
+
+
+@dataclass(frozen=True)
+class _Rollback:
+    context: Context
+    former: SnapshotReader
+    dry_run: bool
+
+    def table(self, schema: str, name: str) -> Outcome:
+        """One table, which keeps the name that it has."""
+        transaction, version = self.context.transaction, self.former.snapshot.snapshot_id
+        now = transaction.find(schema, name)
+        if isinstance(now, View):
+            raise StatementError(f"{schema}.{name} is a view; roll back its schema, or DROP the view first")
+        then = None if now is None else self.former.by_id(now.table_id)
+        if isinstance(now, Table) and isinstance(then, Table):
+            return self._returned(now, replace(then, schema_name=now.schema_name, name=now.name))
+        then = self.former.find(schema, name)
+        if not isinstance(then, Table):
+            hint = f"It did not exist at snapshot {version}" + ("; DROP TABLE removes it" if now is not None else "")
+            raise NotFoundError("table", f"{schema}.{name}", hint)
+        renamed = transaction.by_id(then.table_id)
+        if isinstance(renamed, Table):
+            raise StatementError(
+                f"the table {schema}.{name} of snapshot {version} is called {renamed.schema_name}.{renamed.name} now; roll that one back"
+            )
+        if transaction.schema(then.schema_name) is None:
+            raise StatementError(f"the schema of {schema}.{name} was dropped; roll back the schema: schema => '{schema}'")
+        if now is not None and not self.dry_run:
+            transaction.drop_table(now)
+        return self._returned(None, then)
+
+    def everything(self, schema: str | None) -> Iterator[Outcome]:
+        """All that is or was in a schema, or in the lake. What goes is dropped first, so that names are free."""
+        transaction = self.context.transaction
+        now, then = transaction.relations(schema), self.former.relations(schema)
+        present, past = ({_id(each): each for each in relations} for relations in (now, then))
+        yield from self._schemas_back(schema)
+        for relation_id, relation in present.items():
+            if relation_id not in past:
+                yield self._dropped(relation)
+        yield from self._macros(schema)
+        for relation_id, relation in past.items():
+            relation = self._in_schema(relation)
+            before = present.get(relation_id)
+            if isinstance(relation, Table):
+                yield self._returned(before if isinstance(before, Table) else None, relation)
+            elif before != relation:
+                if not self.dry_run:
+                    transaction.return_to(relation)
+                yield Outcome(relation.schema_name, relation.name, "view", "restored" if before is None else "altered")
+        if schema is None:
+            yield from self._schemas_gone()
+
+    def _returned(self, now: Table | None, then: Table) -> Outcome:
+        if now is not None:
+            then = replace(then, next_column_id=now.next_column_id)
+        found = difference(self.former.rollback_plan(then, self.context.transaction.snapshot))
+        if not self.dry_run:
+            if now == then and found.is_empty:
+                self.context.transaction.depends_on_rows(now)
+            else:
+                stage(self.context, then, found)
+        action = "restored" if now is None else "altered" if now != then else "kept" if found.is_empty else "rolled back"
+        return _outcome(then, action, found)
+
+    def _dropped(self, relation: Relation) -> Outcome:
+        if isinstance(relation, View):
+            if not self.dry_run:
+                self.context.transaction.drop_view(relation)
+            return Outcome(relation.schema_name, relation.name, "view", "dropped")
+        if not self.dry_run:
+            self.context.transaction.drop_table(relation)
+        return Outcome(relation.schema_name, relation.name, "table", "dropped")
+
+    def _macros(self, schema: str | None) -> Iterator[Outcome]:
+        """DuckDB alone writes macros; one that was dropped is still written."""
+        transaction = self.context.transaction
+        now = {macro.macro_id: macro for macro in transaction.macros(schema)}
+        then = {macro.macro_id: macro for macro in self.former.macros(schema)}
+        for macro_id, macro in now.items():
+            if macro_id not in then:
+                if not self.dry_run:
+                    transaction.drop_macro(macro)
+                yield Outcome(macro.schema_name, macro.name, "macro", "dropped")
+        for macro_id, macro in then.items():
+            if macro_id not in now:
+                if not self.dry_run:
+                    transaction.return_to(macro)
+                yield Outcome(macro.schema_name, macro.name, "macro", "restored")
+
+    def _schemas_back(self, schema: str | None) -> Iterator[Outcome]:
+        transaction = self.context.transaction
+        for then in self._in_scope(self.former.schemas(), schema):
+            now = transaction.schema(then.name)
+            if now is not None:
+                then = replace(now, comment=then.comment, tags=then.tags)
+            if now == then:
+                continue
+            if not self.dry_run:
+                transaction.put_schema(then)
+            yield Outcome(then.name, "", "schema", "restored" if now is None else "altered")
+
+    def _schemas_gone(self) -> Iterator[Outcome]:
+        for now in self.context.transaction.schemas():
+            if self.former.schema(now.name) is None:
+                if not self.dry_run:
+                    self.context.transaction.drop_schema(now)
+                yield Outcome(now.name, "", "schema", "dropped")
+
+    def _in_scope(self, schemas: Sequence[Schema], name: str | None) -> list[Schema]:
+        return [each for each in schemas if name is None or each.name.casefold() == name.casefold()]
+
+    def _in_schema(self, relation: Relation) -> Relation:
+        """The relation under the present spelling of its schema, which may have been dropped and made anew since."""
+        schema = self.context.transaction.schema(relation.schema_name)
+        return relation if schema is None else replace(relation, schema_name=schema.name)
+
+
+def _id(relation: Relation) -> int:
+    return relation.table_id if isinstance(relation, Table) else relation.view_id
+
+
+def _outcome(table: Table, action: str, found: Difference) -> Outcome:
+    ended, returned = len(found.ended), len(found.returned)
+    return Outcome(table.schema_name, table.name, "table", action, ended, returned, found.rows_before, found.rows_after)
