@@ -49,7 +49,7 @@ def back(both: Both, version: int, table: str = "t") -> tuple[Any, ...]:
     for function, sign in (("table_insertions", 1), ("table_deletions", -1)):
         query = f"SELECT rowid, * FROM ducklake_{function}('lake', 'main', '{table}', {last(both)}, {last(both)})"
         told = comparable_rows(both.duck.execute(query).fetchall())
-        assert ours(both, query) == told
+        assert ours(both, query.replace("*", "* EXCEPT (snapshot_id, rowid)")) == told
         for row in told:
             net[row] += sign
     return outcome[0], before, wanted, {row: number for row, number in net.items() if number}
@@ -181,7 +181,11 @@ def test_a_table_goes_back_and_on(both: Both, name: str, tmp_path: Path) -> None
     both.duckdb("UPDATE t SET v = 'u' WHERE id IN (1, 14, 15)")
     both.spark("DELETE FROM t WHERE id IN (2, 16)")
     assert both.rows("SELECT min(id), max(id), count(*) FROM t")
-    for statement in ("flush_inlined_data('lake')", "merge_adjacent_files('lake')", "rewrite_data_files('lake', 't', delete_threshold => 0)"):
+    for statement in (
+        "flush_inlined_data('lake')",
+        "merge_adjacent_files('lake')",
+        "rewrite_data_files('lake', 't', delete_threshold => 0)",
+    ):
         now = rows(both)
         both.duckdb(f"CALL ducklake_{statement}")
         assert rows(both) == now, statement

@@ -76,7 +76,7 @@ def _schema_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
     for schema_id, schema in staged.schemas.items():
         if schema is None:
             yield Action(Act.DROP_SCHEMA, schema_id, names.get(schema_id))
-        elif schema_id not in names:
+        elif schema_id < 0:
             yield Action(Act.CREATE_SCHEMA, None, schema.name)
 
 

@@ -88,13 +88,6 @@ def renew_data_table(state: CommitState, table_id: int, columns: Sequence[Column
         _create(state, table_id, columns)
 
 
-def renew_stale_data_table(state: CommitState, table_id: int, columns: Sequence[Column]) -> None:
-    """The same for a table that comes back: the newest one has the columns that it was dropped with."""
-    found = registered(state.connection, [table_id]).get(table_id)
-    if found and layout_changed(read_history(state.connection, table_id).layout(found[-1][1]), tuple(columns)):
-        renew_data_table(state, table_id, columns)
-
-
 def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Collection[int] | None, size: int) -> int:
     """End live rows of an inlined-data table, the given ones or all; how many there were."""
     source = clause(connection, name)

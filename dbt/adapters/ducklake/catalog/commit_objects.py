@@ -14,7 +14,7 @@ from ..spec.objects import Macro, Schema, Table, View
 from ..spec.paths import relative_to
 from . import tables as t
 from .commit_columns import layout_changed, write_column_comments, write_columns
-from .commit_inlined import renew_data_table, renew_stale_data_table
+from .commit_inlined import renew_data_table
 from .commit_state import CommitState
 from .definitions import format_aliases
 
@@ -60,7 +60,7 @@ def _drop(state: CommitState) -> None:
 def _return_macro(state: CommitState, macro_id: int, macro: Macro) -> None:
     state.add(
         t.macro,
-        schema_id=state.schema_named(macro.schema_name).schema_id,
+        schema_id=state.catalog_id(state.schema_named(macro.schema_name).schema_id),
         macro_id=macro_id,
         macro_name=macro.name,
         begin_snapshot=state.snapshot_id,
@@ -70,8 +70,7 @@ def _return_macro(state: CommitState, macro_id: int, macro: Macro) -> None:
 
 def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
     before: Mapping[str, str] = {}
-    committed = next((each for each in state.base.schemas() if each.schema_id == schema_id), None)
-    if committed is None:
+    if schema_id < 0:
         path, is_relative = relative_to(state.data_path, schema.path)
         state.add(
             t.schema,
@@ -84,8 +83,9 @@ def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
         )
         state.log(Kind.CREATED_SCHEMA, schema=schema.name)
     else:
-        before = _tags(committed.comment, committed.tags)
-    _write_tags(state, state.catalog_id(schema_id), before, _tags(schema.comment, schema.tags), rivals=committed is not None)
+        committed = state.base.schema(schema.name)
+        before = {} if committed is None else _tags(committed.comment, committed.tags)
+    _write_tags(state, state.catalog_id(schema_id), before, _tags(schema.comment, schema.tags), rivals=schema_id >= 0)
 
 
 def _create_table(state: CommitState, table: Table) -> None:
@@ -99,8 +99,6 @@ def _create_table(state: CommitState, table: Table) -> None:
         _write_sorting(state, table_id, table)
     _write_tags(state, table_id, {}, _tags(table.comment, table.tags))
     state.add_schema_version(table_id)
-    if table.table_id >= 0:
-        renew_stale_data_table(state, table_id, table.columns)
     state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
 
 

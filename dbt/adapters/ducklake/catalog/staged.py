@@ -99,6 +99,8 @@ class Returned:
     """Its `offsets` are row ids."""
     retyped: frozenset[int]
     """Columns that had other types too: the bounds of their files are not merged with those of the table."""
+    former_id: int | None = None
+    """The table had this id before it was dropped; now it is another one, which goes on from its row ids and column ids."""
 
     def written(self) -> Iterator[WrittenFile | WrittenDeleteFile]:
         """The files that a commit would register."""

@@ -258,9 +258,10 @@ class Transaction:
     # Earlier snapshots
 
     def return_to(self, then: Table | View | Macro, rows: RowChanges | None = None) -> None:
-        """Stage what a table, view or macro was at an earlier snapshot, with the ids of then; one that was dropped comes back.
+        """Stage what a table, view or macro was at an earlier snapshot, with the ids of then; a view or macro that was dropped comes back.
 
-        The caller sees to it that no two have one name in the end.
+        The caller sees to it that no two have one name in the end. A table that was dropped is a new one: DuckDB looks for the schema that
+        the first row of a table names, however old that row is.
 
         Args:
             rows: what becomes of the rows of the table; it goes on from the rows of the snapshot when the transaction began.
@@ -271,7 +272,7 @@ class Transaction:
                 self._staged = replace(self._staged, returned_macros=put(self._staged.returned_macros, then.macro_id, then))
             case View():
                 self._staged = replace(self._staged, views=put(self._staged.views, then.view_id, then))
-            case Table() if then != self.base.by_id(then.table_id):
+            case Table() if then.table_id >= 0 and then != self.base.by_id(then.table_id):
                 self._staged = replace(self._staged, tables=put(self._staged.tables, then.table_id, then))
         if rows is not None and isinstance(then, Table):
             for file in rows.written():

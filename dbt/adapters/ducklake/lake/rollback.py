@@ -1,7 +1,7 @@
 """Back to an earlier snapshot: a table, the tables and views of a schema, or the lake, as one new snapshot.
 
-History stays as it is. Objects are told by their ids, so renames are undone; what was dropped since comes back under its id, as files and
-inlined rows of a table are kept by it. Options have no versions and stay.
+History stays as it is. Objects are told by their ids, so renames are undone. A table that was dropped since comes back as a new one, with
+the row ids and column ids that it had. Options have no versions and stay.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ..errors import NotFoundError, StatementError
 from ..spec.objects import Relation, Schema, Snapshot, Table, View
 from .context import Context
 from .rollback_rows import Difference, difference, stage
+from .schemas import required_schema
 
 COLUMNS = (
     ("schema_name", "string"),
@@ -97,7 +98,7 @@ class _Rollback:
             raise StatementError(f"the schema of {schema}.{name} was dropped; roll back the schema: schema => '{schema}'")
         if now is not None and not self.dry_run:
             transaction.drop_table(now)
-        return self._returned(None, then)
+        return self._restored(then)
 
     def everything(self, schema: str | None) -> Iterator[Outcome]:
         """All that is or was in a schema, or in the lake. What goes is dropped first, so that names are free."""
@@ -109,11 +110,11 @@ class _Rollback:
             if relation_id not in past:
                 yield self._dropped(relation)
         yield from self._macros(schema)
-        for relation_id, relation in past.items():
+        for relation_id, relation in sorted(past.items(), key=lambda entry: entry[0] not in present):  # renames make names free
             relation = self._in_schema(relation)
             before = present.get(relation_id)
             if isinstance(relation, Table):
-                yield self._returned(before if isinstance(before, Table) else None, relation)
+                yield self._returned(before, relation) if isinstance(before, Table) else self._restored(relation)
             elif before != relation:
                 if not self.dry_run:
                     transaction.return_to(relation)
@@ -121,17 +122,32 @@ class _Rollback:
         if schema is None:
             yield from self._schemas_gone()
 
-    def _returned(self, now: Table | None, then: Table) -> Outcome:
-        if now is not None:
-            then = replace(then, next_column_id=now.next_column_id)
-        found = difference(self.former.rollback_plan(then, self.context.transaction.snapshot))
+    def _returned(self, now: Table, then: Table) -> Outcome:
+        then = replace(then, next_column_id=now.next_column_id)
+        found = self._difference(then)
+        if not self.dry_run and now == then and found.is_empty:
+            self.context.transaction.depends_on_rows(now)
+        elif not self.dry_run:
+            stage(self.context, then, found)
+        return _outcome(then, "altered" if now != then else "kept" if found.is_empty else "rolled back", found)
+
+    def _restored(self, then: Table) -> Outcome:
+        found = self._difference(then).restored
         if not self.dry_run:
-            if now == then and found.is_empty:
-                self.context.transaction.depends_on_rows(now)
-            else:
-                stage(self.context, then, found)
-        action = "restored" if now is None else "altered" if now != then else "kept" if found.is_empty else "rolled back"
-        return _outcome(then, action, found)
+            table = self.context.transaction.new_table(
+                required_schema(self.context, then.schema_name),
+                then.name,
+                then.columns,
+                partitioning=() if then.partitioning is None else then.partitioning.fields,
+                sorting=then.sorting,
+                comment=then.comment,
+                tags=then.tags,
+            )
+            stage(self.context, table, found, then)
+        return _outcome(then, "restored", found)
+
+    def _difference(self, then: Table) -> Difference:
+        return difference(self.former.rollback_plan(then, self.context.transaction.snapshot))
 
     def _dropped(self, relation: Relation) -> Outcome:
         if isinstance(relation, View):
@@ -162,12 +178,11 @@ class _Rollback:
         transaction = self.context.transaction
         for then in self._in_scope(self.former.schemas(), schema):
             now = transaction.schema(then.name)
-            if now is not None:
-                then = replace(now, comment=then.comment, tags=then.tags)
-            if now == then:
+            if now is not None and (now.comment, now.tags) == (then.comment, then.tags):
                 continue
             if not self.dry_run:
-                transaction.put_schema(then)
+                present = now or transaction.new_schema(then.name)  # the format has room for one life of a schema's id
+                transaction.put_schema(replace(present, comment=then.comment, tags=then.tags))
             yield Outcome(then.name, "", "schema", "restored" if now is None else "altered")
 
     def _schemas_gone(self) -> Iterator[Outcome]:

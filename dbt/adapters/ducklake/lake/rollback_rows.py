@@ -44,6 +44,11 @@ class Difference:
     rows_after: int
 
     @property
+    def restored(self) -> Difference:
+        """The same for a table that was dropped: nothing of it is left to end, and all comes back."""
+        return replace(self, plan=replace(self.plan, inlined_now=()), rows_before=0)
+
+    @property
     def inlined_ended(self) -> dict[str, frozenset[int]]:
         """Row ids by inlined-data table."""
         then = _keys(self.plan.inlined_then)
@@ -86,8 +91,12 @@ def difference(plan: RollbackPlan) -> Difference:
     )
 
 
-def stage(context: Context, then: Table, found: Difference) -> None:
+def stage(context: Context, then: Table, found: Difference, former: Table | None = None) -> None:
     """Stage the table's definition of then and its rows.
+
+    Args:
+        then: with the name and the ids that it is to have.
+        former: the table that was dropped, where `then` is staged as a new one.
 
     Raises:
         LakeError: storage has lost a file; StatementError: rows that the catalog cannot hold. No file is left behind.
@@ -98,6 +107,10 @@ def stage(context: Context, then: Table, found: Difference) -> None:
     try:
         flush = _flush(context, then, found, written)
         files = _files(then, found, names, written)
+        if former is not None:
+            files = tuple(replace(file, partition_id=_renewed(file.partition_id, former, then)) for file in files)
+        nothing = found.is_empty and former is None
+        former_id = None if former is None else former.table_id
         context.transaction.return_to(
             then,
             RowChanges(
@@ -105,7 +118,7 @@ def stage(context: Context, then: Table, found: Difference) -> None:
                 ended_inlined=found.inlined_ended,
                 depends_on_rows=True,
                 flush=flush,
-                returned=None if found.is_empty else Returned(files, inlined, found.plan.retyped),
+                returned=None if nothing else Returned(files, inlined, found.plan.retyped, former_id),
             ),
         )
     except BaseException:
@@ -127,6 +140,12 @@ def _files(then: Table, found: Difference, names: Sequence[str], written: list[s
         file = replace(former.written, path=name, size_bytes=size, footer_size=footer)
         files.append(ReturnedFile(file, former.file.row_id_start, former.partition_id, deletes))
     return tuple(files)
+
+
+def _renewed(partition_id: int | None, former: Table, then: Table) -> int | None:
+    """The id of the keys in the new table; files of keys before those of then are without."""
+    same = former.partitioning is not None and former.partitioning.partition_id == partition_id
+    return then.partitioning.partition_id if same and then.partitioning is not None else None
 
 
 def _flush(context: Context, then: Table, found: Difference, written: list[str]) -> Flush | None:
