@@ -34,9 +34,12 @@ class TestBackupAndRecovery:
         run_dbt(["run"])
         version = project.run_sql("select max(snapshot_id) from lake.snapshots()", fetch="one")[0]
         run_dbt(["run", "--vars", "{n: 2}"])
-        statement = block("backup-and-recovery", "sql", "a table as it was")
-        schema = project.test_schema
-        project.run_sql(statement.replace("main.", f"{schema}.").replace("AS OF 7", f"AS OF {version}"))
+        _, would, done = [
+            run_dbt_and_capture([each.replace("version: 7", f"version: {version}") for each in command])[1]
+            for command in commands("backup-and-recovery", "go back")
+        ]
+        assert f"ROLLBACK to snapshot {version}: 1 would change" in would
+        assert f"ROLLBACK to snapshot {version}: 1 changed" in done
         assert project.run_sql("select n from {schema}.orders", fetch="all") == [(1,)]
 
 

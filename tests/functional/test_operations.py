@@ -47,6 +47,8 @@ class TestOperations:
         assert ".parquet" in operation("ducklake_cleanup_old_files", cleanup_all=True)
         operation("ducklake_delete_orphaned_files", dry_run=True)
         operation("ducklake_migrate")
+        assert "0 would change, 1 kept" in operation("ducklake_rollback", timestamp="2100-01-01", table_name="orders", dry_run=True)
+        assert "0 changed" in operation("ducklake_rollback", timestamp="2100-01-01")
         pq.write_table(pa.table({"id": pa.array([9], pa.int32()), "v": ["added"]}), tmp_path / "added.parquet")
         assert "added.parquet" in operation("ducklake_add_data_files", table_name="orders", files=f"{tmp_path}/*.parquet")
         output = operation("ducklake_checkpoint")

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.ducklake.errors import ConflictError, EngineError, LakeError, NotFoundError, StatementError
+from dbt.adapters.ducklake.lake.context import Context
+from dbt.adapters.ducklake.lake.rollback import roll_back
+from dbt.adapters.ducklake.spark.storage import remove
+from dbt.adapters.ducklake.statements.sorting import spark_expression
+from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
+from tests.interop.oracle import connect as connect_duckdb
 from tests.places import REFERENCE_DATABASES
 
 CATALOGS = REFERENCE_DATABASES
@@ -196,3 +203,186 @@ def test_a_table_goes_back_and_on(both: Both, name: str, tmp_path: Path) -> None
     named = {row[0] for row in both.duck.execute("SELECT data_file FROM ducklake_list_files('lake', 't')").fetchall()}
     there = {str(path) for path in (tmp_path / "lake_files").rglob("*.parquet") if "-delete" not in path.name}
     assert there == named
+
+
+BEFORE = [
+    "CREATE SCHEMA s",
+    "CREATE SCHEMA gone",
+    "CREATE TABLE t (id INTEGER, v VARCHAR)",
+    "INSERT INTO t VALUES (1, 'a'), (2, 'b')",
+    "COMMENT ON TABLE t IS 'then'",
+    "CREATE TABLE s.u AS SELECT i AS id, 'x' || i AS v FROM range(30) r(i)",
+    "DELETE FROM s.u WHERE id = 3",
+    "CREATE TABLE gone.g (id INTEGER, k INTEGER, n INTEGER)",
+    "INSERT INTO gone.g SELECT i, i, i FROM range(100, 140) r(i)",
+    "ALTER TABLE gone.g DROP COLUMN n",
+    "ALTER TABLE gone.g RENAME COLUMN k TO m",
+    "INSERT INTO gone.g VALUES (7, 7)",
+    "CREATE TABLE part (id INTEGER, v VARCHAR)",
+    "ALTER TABLE part SET PARTITIONED BY (bucket(3, v))",
+    "INSERT INTO part SELECT i, 'v' || i FROM range(20) r(i)",
+    "INSERT INTO part VALUES (50, 'v50')",
+    "CREATE VIEW s.w AS SELECT id FROM lake.t",
+    "CREATE VIEW x AS SELECT 1 AS a",
+    "CREATE MACRO plus(a) AS a + 1",
+    "CREATE MACRO s.tm() AS TABLE SELECT 1 AS one",
+]
+SINCE = [
+    "ALTER TABLE t RENAME TO t2",
+    "CREATE TABLE t (z INTEGER)",
+    "INSERT INTO t VALUES (0)",
+    "COMMENT ON TABLE t2 IS 'now'",
+    "INSERT INTO t2 VALUES (3, 'c')",
+    "DROP TABLE s.u",
+    "CREATE TABLE s.u (other INTEGER)",
+    "INSERT INTO gone.g VALUES (8, 8)",
+    "DELETE FROM gone.g WHERE id = 7",
+    "DROP SCHEMA gone CASCADE",
+    "ALTER TABLE part RESET PARTITIONED BY",
+    "INSERT INTO part VALUES (60, 'v60')",
+    "ALTER TABLE part ADD COLUMN n INTEGER",
+    "CREATE OR REPLACE VIEW s.w AS SELECT 5 AS five",
+    "DROP VIEW x",
+    "CREATE TABLE x (a INTEGER)",
+    "DROP MACRO plus",
+    "DROP MACRO TABLE s.tm",
+    "CREATE MACRO fresh(a) AS a",
+    "CREATE SCHEMA fresh",
+    "CREATE TABLE fresh.f (a INTEGER)",
+]
+TABLES = ["t", "s.u", "gone.g", "part"]
+VIEWS = ["s.w", "x"]
+
+
+def everything(both: Both, names: list[str], *, row_ids: bool = True) -> dict[str, Any]:
+    head = "rowid, " if row_ids else ""
+    return {name: comparable_rows(both.duck.execute(f"SELECT {head}* FROM {name}").fetchall()) for name in names}
+
+
+def relations(both: Both) -> set[tuple[Any, ...]]:
+    found = both.duck.execute("SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_catalog = 'lake'")
+    return set(found.fetchall())
+
+
+def test_a_lake_goes_back_and_on(both: Both, catalog: CatalogUnderTest) -> None:
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 10)")
+    for statement in BEFORE:
+        both.duckdb(statement)
+    then, tables, views, there = last(both), everything(both, TABLES), everything(both, VIEWS, row_ids=False), relations(both)
+    for statement in SINCE:
+        both.duckdb(statement)
+    newest, now = last(both), everything(both, ["t", "t2", "s.u", "part", "x", "fresh.f"])
+    outcomes = both.session.execute(f"CALL ducklake_rollback('lake', version => {then})").fetch()
+    done = {(name or schema, kind): action for schema, name, kind, action, *_ in outcomes}
+    assert [
+        done[each]
+        for each in (("t2", "table"), ("t", "table"), ("g", "table"), ("x", "view"), ("plus", "macro"), ("fresh", "schema"))
+        if each in done
+    ] == ["altered", "restored", "restored", "restored", "dropped"]
+
+    def as_then() -> None:
+        assert (everything(both, TABLES), everything(both, VIEWS, row_ids=False), relations(both)) == (tables, views, there)
+        assert both.duck.execute("SELECT plus(1), one FROM s.tm()").fetchall() == [(2, 1)]
+        assert both.duck.execute("SELECT * FROM part WHERE v = 'v50'").fetchall() == [(50, "v50")]
+        comment = "SELECT comment FROM duckdb_tables() WHERE table_name = 't' AND database_name = 'lake'"
+        assert both.duck.execute(comment).fetchall() == [("then",)]
+
+    as_then()
+    both.session.execute(f"CALL ducklake_rollback('lake', version => {newest})")
+    assert everything(both, list(now)) == now
+    both.session.execute(f"CALL lake.rollback(version => {then})")
+    as_then()
+    for name in TABLES:
+        assert ours(both, f"SELECT rowid, * FROM {name}") == tables[name]
+    assert ours(both, "SELECT * FROM s.w") == views["s.w"]
+
+    both.duckdb("ALTER TABLE gone.g ADD COLUMN k INTEGER")  # neither of the columns that the files have besides
+    both.duckdb("INSERT INTO gone.g VALUES (9, 9, 9)")
+    both.duckdb("INSERT INTO part VALUES (70, 'v70')")
+    both.spark("INSERT INTO t VALUES (9, 'z')")
+    assert both.rows("SELECT count(*), count(m), count(k) FROM gone.g") == [(42, 42, 1)]
+    on = everything(both, TABLES)
+    assert len({row_id for row_id, *_ in on["gone.g"]}) == 42
+    for statement in ("flush_inlined_data('lake')", "merge_adjacent_files('lake')"):
+        both.duckdb(f"CALL ducklake_{statement}")
+    both.duckdb("CALL ducklake_expire_snapshots('lake', older_than => now() + INTERVAL 1 DAY)")
+    both.duckdb("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
+    with connect_duckdb(catalog) as fresh:
+        fresh.execute("USE lake")
+        assert everything(Both(both.session, fresh), TABLES) == on
+    assert ours(both, "SELECT rowid, * FROM gone.g") == on["gone.g"]
+
+
+def test_a_schema_goes_back_alone(both: Both) -> None:
+    for statement in BEFORE[:8]:
+        both.duckdb(statement)
+    then, tables = last(both), everything(both, TABLES[:3])
+    for statement in ("INSERT INTO t VALUES (5, 'e')", "DROP TABLE s.u", "CREATE TABLE s.more (a INTEGER)", "DROP SCHEMA gone CASCADE"):
+        both.duckdb(statement)
+    both.session.execute(f"CALL ducklake_rollback('lake', version => {then}, schema => 'S')")
+    both.session.execute(f"CALL ducklake_rollback('lake', version => {then}, schema => 'gone')")
+    assert everything(both, TABLES[1:3]) == {name: tables[name] for name in TABLES[1:3]}
+    assert len(rows(both)) == 3
+    assert relations(both) == {(s, n, "BASE TABLE") for s, n in (("main", "t"), ("s", "u"), ("gone", "g"))}
+
+
+def test_what_stands_against_it_is_said_and_changes_nothing(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    empty = last(both)
+    both.duckdb("CREATE TABLE t AS SELECT i AS id FROM range(5) r(i)")
+    both.duckdb("INSERT INTO t VALUES (5)")
+    both.duckdb("DELETE FROM t WHERE id = 1")
+    then = last(both)
+    both.duckdb("DELETE FROM t")
+    newest = last(both)
+
+    def refused(arguments: str, text: str, kind: type[Exception] = StatementError) -> None:
+        with pytest.raises(kind, match=text):
+            both.session.execute(f"CALL ducklake_rollback('lake', {arguments})")
+        assert (last(both), rows(both)) == (newest, [])
+
+    def files() -> list[str]:
+        return sorted(str(path) for path in (tmp_path / "lake_files").rglob("*.parquet"))
+
+    kept = files()
+    refused("table_name => 't'", "one of the two")
+    refused(f"version => {then}, timestamp => '2026-01-01'", "one of the two")
+    refused("version => 99", "snapshot 99", NotFoundError)
+    refused("timestamp => '2001-01-01'", "later", NotFoundError)
+    refused(f"version => {empty}, table_name => 't'", f"did not exist at snapshot {empty}; DROP TABLE removes it", NotFoundError)
+    refused(f"version => {empty}, table_name => 'other'", "did not exist", NotFoundError)
+    refused(f"version => {then}, schema => 'other'", "other", NotFoundError)
+    with both.transaction():
+        refused(f"version => {then}", "a transaction of its own")
+    session = both.session
+    for fault in ("write_delete_file", "Returned"):
+        with monkeypatch.context() as broken:
+            broken.setattr(f"dbt.adapters.ducklake.lake.rollback_rows.{fault}", failing)
+            refused(f"version => {then}", "the storage is full", EngineError)
+        assert files() == kept
+
+    transaction = session.catalog.begin()
+    context = Context(session.catalog, transaction, session.spark, spark_expression)
+    roll_back(context, session.catalog.resolve(version=then), "main", "t")
+    assert len(files()) == len(kept) + 3
+    both.duckdb("INSERT INTO t VALUES (77)")
+    with pytest.raises(ConflictError, match=r"main\.t.*inserted rows"):
+        transaction.commit()
+    remove(transaction.abandoned_files())
+    assert [row[1] for row in rows(both)] == [77]
+    both.duckdb("ALTER TABLE t RENAME TO renamed")
+    both.duckdb("CREATE TABLE t (other INTEGER)")
+    newest = last(both)
+    refused(f"version => {then}, table_name => 't'", r"is called main\.renamed now; roll that one back")
+
+    (lost,) = [path for path in files() if both.duck.execute(f"SELECT count(*) FROM '{path}'").fetchone() == (5,)]
+    Path(lost).rename(lost + ".away")
+    for dry_run in ("true", "false"):
+        refused(f"version => {then}, table_name => 'renamed', dry_run => {dry_run}", "lost a file", LakeError)
+    Path(lost + ".away").rename(lost)
+    session.execute(f"CALL ducklake_rollback('lake', version => {then}, table_name => 'renamed')")
+    assert [row[1] for row in rows(both, "renamed")] == [0, 2, 3, 4, 5]
+
+
+def failing(*_: Any, **__: Any) -> Any:
+    raise OSError("the storage is full")

@@ -36,6 +36,7 @@ CLOSED_HOLES = {
     Act.COMPACT: {"inlined_delete"},
     Act.DEPEND_ON_ROWS: {"inserted", "inlined_insert", "deleted", "inlined_delete"},
     Act.DELETE_ALL: {"inserted", "inlined_insert", "deleted", "inlined_delete", "merge", "rewrite", "flush"},
+    Act.ROLL_BACK: {"inserted", "inlined_insert", "deleted", "inlined_delete", "merge", "rewrite", "flush", "dropped", "altered"},
 }
 
 
