@@ -46,20 +46,24 @@ def seen(both: Both, first: int, table: str = "t") -> dict[Any, Any]:
     return found
 
 
-def back(both: Both, version: int, table: str = "t") -> tuple[Any, ...]:
-    """Roll the table back; both sides read then what they read at the snapshot, and the feed is the difference."""
-    before, wanted = rows(both, table), rows(both, table, version)
-    outcome = both.session.execute(f"CALL ducklake_rollback('lake', version => {version}, table_name => '{table}')").fetch()
-    assert rows(both, table) == wanted
-    assert ours(both, f"SELECT rowid, * FROM {table}") == wanted
+def back(both: Both, version: int) -> tuple[Any, ...]:
+    """Roll the table back: (what is said, rows before, rows as they should be), and DuckDB reads those."""
+    before, wanted = rows(both), rows(both, version=version)
+    outcome = both.session.execute(f"CALL ducklake_rollback('lake', version => {version}, table_name => 't')").fetch()
+    assert rows(both) == wanted
+    return outcome[0], before, wanted
+
+
+def net_changes(both: Both) -> dict[Any, int]:
+    """The insertions of the newest snapshot less its deletions, which both sides tell."""
     net: Counter[Any] = Counter()
     for function, sign in (("table_insertions", 1), ("table_deletions", -1)):
-        query = f"SELECT rowid, * FROM ducklake_{function}('lake', 'main', '{table}', {last(both)}, {last(both)})"
+        query = f"SELECT rowid, * FROM ducklake_{function}('lake', 'main', 't', {last(both)}, {last(both)})"
         told = comparable_rows(both.duck.execute(query).fetchall())
         assert ours(both, query.replace("*", "* EXCEPT (snapshot_id, rowid)")) == told
         for row in told:
             net[row] += sign
-    return outcome[0], before, wanted, {row: number for row, number in net.items() if number}
+    return {row: number for row, number in net.items() if number}
 
 
 def difference(before: list[tuple[Any, ...]], after: list[tuple[Any, ...]]) -> dict[Any, int]:
@@ -104,6 +108,17 @@ HISTORIES = {
         "CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0)",
         "ALTER TABLE t RESET PARTITIONED BY",
         "INSERT INTO t VALUES (100, 'new')",
+    ],
+    "added files and deletion vectors": [
+        *FILES,
+        "CALL lake.set_option('write_deletion_vectors', true)",
+        "COPY (SELECT i::INTEGER AS id, 'v' || i % 2 AS v FROM range(6) r(i)) TO '{place}/added' (FORMAT parquet, PARTITION_BY (v))",
+        "CALL ducklake_add_data_files('lake', 't', '{place}/added/*/*.parquet', hive_partitioning => true)",
+        "INSERT INTO t SELECT 10 + i, 'w' FROM range(6) r(i)",
+        "DELETE FROM t WHERE id IN (1, 11)",
+        THEN,
+        "DELETE FROM t WHERE id IN (2, 3, 12)",
+        "DELETE FROM t WHERE v = 'v1'",
     ],
     "inlined": [
         *INLINED,
@@ -153,9 +168,11 @@ HISTORIES = {
 
 
 @pytest.mark.parametrize("name", HISTORIES)
-def test_a_table_goes_back_and_on(both: Both, name: str, tmp_path: Path) -> None:
+def test_a_table_goes_back_and_on(both: Both, catalog: CatalogUnderTest, name: str, tmp_path: Path) -> None:
+    if catalog.database != "sqlite" and "INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, NULL)" not in HISTORIES[name]:
+        pytest.skip("files are the same whatever holds the catalog")
     then = 0
-    for statement in HISTORIES[name]:
+    for statement in (each.replace("{place}", str(tmp_path)) for each in HISTORIES[name]):
         if statement == THEN:
             then = last(both)
         elif statement.startswith(SPARK):
@@ -168,7 +185,9 @@ def test_a_table_goes_back_and_on(both: Both, name: str, tmp_path: Path) -> None
     dry = both.session.execute(f"CALL ducklake_rollback('lake', version => {then}, table_name => 't', dry_run => true)").fetch()
     assert (last(both), len(dry)) == (newest, 1)
 
-    outcome, old, wanted, told = back(both, then)
+    outcome, old, wanted = back(both, then)
+    assert ours(both, "SELECT rowid, * FROM t") == wanted
+    told = net_changes(both)
     assert outcome == dry[0]
     assert outcome[-2:] == (len(old), len(wanted))
     if name != "columns":  # there old rows are told in the columns that there are now
@@ -176,7 +195,7 @@ def test_a_table_goes_back_and_on(both: Both, name: str, tmp_path: Path) -> None
     after = seen(both, first)
     assert {key: after[key] for key in before} == before
     nothing = both.session.execute(f"CALL lake.rollback(version => {newest + 1}, schema => 'main')").fetch()
-    assert nothing == [("main", "t", "table", "kept", 0, 0, len(wanted), len(wanted))]
+    assert nothing == [("main", "t", "table", "kept", 0, 0, None, None)]
     assert last(both) == newest + 1  # nothing to do is no snapshot
 
     back(both, newest)

@@ -43,9 +43,8 @@ def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...],
     for column_id, row in new.items():
         if column_id in changed:
             _add(state, table_id, row, orders[column_id])
-    returned = [column_id for column_id in changed if column_id not in old]
-    if returned:
-        _forget_bounds(state, table_id, returned)
+    if returned := [column_id for column_id in changed if old and column_id not in old]:
+        _forget_bounds(state, table_id, returned)  # new ones have none; those of a column that comes back may be of another type
     retyped = [column_id for column_id in changed & set(old) if old[column_id].type != new[column_id].type]
     if retyped:
         _forget_bounds(state, table_id, retyped)

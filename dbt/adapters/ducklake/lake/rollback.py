@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ..catalog.reader import SnapshotReader
 from ..errors import NotFoundError, StatementError
+from ..spec.changes import Kind
 from ..spec.objects import Relation, Schema, Snapshot, Table, View
 from .context import Context
 from .rollback_rows import Difference, difference, stage
@@ -102,7 +103,7 @@ class _Rollback:
 
     def everything(self, schema: str | None) -> Iterator[Outcome]:
         """All that is or was in a schema, or in the lake. What goes is dropped first, so that names are free."""
-        transaction = self.context.transaction
+        transaction, touched = self.context.transaction, self._touched()
         now, then = transaction.relations(schema), self.former.relations(schema)
         present, past = ({_id(each): each for each in relations} for relations in (now, then))
         yield from self._schemas_back(schema)
@@ -113,7 +114,11 @@ class _Rollback:
         for relation_id, relation in sorted(past.items(), key=lambda entry: entry[0] not in present):  # renames make names free
             relation = self._in_schema(relation)
             before = present.get(relation_id)
-            if isinstance(relation, Table):
+            if isinstance(relation, Table) and _same(before, relation) and touched is not None and relation_id not in touched:
+                if not self.dry_run:
+                    transaction.depends_on_rows(relation)
+                yield Outcome(relation.schema_name, relation.name, "table", "kept", 0, 0)
+            elif isinstance(relation, Table):
                 yield self._returned(before, relation) if isinstance(before, Table) else self._restored(relation)
             elif before != relation:
                 if not self.dry_run:
@@ -121,6 +126,15 @@ class _Rollback:
                 yield Outcome(relation.schema_name, relation.name, "view", "restored" if before is None else "altered")
         if schema is None:
             yield from self._schemas_gone()
+
+    def _touched(self) -> set[int] | None:
+        """Whose rows may have changed since, by the log; None where it has gaps. In a large lake most tables need not be looked at."""
+        then, now = self.former.snapshot.snapshot_id, self.context.transaction.snapshot.snapshot_id
+        records = self.context.catalog.snapshots(after=then, until=now)
+        changes = [change for record in records for change in record.changes]
+        if len(records) != now - then or any(change.kind is Kind.UNKNOWN for change in changes):
+            return None
+        return {change.object_id for change in changes if change.object_id is not None}
 
     def _returned(self, now: Table, then: Table) -> Outcome:
         then = replace(then, next_column_id=now.next_column_id)
@@ -203,6 +217,11 @@ class _Rollback:
 
 def _id(relation: Relation) -> int:
     return relation.table_id if isinstance(relation, Table) else relation.view_id
+
+
+def _same(now: Relation | None, then: Table) -> bool:
+    """Whether the definition is as it was."""
+    return isinstance(now, Table) and now == replace(then, next_column_id=now.next_column_id)
 
 
 def _outcome(table: Table, action: str, found: Difference) -> Outcome:
