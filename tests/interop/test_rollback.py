@@ -36,13 +36,10 @@ def rows(both: Both, table: str = "t", version: int | None = None) -> list[tuple
     return comparable_rows(both.duck.execute(f"SELECT rowid, * FROM {table}{at}").fetchall())
 
 
-def seen(both: Both, first: int, table: str = "t") -> dict[Any, Any]:
-    """What DuckDB shows of each snapshot, and the changes of each."""
-    found: dict[Any, Any] = {}
-    for version in range(first, last(both) + 1):
-        found[version] = rows(both, table, version)
-        query = f"SELECT * FROM lake.table_changes('{table}', {version}, {version})"
-        found["feed", version] = comparable_rows(both.duck.execute(query).fetchall())
+def seen(both: Both, first: int, newest: int) -> dict[Any, Any]:
+    """What DuckDB shows of each snapshot, and all changes."""
+    found: dict[Any, Any] = {version: rows(both, version=version) for version in range(first, newest + 1)}
+    found["feed"] = comparable_rows(both.duck.execute(f"SELECT * FROM lake.table_changes('t', {first}, {newest})").fetchall())
     return found
 
 
@@ -169,7 +166,7 @@ HISTORIES = {
 
 @pytest.mark.parametrize("name", HISTORIES)
 def test_a_table_goes_back_and_on(both: Both, catalog: CatalogUnderTest, name: str, tmp_path: Path) -> None:
-    if catalog.database != "sqlite" and "INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, NULL)" not in HISTORIES[name]:
+    if catalog.database != "sqlite" and name != "inlined":
         pytest.skip("files are the same whatever holds the catalog")
     then = 0
     for statement in (each.replace("{place}", str(tmp_path)) for each in HISTORIES[name]):
@@ -181,7 +178,8 @@ def test_a_table_goes_back_and_on(both: Both, catalog: CatalogUnderTest, name: s
             both.duckdb(statement)
     first = both.duck.execute("SELECT min(snapshot_id) FROM lake.snapshots() WHERE list_contains(changes['tables_created'], 'main.t')")
     first = first.fetchone()[0]
-    before, newest = seen(both, first), last(both)
+    newest = last(both)
+    before = seen(both, first, newest)
     dry = both.session.execute(f"CALL ducklake_rollback('lake', version => {then}, table_name => 't', dry_run => true)").fetch()
     assert (last(both), len(dry)) == (newest, 1)
 
@@ -192,8 +190,7 @@ def test_a_table_goes_back_and_on(both: Both, catalog: CatalogUnderTest, name: s
     assert outcome[-2:] == (len(old), len(wanted))
     if name != "columns":  # there old rows are told in the columns that there are now
         assert told == difference(old, wanted)
-    after = seen(both, first)
-    assert {key: after[key] for key in before} == before
+    assert seen(both, first, newest) == before
     nothing = both.session.execute(f"CALL lake.rollback(version => {newest + 1}, schema => 'main')").fetch()
     assert nothing == [("main", "t", "table", "kept", 0, 0, None, None)]
     assert last(both) == newest + 1  # nothing to do is no snapshot

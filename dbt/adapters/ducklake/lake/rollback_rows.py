@@ -111,16 +111,14 @@ def stage(context: Context, then: Table, found: Difference, former: Table | None
             files = tuple(replace(file, partition_id=_renewed(file.partition_id, former, then)) for file in files)
         nothing = found.is_empty and former is None
         former_id = None if former is None else former.table_id
-        context.transaction.return_to(
-            then,
-            RowChanges(
-                ended_files=frozenset(file.data_file_id for file in found.ended),
-                ended_inlined=found.inlined_ended,
-                depends_on_rows=True,
-                flush=flush,
-                returned=None if nothing else Returned(files, inlined, found.plan.retyped, former_id),
-            ),
+        changes = RowChanges(
+            ended_files=frozenset(file.data_file_id for file in found.ended),
+            ended_inlined=found.inlined_ended,
+            flush=flush,
+            returned=None if nothing else Returned(files, inlined, found.plan.retyped, former_id),
         )
+        context.transaction.return_to(then, changes)
+        context.transaction.depends_on_rows(then)
     except BaseException:
         storage.remove([*names, *written])
         raise
@@ -153,11 +151,9 @@ def _flush(context: Context, then: Table, found: Difference, written: list[str])
     if not any(file.inlined_deletes for file in found.ended):
         return None
     deletes = context.transaction.inlined_deletes(then)
-    files = []
-    for each in deletes:
-        files.append(write_deletes(each, then.path))
-        written.append(files[-1].path)
-    return Flush((), None, tuple(files), {}, sum(each.entries for each in deletes), context.transaction.snapshot.snapshot_id)
+    files = write_deletes(deletes, then.path)
+    written += [file.path for file in files]
+    return Flush((), None, files, {}, sum(each.entries for each in deletes), context.transaction.snapshot.snapshot_id)
 
 
 def _inlined(context: Context, then: Table, found: Difference) -> StagedRows | None:
