@@ -4,6 +4,7 @@ Orders and order items are Parquet; customers and the first price list are JSON.
 
     python make_data.py 1      # the first day: a month of orders
     python make_data.py 2      # the second day: new orders, old ones that were shipped or returned, customers who moved
+    python make_data.py 3      # and so on, 40 orders a day
 
 The same day always gives the same files.
 """
@@ -59,13 +60,13 @@ ITEMS = pa.schema(
 
 
 def customers(day: int) -> list[dict[str, object]]:
-    """A full extract: 60 customers on the first day; on the second, 5 new ones and 3 who moved to another country."""
+    """A full extract: 60 customers on the first day, 5 new ones on each day after; on the second, 3 move to another country."""
     rows: list[dict[str, object]] = []
-    for customer_id in range(1, 61 if day == 1 else 66):
+    for customer_id in range(1, 56 + 5 * day):
         chance = random.Random(customer_id)
         first, last = chance.choice(FIRST_NAMES), chance.choice(LAST_NAMES)
         country = chance.choice(COUNTRIES)
-        if day == 2 and customer_id in (7, 21, 42):
+        if day >= 2 and customer_id in (7, 21, 42):
             country = COUNTRIES[(COUNTRIES.index(country) + 1) % len(COUNTRIES)]
         rows.append(
             {
@@ -79,16 +80,22 @@ def customers(day: int) -> list[dict[str, object]]:
     return rows
 
 
+def day_of(order_id: int) -> int:
+    """The day on which an order was placed: 300 belong to the first, 40 to each after it."""
+    return 1 if order_id <= 300 else 2 + (order_id - 301) // 40
+
+
 def order(order_id: int) -> tuple[dict[str, object], list[dict[str, object]]]:
-    """An order as it was placed, with its items. Orders 1 to 300 belong to the first day, 301 to 340 to the second."""
+    """An order as it was placed, with its items."""
     chance = random.Random(1000 + order_id)
-    if order_id <= 300:
+    day = day_of(order_id)
+    if day == 1:
         ordered_at = FIRST_DAY_ENDS - timedelta(days=28) + timedelta(minutes=134 * order_id)
     else:
-        ordered_at = FIRST_DAY_ENDS + timedelta(minutes=30 * (order_id - 300))
+        ordered_at = FIRST_DAY_ENDS + timedelta(days=day - 2, minutes=30 * ((order_id - 301) % 40 + 1))
     head = {
         "order_id": order_id,
-        "customer_id": chance.randint(1, 60 if order_id <= 300 else 65),
+        "customer_id": chance.randint(1, 55 + 5 * day),
         "ordered_at": ordered_at,
         "status": "placed",
     }
@@ -108,19 +115,20 @@ def order(order_id: int) -> tuple[dict[str, object], list[dict[str, object]]]:
 
 
 def orders(day: int) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """The day's orders and items: new ones, and on the second day those of the first whose status changed."""
+    """The day's orders and items: new ones, and those of the day before whose status changed."""
     heads: list[dict[str, object]] = []
     items: list[dict[str, object]] = []
-    for order_id in range(1, 301) if day == 1 else range(301, 341):
+    last = 300 + 40 * (day - 1)
+    for order_id in range(1 if day == 1 else last - 39, last + 1):
         head, lines = order(order_id)
         if order_id <= 270:
             head["status"] = "returned" if order_id % 25 == 0 else "shipped"
         heads.append(head)
         items.extend(lines)
-    if day == 2:
-        for order_id in range(271, 291):
+    if day >= 2:
+        for order_id in range(last - 69, last - 49):
             heads.append({**order(order_id)[0], "status": "shipped"})
-        heads.append({**order(260)[0], "status": "returned"})
+        heads.append({**order(last - 80)[0], "status": "returned"})
     return heads, items
 
 
@@ -146,6 +154,6 @@ def main(day: int) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] not in (["1"], ["2"]):
+    if len(sys.argv) != 2 or not sys.argv[1].isdecimal() or sys.argv[1] == "0":
         sys.exit(__doc__)
     main(int(sys.argv[1]))
