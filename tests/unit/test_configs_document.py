@@ -59,6 +59,8 @@ def test_configs_that_do_nothing_are_named() -> None:
 
 
 def test_each_is_warned_of_unless_it_says_what_is_so_anyway() -> None:
-    assert warnings_of({"file_format": "parquet", "zorder": None, "submission_method": "in_process", "unique_key": "id"}) == []
-    found = warnings_of({"file_format": "delta", "zorder": ["a"], "submission_method": "job_cluster", "materialized": "table"})
-    assert [warning.split("`")[1] for warning in found] == ["file_format", "zorder", "submission_method: job_cluster"]
+    assert warnings_of({"file_format": "parquet", "indexes": None, "submission_method": "in_process", "unique_key": "id"}) == []
+    found = warnings_of(
+        {"file_format": "delta", "indexes": ["a"], "buckets": 4, "submission_method": "job_cluster", "materialized": "table"}
+    )
+    assert [warning.split("`")[1] for warning in found] == ["file_format", "indexes", "submission_method: job_cluster", "clustered_by"]

@@ -1,9 +1,11 @@
-"""Configs of other adapters that can mean nothing here: a project that has them runs, and each is warned of once in a run."""
+"""Configs of other adapters: what can mean nothing here, of which one warning tells in a run, and what means something else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+from .layout import bucketed_column
 
 _CLUSTER = "Python models run in dbt's own process"
 _FORMAT = "tables of a lake are Parquet"
@@ -20,12 +22,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "include_full_name_in_path": _PLACE,
     "s3_data_dir": _PLACE,
     "s3_data_naming": _PLACE,
-    "zorder": "say `sorted_by`",
-    "liquid_clustered_by": "say `sorted_by`",
     "auto_liquid_cluster": "say `sorted_by`",
-    "sort_by": "say `sorted_by`",
-    "clustered_by": "say `partition_by: bucket(n, column)`",
-    "buckets": "say `partition_by: bucket(n, column)`",
     "properties": "say `tblproperties`",
     "table_properties": "say `tblproperties`",
     "databricks_tags": "say `tags` or `meta`, with `persist_docs`",
@@ -35,7 +32,6 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "skip_optimize": _UPKEEP,
     "unique_tmp_table_suffix": _STAGING,
     "temp_schema": _STAGING,
-    "tmp_relation_type": _STAGING,
     "force_batch": "Spark has no limit of partitions",
     "partitions_limit": "Spark has no limit of partitions",
     "access_control_list": _CLUSTER,
@@ -52,6 +48,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
 """Config → why it has no meaning, or what to say instead."""
 _HARMLESS = {"file_format": ("parquet", "ducklake"), "submission_method": ("in_process",)}
 """Values that say what is so anyway."""
+_CLUSTERED = ("zorder", "liquid_clustered_by")
 
 
 def warnings_of(config: Mapping[str, Any]) -> list[str]:
@@ -64,4 +61,14 @@ def warnings_of(config: Mapping[str, Any]) -> list[str]:
     method = config.get("submission_method")
     if method and method not in _HARMLESS["submission_method"]:
         found.append(f"The config `submission_method: {method}` does nothing on a lake: {_CLUSTER}.")
+    if (config.get("clustered_by") or config.get("buckets")) and bucketed_column(config) is None:
+        found.append(
+            "The configs `clustered_by` and `buckets` do nothing on a lake unless both are given, and one column: "
+            "each partition key has buckets of its own, say `partition_by: bucket(n, column)`."
+        )
     return found
+
+
+def notes_of(config: Mapping[str, Any]) -> list[str]:
+    """What those configs of a node do that mean something else elsewhere."""
+    return [f"The config `{name}` sorts files when they are written, as `sorted_by` does." for name in _CLUSTERED if config.get(name)]

@@ -16,8 +16,8 @@ from dbt.adapters.protocol import AdapterConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.functions import warn_or_error
 
-from .connections import DuckLakeResponse
-from .foreign_configs import warnings_of
+from .connections import DuckLakeResponse, logger
+from .foreign_configs import notes_of, warnings_of
 from .layout import Layout, documentation_actions, layout_actions, layout_of, reset_actions
 from .merge_configs import MergePlan, check, missing_keys, plan
 from .metadata import LakeMetadata
@@ -38,9 +38,15 @@ class DuckLakeConfig(AdapterConfig):
 
     partition_by: str | list[str] | None = None
     partitioned_by: str | list[str] | None = None
+    clustered_by: str | list[str] | None = None
+    buckets: int | None = None
     sorted_by: str | list[str] | None = None
+    sort_by: str | list[str] | None = None
+    liquid_clustered_by: str | list[str] | None = None
+    zorder: str | list[str] | None = None
     tblproperties: dict[str, Any] | None = None
     options: dict[str, Any] | None = None
+    tmp_relation_type: str | None = None
     merge_update_columns: list[str] | None = None
     merge_exclude_columns: list[str] | None = None
     merge_update_condition: str | None = None
@@ -187,9 +193,13 @@ class DuckLakeAdapter(LakeMetadata):
 
     @available
     def warn_of_foreign_configs(self, config: Mapping[str, Any]) -> str:
-        """Warn of a node's configs that belong to other adapters, of each once."""
+        """Warn of a node's configs that belong to other adapters and do nothing, and say what others do here, of each once."""
         for warning in warnings_of(config):
             self.warn_once(warning)
+        for note in notes_of(config):
+            if note not in self._warned:
+                self._warned.add(note)
+                logger.info(note)
         return ""
 
     @available.parse_none
@@ -214,15 +224,9 @@ class DuckLakeAdapter(LakeMetadata):
     # -- layout ----------------------------------------------------------------------------------------------------------------
 
     @available
-    def layout(
-        self,
-        partitioned_by: str | list[str] | None,
-        sorted_by: str | list[str] | None,
-        tblproperties: Mapping[str, Any] | None,
-        options: Mapping[str, Any] | None,
-    ) -> Layout:
-        """The layout that the configs of those names ask for."""
-        return layout_of(partitioned_by, sorted_by, tblproperties, options)
+    def layout(self, configs: Mapping[str, Any]) -> Layout:
+        """The layout that configs ask for."""
+        return layout_of(configs)
 
     @available.parse_list
     def layout_actions(self, relation: DuckLakeRelation, layout: Layout, resets_only: bool = False) -> list[str]:

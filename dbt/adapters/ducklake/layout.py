@@ -44,19 +44,20 @@ class Layout:
         return found | {name for name in ("partitioned_by", "sorted_by") if getattr(self, name)}
 
 
-def layout_of(
-    partitioned_by: str | Sequence[str] | None,
-    sorted_by: str | Sequence[str] | None,
-    tblproperties: Mapping[str, Any] | None,
-    options: Mapping[str, Any] | None,
-) -> Layout:
-    """The layout that the configs of those names ask for; `options` is another word for `tblproperties`.
+PARTITIONED = ("partitioned_by", "partition_by")
+SORTED = ("sorted_by", "sort_by", "liquid_clustered_by", "zorder")
+"""Names of one config: ours, and those of other adapters for the same."""
+
+
+def layout_of(configs: Mapping[str, Any]) -> Layout:
+    """The layout that the configs of a node ask for, under our names and those of other adapters.
 
     Raises:
-        DbtRuntimeError: a value is of the wrong kind, or the two maps contradict each other.
+        DbtRuntimeError: a value is of the wrong kind, or two configs contradict each other.
     """
     properties: dict[str, str] = {}
-    for name, given in (("tblproperties", tblproperties), ("options", options)):
+    for name in ("tblproperties", "options"):
+        given = configs.get(name)
         if given and not isinstance(given, Mapping):
             raise DbtRuntimeError(f"the config {name} is a map of names and values, such as {{parquet_compression: zstd}}; it is {given!r}")
         for key, value in (given or {}).items():
@@ -64,7 +65,47 @@ def layout_of(
                 raise DbtRuntimeError(f"the configs tblproperties and options give {key} two values: {properties[str(key)]} and {value}")
     if CONFIGURED in properties:
         raise DbtRuntimeError(f"the property {CONFIGURED} is the adapter's own; give yours another name")
-    return Layout(_listed("partitioned_by", partitioned_by), _listed("sorted_by", sorted_by), properties)
+    return Layout(_with_buckets(_one_of(configs, PARTITIONED), configs), _one_of(configs, SORTED), properties)
+
+
+def bucketed_column(configs: Mapping[str, Any]) -> str | None:
+    """The column that dbt-spark's `clustered_by` and `buckets` distribute rows by; None if there is none, or more than one.
+
+    Rows that Spark distributes by several columns at once have no counterpart: here each column has buckets of its own.
+    """
+    columns = _listed("clustered_by", configs.get("clustered_by"))
+    return columns[0] if configs.get("buckets") and len(columns) == 1 else None
+
+
+def _with_buckets(keys: tuple[str, ...], configs: Mapping[str, Any]) -> tuple[str, ...]:
+    column = bucketed_column(configs)
+    if column is None:
+        return keys
+    bucket = f"bucket({configs['buckets']}, {column})"
+    for key in keys:
+        name, _, arguments = key.partition("(")
+        if name.strip().casefold() == "bucket" and arguments.rpartition(",")[2].strip(" )`").casefold() == column.strip(" `").casefold():
+            if _plain(key) == _plain(bucket):
+                return keys
+            raise DbtRuntimeError(f"the configs ask for {key} and, by clustered_by and buckets, for {bucket}; leave one of them out")
+    return (*keys, bucket)
+
+
+def _one_of(configs: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    """The value of a config that has several names."""
+    given = {name: _listed(name, configs[name]) for name in names if configs.get(name)}
+    found = next(iter(given.items()), None)
+    for name, value in given.items():
+        if found is not None and _plain(", ".join(value)) != _plain(", ".join(found[1])):
+            raise DbtRuntimeError(
+                f"the configs {found[0]} and {name} mean the same and say two things: {', '.join(found[1])} and {', '.join(value)}; "
+                "leave one of them out"
+            )
+    return () if found is None else found[1]
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split()).replace("`", "").casefold()
 
 
 def reset_actions(table: Table, wanted: Layout) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from dbt.tests.util import run_dbt, write_file
+from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 
 from dbt.adapters.ducklake.spec.objects import Table
 from tests.functional.adapter.test_one_node_one_snapshot import OnALake
@@ -121,3 +121,24 @@ class TestTagsAndMeta(OnALake):
         )
         run_dbt(["run", "--select", "v"])
         assert not [key for key in lake.reader().find(project.test_schema, "v").tags if "property" in key]
+
+
+FOREIGN = "{{ config(materialized='table', partition_by='part', zorder=['part', 'id'], clustered_by='id', buckets=4) }} select 1 as id, 'a' as part"
+STAGED = "{{ config(materialized='incremental', incremental_strategy='%s', unique_key='id', tmp_relation_type='%s') }} select 1 as id, rand() as r"
+
+
+class TestConfigsOfOthers(OnALake):
+    @pytest.fixture(scope="class")
+    def models(self):
+        kinds = {"kept": ("merge", "table"), "seen": ("merge", "view"), "refused": ("delete+insert", "view")}
+        return {"foreign.sql": FOREIGN, **{f"{name}.sql": STAGED % kind for name, kind in kinds.items()}}
+
+    def test_they_mean_what_they_meant_there(self, project, lake):
+        _, output = run_dbt_and_capture(["run"])
+        assert output.count("The config `zorder` sorts files when they are written, as `sorted_by` does.") == 1
+        table = lake.reader().find(project.test_schema, "foreign")
+        assert [key.transform for key in table.partitioning.fields] == ["identity", "bucket(4)"]
+        assert [key.expression for key in table.sorting] == ["part", "id"]
+        results = {result.node.name: result for result in run_dbt(["run"], expect_pass=False)}
+        assert "delete+insert reads the rows of the model twice" in results["refused"].message
+        assert [results[name].message for name in ("kept", "seen", "foreign")] == [*["MERGE 1 updated"] * 2, "CREATE TABLE AS 1 inserted"]

@@ -67,8 +67,8 @@ class Adapter:
     def get_columns_in_relation(self, relation: DuckLakeRelation) -> list[DuckLakeColumn]:
         return self.columns[str(relation.identifier)]
 
-    def layout(self, *configs: Any) -> Layout:
-        return layout_of(*configs)
+    def layout(self, configs: Any) -> Layout:
+        return layout_of(configs)
 
     def check_merge_configs(self, configs: Any, unique_key: Any, known: list[str]) -> str:
         check(configs, unique_key, known)

@@ -187,3 +187,35 @@ def test_replace_where_replaces_the_rows_of_its_predicates(macros: Macros) -> No
 def test_replace_where_needs_its_predicates(macros: Macros) -> None:
     with pytest.raises(CompilationError, match="replace_where needs incremental_predicates"):
         macros.get_incremental_replace_where_sql(arguments(macros))
+
+
+def test_a_source_is_kept_as_tmp_relation_type_says(macros: Macros) -> None:
+    given = arguments(macros)
+    kept = ("materialize_temp_view", given["temp_relation"])
+
+    def after(kind: str | None, *names: str) -> int:
+        macros.adapter.calls.clear()
+        macros.config["tmp_relation_type"] = kind
+        macros.keep_source_if_configured(given["temp_relation"])
+        for name in names:
+            getattr(macros, f"get_incremental_{name}_sql")(given)
+        return macros.adapter.calls.count(kept)
+
+    assert [after(None, "merge"), after("view", "merge"), after("TABLE", "merge"), after("materialize", "append")] == [0, 0, 1, 1]
+    assert [after(None, "delete_insert"), after("table", "delete_insert")] == [1, 1], "once, whoever asks"
+    assert after("view", "append", "insert_overwrite") == 0
+    with pytest.raises(CompilationError, match=r"delete\+insert reads the rows of the model twice"):
+        after("view", "delete_insert")
+    with pytest.raises(CompilationError, match="tmp_relation_type is view, table or materialize; it is ephemeral"):
+        after("ephemeral")
+    given["unique_key"] = None
+    assert after("view", "delete_insert") == 0, "without a key it only inserts"
+
+
+def test_buckets_of_clustered_by_are_no_partitions_to_overwrite(macros: Macros) -> None:
+    macros.config.update(partition_by="region", clustered_by="id", buckets=8)
+
+    assert macros.partitioned_by_clause() == "partitioned by (region, bucket(8, id))"
+    assert macros.get_incremental_insert_overwrite_sql(arguments(macros)).startswith(
+        "delete from `lake`.`main`.`orders` as DBT_INTERNAL_DEST where exists ( select 1 from ( select distinct region as key_1 from"
+    )

@@ -58,7 +58,7 @@
 {%- endmacro %}
 
 
-{# The config `partitioned_by` or `partition_by`: a column or an expression such as day(created_at), or a list of them. #}
+{# The config `partitioned_by`: a column or an expression such as day(created_at), or a list of them; then the buckets of `clustered_by`. #}
 {% macro partition_keys() -%}
   {% do return(configured_layout().partitioned_by | list) %}
 {%- endmacro %}

@@ -11,6 +11,7 @@
   {%- set strategy = config.get('incremental_strategy') or 'default' -%}
   {%- set strategy_macro = adapter.get_incremental_strategy_macro(context, strategy) -%}
   {%- set query = compiled_code -%}
+  {%- do source_kind() -%}
   {%- if strategy in ('merge', 'default') -%}
     {%- do adapter.check_merge_configs(merge_configs(), config.get('unique_key'), model.config | list) -%}
   {%- endif -%}
@@ -38,6 +39,7 @@
     {% endif %}
     {% set arguments = incremental_arguments(source_relation, existing_relation, target_relation) %}
     {% do apply_layout(target_relation) %}
+    {% do keep_source_if_configured(source_relation) %}
     {% set build_sql = strategy_macro(arguments) %}
   {% endif %}
 

@@ -1,9 +1,11 @@
 {#
-  Rows of the target whose key, all of it, is in the source give way to the source's rows. The source is computed once, because two
-  statements read it.
+  Rows of the target whose key, all of it, is in the source give way to the source's rows. With a key the source is computed once,
+  because two statements read it.
 #}
 {% macro ducklake__get_incremental_delete_insert_sql(arg_dict) %}
-  {% do adapter.materialize_temp_view(arg_dict['temp_relation']) %}
+  {% if key_columns(arg_dict['unique_key']) %}
+    {% do keep_source(arg_dict['temp_relation'], 'delete+insert') %}
+  {% endif %}
   {% do return(get_delete_insert_merge_sql(
     arg_dict['target_relation'], arg_dict['temp_relation'], arg_dict['unique_key'], arg_dict['dest_columns'], arg_dict['incremental_predicates']
   )) %}

@@ -1,12 +1,18 @@
 {# The source replaces the partitions that it has rows for; without `partition_by` it replaces the whole table. #}
 {% macro ducklake__get_incremental_insert_overwrite_sql(arg_dict) %}
-  {%- set keys = partition_keys() -%}
+  {%- set keys = overwritten_keys() -%}
   {%- set target, source, columns = arg_dict['target_relation'], arg_dict['temp_relation'], arg_dict['dest_columns'] -%}
-  {% if keys | join | replace('(', '') == keys | join %}
+  {% if not keys or keys == partition_keys() and keys | join | replace('(', '') == keys | join %}
     {% do return(insert_overwrite_sql(target, source, keys, columns)) %}
   {% endif %}
-  {% do adapter.materialize_temp_view(source) %}
+  {% do keep_source(source, 'insert_overwrite by these keys') %}
   {% do return(replace_partitions_sql(target, source, keys, columns)) %}
+{% endmacro %}
+
+
+{# The partition keys without the buckets of `clustered_by`, which are no partitions to dbt-spark. #}
+{% macro overwritten_keys() %}
+  {% do return(adapter.layout({'partitioned_by': config.get('partitioned_by'), 'partition_by': config.get('partition_by')}).partitioned_by | list) %}
 {% endmacro %}
 
 

@@ -14,7 +14,7 @@
   {%- if not predicates -%}
     {%- do exceptions.raise_compiler_error('replace_where needs incremental_predicates: they say which rows of the table are replaced') -%}
   {%- endif -%}
-  {% do adapter.materialize_temp_view(source) %}
+  {% do keep_source(source, 'replace_where') %}
   {% do refuse_rows_outside(source, predicates) %}
   {% do return(replace_where_sql(target, source, predicates, arg_dict['dest_columns'])) %}
 {% endmacro %}

@@ -1,0 +1,55 @@
+"""Layout configs under our names and those of other adapters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.ducklake.foreign_configs import notes_of, warnings_of
+from dbt.adapters.ducklake.layout import layout_of
+
+
+@pytest.mark.parametrize(
+    ("configs", "partitioned", "ordered"),
+    [
+        ({}, (), ()),
+        ({"partition_by": "a", "sort_by": "b desc"}, ("a",), ("b desc",)),
+        ({"partitioned_by": ["a"], "partition_by": "A"}, ("a",), ()),
+        ({"zorder": ["a", "b"]}, (), ("a", "b")),
+        ({"liquid_clustered_by": "a, b", "sorted_by": ["a", "b"]}, (), ("a", "b")),
+        ({"clustered_by": ["a"], "buckets": 8}, ("bucket(8, a)",), ()),
+        ({"clustered_by": "a", "buckets": "8", "partition_by": ["day(c)", "bucket(8,a)"]}, ("day(c)", "bucket(8,a)"), ()),
+        ({"clustered_by": "a", "buckets": 8, "partition_by": "bucket(4, b)"}, ("bucket(4, b)", "bucket(8, a)"), ()),
+        ({"clustered_by": ["a", "b"], "buckets": 8}, (), ()),
+        ({"clustered_by": "a"}, (), ()),
+        ({"buckets": 8}, (), ()),
+    ],
+)
+def test_other_names_for_the_same(configs: dict[str, Any], partitioned: tuple[str, ...], ordered: tuple[str, ...]) -> None:
+    layout = layout_of(configs)
+    assert (layout.partitioned_by, layout.sorted_by) == (partitioned, ordered)
+
+
+@pytest.mark.parametrize(
+    ("configs", "message"),
+    [
+        ({"partitioned_by": "a", "partition_by": "b"}, "partitioned_by and partition_by mean the same and say two things: a and b"),
+        ({"sorted_by": "a desc", "zorder": "a"}, "sorted_by and zorder mean the same"),
+        ({"sort_by": ["a", "b"], "liquid_clustered_by": ["b", "a"]}, "sort_by and liquid_clustered_by"),
+        ({"clustered_by": "a", "buckets": 8, "partition_by": "bucket(4, A)"}, r"ask for bucket\(4, A\) and, by clustered_by and buckets"),
+        ({"zorder": {"a": 1}}, "the config zorder is a column"),
+    ],
+)
+def test_contradictions_are_refused(configs: dict[str, Any], message: str) -> None:
+    with pytest.raises(DbtRuntimeError, match=message):
+        layout_of(configs)
+
+
+def test_what_is_said_of_them() -> None:
+    assert warnings_of({"clustered_by": "a", "buckets": 8, "sort_by": "a"}) == []
+    for half in ({"clustered_by": "a"}, {"buckets": 8}, {"clustered_by": ["a", "b"], "buckets": 8}):
+        (warning,) = warnings_of(half)
+        assert "do nothing on a lake unless both are given, and one column" in warning
+    assert notes_of({"zorder": "a", "sorted_by": "a"}) == ["The config `zorder` sorts files when they are written, as `sorted_by` does."]
