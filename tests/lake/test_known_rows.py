@@ -1,0 +1,84 @@
+"""Which rows a transaction depends on, as its statements tell: what a rival does to others is no conflict, unless a query looked at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from dbt.adapters.ducklake.errors import ConflictError
+from dbt.adapters.ducklake.session import LakeSession
+
+CATALOGS = ["sqlite"]
+OUTSIDE = "INSERT INTO t SELECT 500 + id, 'far', 'theirs' FROM range(3)"
+INSIDE = "INSERT INTO t SELECT 5, 'near', 'theirs' FROM range(1)"
+MERGE = "MERGE INTO t USING {} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+KEYS = "(SELECT CAST(id AS INT) AS id, 'near' AS part, 'mine' AS name FROM range(4, 8))"
+
+
+@pytest.fixture
+def together(lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
+    """Whether a transaction goes together with what a rival committed meanwhile. Nothing is done again."""
+    monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)
+    rival = lake.lake.session()
+
+    def meet(mine: list[str], theirs: str) -> bool:
+        lake.execute(
+            "CREATE OR REPLACE TABLE t PARTITIONED BY (part) AS SELECT CAST(id AS INT) AS id, 'near' AS part, 'old' AS name FROM range(6)"
+        )
+        lake.execute("INSERT INTO t SELECT 300 + id, 'far', 'old' FROM range(6)")
+        lake.execute("SELECT * FROM v").fetch()
+        lake.begin()
+        for statement in mine:
+            lake.execute(statement)
+        rival.execute(theirs)
+        try:
+            lake.commit()
+        except ConflictError:
+            return False
+        return True
+
+    lake.execute("CREATE TABLE t (id INT, part STRING, name STRING)")
+    lake.execute("CREATE VIEW v AS SELECT max(id) AS top FROM t")
+    lake.execute("CREATE FUNCTION main.top() RETURNS INT RETURN SELECT max(id) FROM t")
+    return meet
+
+
+@pytest.mark.parametrize(
+    "mine",
+    [
+        ["DELETE FROM t WHERE id BETWEEN 4 AND 8"],
+        ["DELETE FROM t WHERE id BETWEEN 4 AND 8", "INSERT INTO t SELECT 6, 'near', 'mine' FROM range(1)"],
+        ["UPDATE t SET name = 'mine' WHERE id < 100"],
+        [MERGE.format(KEYS)],
+        ["INSERT INTO t REPLACE WHERE id < 10 SELECT 6, 'near', 'mine' FROM range(1)"],
+        ["INSERT OVERWRITE t PARTITION (part) SELECT 6, 'near', 'mine' FROM range(1)"],
+        ["INSERT OVERWRITE t PARTITION (part = 'near') SELECT 6, 'mine' FROM range(1)"],
+        ["DELETE FROM t WHERE id = 1", "UPDATE t SET name = 'mine' WHERE part = 'near'"],
+        [f"CREATE OR REPLACE TEMPORARY VIEW keys AS {KEYS[1:-1]}", MERGE.format("keys")],
+        [f"CREATE OR REPLACE TEMPORARY VIEW seen AS {KEYS[1:-1]} WHERE id IN (SELECT id FROM t WHERE id < 9)", MERGE.format("seen")],
+    ],
+)
+def test_rows_outside_are_nobodys_business(together: Callable[..., bool], mine: list[str]) -> None:
+    assert together(mine, OUTSIDE)
+    assert not together(mine, INSIDE)
+
+
+@pytest.mark.parametrize(
+    "mine",
+    [
+        ["DELETE FROM t WHERE id < 10 AND id < (SELECT max(id) FROM t)"],
+        ["UPDATE t SET name = (SELECT count(*) FROM t) WHERE id < 10"],
+        ["UPDATE t SET name = main.top() WHERE id < 10"],
+        [MERGE.format("(SELECT 5 AS id, 'near' AS part, CAST(top AS STRING) AS name FROM v)")],
+        ["CREATE OR REPLACE TEMPORARY VIEW s AS SELECT 5 AS id, 'near' AS part, CAST(max(id) AS STRING) AS name FROM t", MERGE.format("s")],
+        ["DELETE FROM t WHERE id < 10", "DELETE FROM t WHERE length(name) > 100"],
+        ["DELETE FROM t WHERE id < 10 OR name = 'theirs'"],
+        ["DELETE FROM t WHERE id % 500 < 10"],
+        [MERGE.format(KEYS) + " WHEN NOT MATCHED BY SOURCE THEN DELETE"],
+        [MERGE.format(KEYS.replace("near", "far").replace("4, 8", "4, 900"))],
+        ["INSERT OVERWRITE t PARTITION (part) SELECT 6, 'far', 'mine' FROM range(1)"],
+    ],
+)
+def test_rows_that_were_looked_at_count_wherever_they_are(together: Callable[..., bool], mine: list[str]) -> None:
+    assert not together(mine, OUTSIDE)
