@@ -114,7 +114,7 @@ def test_what_cannot_be_done_again_is_named(t: LakeSession, rival: LakeSession) 
             t.execute("INSERT INTO t SELECT nosuch FROM t")
 
     for work, reason in (
-        (lambda: t.execute("SET spark.sql.shuffle.partitions = 3"), "SET changed the session"),
+        (lambda: t.execute("/* dbt */ SET spark.sql.shuffle.partitions = 3"), "a statement such as SET changed the Spark session"),
         (lambda: t.sql("SELECT * FROM t").count(), "a DataFrame of its rows was given out"),
         (lambda: t.create_temp_view("made", t.spark().range(3)), "rows of a DataFrame"),
         (fails, "a statement of it failed"),

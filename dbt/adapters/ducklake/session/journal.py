@@ -82,7 +82,7 @@ class Journal:
             case PassThrough(query):
                 name = made_temporary_view(query.text)
                 if name is None:
-                    self.prevent(f"{query.text.split(None, 1)[0].upper()} changed the session in it")
+                    self.prevent("a statement such as SET changed the Spark session in it")
             case DropRelation(name=name_of) if len(name_of.parts) == 1:
                 name = name_of.parts[0]
             case _:
