@@ -226,6 +226,7 @@ class Plain:
             return
         if statement.third is None:
             self.stale.update(statement.tables)
+            self.lost = self.in_transaction  # what comes later in it may read these tables
             return
         if self.lost:
             return
