@@ -342,6 +342,22 @@ def test_a_schema_goes_back_alone(both: Both) -> None:
     assert relations(both) == {(s, n, "BASE TABLE") for s, n in (("main", "t"), ("s", "u"), ("gone", "g"))}
 
 
+def test_rows_that_the_catalog_cannot_hold_any_more_come_back_in_files(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    for statement in INLINED:
+        both.duckdb(statement)
+    both.duckdb("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    both.duckdb("UPDATE t SET v = 'c' WHERE id = 1")
+    both.duckdb("ALTER TABLE t SET PARTITIONED BY (v)")
+    then = last(both)
+    both.duckdb("DELETE FROM t")
+    monkeypatch.setattr(type(both.session.catalog), "can_inline", lambda *_: False)
+    _, before, wanted = back(both, then)
+    assert net_changes(both) == difference(before, wanted)
+    both.duckdb("UPDATE t SET v = 'd' WHERE id = 1")
+    both.duckdb("INSERT INTO t VALUES (3, 'e')")
+    assert rows(both) == [(0, 1, "d"), (1, 2, "b"), (2, 3, "e")]
+
+
 def test_what_stands_against_it_is_said_and_changes_nothing(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
     empty = last(both)

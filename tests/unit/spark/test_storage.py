@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,3 +40,24 @@ def test_files_are_moved_and_removed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(FileNotFoundError):
         storage.size(f"{tmp_path}/never")
+
+
+def test_a_file_gets_a_second_name_by_a_link_or_by_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, linked, copied = (f"{tmp_path}/{name}" for name in ("a", "new/b", "other/c"))
+    Path(first).write_bytes(b"123")
+    os.utime(first, (0, 0))
+    storage.link_or_copy(first, linked)
+    assert os.path.samefile(first, linked)
+    assert os.stat(linked).st_mtime > time.time() - 60  # nobody takes it for an old file without an owner
+
+    def refused(*_: Any) -> None:
+        raise OSError("Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", refused)
+    storage.link_or_copy(first, copied)
+    assert (Path(copied).read_bytes(), os.path.samefile(first, copied)) == (b"123", False)
+    monkeypatch.undo()
+    for missing in ("link_or_copy", "copy"):
+        with pytest.raises(FileNotFoundError):
+            getattr(storage, missing)(f"{tmp_path}/never", f"{tmp_path}/new/d")
+    assert not Path(f"{tmp_path}/new/d").exists()

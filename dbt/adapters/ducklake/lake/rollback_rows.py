@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 from ..catalog.rollback_plan import FormerFile, RollbackPlan
 from ..catalog.staged import Flush, Returned, ReturnedFile, RowChanges, StagedRows
-from ..errors import StatementError
 from ..spark import storage
 from ..spark.deletes import write_delete_file
 from ..spark.flushed import write_deletes
-from ..spark.returned import absent_rows, bring_back, new_name, require_file
+from ..spark.returned import absent_rows, bring_back, new_name, require_file, write_rows
 from ..spec.files import DataFile, InlinedRows
 from ..spec.inlined_cells import conformed, initial_value
 from ..spec.objects import Table
 from ..spec.row_statistics import stats_of_rows
 from .context import Context
+from .order import stored_order
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,9 +99,8 @@ def stage(context: Context, then: Table, found: Difference, former: Table | None
         former: the table that was dropped, where `then` is staged as a new one.
 
     Raises:
-        LakeError: storage has lost a file; StatementError: rows that the catalog cannot hold. No file is left behind.
+        LakeError: storage has lost a file. No file is left behind.
     """
-    inlined = _inlined(context, then, found)
     names = [new_name(former.file.path, then.path) for former, _ in found.returned]
     written: list[str] = []
     try:
@@ -109,13 +108,14 @@ def stage(context: Context, then: Table, found: Difference, former: Table | None
         files = _files(then, found, names, written)
         if former is not None:
             files = tuple(replace(file, partition_id=_renewed(file.partition_id, former, then)) for file in files)
+        inlined, more = _inlined(context, then, found, written)
         nothing = found.is_empty and former is None
         former_id = None if former is None else former.table_id
         changes = RowChanges(
             ended_files=frozenset(file.data_file_id for file in found.ended),
             ended_inlined=found.inlined_ended,
             flush=flush,
-            returned=None if nothing else Returned(files, inlined, found.plan.retyped, former_id),
+            returned=None if nothing else Returned((*files, *more), inlined, found.plan.retyped, former_id),
         )
         context.transaction.return_to(then, changes)
         context.transaction.depends_on_rows(then)
@@ -156,19 +156,20 @@ def _flush(context: Context, then: Table, found: Difference, written: list[str])
     return Flush((), None, files, {}, sum(each.entries for each in deletes), context.transaction.snapshot.snapshot_id)
 
 
-def _inlined(context: Context, then: Table, found: Difference) -> StagedRows | None:
-    """The inlined rows that come back, in the columns of then."""
+def _inlined(context: Context, then: Table, found: Difference, written: list[str]) -> tuple[StagedRows | None, tuple[ReturnedFile, ...]]:
+    """The inlined rows that come back, in the columns of then; as files where the catalog cannot hold them in these columns."""
     parts = found.inlined_returned
-    if not parts:
-        return None
     rows = [row for part in parts for row in _in_columns(part, then)]
-    if not context.catalog.can_inline(then.columns, rows):
-        raise StatementError(
-            f"the catalog held rows of {then.schema_name}.{then.name} then that it cannot hold in the columns of that snapshot; "
-            "bring them back by INSERT INTO … SELECT … VERSION AS OF …"
-        )
-    row_ids = tuple(row_id for part in parts for row_id in part.row_ids)
-    return StagedRows("returned", then.columns, tuple(rows), row_ids, stats_of_rows(then.columns, rows))
+    row_ids = [row_id for part in parts for row_id in part.row_ids]
+    if not rows:
+        return None, ()
+    if context.catalog.can_inline(then.columns, rows):
+        return StagedRows("returned", then.columns, tuple(rows), tuple(row_ids), stats_of_rows(then.columns, rows)), ()
+    options = context.transaction.write_options(then)
+    files = write_rows(rows, row_ids, then, options, stored_order(then, options))
+    written += [file.path for file in files]
+    partition_id = None if then.partitioning is None else then.partitioning.partition_id
+    return None, tuple(ReturnedFile(file, None, partition_id, None) for file in files)
 
 
 def _in_columns(part: InlinedRows, then: Table) -> list[tuple[object, ...]]:

@@ -6,14 +6,19 @@ those snapshots once more; of such a file the footer is written anew, in which t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..errors import LakeError
-from ..spec.files import SNAPSHOT_ID_FIELD_ID, DataFile
+from ..spec.files import LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID, DataFile, WriteOptions, WrittenFile
+from ..spec.objects import SortField, Table
 from ..spec.paths import data_file_name, with_separator
 from . import storage
+from .arrow import arrow_table, write_arrow
 from .deleted_rows import entries
 from .field_ids import read_schema, renumbered
 from .footers import read_footer, replace_footer
@@ -66,6 +71,15 @@ def bring_back(file: DataFile, path: str, *, has_snapshot_ids: bool) -> tuple[in
     other = renumbered(footer, SNAPSHOT_ID_FIELD_ID, _FORMER_SNAPSHOT_ID)
     replace_footer(path, file.size_bytes, len(footer), other)
     return file.size_bytes + len(other) - len(footer), len(other)
+
+
+def write_rows(
+    rows: Sequence[Sequence[Any]], row_ids: Sequence[int], table: Table, options: WriteOptions, order: Sequence[SortField]
+) -> list[WrittenFile]:
+    """Write rows of the table's columns, with the row ids that they had, as data files that it is to have."""
+    data = arrow_table(rows, table.columns).append_column(LINEAGE_ROW_ID, pa.array(row_ids, pa.int64()))
+    fields = table.partitioning.fields if table.partitioning else ()
+    return write_arrow(data, table.columns, table.path, options, row_ids=True, partition_fields=fields, order=order)
 
 
 def absent_rows(file: DataFile) -> pa.Array:
