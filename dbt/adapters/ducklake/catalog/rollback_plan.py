@@ -28,7 +28,7 @@ class FormerFile:
 
     file: DataFile
     written: WrittenFile
-    """The same as what a commit registers."""
+    """The same as what a commit registers, with statistics if it may have to."""
     partition_id: int | None
     has_snapshot_ids: bool
     """Its rows say themselves which snapshot each began with."""
@@ -52,7 +52,7 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
     history = read_history(connection, table.table_id)
     former = read_files(connection, database, table, then)
     present = {file.data_file_id: file for _, file in read_files(connection, database, table, now)}
-    ids = [row.data_file_id for row, _ in former]
+    ids = [row.data_file_id for row, file in former if not _stays(file, present.get(row.data_file_id))]
     stats, values = _column_stats(connection, database, ids), _partition_values(connection, database, ids)
     files = tuple(
         FormerFile(
@@ -73,6 +73,11 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
     )
     inlined_then, inlined_now = (read_rows(connection, database, table, history, each).inlined for each in (then, now))
     return RollbackPlan(files, present, inlined_then, inlined_now, history.retyped(table.columns))
+
+
+def _stays(then: DataFile, now: DataFile | None) -> bool:
+    """Whether a file has all its rows at both snapshots."""
+    return now is not None and not now.is_touched and then.rows_until_snapshot is None
 
 
 def _column_stats(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, list[ColumnStats]]:
