@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.ducklake.statements.dialects import qualify, to_duckdb, to_spark
+from dbt.adapters.ducklake.statements.dialects import qualify, to_duckdb, to_spark, without_spark_words
 from dbt.adapters.ducklake.statements.references import references
 from dbt.adapters.ducklake.statements.values import Name, Reference
 
@@ -46,11 +46,12 @@ def test_the_placeholder_is_a_name() -> None:
     ("text", "expected"),
     [
         ('select `a b`, "c" from {DUCKLAKE_CATALOG}.`s`.`t`', 'SELECT "a b", \'c\' FROM {DUCKLAKE_CATALOG}."s"."t"'),
-        ("select cast(a as bigint), try_cast(b as int) from t", "SELECT CAST(a AS BIGINT), TRY_CAST(b AS INT) FROM t"),
+        ("select cast(a as double), count(*) > 1 from t", "SELECT CAST(a AS DOUBLE), COUNT(*) > 1 FROM t"),
+        ("select try_cast(b as int) from t", None),
         ("select * from t version as of 3 x", "SELECT * FROM t AS x AT (VERSION => 3)"),
         ("select x.i from t as x at (version => 3)", 'SELECT x.i FROM t AS "x" AT (VERSION => 3)'),
         ("select * from t timestamp as of '2026-01-01'", "SELECT * FROM t AT (TIMESTAMP => '2026-01-01')"),
-        ("select collect_list(a) from t", "SELECT ARRAY_AGG(a) FILTER(WHERE a IS NOT NULL) FROM t"),
+        ("select collect_list(a) from t", "SELECT (COALESCE(ARRAY_AGG(a) FILTER(WHERE NOT a IS NULL), [])) FROM t"),
         ("select my_function(a) from t", None),
         ("select a from t order by a", "SELECT a FROM t ORDER BY a NULLS FIRST"),
         ("select 1; select 2", None),
@@ -66,12 +67,16 @@ def test_spark_to_duckdb(text: str, expected: str | None) -> None:
     ("text", "expected"),
     [
         (
-            'SELECT "a b", i::INTEGER AS k FROM {DUCKLAKE_CATALOG}.main.t',
-            "SELECT `a b`, CAST(i AS INT) AS k FROM {DUCKLAKE_CATALOG}.main.t",
+            'SELECT "a b", i::DOUBLE AS k FROM {DUCKLAKE_CATALOG}.main.t',
+            "SELECT `a b`, CAST(i AS DOUBLE) AS k FROM {DUCKLAKE_CATALOG}.main.t",
         ),
         ("(1 + 2)", "(1 + 2)"),
         ("CAST('t' AS BOOLEAN)", "CAST('t' AS BOOLEAN)"),
-        ("now()", "NOW()"),
+        ("now()", "CURRENT_TIMESTAMP()"),
+        ("uuid()", "UUID()"),
+        ("SELECT main.list_value(a, 1) AS l, main.\"position\"(s, 'x') AS p", "SELECT ARRAY(a, 1) AS l, LOCATE('x', s) AS p"),
+        ('SELECT CAST(a AS "DATE") AS "DATE"', "SELECT CAST(a AS DATE) AS `DATE`"),
+        ("SELECT l[2], l[-1], m['k'] FROM t", "SELECT TRY_ELEMENT_AT(l, 2), TRY_ELEMENT_AT(l, -1), m['k'] FROM t"),
         ("SELECT a FROM t ORDER BY a", "SELECT a FROM t ORDER BY a NULLS LAST"),
         ("SELECT some_macro(a) FROM t", None),
         ("SELECT * FROM", None),
@@ -79,3 +84,15 @@ def test_spark_to_duckdb(text: str, expected: str | None) -> None:
 )
 def test_duckdb_to_spark(text: str, expected: str | None) -> None:
     assert to_spark(text) == expected
+
+
+def test_the_piece_without_words_is_named() -> None:
+    assert without_spark_words("SELECT a, median(b + 1) AS m FROM t") == "MEDIAN(b + 1)"
+    assert without_spark_words("SELECT list_sum(a) FROM t") == "LIST_SUM(a)"
+
+
+def test_words_that_would_grow_without_end_are_none() -> None:
+    text = "a"
+    for _ in range(12):
+        text = f"CAST({text} + 1.5 AS INTEGER)"
+    assert to_spark(text) is None

@@ -5,23 +5,54 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
+from types import ModuleType
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import Dialect, exp
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel, SqlglotError
+from sqlglot.tokenizer_core import TokenType
 
 from ..errors import StatementError
 from ..spec.identifiers import backquoted
+from . import words_of_duckdb, words_of_spark
 from .references import references
+from .shared_sql import NoCounterpartError, said
 from .tokens import Cursor, Source
 from .values import FunctionCall, Name, Reference, Sql
 
 PLACEHOLDER = "{DUCKLAKE_CATALOG}"
 
-_SAME = frozenset({"NOW", "GREATEST", "LEAST", "TRANSLATE", "LPAD", "RPAD", "ASCII", "BIT_COUNT"})
-"""Functions that sqlglot does not know, and that are the same in both."""
+_TYPE = re.compile(r"[A-Z_ ]+(\(\d+(,\d+)?\))?")
+_WORD = re.compile(r"[a-z_]\w*", re.ASCII)
+
+
+_ROUGHLY_ALIKE = (exp.Upper, exp.Lower, exp.ILike, exp.Cast)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """From which dialect, and into which."""
+
+    read: str | type[Dialect]
+    write: str
+    quote: str
+    back: str
+    words: ModuleType
+
+
+class _Counted(DuckDB):
+    """DuckDB's SQL with the indexes of lists as they are written, counted from 1."""
+
+    INDEX_OFFSET = 0
+
+
+TO_SPARK = _Way(_Counted, "spark", '"', "`", words_of_spark)
+TO_DUCKDB = _Way("databricks", "duckdb", "`", '"', words_of_duckdb)
 
 
 def qualify(sql: Sql, fill: Callable[[Reference], Name | None], function: Callable[[Name], Name | None] = lambda name: None) -> str:
@@ -44,8 +75,12 @@ def qualify(sql: Sql, fill: Callable[[Reference], Name | None], function: Callab
     return text
 
 
-def to_duckdb(text: str) -> str | None:
-    """Spark's SQL in DuckDB's words; None where a construct or function has no counterpart known to mean the same."""
+def to_duckdb(text: str, *, roughly: bool = False) -> str | None:
+    """Spark's SQL in DuckDB's words; None where a construct or function has no counterpart known to mean the same.
+
+    Args:
+        roughly: for an order of rows, in which a letter or a fraction may matter otherwise and nothing may fail.
+    """
     try:
         sql = references(text)
     except StatementError:
@@ -58,12 +93,21 @@ def to_duckdb(text: str) -> str | None:
             own = reference.alias if reference.alias != ".".join(reference.name.parts) else None
             alias = f" AS {backquoted(own)}" if own else ""
             text = f"{text[:behind]} AT ({at}){alias}{text[reference.end :]}"
-    return _translate(text, "databricks", "duckdb", "`")
+    return _translated(text, TO_DUCKDB, roughly)[0]
 
 
-def to_spark(text: str) -> str | None:
-    """DuckDB's SQL in Spark's words; None where a construct or function has no counterpart known to mean the same."""
-    return _translate(text, "duckdb", "spark", '"')
+def to_spark(text: str, *, roughly: bool = False) -> str | None:
+    """DuckDB's SQL in Spark's words; None where a construct or function has no counterpart known to mean the same.
+
+    Args:
+        roughly: as of `to_duckdb`.
+    """
+    return _translated(plain_words(text), TO_SPARK, roughly)[0]
+
+
+def without_spark_words(text: str) -> str:
+    """The piece of DuckDB's SQL for which `to_spark` has no words."""
+    return _translated(plain_words(text), TO_SPARK)[1]
 
 
 def _name_length(text: str) -> int:
@@ -74,32 +118,57 @@ def _name_length(text: str) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _translate(text: str, read: str, write: str, quote: str) -> str | None:
-    back = "`" if quote == '"' else '"'
+def _translated(text: str, way: _Way, roughly: bool = False) -> tuple[str | None, str]:
+    """(the text in the other words, the piece that has none)."""
     try:
-        trees = sqlglot.parse(text.replace(PLACEHOLDER, quote + PLACEHOLDER + quote), read=read)
+        trees = sqlglot.parse(text.replace(PLACEHOLDER, way.quote + PLACEHOLDER + way.quote), read=way.read)
         if len(trees) != 1 or trees[0] is None or isinstance(trees[0], exp.Command):
-            return None
-        tree = trees[0].transform(_spelled_out)
-        if any(function.name.upper() not in _SAME for function in tree.find_all(exp.Anonymous)):
-            return None
-        if any(map(_differs, tree.find_all(exp.Join, exp.Pivot))):
-            return None
-        translated = tree.sql(dialect=write, unsupported_level=ErrorLevel.RAISE, comments=False)
+            return None, text
+        rules = {kind: rule for kind, rule in way.words.RULES.items() if not (roughly and kind in _ROUGHLY_ALIKE)}
+        bare = not isinstance(trees[0], exp.Paren)
+        tree = said(trees[0], way.read, way.words.MORE, rules, way.words.EARLY)
+        tree = tree.unnest() if bare else tree
+        translated = tree.sql(dialect=way.write, unsupported_level=ErrorLevel.RAISE, comments=False)
+    except NoCounterpartError as error:
+        return None, str(error)
     except (SqlglotError, RecursionError):
-        return None
-    return translated.replace(back + PLACEHOLDER + back, PLACEHOLDER)
+        return None, text
+    return translated.replace(way.back + PLACEHOLDER + way.back, PLACEHOLDER), ""
 
 
-def _differs(node: exp.Expression) -> bool:
-    """POSITIONAL and ASOF, which Spark takes for an alias before a cross join; PIVOT, which counts 0 in DuckDB and NULL in Spark."""
-    if isinstance(node, exp.Pivot):
-        return not node.args.get("unpivot")
-    return str(node.args.get("method") or "").upper() in ("POSITIONAL", "ASOF")
+def plain_words(text: str, *, keep_main: bool = False) -> str:
+    """DuckDB's SQL as it is written, from DuckDB's SQL as it is stored: `main."position"(s, 'x')`, `CAST(d AS "DATE")`.
 
-
-def _spelled_out(node: exp.Expression) -> exp.Expression:
-    """`count_star()`, as DuckDB stores `count(*)`, in words that sqlglot knows."""
-    if isinstance(node, exp.Anonymous) and node.name.casefold() == "count_star":
-        return exp.Count(this=exp.Star(), big_int=True)
-    return node
+    Args:
+        keep_main: leave `main.` before functions, which may be one of the lake's.
+    """
+    try:
+        tokens = sqlglot.tokenize(text, read="duckdb")
+    except SqlglotError:
+        return text
+    pieces: list[tuple[int, int, str]] = []
+    open_: list[str] = []
+    for i, token in enumerate(tokens):
+        behind = tokens[i + 1] if i + 1 < len(tokens) else None
+        before = tokens[i - 1].text.upper() if i else ""
+        if token.token_type is TokenType.L_PAREN:
+            is_lambda = behind is not None and behind.text.lower() == "lambda"
+            open_.append("lambda" if is_lambda else before)
+            if is_lambda:
+                pieces.append((token.start, token.end, ""))
+        elif token.token_type is TokenType.R_PAREN:
+            if open_ and open_.pop() == "lambda":
+                pieces.append((token.start, token.end, ""))
+        elif behind is None:
+            continue
+        elif token.token_type is TokenType.IDENTIFIER and before == "AS" and open_ and open_[-1] in ("CAST", "TRY_CAST"):
+            if behind.token_type is TokenType.R_PAREN and _TYPE.fullmatch(token.text):
+                pieces.append((token.start, token.end, token.text))
+        elif behind.token_type is TokenType.L_PAREN and _WORD.fullmatch(token.text):
+            own = not keep_main and before == "." and tokens[i - 2].text == "main" and (i < 3 or tokens[i - 3].text != ".")
+            if own or (token.token_type is TokenType.IDENTIFIER and before not in (".", "AS")):
+                name = "strpos" if token.text == "position" else token.text
+                pieces.append((tokens[i - 2].start if own else token.start, token.end, name))
+    for start, end, word in reversed(pieces):
+        text = text[:start] + word + text[end + 1 :]
+    return text

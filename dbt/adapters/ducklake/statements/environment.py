@@ -16,27 +16,25 @@ from typing import TYPE_CHECKING
 from ..catalog.transaction import Transaction
 from ..errors import LakeError, NotFoundError, StatementError
 from ..lake.context import Context
-from ..lake.views import SPARK_SQL_TAG
 from ..spark.errors import translate
+from ..spark.plan_types import differing
 from ..spark.scan import scan
 from ..spark.temporary import compares_dates_as_texts, is_temporary_view, timestamp_value, timestamps_are_instants, zone_is_utc
 from ..spec.files import ColumnFilter, ScanPlan
 from ..spec.identifiers import backquoted
 from ..spec.objects import Macro, Relation, Table, View
-from .dialects import to_spark
 from .information_schema import INFORMATION_SCHEMA, information_view
-from .macro_calls import expand_macros
 from .pins import ANY_TABLE, Looked, Pins, Reader
 from .predicates import of_condition, of_reference
 from .references import references
 from .result import FilesRead
 from .scalars import scalar_call
 from .values import Name, Reference, Sql, TimeTravel
+from .view_text import is_our_text, spark_text, without_counterpart
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CATALOG_PLACEHOLDER = "{DUCKLAKE_CATALOG}"
 DEEPEST_VIEW = 64
 
 
@@ -348,6 +346,10 @@ class Environment:
         text = self.spark_text(view, reader)
         try:
             frame = self.context.spark().sql(self.bound_within(view.schema_name, text, reader, depth))
+            if not is_our_text(view):
+                piece = differing(frame, from_spark=False)
+                if piece is not None:
+                    raise without_counterpart(view, piece)
         except LakeError:
             raise
         except Exception as error:
@@ -369,25 +371,8 @@ class Environment:
         )
 
     def spark_text(self, view: View, reader: Reader) -> str:
-        """The query of a view in Spark's dialect, with this lake's name in it and without the macros that DuckDB keeps in the lake.
-
-        Raises:
-            LakeError: it was made by DuckDB with SQL that has no translation.
-        """
-        text = view.tags.get(SPARK_SQL_TAG)
-        if text is None and view.dialect == "spark":
-            text = view.sql
-        if text is not None:
-            return text.replace(CATALOG_PLACEHOLDER, backquoted(self.database))
-        stored = view.sql.replace(CATALOG_PLACEHOLDER, '"' + self.database.replace('"', '""') + '"')
-        expanded = expand_macros(stored, lambda parts, is_table: self._macro(view, reader, parts, is_table))
-        translated = None if expanded is None else to_spark(expanded)
-        if translated is None:
-            raise LakeError(
-                f"view {view.schema_name}.{view.name} was made by DuckDB with SQL that cannot be said in Spark's: {view.sql}. "
-                "Create it again from here, or as a table"
-            )
-        return translated
+        """The query of a view in Spark's dialect, with this lake's name in it."""
+        return spark_text(view, self.database, lambda parts, is_table: self._macro(view, reader, parts, is_table))
 
     def _macro(self, view: View, reader: Reader, parts: tuple[str, ...], is_table: bool) -> Macro | None:
         """The macro that a call in a view means: without a schema one of the view's own, then one of `main`."""

@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from ..spec.objects import Macro, MacroBody
 from ..spec.types import from_stored, spark_name
-from .dialects import PLACEHOLDER
+from .dialects import PLACEHOLDER, plain_words
 
 DEEPEST_MACRO = 32
 
@@ -25,7 +25,7 @@ Find = Callable[[tuple[str, ...], bool], Macro | None]
 def expand_macros(text: str, find: Find) -> str | None:
     """A query without calls of macros; None where it cannot be told what a call stands for. Text without calls comes back as it is."""
     try:
-        tree = sqlglot.parse_one(text.replace(PLACEHOLDER, f'"{PLACEHOLDER}"'), read="duckdb")
+        tree = sqlglot.parse_one(plain_words(text, keep_main=True).replace(PLACEHOLDER, f'"{PLACEHOLDER}"'), read="duckdb")
         expanded = _expand(tree, find, 0)
     except (SqlglotError, RecursionError, _UnclearError):
         return None

@@ -14,6 +14,7 @@ from ..lake.properties import set_properties
 from ..lake.schemas import create_schema, drop_schema
 from ..lake.tables import TableRequest, create_table, create_table_as, drop_table, rename, required_table
 from ..lake.views import ViewColumn, ViewRequest, create_view, drop_view
+from ..spark.plan_types import differing
 from ..spark.rows import column_types
 from ..spark.temporary import drop_temporary_view, is_temporary_view
 from ..spark.types import fields_of
@@ -119,6 +120,8 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
         for i, (column, kind) in enumerate(types)
     ]
     duckdb_text = to_duckdb(qualified)
+    if duckdb_text is not None and differing(frame, from_spark=True) is not None:
+        duckdb_text = None
     request = ViewRequest(
         schema,
         name,

@@ -5,7 +5,6 @@ The lake holds DuckDB's SQL, since DuckDB evaluates every key whenever it insert
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 import sqlglot
@@ -18,9 +17,6 @@ from ..spec.sort_text import bare_column, sql_name
 from .dialects import to_duckdb, to_spark
 from .tokens import Cursor
 from .values import SortKey
-
-_FUNCTION = re.compile(r'\b(?:main\.)?"(\w+)"\(')
-_TYPE = re.compile(r'\bAS "(\w+)"\)')
 
 
 def sort_keys(group: Cursor) -> tuple[SortKey, ...]:
@@ -60,8 +56,7 @@ def sort_fields(keys: Sequence[SortKey], columns: Collection[str], table: str) -
 
 def spark_expression(expression: str) -> str | None:
     """A stored sort expression in Spark's words; None if it cannot be said in them."""
-    plain = _TYPE.sub(r"AS \1)", _FUNCTION.sub(r"\1(", expression))
-    return to_spark(plain)
+    return to_spark(expression, roughly=True)
 
 
 def _stored(expression: str, known: dict[str, str], table: str) -> str:
@@ -80,7 +75,7 @@ def _stored(expression: str, known: dict[str, str], table: str) -> str:
         return sql_name(known[tree.name.casefold()])
     if tree.find(exp.Column) is None:
         raise StatementError(f"SORTED BY: {expression} names no column (names that need quotes take back-quotes)")
-    stored = to_duckdb(expression)
+    stored = to_duckdb(expression, roughly=True)
     if stored is None or bare_column(stored) is not None or spark_expression(stored) is None:
         raise StatementError(
             f"SORTED BY: {expression} has no words in DuckDB's SQL, which sorts by it too: sort by columns or simpler expressions"

@@ -1,0 +1,213 @@
+"""What of SQL means the same in DuckDB and in Spark: a list of sqlglot's expressions, each with the arguments it may have.
+
+What is not listed is refused: a view without a counterpart is an error, one that is translated by guess is a wrong value. Here is what
+needs no other words; `words_of_spark` and `words_of_duckdb` add what must be said differently. Where the types of the operands decide,
+`spark/plan_types.py` looks at the plan that Spark makes of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.dialect import DialectType
+
+from .shared_checks import CHECKS, RefusedError, Rule, refuse_unless
+
+
+class NoCounterpartError(Exception):
+    """An expression that has none in the other engine."""
+
+    def __init__(self, node: exp.Expr, dialect: DialectType) -> None:
+        text = node.sql(dialect=dialect, comments=False)
+        super().__init__(text if len(text) <= 80 else text[:79] + "…")
+
+
+_BINARY = "this expression"
+SHARED: dict[type[exp.Expr], str] = {
+    # queries
+    exp.Select: "with_ expressions distinct from_ joins where group having qualify windows order limit offset",
+    exp.With: "expressions",
+    exp.CTE: "this alias",
+    exp.Subquery: "this alias with_ order limit offset",
+    exp.From: "this",
+    exp.Table: "this db catalog alias when",
+    exp.HistoricalData: "this kind expression",
+    exp.TableAlias: "this columns",
+    exp.Join: "this side kind on using",
+    exp.Where: "this",
+    exp.Group: "expressions all grouping_sets rollup cube",
+    exp.GroupingSets: "expressions",
+    exp.Rollup: "expressions",
+    exp.Cube: "expressions",
+    exp.Tuple: "expressions",
+    exp.Having: "this",
+    exp.Qualify: "this",
+    exp.Order: "expressions",
+    exp.Ordered: "this desc nulls_first",
+    exp.Limit: "expression",
+    exp.Offset: "expression",
+    exp.Distinct: "expressions",
+    exp.Union: "this expression distinct with_ order limit offset",
+    exp.Except: "this expression distinct with_ order limit offset",
+    exp.Intersect: "this expression distinct with_ order limit offset",
+    exp.Values: "expressions alias",
+    # names and literals
+    exp.Identifier: "this quoted",
+    exp.Column: "this table db catalog",
+    exp.Dot: "this expression",
+    exp.Star: "except_",
+    exp.Alias: "this alias",
+    exp.Paren: "this",
+    exp.Literal: "this is_string",
+    exp.Boolean: "this",
+    exp.Null: "",
+    exp.PropertyEQ: _BINARY,
+    exp.Var: "this",
+    # operators
+    **dict.fromkeys((exp.And, exp.Or, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ), _BINARY),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.IntDiv), _BINARY),
+    **dict.fromkeys((exp.Not, exp.Neg, exp.BitwiseNot), "this"),
+    exp.Div: "this expression typed safe",
+    exp.DPipe: "this expression safe",
+    exp.Is: _BINARY,
+    exp.Between: "this low high",
+    exp.In: "this expressions query",
+    exp.Exists: "this",
+    exp.Like: "this expression negate",
+    exp.ILike: "this expression negate",
+    exp.Case: "this ifs default",
+    exp.If: "this true false",
+    exp.Coalesce: "this expressions",
+    exp.Nullif: _BINARY,
+    exp.Greatest: "this expressions ignore_nulls",
+    exp.Least: "this expressions ignore_nulls",
+    exp.Cast: "this to",
+    exp.DataType: "this expressions nested",
+    exp.DataTypeParam: "this",
+    # aggregates and windows
+    exp.Count: "this big_int",
+    **dict.fromkeys((exp.Sum, exp.Min, exp.Max, exp.Avg, exp.LogicalAnd, exp.LogicalOr), "this"),
+    exp.Filter: _BINARY,
+    exp.Grouping: "expressions",
+    exp.Window: "this partition_by order spec alias over",
+    exp.WindowSpec: "kind start start_side end end_side",
+    **dict.fromkeys((exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist), ""),
+    exp.Ntile: "this",
+    exp.Lag: "this offset default",
+    exp.Lead: "this offset default",
+    exp.FirstValue: "this",
+    exp.LastValue: "this",
+    exp.IgnoreNulls: "this",
+    # functions
+    **dict.fromkeys((exp.Length, exp.MD5, exp.Abs, exp.Sqrt, exp.Ceil, exp.Floor, exp.ArraySize, exp.Lower, exp.Upper), "this"),
+    exp.Ln: "this",
+    exp.Round: "this decimals",
+    exp.Pow: _BINARY,
+    exp.Substring: "this start length",
+    exp.Left: _BINARY,
+    exp.Right: _BINARY,
+    exp.Replace: "this expression replacement",
+    exp.StrPosition: "this substr",
+    exp.StartsWith: _BINARY,
+    exp.EndsWith: _BINARY,
+    exp.Contains: _BINARY,
+    exp.SplitPart: "this delimiter part_index",
+    exp.Pad: "this expression fill_pattern is_left",
+    exp.Repeat: "this times",
+    exp.Translate: "this from_ to",
+    exp.Trim: "this expression position",
+    exp.Concat: "expressions safe coalesce",
+    exp.ConcatWs: "expressions safe coalesce",
+    exp.RegexpLike: _BINARY,
+    exp.Struct: "expressions",
+    exp.Array: "expressions value_constructor",
+    exp.Bracket: "this expressions offset safe",
+    # dates
+    **dict.fromkeys((exp.Year, exp.Month, exp.Day, exp.DayOfMonth, exp.Quarter, exp.Hour, exp.Minute, exp.Second), "this"),
+    **dict.fromkeys((exp.DayOfWeek, exp.DayOfYear, exp.WeekOfYear, exp.LastDay), "this"),
+    exp.Extract: _BINARY,
+    exp.TimestampTrunc: "this unit",
+    exp.DateDiff: "this expression unit date_part_boundary",
+    exp.TimeToStr: "this format",
+    exp.CurrentDate: "",
+    exp.Localtimestamp: "",
+    exp.Uuid: "is_string",
+    exp.Rand: "",
+    exp.CurrentTimestamp: "",
+}
+"""The arguments that each may have, besides comments."""
+
+_NOTED = frozenset({"_type", "comments"})
+
+LARGEST = 3000
+"""Nodes of what is put into other words: some words name it more than once, and so grow with every one that is inside of another."""
+
+
+def said(
+    tree: exp.Expr,
+    dialect: DialectType,
+    more: Mapping[type[exp.Expr], str],
+    rules: Mapping[type[exp.Expr], Rule],
+    early: Mapping[type[exp.Expr], Rule],
+) -> exp.Expr:
+    """The tree in the other engine's words.
+
+    Args:
+        dialect: of the tree, for errors.
+        more: what may stand in it beside what is shared, with its arguments.
+        rules: for expressions whose parts have been said.
+        early: for expressions whose parts have not; what they give back is said in turn.
+
+    Raises:
+        NoCounterpartError: a part of it has none.
+    """
+
+    def say(node: exp.Expr) -> exp.Expr:
+        given = node
+        try:
+            if type(node) in early:
+                node = early[type(node)](node)
+                if node is not given and given.parent is not None:
+                    given.replace(node)
+            allowed = more.get(type(node), SHARED.get(type(node)))
+            refuse_unless(allowed is not None)
+            names = set((allowed or "").split())
+            for name, value in list(node.args.items()):
+                if name in _NOTED or value is None or value is False or value == []:
+                    continue
+                refuse_unless(name in names)
+                if isinstance(value, exp.Expr):
+                    node.set(name, say(value))
+                elif isinstance(value, list):
+                    node.set(name, [say(each) if isinstance(each, exp.Expr) else each for each in value])
+            for rule in (CHECKS.get(type(node)), rules.get(type(node))):
+                kind = type(node)
+                node = node if rule is None else rule(node)
+                if type(node) is not kind:
+                    break
+        except RefusedError:
+            raise NoCounterpartError(given, dialect) from None
+        return node
+
+    return say(tree)
+
+
+@lru_cache(maxsize=256)
+def _template(text: str, dialect: str) -> exp.Expr:
+    return sqlglot.parse_one(text, read=dialect)
+
+
+def filled(text: str, dialect: str, **parts: exp.Expr) -> exp.Expr:
+    """A piece of SQL in brackets, in which each name of `parts` stands for an expression."""
+    refuse_unless(sum(1 for part in parts.values() for _ in part.walk()) <= LARGEST)
+
+    def fill(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and not node.table and node.name in parts:
+            part = parts[node.name].copy()
+            return part if isinstance(part, exp.Literal | exp.Column | exp.Paren | exp.Cast) else exp.Paren(this=part)
+        return node
+
+    return exp.Paren(this=_template(text, dialect).copy().transform(fill))

@@ -1,0 +1,143 @@
+"""Every construct that is translated between the engines' views, on edge values: either the same values, or refused.
+
+An expression is decided alone and read together with the others of its list: one view, one query of each engine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.errors import LakeError
+from tests.interop import view_words as words
+from tests.interop.conftest import Both, comparable
+
+CATALOGS = ["sqlite"]
+
+
+@pytest.fixture
+def filled(both: Both) -> Both:
+    for statement in words.TABLES:
+        both.duckdb(statement)
+    return both
+
+
+def alike(ours: Any, theirs: Any) -> bool:
+    """The same value of the same kind; floating point numbers to the last bits, in which libraries differ."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(alike, ours, theirs))
+    if isinstance(ours, float) and isinstance(theirs, float):
+        return math.isclose(ours, theirs, rel_tol=1e-13)
+    return type(ours) is type(theirs) and ours == theirs
+
+
+def rows(read: Callable[[str], Any]) -> list[tuple[Any, ...]]:
+    found = [tuple(comparable(value) for value in row) for row in read("SELECT * FROM v")]
+    return sorted(found, key=repr)
+
+
+class Judge:
+    """What becomes of queries of one side as views: equal, refused, or told what is wrong."""
+
+    def __init__(self, both: Both, create: Callable[[str], None]) -> None:
+        self.both = both
+        self.create = create
+
+    def query(self, query: str) -> tuple[str, Any, Any]:
+        """(`read`, ours, theirs), or why it is not."""
+        try:
+            self.create(f"CREATE OR REPLACE VIEW v AS {query}")
+        except Exception as error:
+            return "invalid", str(error), None
+        try:
+            ours = rows(lambda text: self.both.session.execute(text).fetch())
+        except LakeError as error:
+            return "refused", str(error), None
+        except Exception as error:
+            return "failed here", str(error), None
+        if not self.offered():
+            return "refused", "not offered", None
+        try:
+            return "read", ours, rows(lambda text: self.both.duck.execute(text).fetchall())
+        except Exception as error:
+            return "failed there", str(error), None
+
+    def offered(self) -> bool:
+        """Whether the view is in DuckDB's words."""
+        dialect = "SELECT dialect FROM __ducklake_metadata_lake.ducklake_view WHERE view_name = 'v' AND end_snapshot IS NULL"
+        return self.both.duck.execute(dialect).fetchone() == ("duckdb",)
+
+    def offers(self, queries: Sequence[str]) -> dict[str, str]:
+        """Of each query: `refused` if it is not offered to DuckDB."""
+        found = {}
+        for query in queries:
+            try:
+                self.create(f"CREATE OR REPLACE VIEW v AS {query}")
+                found[query] = "offered" if self.offered() else "refused"
+            except Exception as error:
+                found[query] = f"invalid: {error}"
+        return found
+
+    def queries(self, queries: Sequence[str]) -> dict[str, str]:
+        found = {}
+        for query in queries:
+            how, ours, theirs = self.query(query)
+            if how == "read" and (len(ours) != len(theirs) or not all(alike(list(a), list(b)) for a, b in zip(ours, theirs, strict=True))):
+                how, ours = "differs", f"{ours} {theirs}"
+            found[query] = "equal" if how == "read" else f"{how}: {str(ours)[:400]}"
+        return found
+
+    def expressions(self, expressions: Sequence[str], key: str, tail: str) -> dict[str, str]:
+        """Of each: `equal`, or what else; one view has all of them as long as nothing is wrong."""
+        listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(expressions))
+        how, ours, theirs = self.query(f"SELECT {key}, {listed} {tail}")
+        if how != "read" or len(ours) != len(theirs):
+            if len(expressions) == 1:
+                return {expressions[0]: f"{how}: {str(ours)[:400]}"}
+            half = len(expressions) // 2
+            return self.expressions(expressions[:half], key, tail) | self.expressions(expressions[half:], key, tail)
+        found = {}
+        for i, expression in enumerate(expressions, 1):
+            wrong = [(mine[0], mine[i], other[i]) for mine, other in zip(ours, theirs, strict=True) if not alike(mine[i], other[i])]
+            found[expression] = f"differs: (key, ours, theirs) {wrong[:5]}" if wrong else "equal"
+        return found
+
+
+def each(text: str) -> list[str]:
+    return [line for line in text.split("\n") if line]
+
+
+def without(outcomes: dict[str, str], *fine: str) -> dict[str, str]:
+    """The outcomes that are not as they should be."""
+    return {query: outcome for query, outcome in outcomes.items() if not outcome.startswith(fine)}
+
+
+def test_views_of_duckdb_are_read_with_its_values(filled: Both) -> None:
+    judge = Judge(filled, filled.duckdb)
+    assert without(judge.expressions(each(words.EXPRESSIONS), "k", "FROM t"), "equal") == {}
+    assert without(judge.expressions(each(words.AGGREGATES), "o", "FROM t GROUP BY o"), "equal") == {}
+    assert without(judge.queries(each(words.QUERIES)), "equal") == {}
+
+
+def test_our_views_have_our_values_in_duckdb(filled: Both) -> None:
+    judge = Judge(filled, filled.spark)
+    assert without(judge.expressions(each(words.EXPRESSIONS_OF_SPARK), "k", "FROM t"), "equal") == {}
+    assert without(judge.expressions(each(words.AGGREGATES_OF_SPARK), "o", "FROM t GROUP BY o"), "equal") == {}
+    assert without(judge.queries(each(words.QUERIES_OF_SPARK)), "equal") == {}
+
+
+def test_what_differs_for_its_types_is_refused(filled: Both) -> None:
+    judge = Judge(filled, filled.duckdb)
+    queries = [f"SELECT {text} AS z FROM t" for text in each(words.REFUSED_FOR_TYPES)] + each(words.QUERIES_REFUSED_FOR_TYPES)
+    assert without(judge.queries(queries), "refused") == {}
+    message = judge.query("SELECT x::VARCHAR AS z FROM t")[1]
+    assert "CAST(t.x AS STRING)" in message
+
+
+def test_what_differs_for_its_types_is_not_offered_to_duckdb(filled: Both) -> None:
+    judge = Judge(filled, filled.spark)
+    queries = [f"SELECT {text} AS z FROM t" for text in each(words.REFUSED_FOR_TYPES_OF_SPARK)]
+    assert without(judge.offers(queries), "refused", "invalid") == {}
