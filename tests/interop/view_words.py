@@ -184,7 +184,6 @@ o::INTEGER
 (i > 0)::INTEGER
 '12'::INTEGER
 ' -7 '::INTEGER
-'1.5'::INTEGER
 k::VARCHAR::INTEGER
 k::SMALLINT
 i::DOUBLE
@@ -402,7 +401,7 @@ SELECT k FROM t WHERE k NOT IN (SELECT u.k FROM u)
 SELECT k FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.k = t.k)
 SELECT -k AS k FROM t ORDER BY k LIMIT 2
 SELECT o, sum(i) AS i FROM t GROUP BY o HAVING i > 0
-SELECT -k AS k FROM t QUALIFY row_number() OVER (ORDER BY k) = 1
+SELECT k, row_number() OVER (PARTITION BY o ORDER BY k) AS rn FROM t QUALIFY rn = 1
 SELECT -k AS k FROM t WHERE k > 2
 SELECT k % 2 AS k, count(*) AS n FROM t GROUP BY k % 2
 SELECT k % 2 AS k, count(*) AS n FROM t GROUP BY k
@@ -438,6 +437,9 @@ trunc(x)
 sign(n)
 even(i)
 TRY_CAST(s AS INTEGER)
+'1.5'::INTEGER
+'0x1A'::INTEGER
+'1_000'::INTEGER
 TRY_CAST(x AS INTEGER)
 TRY_CAST(s AS DATE)
 TRY_CAST(s AS TIMESTAMP)
@@ -625,6 +627,7 @@ sum(i ORDER BY k)
 """Expressions of DuckDB that have no words in Spark's SQL."""
 
 QUERIES_WITHOUT_WORDS = r"""
+SELECT -k AS k FROM t QUALIFY row_number() OVER (ORDER BY k) = 1
 SELECT * FROM t JOIN u USING (i)
 SELECT * FROM t NATURAL JOIN u
 SELECT * FROM t POSITIONAL JOIN u

@@ -68,12 +68,17 @@ def plain_pattern(node: object) -> bool:
 
 
 def _select(node: exp.Expr) -> exp.Expr:
-    """Not ordered by an expression with a name that is a column's and that of something selected: each engine takes another one."""
-    selected = {each.alias.casefold() for each in node.expressions if isinstance(each, exp.Alias) and each.this.name != each.alias}
-    order = node.args.get("order")
-    keys = [key.this for key in order.expressions] if order is not None else []
-    inside = [column for key in keys if not isinstance(key, exp.Column) for column in key.find_all(exp.Column)]
-    refuse_unless(not any(not column.table and column.name.casefold() in selected for column in inside))
+    """Not ordered or qualified by a name that may be a column's and is that of another thing selected: each engine takes another one."""
+    selected = {
+        each.alias.casefold(): each.this for each in node.expressions if isinstance(each, exp.Alias) and each.this.name != each.alias
+    }
+    order, qualify = node.args.get("order"), node.args.get("qualify")
+    keys = [key.this for key in order.expressions if not isinstance(key.this, exp.Column)] if order is not None else []
+    named = {column.name.casefold() for key in keys for column in key.find_all(exp.Column) if not column.table}
+    refuse_unless(named.isdisjoint(selected))
+    if qualify is not None:
+        named = {column.name.casefold() for column in qualify.find_all(exp.Column) if not column.table}
+        refuse_unless(all(selected[name].find(exp.Window) is not None for name in named & set(selected)))
     return node
 
 

@@ -120,7 +120,7 @@ SHARED: dict[type[exp.Expr], str] = {
     exp.Translate: "this from_ to",
     exp.Trim: "this expression position",
     exp.Concat: "expressions safe coalesce",
-    exp.ConcatWs: "expressions safe coalesce",
+    exp.ConcatWs: "expressions safe coalesce flatten",
     exp.RegexpLike: _BINARY,
     exp.Struct: "expressions",
     exp.Array: "expressions value_constructor",

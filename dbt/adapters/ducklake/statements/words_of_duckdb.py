@@ -105,6 +105,9 @@ def _cast(node: exp.Expr) -> exp.Expr:
     """Spark cuts the fraction off, DuckDB rounds."""
     kind, inner = node.args["to"].this, node.this.unnest()
     refuse_unless(kind is not exp.DType.DECIMAL or node.args["to"].expressions)
+    if kind in INTEGERS and is_text(inner):
+        refuse_unless(re.fullmatch(r" *[+-]?\d+ *", inner.name, re.ASCII))
+        return node
     if kind in INTEGERS and not is_whole(inner) and not isinstance(inner, WHOLE):
         return _duckdb(
             f"CASE WHEN typeof(x) IN ('FLOAT', 'DOUBLE') THEN CAST(trunc(TRY_CAST(x AS DOUBLE)) AS {kind.value}) "

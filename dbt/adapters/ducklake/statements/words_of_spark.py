@@ -180,6 +180,9 @@ def _moment_moved(node: exp.Expr) -> exp.Expr:
 def _cast(node: exp.Expr) -> exp.Expr:
     kind = node.args["to"].this
     inner = node.this.unnest()
+    if kind in INTEGERS and is_text(inner):
+        refuse_unless(re.fullmatch(r" *[+-]?\d+ *", inner.name, re.ASCII))
+        return node
     if kind in INTEGERS and not is_whole(inner) and not isinstance(inner, WHOLE):
         whole = f"CAST(CAST(x AS DECIMAL(38, 0)) AS {kind.value})"
         rounded = f"CAST(rint(CAST(x AS DOUBLE)) AS {kind.value})"
@@ -190,6 +193,8 @@ def _cast(node: exp.Expr) -> exp.Expr:
             "THEN raise_error('a text that Spark and DuckDB may take for different timestamps') ELSE CAST(x AS TIMESTAMP_NTZ) END",
             x=inner,
         )
+    if kind is exp.DType.TIMESTAMPTZ:
+        return exp.cast(node.this, exp.DType.TIMESTAMPLTZ)
     if kind in (exp.DType.TEXT, exp.DType.VARCHAR):
         return exp.cast(node.this, "text")
     return node
