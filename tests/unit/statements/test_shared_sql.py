@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import duckdb
 import pytest
 import sqlglot
+from duckdb_extensions import import_extension
 from sqlglot import exp
 
 from dbt.adapters.ducklake.statements import shared_sql, words_of_duckdb, words_of_spark
@@ -61,3 +62,15 @@ def test_what_has_no_counterpart_in_spark_is_not_said(text: str) -> None:
 @pytest.mark.parametrize("text", each(view_words.WITHOUT_WORDS_OF_SPARK))
 def test_what_has_no_counterpart_in_duckdb_is_not_said(text: str) -> None:
     assert to_duckdb(f"SELECT {text} FROM t") is None
+
+
+def test_the_queries_of_tpch_have_words_in_both() -> None:
+    with duckdb.connect() as connection:
+        import_extension("tpch", con=connection)
+        connection.execute("LOAD tpch; CALL dbgen(sf=0)")
+        for number, query in connection.execute("SELECT query_nr, query FROM tpch_queries()").fetchall():
+            connection.execute(f"CREATE OR REPLACE VIEW stored AS {query}")
+            row = connection.execute("SELECT sql FROM duckdb_views() WHERE view_name = 'stored'").fetchone()
+            assert row is not None
+            assert to_spark(row[0].split(" AS ", 1)[1].rstrip().rstrip(";")) is not None, number
+            assert to_duckdb(query.strip().rstrip(";")) is not None, number
