@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import itertools
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -70,8 +70,8 @@ def postgres_url(postgres_server: Any) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(scope="module")
-def postgres_url_of_module(postgres_server: Any) -> Iterator[str]:
-    """A fresh database that the tests of a module share."""
-    with fresh_database(postgres_server) as url:
-        yield url
+@pytest.fixture(scope="session")
+def new_postgres_url(postgres_server: Any) -> Iterator[Callable[[], str]]:
+    """Makes a fresh database whenever it is called; all are dropped at the end."""
+    with ExitStack() as databases:
+        yield lambda: databases.enter_context(fresh_database(postgres_server))

@@ -43,7 +43,7 @@ def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     directory = tmp_path_factory.mktemp("matrix")
     path = f"ducklake:{request.param}:{directory}/lake.{request.param}"
     if request.param == "postgres":
-        path = request.getfixturevalue("postgres_url_of_module")
+        path = request.getfixturevalue("new_postgres_url")()
     place = CatalogUnderTest(request.param, path, f"{directory}/files/")
     opened = place.open(runtime)
     duck = oracle.connect(place)
