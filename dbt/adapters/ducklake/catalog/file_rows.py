@@ -1,6 +1,6 @@
-"""Rows of `ducklake_data_file`, `ducklake_delete_file` and `ducklake_name_mapping` as what a reader needs of them.
+"""Rows of `ducklake_data_file`, `ducklake_delete_file` and of what belongs to a file, as what a reader needs of them.
 
-Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_name_mapping".
+Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_file_column_stats", "ducklake_name_mapping".
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.engine import Connection
 
-from ..spec.files import DataFile, DeleteFile, MappedField
+from ..spec.files import ColumnStats, DataFile, DeleteFile, MappedField
 from ..spec.objects import Table
 from ..spec.paths import resolve
 from . import tables as t
@@ -59,6 +59,20 @@ def delete_file(row: Any, table: Table, snapshot_limit: int) -> DeleteFile | Non
         row.delete_footer_size,
         row.delete_begin_snapshot,
         snapshot_limit,
+    )
+
+
+def column_stats(row: Any) -> ColumnStats:
+    """A row of `ducklake_file_column_stats`."""
+    return ColumnStats(
+        row.column_id,
+        row.column_size_bytes,
+        row.value_count,
+        row.null_count,
+        row.min_value,
+        row.max_value,
+        row.contains_nan,
+        row.extra_stats,
     )
 
 

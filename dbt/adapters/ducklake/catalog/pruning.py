@@ -12,10 +12,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.engine import Connection
 
-from ..spec.files import ColumnFilter, ColumnStats, Filters
+from ..spec.files import ColumnFilter, Filters
 from ..spec.objects import Column, Table
 from ..spec.pruning import KeyValue, excluded, excluded_by_partition
 from . import tables as t
+from .file_rows import column_stats
 
 
 def prune(
@@ -89,17 +90,3 @@ def _specs(connection: Connection, table_id: int) -> dict[int, dict[int, tuple[i
     for row in connection.execute(select(source).where(source.c.table_id == table_id)):
         specs[row.partition_id][row.partition_key_index] = row.column_id, row.transform
     return dict(specs)
-
-
-def column_stats(row: Any) -> ColumnStats:
-    """A row of `ducklake_file_column_stats`."""
-    return ColumnStats(
-        row.column_id,
-        row.column_size_bytes,
-        row.value_count,
-        row.null_count,
-        row.min_value,
-        row.max_value,
-        row.contains_nan,
-        row.extra_stats,
-    )

@@ -19,6 +19,7 @@ from ..spec.objects import Table
 from . import tables as t
 from .column_history import read_history
 from .database import Database, batches
+from .file_rows import column_stats
 from .scan_plan import read_files, read_rows
 
 
@@ -81,21 +82,9 @@ def _stays(then: DataFile, now: DataFile | None) -> bool:
 
 
 def _column_stats(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, list[ColumnStats]]:
-    source = t.file_column_stats
     found: dict[int, list[ColumnStats]] = defaultdict(list)
-    for row in _of_files(connection, database, source, ids):
-        found[row.data_file_id].append(
-            ColumnStats(
-                row.column_id,
-                row.column_size_bytes,
-                row.value_count,
-                row.null_count,
-                row.min_value,
-                row.max_value,
-                row.contains_nan,
-                row.extra_stats,
-            )
-        )
+    for row in _of_files(connection, database, t.file_column_stats, ids):
+        found[row.data_file_id].append(column_stats(row))
     return found
 
 

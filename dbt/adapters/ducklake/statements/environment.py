@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ..catalog.transaction import Transaction
@@ -315,11 +316,15 @@ class Environment:
 
     def plan(self, table: Table, condition: Sql | None, alias: str) -> tuple[ScanPlan, Sequence[ColumnFilter]]:
         """How to read the rows of a table that may satisfy the condition of a DELETE or UPDATE, and what such rows must pass."""
-        known = condition is not None and self.spark_started() and self.can_prune()
-        within = of_condition(condition, table, alias, self.zone_is_utc) if condition is not None and known else ()
+
+        @cache
+        def within() -> Sequence[ColumnFilter]:
+            return of_condition(condition, table, alias, self.zone_is_utc) if condition is not None and self.can_prune() else ()
+
         plan = self.transaction.scan_plan(table, within=within)
         self.note(table, plan)
-        return plan, within
+        rows = bool(plan.files or plan.inlined or plan.pruned_files)  # of an empty table Spark is not started to say which they are
+        return plan, within() if rows or self.spark_started() else ()
 
     def note(self, table: Table, plan: ScanPlan) -> None:
         """Remember what is read of a table that the statement changes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
@@ -44,6 +44,26 @@ _PLAIN_PATTERN = re.compile(
 def is_text(node: object) -> bool:
     """Whether it is a literal text."""
     return isinstance(node, exp.Literal) and node.is_string
+
+
+PART_OF: dict[type[exp.Expr], str] = {
+    **{kind: kind.__name__.lower() for kind in (exp.Year, exp.Month, exp.Day, exp.Quarter, exp.Hour, exp.Minute)},
+    exp.DayOfMonth: "day",
+    exp.DayOfWeek: "dow",
+    exp.DayOfYear: "doy",
+    exp.WeekOfYear: "week",
+}
+"""The functions of both engines that give a part of a date or moment, as `extract` calls it."""
+
+
+def part_and_moment(node: exp.Expr, part_of: Mapping[type[exp.Expr], str]) -> tuple[str, exp.Expr]:
+    """Which part of what: of `extract(part FROM x)` and of the functions in `part_of`."""
+    return (node.this.name.lower(), node.expression) if isinstance(node, exp.Extract) else (part_of[type(node)], node.this)
+
+
+def refuse_unless_integer(text: exp.Expr) -> None:
+    """Refuse a literal text that the engines may not both take for the same integer."""
+    refuse_unless(re.fullmatch(r" *[+-]?\d+ *", text.name, re.ASCII))
 
 
 def is_whole(node: object, least: int = 0) -> bool:

@@ -9,7 +9,20 @@ import re
 
 from sqlglot import exp
 
-from .shared_checks import INTEGERS, UPPER_DIFFERS, WHOLE, Rule, is_marked, is_text, is_whole, marked, refuse_unless
+from .shared_checks import (
+    INTEGERS,
+    PART_OF,
+    UPPER_DIFFERS,
+    WHOLE,
+    Rule,
+    is_marked,
+    is_text,
+    is_whole,
+    marked,
+    part_and_moment,
+    refuse_unless,
+    refuse_unless_integer,
+)
 from .shared_sql import filled
 
 _PARTS = {
@@ -17,13 +30,6 @@ _PARTS = {
     "dow": "dayofweek(x) + 1",
     "doy": "dayofyear(x)",
     "week": "weekofyear(x)",
-}
-_PART_OF: dict[type[exp.Expr], str] = {
-    **{kind: kind.__name__.lower() for kind in (exp.Year, exp.Month, exp.Day, exp.Quarter, exp.Hour, exp.Minute)},
-    exp.DayOfMonth: "day",
-    exp.DayOfWeek: "dow",
-    exp.DayOfYear: "doy",
-    exp.WeekOfYear: "week",
 }
 _SYNONYMS = {"dayofweek": "dow", "dayofmonth": "day"}
 _UNITS = {
@@ -106,7 +112,7 @@ def _cast(node: exp.Expr) -> exp.Expr:
     kind, inner = node.args["to"].this, node.this.unnest()
     refuse_unless(kind is not exp.DType.DECIMAL or node.args["to"].expressions)
     if kind in INTEGERS and is_text(inner):
-        refuse_unless(re.fullmatch(r" *[+-]?\d+ *", inner.name, re.ASCII))
+        refuse_unless_integer(inner)
         return node
     if kind in INTEGERS and not is_whole(inner) and not isinstance(inner, WHOLE):
         return _duckdb(
@@ -119,10 +125,7 @@ def _cast(node: exp.Expr) -> exp.Expr:
 
 
 def _part(node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Extract):
-        name, value = node.this.name.lower(), node.expression
-    else:
-        name, value = _PART_OF[type(node)], node.this
+    name, value = part_and_moment(node, PART_OF)
     if name == "weekday":
         return _duckdb("isodow(x) - 1", x=value)
     name = _SYNONYMS.get(name, name)
@@ -231,14 +234,14 @@ MORE: dict[type[exp.Expr], str] = {
 }
 EARLY: dict[type[exp.Expr], Rule] = {
     exp.Anonymous: _function,
-    **dict.fromkeys((*_PART_OF, exp.TimeToStr, exp.DayOfWeek), _undressed),
+    **dict.fromkeys((*PART_OF, exp.TimeToStr, exp.DayOfWeek), _undressed),
     exp.TsOrDsToDate: _to_date,
     exp.Add: _moved,
     exp.Sub: _moved,
 }
 RULES: dict[type[exp.Expr], Rule] = {
     **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _moment_moved),
-    **dict.fromkeys((exp.Extract, *_PART_OF), _part),
+    **dict.fromkeys((exp.Extract, *PART_OF), _part),
     exp.Cast: _cast,
     exp.Upper: _upper,
     exp.Lower: _lower,

@@ -9,7 +9,21 @@ import re
 
 from sqlglot import exp
 
-from .shared_checks import INTEGERS, UPPER_DIFFERS, WHOLE, Rule, is_marked, is_text, is_whole, marked, plain_pattern, refuse_unless
+from .shared_checks import (
+    INTEGERS,
+    PART_OF,
+    UPPER_DIFFERS,
+    WHOLE,
+    Rule,
+    is_marked,
+    is_text,
+    is_whole,
+    marked,
+    part_and_moment,
+    plain_pattern,
+    refuse_unless,
+    refuse_unless_integer,
+)
 from .shared_sql import filled
 
 _SPACES = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
@@ -24,15 +38,7 @@ _PARTS = {
     "doy": "dayofyear(x)",
     "week": "weekofyear(x)",
 }
-_PART_OF: dict[type[exp.Expr], str] = {
-    **{kind: kind.__name__.lower() for kind in (exp.Year, exp.Month, exp.Day, exp.Quarter, exp.Hour, exp.Minute, exp.Second)},
-    exp.DayOfMonth: "day",
-    exp.DayOfWeek: "dow",
-    exp.DayOfWeekIso: "isodow",
-    exp.DayOfYear: "doy",
-    exp.WeekOfYear: "week",
-    exp.Week: "week",
-}
+_PART_OF = {**PART_OF, exp.Second: "second", exp.DayOfWeekIso: "isodow", exp.Week: "week"}
 _SYNONYMS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week", "dayofmonth": "day"}
 
 _TRUNCATED = {
@@ -181,7 +187,7 @@ def _cast(node: exp.Expr) -> exp.Expr:
     kind = node.args["to"].this
     inner = node.this.unnest()
     if kind in INTEGERS and is_text(inner):
-        refuse_unless(re.fullmatch(r" *[+-]?\d+ *", inner.name, re.ASCII))
+        refuse_unless_integer(inner)
         return node
     if kind in INTEGERS and not is_whole(inner) and not isinstance(inner, WHOLE):
         whole = f"CAST(CAST(x AS DECIMAL(38, 0)) AS {kind.value})"
@@ -201,10 +207,7 @@ def _cast(node: exp.Expr) -> exp.Expr:
 
 
 def _part(node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Extract):
-        name, value = node.this.name.lower(), node.expression
-    else:
-        name, value = _PART_OF[type(node)], node.this
+    name, value = part_and_moment(node, _PART_OF)
     name = _SYNONYMS.get(name, name)
     refuse_unless(name in _PARTS)
     return _spark(_PARTS[name], x=value)
