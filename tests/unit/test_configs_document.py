@@ -1,18 +1,32 @@
-"""docs/configs.md has every config that the macros and the adapter read, and no other."""
+"""docs/configs has a page for each materialization and strategy, with every config that the macros and the adapter read, and no other."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import jinja2
+import pytest
+import yaml
 from dbt.artifacts.resources import NodeConfig, SeedConfig, SnapshotConfig
 
 from dbt.adapters.ducklake.foreign_configs import WITHOUT_MEANING, warnings_of
-from dbt.adapters.ducklake.impl import DuckLakeConfig
+from dbt.adapters.ducklake.impl import DuckLakeAdapter, DuckLakeConfig
 from dbt.adapters.ducklake.merge_configs import MERGE_CONFIGS
 
 ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs/configs"
+PAGES = sorted(FOLDER.rglob("*.md"))
+SHARED = FOLDER / "README.md"
+MACROS = ROOT / "dbt/include/ducklake/macros"
+NO_MACRO_OF_OURS = {"ephemeral", "python", "source"}
+"""What has a page and no materialization: dbt's own, and what is none."""
+HEADINGS = ("Configs", "Another run", "Errors")
 READ = re.compile(r"""\bconfig\.get\(\s*['"](\w+)['"]""")
 BY_FUNCTION = {"should_full_refresh()": "full_refresh", "config.persist_relation_docs()": "persist_docs"}
 """What dbt has a function for."""
@@ -22,38 +36,54 @@ OF_SOURCES = {"snapshot_version", "snapshot_time"}
 """Configs of sources, for which dbt lets no adapter declare any."""
 OF_DBT = {"incremental_predicates", "predicates", "sql_header", "submission_method", "volatility"}
 """Configs that dbt or dbt-spark reads too, and that dbt declares nowhere."""
+DECLARED_BY_DBT = {field.name for kind in (NodeConfig, SeedConfig, SnapshotConfig) for field in fields(kind)}
 
 
-def documented() -> list[str]:
-    lines = (ROOT / "docs/configs.md").read_text(encoding="utf-8").splitlines()
-    return [line.split("`")[1] for line in lines if line.startswith("| `")]
+@cache
+def text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
 
 
-def read() -> set[str]:
-    macros = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "dbt/include/ducklake/macros").rglob("*.sql")))
-    adapter = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "dbt/adapters/ducklake").glob("*.py")))
-    found = {name for name in READ.findall(macros + adapter) if not name.startswith("__dbt_internal")}
-    found = {RENAMED.get(name, name) for name in found}
-    return found | {name for text, name in BY_FUNCTION.items() if text in macros}
+def documented(*pages: Path) -> list[str]:
+    """The configs that tables of the pages define, one in a row."""
+    return [line.split("`")[1] for page in pages for line in text(page).splitlines() if line.startswith("| `")]
+
+
+def read(*files: Path) -> set[str]:
+    """The configs that files read; without files, that macros and adapter read."""
+    macros = "".join(map(text, files or sorted(MACROS.rglob("*.sql"))))
+    adapter = "" if files else "".join(map(text, sorted((ROOT / "dbt/adapters/ducklake").glob("*.py"))))
+    found = {RENAMED.get(name, name) for name in READ.findall(macros + adapter) if not name.startswith("__dbt_internal")}
+    return found | {name for call, name in BY_FUNCTION.items() if call in macros}
+
+
+def strategies() -> list[str]:
+    return DuckLakeAdapter.valid_incremental_strategies(object.__new__(DuckLakeAdapter))
+
+
+def page_of(strategy: str) -> Path:
+    return FOLDER / "strategies" / f"{strategy.replace('+', '_')}.md"
+
+
+# -- what is read and what is documented ---------------------------------------------------------------------------------------------
 
 
 def test_every_config_is_read_and_documented_once() -> None:
-    names = documented()
+    names = documented(*PAGES)
     assert sorted(names) == sorted(set(names))
     assert set(names) == read()
 
 
 def test_the_adapter_declares_its_own_configs() -> None:
-    of_dbt = {field.name for kind in (NodeConfig, SeedConfig, SnapshotConfig) for field in fields(kind)} | OF_DBT
-    assert {field.name for field in fields(DuckLakeConfig)} - {"_extra"} == read() - of_dbt - OF_SOURCES
+    assert {field.name for field in fields(DuckLakeConfig)} - {"_extra"} == read() - DECLARED_BY_DBT - OF_DBT - OF_SOURCES
 
 
-def test_every_merge_config_is_read() -> None:
-    assert set(MERGE_CONFIGS) <= read()
+def test_every_merge_config_is_on_the_page_of_merge() -> None:
+    assert set(MERGE_CONFIGS) == set(documented(page_of("merge")))
 
 
 def test_configs_that_do_nothing_are_named() -> None:
-    section = (ROOT / "docs/configs.md").read_text(encoding="utf-8").partition("## Configs of other adapters")[2]
+    section = text(SHARED).partition("## Configs of other adapters")[2]
     assert set(re.findall(r"`(\w+)`", section)) == set(WITHOUT_MEANING)
     assert not set(WITHOUT_MEANING) & read()
 
@@ -64,3 +94,74 @@ def test_each_is_warned_of_unless_it_says_what_is_so_anyway() -> None:
         {"file_format": "delta", "indexes": ["a"], "buckets": 4, "submission_method": "job_cluster", "materialized": "table"}
     )
     assert [warning.split("`")[1] for warning in found] == ["file_format", "indexes", "submission_method: job_cluster", "clustered_by"]
+
+
+# -- a page for each -----------------------------------------------------------------------------------------------------------------
+
+
+def materializations() -> dict[str, Path]:
+    """Each materialization of ours with the file that has it."""
+    files = (MACROS / "materializations").glob("*.sql")
+    found = {name: file for file in files for name in re.findall(r"{% materialization (\w+), adapter='ducklake'", text(file))}
+    return {**found, "function": MACROS / "materializations/function.sql"}
+
+
+def test_each_materialization_and_strategy_has_its_page() -> None:
+    assert {page.stem for page in FOLDER.glob("*.md")} - {"README"} == set(materializations()) | NO_MACRO_OF_OURS
+    assert set((FOLDER / "strategies").glob("*.md")) == set(map(page_of, strategies()))
+    assert all(text(page_of(strategy)).startswith(f"# `{strategy}`\n") for strategy in strategies())
+
+
+def test_the_index_leads_to_every_page() -> None:
+    links = {FOLDER / link for link in re.findall(r"\]\(([\w/]+\.md)\)", text(SHARED))}
+    assert links == set(PAGES) - {SHARED}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != SHARED], ids=lambda page: page.stem)
+def test_a_page_says_what_a_user_asks(page: Path) -> None:
+    assert [heading for heading in HEADINGS if f"\n## {heading}\n" not in text(page)] == []
+    assert any(configs_of(page))
+
+
+def test_what_a_materialization_or_strategy_reads_is_named_on_its_page() -> None:
+    pages = {FOLDER / f"{name}.md": file for name, file in materializations().items()}
+    pages |= {page_of(name): MACROS / f"materializations/incremental/{page_of(name).name}".replace(".md", ".sql") for name in strategies()}
+    shared = set(documented(SHARED))
+    missing = {page.stem: {name for name in read(file) - shared if f"`{name}`" not in text(page)} for page, file in pages.items()}
+    assert {page: names for page, names in missing.items() if names} == {}
+
+
+# -- the examples --------------------------------------------------------------------------------------------------------------------
+
+
+def configs_of(page: Path) -> Iterator[set[str]]:
+    """The names of configs that each example of a page uses."""
+    for language, block in re.findall(r"^```(\w+)\n(.*?)^```", text(page), re.DOTALL | re.MULTILINE):
+        match language:
+            case "sql":
+                calls = jinja2.Environment().parse(block).find_all(jinja2.nodes.Call)
+                yield {word.key for call in calls if getattr(call.node, "name", "") == "config" for word in call.kwargs}
+            case "yaml":
+                yield set(_configs(yaml.safe_load(block)))
+            case "python":
+                calls_of = [node for node in ast.walk(ast.parse(block)) if isinstance(node, ast.Call)]
+                yield {str(word.arg) for call in calls_of if ast.unparse(call.func) == "dbt.config" for word in call.keywords}
+
+
+def _configs(value: Any) -> Iterator[str]:
+    """What stands under `config`, and what has the sign of a config."""
+    for each in value if isinstance(value, list) else []:
+        yield from _configs(each)
+    for key, below in value.items() if isinstance(value, dict) else []:
+        if key == "config":
+            yield from below
+        elif key.startswith("+"):
+            yield key[1:]
+        else:
+            yield from _configs(below)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_examples_use_documented_configs_only(page: Path) -> None:
+    known = set(documented(*PAGES)) | DECLARED_BY_DBT | {"hard_deletes"}  # which dbt reads and declares nowhere
+    assert {name for names in configs_of(page) for name in names} - known == set()

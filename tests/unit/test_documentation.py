@@ -10,7 +10,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 COMPATIBILITY = ROOT / "docs/compatibility.md"
 PAGES = sorted(
-    page for folder in ("", "docs", "docs/guides", "docs/decisions", "examples/shop", "benchmarks") for page in (ROOT / folder).glob("*.md")
+    page
+    for folder in ("", "docs", "docs/configs", "docs/configs/strategies", "docs/guides", "docs/decisions", "examples/shop", "benchmarks")
+    for page in (ROOT / folder).glob("*.md")
 )
 
 _TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")

@@ -19,7 +19,7 @@
 {%- endmacro %}
 
 
-{# The merge configs of the node; what dbt-duckdb and dbt-databricks mean by them is in docs/configs.md. #}
+{# The merge configs of the node; what dbt-duckdb and dbt-databricks mean by them is in docs/configs/strategies/merge.md. #}
 {% macro merge_configs() %}
   {% do return({
     'merge_update_columns': config.get('merge_update_columns'),
