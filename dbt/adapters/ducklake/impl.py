@@ -67,6 +67,7 @@ class DuckLakeConfig(AdapterConfig):
     commit_extra_info: str | dict[str, Any] | None = None
     clone_as: str | None = None
     timeout: float | None = None
+    spark_config: dict[str, Any] | None = None
 
 
 class DuckLakeAdapter(LakeMetadata):
@@ -141,9 +142,11 @@ class DuckLakeAdapter(LakeMetadata):
                 find_java()
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> None:
-        """Name the node in the snapshots that its connection will commit."""
+        """Name the node in the snapshots that its connection will commit, and give its session the settings of Spark that it asks for."""
         connection = self.connections.get_thread_connection()
         connection.handle.sign(of_connection(self.config, connection.name))
+        with self.connections.exception_handler("spark_config"):
+            connection.handle.session.use_settings(config.get("spark_config"))
 
     @available
     def begin_transaction(self, message: str = "", author: str | None = None, extra_info: str | Mapping[str, Any] | None = None) -> str:

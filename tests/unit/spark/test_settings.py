@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
+from dbt.adapters.ducklake.spark.node_settings import node_settings
 from dbt.adapters.ducklake.spark.settings import REQUIRED, SparkSettings, available_cores
 
 
@@ -57,3 +58,22 @@ def test_a_remote_spark_is_not_launched() -> None:
     settings = SparkSettings(remote="sc://host:15002")
     assert not settings.is_local
     assert "spark.master" not in settings.launch_config()
+
+
+def test_a_node_has_settings_as_texts() -> None:
+    assert node_settings(None) == {}
+    assert node_settings({"spark.sql.ansi.enabled": False, "spark.sql.shuffle.partitions": 7}) == {
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.shuffle.partitions": "7",
+    }
+
+
+@pytest.mark.parametrize("given", ["spark.x=1", ["spark.x"], {"spark.x": None}, {"spark.sql": {"x": 1}}])
+def test_what_is_no_map_of_settings_is_refused(given: object) -> None:
+    with pytest.raises(ConfigurationError, match="spark_config is a map"):
+        node_settings(given)
+
+
+def test_a_node_cannot_change_what_reading_needs() -> None:
+    with pytest.raises(ConfigurationError, match=r"spark\.sql\.caseSensitive=true"):
+        node_settings({"spark.sql.caseSensitive": True})

@@ -6,10 +6,11 @@ import itertools
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CancelledError, DuckLakeError
 from ..spark.errors import translate
+from ..spark.node_settings import Former, change, node_settings, take_back
 from ..spark.runtime import Scope, SparkRuntime
 from ..statements.pins import Pins
 
@@ -27,6 +28,8 @@ class SparkWork:
         self.group = f"dbt-ducklake-{next(SparkWork._numbers)}"
         self._pins = Pins()
         self._spark: SparkSession | None = None
+        self._settings: dict[str, str] = {}
+        self._former: Former = {}
         self._scopes: ExitStack | None = None
         self._scope: Scope | None = None
         self._description = ""
@@ -35,10 +38,28 @@ class SparkWork:
     def spark(self) -> SparkSession:
         """This session's Spark session; the first call starts Spark if it is not running."""
         if self._spark is None:
-            self._spark = self.runtime.session()
+            session = self.runtime.session()
+            self._former = change(session, self._settings)
+            self._spark = session
         if self._scopes is not None and self._scope is None:
             self._scope = self._scopes.enter_context(self.runtime.scope(self._spark, self.group, self.group, self._description))
         return self._spark
+
+    def use_settings(self, given: Any) -> None:
+        """Settings of Spark that the session has for itself from here on, a map; those of the last call are taken back. Starts no Spark.
+
+        Raises:
+            ConfigurationError: they are no settings, or reading a lake depends on one. Spark may refuse others when it is first needed.
+        """
+        settings = node_settings(given)
+        if settings == self._settings:
+            return
+        if self._spark is not None:
+            former, self._former, self._settings = self._former, {}, {}
+            take_back(self._spark, former)
+            self._former = change(self._spark, settings)
+            self._pins = Pins()  # views of the lake are analysed as the settings say
+        self._settings = settings
 
     def cancel(self) -> None:
         """From any thread: stop what the session is doing; the statement fails with CancelledError and commits nothing."""

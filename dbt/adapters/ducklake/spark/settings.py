@@ -70,16 +70,10 @@ class SparkSettings:
     """Where to append what Spark logs; None: nowhere that stays."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "config", {str(k): _text(v) for k, v in self.config.items()})
+        object.__setattr__(self, "config", {str(k): as_text(v) for k, v in self.config.items()})
         if self.remote is not None:
             self._check_remote(self.remote)
-        for key, value in REQUIRED.items():
-            given = self.config.get(key)
-            if given is not None and given.lower() != value.lower():
-                raise ConfigurationError(
-                    f"Spark setting {key}={given} would make lake tables read or written wrongly. "
-                    f"Remove it from the Spark configuration (dbt-ducklake sets it to {value})"
-                )
+        refuse_what_reading_needs(self.config)
         if "spark.remote" in self.config:
             raise ConfigurationError("Give the Spark Connect address as `remote`, not as the Spark setting spark.remote")
         if "spark.master" in self.config and self.config["spark.master"] != self.master:
@@ -161,6 +155,21 @@ def _default_driver_memory() -> str:
     return f"{max(1024, total // 4 // 2**20)}m"
 
 
-def _text(value: object) -> str:
+def refuse_what_reading_needs(config: Mapping[str, str]) -> None:
+    """Refuse a setting that contradicts `REQUIRED`.
+
+    Raises:
+        ConfigurationError: there is one.
+    """
+    for key, value in REQUIRED.items():
+        given = config.get(key)
+        if given is not None and given.lower() != value.lower():
+            raise ConfigurationError(
+                f"Spark setting {key}={given} would make lake tables read or written wrongly. "
+                f"Remove it from the Spark configuration (dbt-ducklake sets it to {value})"
+            )
+
+
+def as_text(value: object) -> str:
     """YAML gives booleans and numbers; Spark takes texts."""
     return str(value).lower() if isinstance(value, bool) else str(value)

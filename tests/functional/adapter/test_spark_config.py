@@ -1,0 +1,60 @@
+"""The config `spark_config`: settings of Spark for one node, its hooks and its tests, and for no other."""
+
+from __future__ import annotations
+
+import pytest
+from dbt.tests.util import run_dbt, write_file
+
+from tests.functional.adapter.test_one_node_one_snapshot import OnALake
+
+SETTINGS = "spark_config={'spark.sql.session.timeZone': 'Asia/Tokyo', 'spark.sql.ansi.enabled': false}"
+ZONE = "select current_timezone() as zone, {} as number"
+NO_NUMBER = "cast('x' as int)"
+PYTHON = """
+def model(dbt, session):
+    dbt.config(materialized="table", spark_config={"spark.sql.session.timeZone": "Asia/Tokyo"})
+    return session.sql("select current_timezone() as zone, 1 as number")
+"""
+TEST = "{{ config(spark_config={'spark.sql.session.timeZone': 'Asia/Tokyo'}) }} select 1 where current_timezone() <> 'Asia/Tokyo'"
+LOG = "create or replace table {{ this.schema }}.log as select current_timezone() as zone, 1"
+HOOKED = f"{{{{ config(materialized='incremental', {SETTINGS}, pre_hook=\"{LOG}\") }}}} {{% set before = run_query('select 1') %}}"
+
+
+class TestSparkConfig(OnALake):
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {
+            "a_plain.sql": ZONE.format("1"),
+            "b_other.sql": HOOKED + ZONE.format(NO_NUMBER),
+            "c_plain.sql": "{{ config(materialized='table') }}" + ZONE.format("1"),
+            "d_python.py": PYTHON,
+        }
+
+    @pytest.fixture(scope="class")
+    def tests(self):
+        return {"zone.sql": TEST}
+
+    def test_it_holds_for_the_node_alone(self, project):
+        run_dbt(["run", "--threads", "1"])
+        zones = {name: self.rows(project, name) for name in ("b_other", "log", "c_plain", "d_python")}
+        tokyo = "Asia/Tokyo"
+        assert zones == {"b_other": [(tokyo, None)], "log": [(tokyo, 1)], "c_plain": [("UTC", 1)], "d_python": [(tokyo, 1)]}
+        run_dbt(["run", "--threads", "1", "--select", "b_other"])
+        assert self.rows(project, "b_other") == [(tokyo, None)] * 2
+        run_dbt(["test"])
+
+    @pytest.mark.parametrize(
+        ("setting", "message"),
+        [
+            ("'spark.executor.memory': '8g'", "spark_config cannot set spark.executor.memory"),
+            ("'spark.sql.warehouse.dir': '/tmp'", "spark_config cannot set spark.sql.warehouse.dir"),
+            ("'spark.sql.session.timeZone': 'Atlantis'", "spark_config cannot set spark.sql.session.timeZone"),
+            ("'spark.sql.parquet.fieldId.read.enabled': false", "would make lake tables read or written wrongly"),
+        ],
+    )
+    def test_what_a_node_cannot_have_is_named(self, project, lake, setting, message):
+        before = self.newest(lake)
+        write_file(f"{{{{ config(materialized='table', spark_config={{{setting}}}) }}}} select 1 as id", "models", "wrong.sql")
+        result = run_dbt(["run", "--select", "wrong"], expect_pass=False)
+        assert message in result[0].message
+        assert self.newest(lake) == before
