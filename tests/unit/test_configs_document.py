@@ -32,7 +32,7 @@ BY_FUNCTION = {"should_full_refresh()": "full_refresh", "config.persist_relation
 """What dbt has a function for."""
 RENAMED = {"snapshot_table_column_names": "snapshot_meta_column_names"}
 """What dbt hands to macros under another name than the user's."""
-OF_SOURCES = {"snapshot_version", "snapshot_time"}
+OF_SOURCES = {"snapshot_version", "snapshot_time", "external_location", "formatter"}
 """Configs of sources, for which dbt lets no adapter declare any."""
 OF_DBT = {"incremental_predicates", "predicates", "sql_header", "submission_method", "volatility"}
 """Configs that dbt or dbt-spark reads too, and that dbt declares nowhere."""

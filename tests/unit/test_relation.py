@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from types import SimpleNamespace
 
 import pytest
 from dbt.adapters.base.relation import EventTimeFilter
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.ducklake.relation import DuckLakeRelation
 
@@ -68,3 +70,38 @@ def test_tables_and_views_can_be_replaced_and_renamed() -> None:
 
 def test_an_empty_relation_is_a_query_without_rows_and_without_alias() -> None:
     assert str(relation(limit=0)) == "(select * from `lake`.`main`.`Orders` where false limit 0)"
+
+
+def source(meta: dict[str, object] | None = None, **config: object) -> DuckLakeRelation:
+    described = SimpleNamespace(
+        resource_type="source", name="orders", identifier="Orders", schema="raw", database="lake", tags=["t"], meta=meta or {},
+        config=SimpleNamespace(extra=config), quoting_dict={}, catalog_name=None,
+    )  # fmt: skip
+    return DuckLakeRelation.create_from(SimpleNamespace(quoting={}), described)  # type: ignore[arg-type]
+
+
+def test_a_source_of_files_is_rendered_as_them() -> None:
+    files = source(external_location="/data/{schema}/{name}.parquet")
+    assert files.render() == "parquet.`/data/raw/orders.parquet`"
+    assert str(files.replace(limit=0)) == "(select * from parquet.`/data/raw/orders.parquet` where false limit 0)"
+    assert files.without_identifier().render() == "`lake`.`raw`"
+    assert source({"external_location": "/data/{identifier}_{part}.json", "part": 3}).render().startswith("json.`/data/Orders_3.json` with")
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"external_location": "/a.parquet", "snapshot_version": 3}, "source raw.Orders: files have no snapshots"),
+        ({"external_location": "/{nme}.parquet"}, r"KeyError: 'nme'\); there are: database, external_location, identifier, name, schema"),
+        ({"external_location": "/a.parquet", "formatter": "other"}, "newstyle, oldstyle or template"),
+        ({"external_location": "read_csv('/a.csv')"}, "is SQL of DuckDB"),
+    ],
+)
+def test_a_source_that_cannot_be_read_is_refused(config: dict[str, object], message: str) -> None:
+    with pytest.raises(DbtRuntimeError, match=message):
+        source(**config)
+
+
+def test_files_have_no_snapshots() -> None:
+    with pytest.raises(ValueError, match="has no snapshots"):
+        source(external_location="/a.parquet").at(3)

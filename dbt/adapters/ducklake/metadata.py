@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +22,15 @@ from .connections import DuckLakeConnectionManager
 from .docs import Described, catalog_rows, catalog_table, describe
 from .errors import NotFoundError
 from .relation import DuckLakeRelation
+from .snapshot_pin import Pin, pin
 from .spec.objects import Table
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
 
     from .catalog.definitions import RelationName
+    from .catalog.reader import SnapshotReader
+    from .catalog.transaction import Transaction
     from .session import LakeSession
 
 FULL = CapabilitySupport(support=Support.Full)
@@ -75,7 +79,7 @@ class LakeMetadata(SQLAdapter):
     def get_columns_in_relation(self, relation: BaseRelation) -> list[DuckLakeColumn]:
         """The columns of a table, view or temporary view; none if it is not there."""
         assert isinstance(relation, DuckLakeRelation)
-        if not relation.is_temporary and self._lake(relation.database) is None:
+        if relation.external is not None or (not relation.is_temporary and self._lake(relation.database) is None):
             return list(self.get_column_schema_from_query(f"select * from {relation} where false"))
         with self.connections.exception_handler(f"columns of {relation}"):
             try:
@@ -160,27 +164,35 @@ class LakeMetadata(SQLAdapter):
     ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, Any]]:
         """When the rows of each source last changed; compaction and changes of the schema alone do not count.
 
-        What is no table of this lake has no answer here; `calculate_freshness_from_metadata`, which dbt asks next, says why.
+        Of a source that is pinned: when they had last changed then, as its rows would say by a `loaded_at_field`. What is no table of
+        this lake has no answer here; `calculate_freshness_from_metadata`, which dbt asks next, says why.
         """
         now = datetime.now(timezone.utc)
-        by_lake: dict[str, list[BaseRelation]] = {}
+        by_place: dict[tuple[str, Pin], list[BaseRelation]] = {}
         for source in sources:
-            lake = self._lake(source.database)
+            lake = None if _is_external(source) else self._lake(source.database)
             if lake is not None:
-                by_lake.setdefault(lake, []).append(source)
+                by_place.setdefault((lake, _pin(source)), []).append(source)
         times: dict[BaseRelation, datetime | None] = {}
-        for lake, of_lake in by_lake.items():
-            times |= self._last_changes(lake, of_lake)
+        for (lake, pinned), of_place in by_place.items():
+            times |= self._last_changes(lake, pinned, of_place)
         return [], {source: self._create_freshness_response(time, now) for source, time in times.items()}
 
-    def _last_changes(self, lake: str, sources: list[BaseRelation]) -> dict[BaseRelation, datetime | None]:
+    @contextmanager
+    def _seen(self, lake: str, pinned: Pin) -> Iterator[SnapshotReader | Transaction]:
+        """A lake as of a pin, or as it is now."""
         session = self._session()
-        with self.connections.exception_handler("source freshness"), session.reading(lake) as reader:
+        with self.connections.exception_handler("source freshness"), session.reading(lake) as now:
+            catalog = session.lake.catalog_of(lake)
+            yield catalog.reader(catalog.resolve(version=pinned.version, timestamp=pinned.time)) if pinned else now
+
+    def _last_changes(self, lake: str, pinned: Pin, sources: list[BaseRelation]) -> dict[BaseRelation, datetime | None]:
+        with self._seen(lake, pinned) as reader:
             keys = {_key(source) for source in sources}
             reader.named(name for name in reader.names() if (name.schema_name.casefold(), name.name.casefold()) in keys)  # all at once
             asked = {source: reader.find(*_key(source)) for source in sources}
             tables = {source: table for source, table in asked.items() if isinstance(table, Table)}
-            facts = session.lake.catalog_of(lake).table_facts(reader.snapshot, list(tables.values())) if tables else {}
+            facts = self._session().lake.catalog_of(lake).table_facts(reader.snapshot, list(tables.values())) if tables else {}
         return {source: facts[table.table_id].last_snapshot_time for source, table in tables.items() if table.table_id in facts}
 
     def calculate_freshness_from_metadata(
@@ -197,13 +209,15 @@ class LakeMetadata(SQLAdapter):
         return None, answers[source]
 
     def _why_not_fresh(self, source: BaseRelation) -> str:
+        if _is_external(source):
+            return f"{source} is files, of which no metadata tell the age. Give the source a `loaded_at_field`"
         lake = self._lake(source.database)
         if lake is None:
             return (
                 f"{source} is in no lake of the profile ({', '.join(self._session().lake.names)}), so no metadata tell its age. "
                 "Give the source a `loaded_at_field`, or a `database` that is a lake's name"
             )
-        with self.connections.exception_handler("source freshness"), self._session().reading(lake) as reader:
+        with self._seen(lake, _pin(source)) as reader:
             found = reader.find(*_key(source))
         if found is None:
             return f"{source} does not exist; check `schema` and `identifier` of the source"
@@ -215,6 +229,14 @@ class LakeMetadata(SQLAdapter):
         if database is None:
             return session.database
         return session.lake.named(database) if session.lake.has(database) else None
+
+
+def _pin(relation: BaseRelation) -> Pin:
+    return pin(relation.snapshot_version, relation.snapshot_time) if isinstance(relation, DuckLakeRelation) else Pin()
+
+
+def _is_external(relation: BaseRelation) -> bool:
+    return isinstance(relation, DuckLakeRelation) and relation.external is not None
 
 
 def _key(relation: BaseRelation) -> tuple[str, str]:

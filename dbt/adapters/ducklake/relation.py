@@ -1,7 +1,7 @@
 """A table or view as dbt names it: `database.schema.identifier`, each part in back-quotes, compared without case as DuckLake does.
 
 A source may be pinned to a snapshot by its configs `snapshot_version` and `snapshot_time`, which also `meta` may hold; it is rendered with
-the clause for it, wherever dbt renders it.
+the clause for it, wherever dbt renders it. One that has an `external_location` is rendered as files.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dbt.adapters.base.relation import BaseRelation, SerializableIterable
 from dbt.adapters.contracts.relation import ComponentName, HasQuoting, RelationConfig, RelationType
 from dbt_common.exceptions import DbtRuntimeError
 
+from .external_location import file_relation, formatted
 from .snapshot_pin import pin
 from .spec.identifiers import backquoted
 
@@ -30,6 +31,8 @@ class DuckLakeRelation(BaseRelation):
     require_alias: bool = False
     snapshot_version: int | None = None
     snapshot_time: str | None = None
+    external: str | None = None
+    """Files that are read in its place, as SQL."""
     renameable_relations: SerializableIterable = field(default_factory=lambda: _REPLACEABLE)
     replaceable_relations: SerializableIterable = field(default_factory=lambda: _REPLACEABLE)
 
@@ -39,20 +42,25 @@ class DuckLakeRelation(BaseRelation):
 
     @classmethod
     def create_from(cls, quoting: HasQuoting, relation_config: RelationConfig, **kwargs: Any) -> Self:
-        """The relation of a node; that of a source is pinned where its configs say so.
+        """The relation of a node; that of a source is pinned, or is files, where its configs say so.
 
         Raises:
-            DbtRuntimeError: they contradict each other, or are no snapshot; the text names the source.
+            DbtRuntimeError: they contradict each other, or are no snapshot or location; the text names the source.
         """
         relation = super().create_from(quoting, relation_config, **kwargs)
         if relation_config.resource_type != "source":
             return relation
-        config: Any = relation_config.config
-        meta = relation_config.meta
-        version = meta["snapshot_version"] if "snapshot_version" in meta else config.get("snapshot_version")
-        time = meta["snapshot_time"] if "snapshot_time" in meta else config.get("snapshot_time")
+        given: Any = relation_config.config
+        config = {**(given.extra if given else {}), **relation_config.meta}
         try:
-            return relation.at(version, time)
+            pinned = relation.at(config.get("snapshot_version"), config.get("snapshot_time"))
+            if not config.get("external_location"):
+                return pinned
+            if pinned.time_travel:
+                raise ValueError("files have no snapshots; remove `external_location`, or `snapshot_version` and `snapshot_time`")
+            names = {name: getattr(relation_config, name) for name in ("name", "identifier", "schema", "database", "tags")}
+            location = formatted(str(config.get("external_location")), str(config.get("formatter") or "newstyle"), {**names, **config})
+            return relation.replace(external=file_relation(location))
         except ValueError as error:
             raise DbtRuntimeError(f"The source {relation.path.schema}.{relation.path.identifier}: {error}") from error
 
@@ -60,11 +68,13 @@ class DuckLakeRelation(BaseRelation):
         """The relation as of a snapshot or of a moment; without either as it is.
 
         Raises:
-            ValueError: both are given, or one that is no snapshot.
+            ValueError: both are given, or one that is no snapshot, or it is files.
         """
         wanted = pin(version, timestamp)
         if not wanted:
             return self
+        if self.external is not None:
+            raise ValueError(f"{self.external} has no snapshots: only tables of a lake have earlier versions")
         return self.replace(snapshot_version=wanted.version, snapshot_time=None if wanted.time is None else str(wanted.time))
 
     @property
@@ -75,10 +85,13 @@ class DuckLakeRelation(BaseRelation):
         return "" if self.snapshot_time is None else f"timestamp as of '{self.snapshot_time}'"
 
     def render(self) -> str:
-        """The name, and the clause that pins it."""
+        """The name, and the clause that pins it; or the files."""
         name = super().render()
-        is_whole = self.include_policy.identifier and self.path.identifier is not None
-        return f"{name} {self.time_travel}" if is_whole and self.time_travel else name
+        if not self.include_policy.identifier or self.path.identifier is None:
+            return name
+        if self.external is not None:
+            return self.external
+        return f"{name} {self.time_travel}" if self.time_travel else name
 
     @property
     def name_parts(self) -> tuple[str, ...]:

@@ -64,6 +64,10 @@ class TestMetadataFreshness(OnALake):
         assert inserted["events"] > deleted["events"]
         assert inserted["others"] == deleted["others"]
 
+        pinned = SOURCES.replace("{name: others}", f"{{name: then, identifier: events, config: {{snapshot_version: {before}}}}}")
+        write_file(pinned, project.project_root, "models", "sources.yml")
+        assert self.loaded_at(project) == {"events": inserted["events"], "then": deleted["events"]}
+
     def test_what_has_no_answer_is_told_why(self, project, lake):
         write_file(SOURCES + ODD, project.project_root, "models", "sources.yml")
         results = run_dbt(["source", "freshness"], expect_pass=False).results
