@@ -9,6 +9,7 @@ import pytest
 
 from dbt.adapters.ducklake.spec.files import ColumnRange, ColumnStats
 from dbt.adapters.ducklake.spec.statistics import decode, encode, encode_bounds, merge_bounds, merge_stats, outside
+from dbt.adapters.ducklake.spec.variant_stats import Part, parts_json, parts_of
 
 UTC = dt.timezone.utc
 TEXTS = [
@@ -153,3 +154,27 @@ def test_texts_are_compared_by_their_bytes() -> None:
     assert not outside(ColumnRange(1, "k", "k"), stats, "varchar")
     assert outside(ColumnRange(1, "ä", "ä"), stats, "varchar")
     assert not outside(ColumnRange(1, "FF", "FF"), stats, "blob"), "blobs have two encodings"
+
+
+def parts(*found: tuple[str, str, str | None]) -> str | None:
+    return parts_json(Part(path, type_name, ColumnStats(7, 10, 2, 0, bound, bound)) for path, type_name, bound in found)
+
+
+def test_variants_together_have_the_parts_that_both_have_with_one_type() -> None:
+    left = ColumnStats(7, 30, 2, 0, extra_stats=parts(('"a"', "int64", "9"), ('"b"', "varchar", "x"), ('"c"', "int64", "1")))
+    right = ColumnStats(7, 30, 2, 0, extra_stats=parts(('"b"', "int64", "5"), ('"a"', "int64", "10"), ('"c"', "int64", None)))
+    merged = parts_of(merge_stats("variant", left, right).extra_stats, 7)
+    assert merged == (
+        Part('"a"', "int64", ColumnStats(7, 20, 4, 0, "9", "10")),
+        Part('"c"', "int64", ColumnStats(7, 20, 4, 0, None, None)),
+    )
+
+
+@pytest.mark.parametrize(
+    "other", [ColumnStats(7), ColumnStats(7, 0, 0, 3), ColumnStats(7, 0, 3, 0), ColumnStats(7, 0, 3, 0, extra_stats="{")]
+)
+def test_variants_of_which_nothing_is_known_leave_no_parts(other: ColumnStats) -> None:
+    known = ColumnStats(7, 30, 2, 0, extra_stats=parts(("root", "int64", "9")))
+    assert merge_stats("variant", known, other).extra_stats is merge_stats("variant", other, known).extra_stats is None
+    nothing = ColumnStats(7, 0, 0, 0)
+    assert merge_stats("variant", nothing, known).extra_stats == merge_stats("variant", known, nothing).extra_stats == known.extra_stats

@@ -1,8 +1,8 @@
 """The rows of data files and delete files in a commit, and of files that others take the place of.
 
-Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_file_column_stats", "ducklake_file_partition_value",
-"ducklake_files_scheduled_for_deletion". At most one delete file per data file is ever live: a later one holds all positions, and the row
-of the earlier one is removed physically.
+Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_file_column_stats", "ducklake_file_variant_stats",
+"ducklake_file_partition_value", "ducklake_files_scheduled_for_deletion". At most one delete file per data file is ever live: a later one
+holds all positions, and the row of the earlier one is removed physically.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sqlalchemy import select
 from ..spec.files import WrittenDeleteFile, WrittenFile
 from ..spec.objects import Table
 from ..spec.paths import relative_to, resolve
+from ..spec.variant_stats import parts_of
 from . import tables as t
 from .commit_mappings import mapping_id
 from .commit_state import CommitState
@@ -70,6 +71,21 @@ def _write_details(state: CommitState, table_id: int, file_id: int, file: Writte
             contains_nan=each.contains_nan,
             extra_stats=each.extra_stats,
         )
+        for part in parts_of(each.extra_stats, each.column_id):
+            state.add(
+                t.file_variant_stats,
+                data_file_id=file_id,
+                table_id=table_id,
+                column_id=each.column_id,
+                variant_path=part.path,
+                shredded_type=part.type,
+                column_size_bytes=part.stats.size_bytes,
+                value_count=part.stats.value_count,
+                null_count=part.stats.null_count,
+                min_value=part.stats.min_value,
+                max_value=part.stats.max_value,
+                contains_nan=part.stats.contains_nan,
+            )
     if partition_id is not None:
         for index, value in enumerate(file.partition_values):
             state.add(

@@ -27,7 +27,8 @@ from .staged import Staged
 _INSERT_ORDER = (
     *(t.schema, t.table, t.column, t.partition_info, t.partition_column, t.view, t.macro, t.tag, t.column_tag),
     *(t.sort_info, t.sort_expression, t.table_stats, t.table_column_stats, t.column_mapping, t.name_mapping),
-    *(t.data_file, t.file_column_stats, t.file_partition_value, t.inlined_data_tables, t.delete_file, t.files_scheduled_for_deletion),
+    *(t.data_file, t.file_column_stats, t.file_partition_value, t.file_variant_stats, t.inlined_data_tables, t.delete_file),
+    t.files_scheduled_for_deletion,
     *(t.schema_versions, t.snapshot, t.snapshot_changes),
 )
 """The reference's order, as far as the batches allow; the rows of a snapshot are last, so nothing points to it before it exists."""

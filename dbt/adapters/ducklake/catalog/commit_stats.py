@@ -24,6 +24,9 @@ from .commit_state import CommitState
 from .database import batches
 from .staged import RowChanges
 
+_EXTRA = frozenset({"geometry", "variant"})
+"""Types of which `extra_stats` says what bounds say of others."""
+
 
 @dataclass(frozen=True)
 class TableStats:
@@ -97,7 +100,7 @@ def _write_columns(
 def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnStats | None:
     """What is certain about the rows that were there before; None if nothing is."""
     if row is not None:
-        bounds_known = row.extra_stats is not None if leaf.type == "geometry" else row.min_value is not None and row.max_value is not None
+        bounds_known = row.extra_stats is not None if leaf.type in _EXTRA else row.min_value is not None and row.max_value is not None
         nulls = 1 if row.contains_null or row.contains_null is None else 0
         if not bounds_known:
             return None
@@ -113,8 +116,9 @@ def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnSt
 
 
 def is_known(type_name: str, stats: ColumnStats) -> bool:
-    """Whether the bounds can be stored: there are both, or there is no value that they could miss; of geometries, their extent."""
-    if type_name == "geometry":
+    """Whether the bounds can be stored: there are both, or there is no value that they could miss; of geometries, their extent, and of
+    variants, their parts."""
+    if type_name in _EXTRA:
         return stats.extra_stats is not None
     if type_name in UNBOUNDED:
         return False

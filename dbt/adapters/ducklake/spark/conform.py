@@ -32,7 +32,7 @@ def conform(value: SparkColumn, column: Column) -> SparkColumn:
     written = value.cast(spark_type(column, ids=True))
     if _is_checked(column):
         written = _checked(written, column, column.name).cast(file_type(column))
-    if column.children and not column.nullable:
+    if (column.children or column.type == "variant") and not column.nullable:  # of these no footer tells it
         written = F.when(written.isNull(), failure(F.lit(null_text(column)))).otherwise(written)
     return written.alias(column.name, metadata={FIELD_ID: column.column_id})
 

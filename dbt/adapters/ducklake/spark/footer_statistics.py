@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -22,7 +22,7 @@ _UNIT_NANOS = {"milliseconds": 1_000_000, "microseconds": 1000, "nanoseconds": 1
 
 
 def column_stats(metadata: pq.FileMetaData, number: int, column: Column, contains_nan: Mapping[int, bool] | None = None) -> ColumnStats:
-    """Statistics of the file's column `number`, which is the leaf `column` of the table.
+    """Statistics of the file's column `number`, which is the leaf `column` of the table; bounds that DuckDB cannot prune by are left out.
 
     Args:
         metadata: the footer.
@@ -30,24 +30,32 @@ def column_stats(metadata: pq.FileMetaData, number: int, column: Column, contain
         column: the leaf.
         contains_nan: per column id, for writers that leave NaN out of the bounds; None: a NaN shows as a bound.
     """
+    stats = leaf_stats(metadata, number, column.column_id, column.type)
+    least, greatest = prunable_bounds(column.type, (stats.min_value, stats.max_value))
+    nan = stats.contains_nan
+    if contains_nan is not None and column.type in FLOATS:
+        nan = contains_nan.get(column.column_id)
+    return replace(stats, min_value=least, max_value=greatest, contains_nan=nan)
+
+
+def leaf_stats(metadata: pq.FileMetaData, number: int, column_id: int, type_name: str) -> ColumnStats:
+    """Statistics of the file's column `number`, whose values are of the DuckLake type `type_name`; a NaN shows as a bound."""
     unit = _unit(metadata, number)
     running = _Running()
     for group in range(metadata.num_row_groups):
         running.add(metadata.row_group(group).column(number), unit)
     bounds: tuple[str | None, str | None] = (None, None)
-    if not running.unknown and column.type not in UNBOUNDED:
-        bounds = prunable_bounds(column.type, encode_bounds(column.type, running.least, running.greatest))
-    nan = None
-    if column.type in FLOATS:
-        nan = running.nan if contains_nan is None else contains_nan.get(column.column_id)
+    if not running.unknown and type_name not in UNBOUNDED:
+        bounds = encode_bounds(type_name, running.least, running.greatest)
+    nan = None if running.unknown and not running.nan else running.nan
     return ColumnStats(
-        column_id=column.column_id,
+        column_id=column_id,
         size_bytes=running.size,
         value_count=None if running.nulls is None else running.slots - running.nulls,
         null_count=running.nulls,
         min_value=bounds[0],
         max_value=bounds[1],
-        contains_nan=nan,
+        contains_nan=nan if type_name in FLOATS else None,
     )
 
 

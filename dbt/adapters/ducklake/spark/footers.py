@@ -21,6 +21,7 @@ from . import storage
 from .extents import with_extents
 from .field_ids import corrected, expected_ids, read_schema
 from .footer_statistics import column_stats
+from .variant_statistics import variant_stats
 
 T = TypeVar("T")
 
@@ -89,17 +90,19 @@ def read_file(
         size += len(patched) - len(footer)
         footer, metadata = patched, parse_footer(patched)
     leaves = {node.index: number for number, node in enumerate(read_schema(footer).leaves())}
-    numbered = [
-        (leaves[index], column) for index, (_, column) in matched.items() if index in leaves and column.column_id not in EMBEDDED_IDS
+    stats = [
+        variant_stats(metadata, node, leaves, column.column_id)
+        if column.type == "variant"
+        else column_stats(metadata, leaves[index], column, contains_nan)
+        for index, (node, column) in matched.items()
+        if (index in leaves or column.type == "variant") and column.column_id not in EMBEDDED_IDS
     ]
     return WrittenFile(
         path=file.path,
         record_count=metadata.num_rows,
         size_bytes=size,
         footer_size=len(footer),
-        column_stats=with_extents(
-            [column_stats(metadata, number, column, contains_nan) for number, column in numbered], file.path, columns
-        ),
+        column_stats=with_extents(stats, file.path, columns),
         partition_values=file.partition_values,
         embedded_row_ids=any(column.column_id == ROW_ID_FIELD_ID for column in columns),
     )

@@ -101,7 +101,7 @@ def _field(field: Any, leaves: Iterator[Any]) -> FileField:
     field_id = int(raw) if raw is not None and int(raw) >= 0 else None
     kind, children = _nested(field.type)
     if kind is None:
-        return FileField(field.name, field_id, _leaf_kind(next(leaves)))
+        return FileField(field.name, field_id, leaf_kind(next(leaves)))
     return FileField(field.name, field_id, kind, tuple(_field(child, leaves) for child in children))
 
 
@@ -130,7 +130,8 @@ _LOGICAL = {
 _UNITS = {"milliseconds": "millis", "microseconds": "micros", "nanoseconds": "nanos"}
 
 
-def _leaf_kind(column: Any) -> str:
+def leaf_kind(column: Any) -> str:
+    """What a column of a file holds, as `FileField.kind` says it."""
     logical = column.logical_type
     text = str(logical)
     if logical.type in _LOGICAL:

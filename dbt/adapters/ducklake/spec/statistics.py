@@ -10,7 +10,7 @@ reference implementation writes. The rules:
   and blobs).
 - Texts and blobs of more than 256 bytes are cut; the upper bound is then the next greater one, or both bounds are None.
 - NaN is no bound: it is counted in `contains_nan`.
-- int128, intervals, times with a zone, geometries and variants have no bounds.
+- int128, intervals, times with a zone, geometries and variants have no bounds; of the last two there are `extra_stats`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from .moments import (
     timestamp_text,
 )
 from .types import decimal_parameters
+from .variant_stats import united
 
 Value = bool | int | float | bytes
 """How a value is given to `encode`: dates as days, times and timestamps as nanoseconds, decimals unscaled, texts as
@@ -185,7 +186,7 @@ def merge_stats(type_name: str, left: ColumnStats, right: ColumnStats) -> Column
         min_value=bounds[0],
         max_value=bounds[1],
         contains_nan=_either(left.contains_nan, right.contains_nan),
-        extra_stats=_extents(left, right) if type_name == "geometry" else None,
+        extra_stats=_extra(type_name, left, right),
     )
 
 
@@ -208,6 +209,15 @@ def outside(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
     below = _less(greatest, low) if range_.low is not None else False
     above = _less(high, least) if range_.high is not None else False
     return below or above
+
+
+def _extra(type_name: str, left: ColumnStats, right: ColumnStats) -> str | None:
+    match type_name:
+        case "geometry":
+            return _extents(left, right)
+        case "variant":
+            return united(left, right, merge_stats)
+    return None
 
 
 def _extents(left: ColumnStats, right: ColumnStats) -> str | None:
