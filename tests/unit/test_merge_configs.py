@@ -11,8 +11,17 @@ from dbt.adapters.ducklake.merge_configs import MERGE_CONFIGS, check, missing_ke
 
 MATCHED, MISSING = "when_matched", "when_not_matched"
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"merge_update_condition": "a", "matched_condition": "b"}, "two names of one config"),
-    ({"merge_insert_condition": "a", "not_matched_condition": "a"}, "two names of one config"),
+    ({"merge_update_condition": "a", "matched_condition": "b"}, "are names of one config"),
+    ({"merge_insert_condition": "a", "not_matched_condition": "a"}, "are names of one config"),
+    ({"insert_condition": "a", "not_matched_condition": "a"}, "not_matched_condition and insert_condition are names of one config"),
+    ({"skip_matched_step": True, "delete_condition": "a"}, "leaves delete_condition without effect"),
+    ({"delete_condition": "a", "source_alias": "Target"}, "both called target"),
+    ({"merge_update_columns_rules": ["n"]}, "is a map"),
+    ({"merge_update_columns_rules": {"n": "summ"}}, "n: 'summ' is no rule; there are replace, coalesce, sum, append, append_distinct"),
+    ({"merge_update_columns_rules": {"n": 1}}, "n: 1 is no rule"),
+    ({"merge_update_columns_default_rule": "add"}, "merge_update_columns_default_rule: 'add' is no rule"),
+    ({"merge_update_columns_rules": {"n": "sum"}, "merge_update_set_expressions": {"`N`": "1"}}, "n has a rule and an expression"),
+    ({"merge_clauses": {MATCHED: [{"action": "delete"}]}, "merge_update_columns_rules": {"n": "sum"}}, "remove merge_update_columns_rules"),
     ({"merge_update_columns": ["a"], "merge_exclude_columns": ["b"]}, "exclude each other"),
     ({"merge_clauses": {MATCHED: [{"action": "delete"}]}, "skip_matched_step": True}, "remove skip_matched_step"),
     ({"skip_matched_step": True, "merge_exclude_columns": ["b"]}, "leaves merge_exclude_columns without effect"),
@@ -66,6 +75,8 @@ def test_what_is_refused(configs: dict[str, Any], message: str) -> None:
         {"not_matched_by_source_action": "delete"},
         {"skip_matched_step": True},
         {"matched_condition": "a"},
+        {"delete_condition": "a"},
+        {"merge_update_columns_rules": {"n": "sum"}},
         {"merge_clauses": {MATCHED: [{"action": "delete"}]}},
         {"merge_clauses": {MISSING: [{"action": "delete", "by": "source"}]}},
     ],
@@ -104,3 +115,23 @@ def test_positions_need_as_many_columns() -> None:
 )
 def test_a_key_that_is_no_column_is_found(unique_key: object, missing: list[str]) -> None:
     assert missing_keys(unique_key, ["id", "name", "two words"]) == missing  # type: ignore[arg-type]
+
+
+def test_rules_are_expressions_of_both_sides() -> None:
+    rules = {"N": "sum", "tags": "append_distinct", "seen": "greatest(_new_, _old_)", "name": "replace"}
+    configs = {"merge_update_columns_rules": rules, "merge_update_columns_default_rule": "coalesce", "delete_condition": "src.gone"}
+    columns = ["id", "n", "tags", "seen", "name", "other"]
+    made = plan(configs, "ID", [f"`{column}`" for column in columns], columns, list)
+    assert (made.target_alias, made.source_alias) == ("target", "src")
+    assert made.clauses[:2] == (
+        "when matched and (src.gone) then delete",
+        (
+            "when matched then update set `n` = src.`n` + target.`n`, `tags` = array_distinct(src.`tags` || target.`tags`), "
+            "`seen` = greatest(src.`seen`, target.`seen`), `other` = coalesce(src.`other`, target.`other`), `id` = src.`id`, `name` = src.`name`"
+        ),
+    )
+
+
+def test_a_rule_is_for_a_column_that_is_updated() -> None:
+    with pytest.raises(DbtRuntimeError, match="has nam, which the merge does not update; it updates id, name"):
+        plan({"merge_update_columns_rules": {"nam": "sum"}}, "id", ["id", "name"], ["id", "name"], list)

@@ -62,6 +62,11 @@ class DuckLakeConfig(AdapterConfig):
     skip_not_matched_step: bool | None = None
     source_alias: str | None = None
     target_alias: str | None = None
+    update_condition: str | None = None
+    insert_condition: str | None = None
+    delete_condition: str | None = None
+    merge_update_columns_default_rule: str | None = None
+    merge_update_columns_rules: dict[str, str] | None = None
     commit_message: str | None = None
     commit_author: str | None = None
     commit_extra_info: str | dict[str, Any] | None = None

@@ -98,9 +98,9 @@ class Clause:
             copied = columns.updated
         else:
             copied = _selected(columns.target, self.include, self.exclude)
-        own = {_bare(name) for name in self.set_expressions}
+        own = {bare(name) for name in self.set_expressions}
         pairs = [f"{name} = {expression}" for name, expression in self.set_expressions.items()]
-        pairs += [f"{name} = {names.source}.{name}" for name in copied if _bare(name) not in own]
+        pairs += [f"{name} = {names.source}.{name}" for name in copied if bare(name) not in own]
         return ", ".join(pairs)
 
     def _insert(self, names: Names, columns: Columns) -> str:
@@ -221,8 +221,8 @@ def _when(place: str, clause: Mapping[str, Any]) -> str:
 def _selected(columns: Sequence[str], include: Sequence[str], exclude: Sequence[str]) -> list[str]:
     if include:
         return list(include)
-    left_out = {_bare(name) for name in exclude}
-    return [backquoted(name) for name in columns if _bare(name) not in left_out]
+    left_out = {bare(name) for name in exclude}
+    return [backquoted(name) for name in columns if bare(name) not in left_out]
 
 
 def _by_position(columns: Columns) -> list[tuple[str, str]]:
@@ -232,5 +232,6 @@ def _by_position(columns: Columns) -> list[tuple[str, str]]:
     return list(zip(columns.target, source, strict=True))
 
 
-def _bare(name: str) -> str:
+def bare(name: str) -> str:
+    """A column's name for comparison: without quotes and case."""
     return name.strip().strip('`"').casefold()

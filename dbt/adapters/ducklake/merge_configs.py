@@ -1,4 +1,4 @@
-"""The merge configs of a model, under the names of dbt, dbt-duckdb and dbt-databricks, as the clauses of one MERGE.
+"""The merge configs of a model, under the names of dbt, dbt-duckdb, dbt-databricks and dbt-athena, as the clauses of one MERGE.
 
 Every mistake of a configuration is named at once, and before anything runs; a combination that would leave one of its parts without
 effect is a mistake.
@@ -14,12 +14,13 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .merge_clauses import Clause, Columns, Names, clause_of, problems_of
+from .merge_clauses import Clause, Columns, Names, bare, clause_of, problems_of
 
 MERGE_CONFIGS = (
     "merge_update_columns", "merge_exclude_columns", "merge_update_condition", "merge_insert_condition", "merge_update_set_expressions",
     "merge_on_using_columns", "merge_clauses", "matched_condition", "not_matched_condition", "not_matched_by_source_action",
     "not_matched_by_source_condition", "skip_matched_step", "skip_not_matched_step", "source_alias", "target_alias",
+    "update_condition", "insert_condition", "delete_condition", "merge_update_columns_default_rule", "merge_update_columns_rules",
 )  # fmt: skip
 _REFUSED = {
     "merge_returning_columns": "MERGE of a lake returns no rows; leave it out",
@@ -27,13 +28,31 @@ _REFUSED = {
 }
 _TEXTS = (
     "merge_update_condition", "merge_insert_condition", "matched_condition", "not_matched_condition", "not_matched_by_source_action",
-    "not_matched_by_source_condition", "source_alias", "target_alias",
+    "not_matched_by_source_condition", "source_alias", "target_alias", "update_condition", "insert_condition", "delete_condition",
+    "merge_update_columns_default_rule",
 )  # fmt: skip
+_MAPS = ("merge_update_set_expressions", "merge_update_columns_rules", "merge_clauses")
 _LISTS = ("merge_update_columns", "merge_exclude_columns", "merge_on_using_columns")
 _FLAGS = ("skip_matched_step", "skip_not_matched_step")
 _BESIDE_CLAUSES = ("merge_clauses", "merge_on_using_columns", "source_alias", "target_alias")
-_ALIASES = (("merge_update_condition", "matched_condition"), ("merge_insert_condition", "not_matched_condition"))
-_OF_UPDATE = ("merge_update_columns", "merge_exclude_columns", "merge_update_set_expressions", *_ALIASES[0])
+_ALIASES = (
+    ("merge_update_condition", "matched_condition", "update_condition"),
+    ("merge_insert_condition", "not_matched_condition", "insert_condition"),
+)
+_RULES = {
+    "replace": "_new_",
+    "coalesce": "coalesce(_new_, _old_)",
+    "sum": "_new_ + _old_",
+    "append": "_new_ || _old_",
+    "append_distinct": "array_distinct(_new_ || _old_)",
+}
+"""dbt-athena's rules for a column that is updated: an expression over the source's value and the table's."""
+_OF_ATHENA = ("update_condition", "insert_condition", "delete_condition")
+"""Conditions in which the sides are called as in dbt-athena."""
+_OF_UPDATE = (
+    "merge_update_columns", "merge_exclude_columns", "merge_update_set_expressions", "merge_update_columns_rules",
+    "merge_update_columns_default_rule", "delete_condition", *_ALIASES[0],
+)  # fmt: skip
 _PLAIN_KEY = re.compile(r"\s*(?:`([^`]+)`|([^\W\d]\w*))\s*")
 _UPDATE_SET = re.compile(r"(?is)\s*update\s+set\s+(?!\*)\S")
 
@@ -85,22 +104,53 @@ def plan(
         target_columns: the names of the table's columns.
         source_columns: gives the names of the source's columns; asked only where positions count.
     """
-    names = Names(configs.get("target_alias") or "DBT_INTERNAL_DEST", configs.get("source_alias") or "DBT_INTERNAL_SOURCE")
+    names = _names(configs)
     using = _list(configs.get("merge_on_using_columns"))
     keyed = bool(using or _list(unique_key))
     columns = Columns(tuple(target_columns), tuple(update_columns), source_columns)
     clauses: list[str] = []
     unreached: dict[str, list[str]] = {}
-    for clause in _clauses(configs, keyed):
+    ruled = _ruled(configs, update_columns, {bare(key) for key in using or _list(unique_key)}, names)
+    for clause in _clauses(configs, keyed, ruled):
         clauses += clause.render(names, columns, unreached.setdefault(clause.when, []))
     if not clauses:
         raise DbtRuntimeError("The merge configs leave nothing that the merge could do: every clause is do_nothing")
     return MergePlan(names.target, names.source, using, tuple(clauses))
 
 
-def _clauses(configs: Mapping[str, Any], keyed: bool) -> list[Clause]:
+def _names(configs: Mapping[str, Any]) -> Names:
+    target, source = ("target", "src") if any(configs.get(name) for name in _OF_ATHENA) else ("DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE")
+    return Names(configs.get("target_alias") or target, configs.get("source_alias") or source)
+
+
+def _ruled(configs: Mapping[str, Any], update_columns: Sequence[str], keys: set[str], names: Names) -> dict[str, str]:
+    """What columns get that have a rule, by column as it is written in SQL; the default rule is not for keys.
+
+    Raises:
+        DbtRuntimeError: a rule is for a column that the merge does not update.
+    """
+    rules = {bare(name): str(rule) for name, rule in (configs.get("merge_update_columns_rules") or {}).items()}
+    unknown = set(rules) - {bare(column) for column in update_columns}
+    if unknown:
+        raise DbtRuntimeError(
+            f"merge_update_columns_rules has {', '.join(sorted(unknown))}, which the merge does not update; "
+            f"it updates {', '.join(update_columns)}"
+        )
+    default = configs.get("merge_update_columns_default_rule") or "replace"
+    found = {column: rules.get(bare(column), "replace" if bare(column) in keys else default) for column in update_columns}
+    return {
+        column: _RULES.get(rule, rule).replace("_new_", f"{names.source}.{column}").replace("_old_", f"{names.target}.{column}")
+        for column, rule in found.items()
+        if rule != "replace"
+    }
+
+
+def _clauses(configs: Mapping[str, Any], keyed: bool, ruled: Mapping[str, str]) -> list[Clause]:
     """The clauses that are asked for, and dbt's own where nothing is said."""
-    update = Clause("matched", "update", "basic", _condition(configs, 0), set_expressions=configs.get("merge_update_set_expressions") or {})
+    own = configs.get("merge_update_set_expressions") or {}
+    set_in_full = {bare(name) for name in own}
+    expressions = {**{name: text for name, text in ruled.items() if bare(name) not in set_in_full}, **own}
+    update = Clause("matched", "update", "basic", _condition(configs, 0), set_expressions=expressions)
     insert = Clause("not matched", "insert", "by_name", _condition(configs, 1))
     asked = configs.get("merge_clauses")
     if asked:
@@ -108,6 +158,8 @@ def _clauses(configs: Mapping[str, Any], keyed: bool) -> list[Clause]:
         missing = [clause_of("when_not_matched", each) for each in asked.get("when_not_matched") or []] or [insert]
         return [*matched, *missing]
     found = []
+    if configs.get("delete_condition"):
+        found.append(Clause("matched", "delete", "", configs["delete_condition"]))
     if keyed and not configs.get("skip_matched_step"):
         found.append(update)
     if not configs.get("skip_not_matched_step"):
@@ -137,7 +189,7 @@ def _wrong_kinds(given: Mapping[str, Any]) -> list[str]:
         if name in given and not (isinstance(given[name], str) or _is_list_of_texts(given[name])):
             found.append(f"{name} is a list of columns; it is {given[name]!r}")
     found += [f"{name} is true or false; it is {given[name]!r}" for name in _FLAGS if name in given and given[name] is not True]
-    for name in ("merge_update_set_expressions", "merge_clauses"):
+    for name in _MAPS:
         if name in given and not isinstance(given[name], Mapping):
             found.append(f"{name} is a map; it is {given[name]!r}")
     for name in ("source_alias", "target_alias"):
@@ -151,7 +203,9 @@ def _wrong_kinds(given: Mapping[str, Any]) -> list[str]:
 
 def _contradictions(given: Mapping[str, Any]) -> list[str]:
     found = [
-        f"{one} and {other} are two names of one config; give one of them" for one, other in _ALIASES if one in given and other in given
+        f"{' and '.join(names)} are names of one config; give one of them"
+        for names in ([name for name in aliases if name in given] for aliases in _ALIASES)
+        if len(names) > 1
     ]
     if "merge_update_columns" in given and "merge_exclude_columns" in given:
         found.append("merge_update_columns and merge_exclude_columns exclude each other")
@@ -167,10 +221,24 @@ def _contradictions(given: Mapping[str, Any]) -> list[str]:
         found.append("skip_matched_step and skip_not_matched_step leave nothing that the merge could do")
     if "not_matched_by_source_condition" in given and "not_matched_by_source_action" not in given:
         found.append("not_matched_by_source_condition is without effect: not_matched_by_source_action says what shall be done")
-    target, source = given.get("target_alias", "DBT_INTERNAL_DEST"), given.get("source_alias", "DBT_INTERNAL_SOURCE")
-    if target.casefold() == source.casefold():
-        found.append(f"target and source are both called {target}")
-    return found
+    names = _names(given)
+    if names.target.casefold() == names.source.casefold():
+        found.append(f"target and source are both called {names.target}")
+    return [*found, *_wrong_rules(given)]
+
+
+def _wrong_rules(given: Mapping[str, Any]) -> list[str]:
+    """A word that is no rule, and columns that are told two things."""
+    rules = dict(given.get("merge_update_columns_rules") or {})
+    both = {bare(name) for name in rules} & {bare(name) for name in given.get("merge_update_set_expressions") or {}}
+    found = [f"{name} has a rule and an expression in merge_update_set_expressions; give one of them" for name in sorted(both)]
+    if "merge_update_columns_default_rule" in given:
+        rules["merge_update_columns_default_rule"] = given["merge_update_columns_default_rule"]
+    return found + [
+        f"{name}: {rule!r} is no rule; there are {', '.join(_RULES)}, and expressions of _new_ and _old_"
+        for name, rule in rules.items()
+        if not isinstance(rule, str) or (rule not in _RULES and re.fullmatch(r"\w*", rule) and rule not in ("_new_", "_old_"))
+    ]
 
 
 def _about_keys(given: Mapping[str, Any], unique_key: str | Sequence[str] | None) -> list[str]:

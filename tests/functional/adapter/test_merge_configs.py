@@ -23,6 +23,11 @@ CASES: dict[str, tuple[str, dict[int, tuple[object, ...]]]] = {
     "aliases": (
         "source_alias='s', target_alias='t', matched_condition='s.n > t.n', not_matched_condition='s.n > 1'",
         {1: ("a", 10), 2: ("B", 25), 3: ("c", 30), 4: ("D", 40)}),
+    "athena": (
+        ("delete_condition='src.n < 10', update_condition='src.n > target.n', insert_condition='src.n > 1', "
+        "merge_update_columns_rules={'n': 'sum', 'name': 'concat(_old_, _new_)'}"), {1: ("a", 10), 2: ("bB", 45), 4: ("D", 40)}),
+    "default_rule": ("merge_update_columns_default_rule='coalesce', merge_update_columns_rules={'name': 'append'}",
+        {**DEFAULT, 2: ("Bb", 25), 3: ("Cc", 5)}),
     "delete_by_source": ("not_matched_by_source_action='delete'", {k: v for k, v in DEFAULT.items() if k != 1}),
     "update_by_source": (
         ("not_matched_by_source_action='update set name = concat(DBT_INTERNAL_DEST.name, \\'!\\'), n = 0', "

@@ -19,7 +19,7 @@
 {%- endmacro %}
 
 
-{# The merge configs of the node; what dbt-duckdb and dbt-databricks mean by them is in docs/configs/strategies/merge.md. #}
+{# The merge configs of the node; what dbt-duckdb, dbt-databricks and dbt-athena mean by them is in docs/configs/strategies/merge.md. #}
 {% macro merge_configs() %}
   {% do return({
     'merge_update_columns': config.get('merge_update_columns'),
@@ -36,7 +36,12 @@
     'skip_matched_step': config.get('skip_matched_step'),
     'skip_not_matched_step': config.get('skip_not_matched_step'),
     'source_alias': config.get('source_alias'),
-    'target_alias': config.get('target_alias')
+    'target_alias': config.get('target_alias'),
+    'update_condition': config.get('update_condition'),
+    'insert_condition': config.get('insert_condition'),
+    'delete_condition': config.get('delete_condition'),
+    'merge_update_columns_default_rule': config.get('merge_update_columns_default_rule'),
+    'merge_update_columns_rules': config.get('merge_update_columns_rules')
   }) %}
 {% endmacro %}
 
