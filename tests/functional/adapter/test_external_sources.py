@@ -11,6 +11,11 @@ from dbt.tests.util import run_dbt
 
 from tests.functional.adapter.test_one_node_one_snapshot import OnALake
 
+EXPORT = """
+{{ config(post_hook={'transaction': false, 'sql': "insert overwrite directory '%s' using csv options (header true) "
+    ~ "select /*+ coalesce(1) */ id, upper(name) as name from " ~ this}) }}
+select * from values (1, 'a'), (2, 'b, c') as t(id, name)
+"""
 SOURCES = """
 sources:
   - name: raw
@@ -64,7 +69,7 @@ class TestExternalSources(OnALake):
 
     @pytest.fixture(scope="class")
     def models(self, folder):
-        return {**MODELS, "sources.yml": SOURCES % (folder, folder, folder, folder)}
+        return {**MODELS, "exported.sql": EXPORT % (folder / "exported"), "sources.yml": SOURCES % (folder, folder, folder, folder)}
 
     def test_sql_and_python_read_what_duckdb_wrote(self, project, folder):
         run_dbt(["build"])
@@ -82,6 +87,13 @@ class TestExternalSources(OnALake):
         assert self.rows(project, "columns") == [(" ".join(names),)]
         run_dbt(["run", "--empty", "--select", "joined"])
         assert self.rows(project, "joined") == []
+
+    def test_a_hook_writes_files_for_others(self, project, folder):
+        for _ in range(2):  # the second run replaces what the first has written
+            run_dbt(["run", "--select", "exported"])
+            with duckdb.connect() as other:
+                found = other.execute(f"from read_csv('{folder}/exported/*.csv', header = true) order by id").fetchall()
+            assert found == [(1, "A"), (2, "B, C")]
 
     def test_freshness_is_that_of_the_rows(self, project):
         results = run_dbt(["source", "freshness"], expect_pass=False).results
