@@ -84,3 +84,14 @@ def test_variants_go_from_the_catalog_to_files(both: Both, catalog: CatalogUnder
     both.spark("CALL flush_inlined_data(table_name => 't')")
     assert other_client(catalog, query) == before
     assert both.session.execute("SELECT schema_of_variant(v) FROM t WHERE id = 1").fetch() == [("OBJECT<a: DATE>",)]
+
+
+def test_every_field_of_a_wide_variant_is_found(both: Both, catalog: CatalogUnderTest) -> None:
+    names = [f"k{number * 7 % 40}" for number in range(40)]
+    wide = "{" + ", ".join(f"'{name}': {number}" for number, name in enumerate(names)) + "}"
+    other_client(catalog, "CREATE TABLE t (v VARIANT)", f"INSERT INTO t VALUES ({wide}::VARIANT)")
+    fields = [f"variant_get(v, '$.{name}', 'int')" for name in names]
+    query = f"SELECT {', '.join(fields)} FROM t"
+    assert both.session.execute(query).fetch() == [tuple(range(40))]
+    both.spark("CALL flush_inlined_data(table_name => 't')")
+    assert both.session.execute(query).fetch() == [tuple(range(40))]

@@ -34,6 +34,8 @@ UNREADABLE = {
     "TIME '01:02:03'": "time",
     f"'{'f' * 8}-ffff-ffff-ffff-{'f' * 12}'::UUID": "uuid",
 }
+WIDE = [f"{'kK'[number % 2]}{'' if number % 3 else '😀～'}{number * 7 % 40}" for number in range(40)]
+"""Names in no order. From 32 fields on Spark searches an object as one whose fields are sorted; DuckDB's need not be."""
 
 
 @pytest.fixture
@@ -52,6 +54,17 @@ def test_shredded_values_of_every_type_are_read(both: Both, each: list[str]) -> 
     assert both.duck.execute(f"SELECT count(*) > {len(each)} FROM {META}.ducklake_file_variant_stats").fetchone() == (True,)
     found = both.session.execute("SELECT to_json(v) FROM t ORDER BY id").fetch()
     assert [(text if text is None else json.loads(text)) for (text,) in found] == [*map(json.loads, TEXTS.values()), None]
+
+
+def test_every_field_of_a_wide_object_is_found(both: Both, each: list[str]) -> None:
+    wide = "{" + ", ".join(f"'{name}': {number}" for number, name in enumerate(WIDE)) + "}"
+    both.duckdb("CREATE TABLE t (id INTEGER, v VARIANT)")
+    both.duckdb(f"INSERT INTO t VALUES (1, {wide}::VARIANT)")
+    both.duckdb(f"INSERT INTO t SELECT i, i::VARIANT FROM range(10, 30) s(i) UNION ALL SELECT 2, {wide}::VARIANT")
+    both.duckdb(f"INSERT INTO t SELECT i, {{'p': i}}::VARIANT FROM range(10, 30) s(i) UNION ALL SELECT 3, {{'p': {wide}}}::VARIANT")
+    fields = ", ".join(f"variant_get(CASE id WHEN 3 THEN variant_get(v, '$.p') ELSE v END, '$[\"{name}\"]', 'int')" for name in WIDE)
+    found = both.session.execute(f"SELECT id, {fields} FROM t WHERE id < 10 ORDER BY id").fetch()
+    assert found == [(number, *range(len(WIDE))) for number in (1, 2, 3)]
 
 
 def test_duckdb_reads_what_spark_shreds(both: Both, each: list[str]) -> None:
