@@ -7,6 +7,7 @@ from typing import Any
 
 from .layout import bucketed_column
 
+_ACCESS = "access is that of the catalog database and of the storage"
 _CLUSTER = "Python models run in dbt's own process"
 _FORMAT = "tables of a lake are Parquet"
 _PLACE = "the lake's `data_path` says where files are"
@@ -29,19 +30,35 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "databricks_compute": "there is one Spark for the run",
     "indexes": "a lake has none; files are left out by their statistics, so `sorted_by` helps",
     "on_table_exists": "a table is always replaced in place",
+    "versions_to_keep": "the lake's `expire_older_than` says how long snapshots are kept",
+    "bucketed_by": "say `partition_by: bucket(n, column)`",
+    "bucket_count": "say `partition_by: bucket(n, column)`",
+    "write_compression": "say `tblproperties: {parquet_compression: …}`",
+    "view_security": _ACCESS,
+    "lf_tags_config": _ACCESS,
+    "lf_grants": _ACCESS,
+    "row_filter": _ACCESS,
+    "query_tags": "say `commit_extra_info`",
     "skip_optimize": _UPKEEP,
     "unique_tmp_table_suffix": _STAGING,
     "temp_schema": _STAGING,
     "force_batch": "Spark has no limit of partitions",
     "partitions_limit": "Spark has no limit of partitions",
+    "merge_with_target_partition_filter": "a merge reads only files that may have its keys",
     "access_control_list": _CLUSTER,
     "additional_libs": _CLUSTER,
     "cluster_id": _CLUSTER,
     "create_notebook": _CLUSTER,
+    "engine_config": "say `spark_config`",
     "environment_key": _CLUSTER,
     "http_path": _CLUSTER,
     "index_url": _CLUSTER,
     "job_cluster_config": _CLUSTER,
+    "notebook_scoped_libraries": _CLUSTER,
+    "polling_interval": _CLUSTER,
+    "python_job_config": _CLUSTER,
+    "spark_cross_account_catalog": "say `attach` in the profile",
+    "spark_encryption": "say `spark: {config: …}` in the profile",
     "user_folder_for_python": _CLUSTER,
     "workflow_job_config": _CLUSTER,
 }
