@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.ducklake.errors import StatementError
 from tests.interop.conftest import Both, comparable_rows
 
 QUERIES = (
@@ -48,6 +49,39 @@ def test_conditions_of_changes_may_name_them(filled: Both) -> None:
     filled.spark("UPDATE t SET s = concat('row ', rowid) WHERE t.rowid >= 4")
     filled.spark("INSERT INTO t SELECT k + rowid * 100, 'added' FROM u WHERE snapshot_id > 0")
     assert filled.rows("SELECT * FROM t") == [(1, "added"), (2, "s2"), (3, "new"), (4, "row 4"), (103, "added")]
+
+
+MERGES = (
+    "USING u ON t.rowid = u.k WHEN MATCHED THEN UPDATE SET s = 'k' || k",
+    "USING (SELECT k FROM u) AS n ON rowid = n.k + 1 WHEN MATCHED THEN UPDATE SET s = 'row ' || rowid",
+    "USING u ON t.a = u.k WHEN MATCHED AND t.rowid > 1 THEN DELETE WHEN NOT MATCHED THEN INSERT (a, s) VALUES (u.k, 'u' || u.rowid)",
+    "USING u ON t.a = u.k WHEN NOT MATCHED BY SOURCE AND t.rowid <> 0 THEN DELETE",
+    "USING u ON t.a = u.k WHEN NOT MATCHED BY SOURCE THEN UPDATE SET s = 'alone ' || t.rowid",
+    "USING (SELECT rowid, snapshot_id FROM {0} WHERE a > 2) AS n ON t.rowid = n.rowid AND t.snapshot_id = n.snapshot_id WHEN MATCHED THEN DELETE",
+    "USING u ON t.file_row_number = u.k AND t.filename <> u.filename WHEN MATCHED THEN UPDATE SET s = 'place ' || t.file_row_number",
+)
+
+
+def test_a_merge_may_name_those_of_both_sides(filled: Both) -> None:
+    for number, clauses in enumerate(MERGES):
+        rows = []
+        for table, run in ((f"their{number}", filled.duckdb), (f"our{number}", filled.spark)):
+            filled.duckdb(f"CREATE TABLE {table} AS FROM t ORDER BY a")
+            run(f"MERGE INTO {table} AS t {clauses.format(table)}")
+            rows.append(filled.rows(f"SELECT * FROM {table}"))
+        assert rows[0] == rows[1] != filled.rows("SELECT * FROM t"), clauses
+
+
+def test_a_name_by_itself_is_that_of_a_column_of_the_source(filled: Both) -> None:
+    filled.spark(
+        "MERGE INTO t USING (SELECT a, concat('f', a) AS filename FROM t) n ON t.a = n.a WHEN MATCHED THEN UPDATE SET s = filename"
+    )
+    assert filled.rows("SELECT a, s FROM t") == [(0, "f0"), (2, "f2"), (3, "f3"), (4, "f4")]
+    with pytest.raises(StatementError, match="rowid"):
+        filled.spark("MERGE INTO t USING u ON t.a = u.k WHEN NOT MATCHED THEN INSERT (a) VALUES (t.rowid)")
+    filled.spark("MERGE INTO t USING own ON t.rowid = own.rowid WHEN NOT MATCHED THEN INSERT (a, s) VALUES (own.rowid, 'own')")
+    filled.spark("MERGE WITH SCHEMA EVOLUTION INTO t USING u ON t.rowid = u.rowid WHEN MATCHED THEN UPDATE SET s = concat('k', u.k)")
+    assert filled.rows("SELECT * FROM t") == [(0, "k1", None), (2, "f2", None), (3, "f3", None), (4, "f4", None), (77, "own", None)]
 
 
 def test_a_view_with_them_is_the_same_to_duckdb(filled: Both) -> None:

@@ -41,6 +41,8 @@ class MergeRequest:
     not_matched_by_source: Sequence[When] = ()
     within: Sequence[ColumnFilter] = ()
     """What rows of the table must pass to match anything."""
+    virtual: tuple[str, ...] = ()
+    """The virtual columns of the target that the texts name."""
     planned: Callable[[ScanPlan], None] = lambda plan: None
     """Told how the table is read."""
 
@@ -59,7 +61,7 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         context.transaction.depends_on_rows(table, filters)
         plan = context.transaction.scan_plan(table, within=filters)
         request.planned(plan)
-        target = within(scan(context.spark(), plan, lineage=True), ranges)
+        target = within(scan(context.spark(), plan, lineage=True, virtual=request.virtual), ranges)
         match = Match(
             target,
             source,

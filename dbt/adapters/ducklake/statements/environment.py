@@ -32,6 +32,7 @@ from .result import FilesRead
 from .scalars import scalar_call
 from .values import Name, Reference, Sql, TimeTravel
 from .view_text import is_our_text, spark_text, without_counterpart
+from .virtual import virtual_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -391,8 +392,3 @@ class Environment:
             if macro.name.casefold() == parts[-1].casefold() and macro.is_table == is_table
         ]
         return found[0] if found else None
-
-
-def virtual_columns(named: Iterable[str], table: Table) -> tuple[str, ...]:
-    """Of the virtual columns that are named, those that no column of the table hides."""
-    return tuple(name for name in named if table.column(name) is None)

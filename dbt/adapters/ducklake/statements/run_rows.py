@@ -24,12 +24,13 @@ from ..spec.identifiers import backquoted, text_literal
 from ..spec.objects import Column, Table
 from ..spec.types import data_type_of, spark_name
 from .defaults import default_sql
-from .environment import Environment, virtual_columns
+from .environment import Environment
 from .keys import equal_keys
 from .predicates import of_join
 from .result import Result, changed
 from .rows import fill_defaults
 from .values import Assignment, Delete, Insert, Merge, MergeClause, Name, Sql, Truncate, Update
+from .virtual import of_target, source_with_virtual, virtual_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -114,16 +115,16 @@ def run_merge(env: Environment, statement: Merge) -> Result:
     """MERGE INTO."""
     there, table = _target(env, statement.name)
     target_alias = statement.alias or statement.name.parts[-1]
-    source = env.context.spark().sql(f"SELECT * FROM {env.bound(statement.source)}")
     source_alias = statement.source_alias or "_ducklake_source"
+    source, plain = _source(env, statement, source_alias)
     if statement.schema_evolution:
-        table = _evolved(there, table, source)
+        table = _evolved(there, table, plain)
     names = (statement.name, *(reference.name for reference in statement.source.references))
     condition = env.bound(statement.condition, names)
 
     def clauses(kind: str) -> list[When]:
         return [
-            _clause(env, table, clause, source.columns, target_alias, source_alias, names)
+            _clause(env, table, clause, plain.columns, target_alias, source_alias, names)
             for clause in statement.clauses
             if clause.kind == kind
         ]
@@ -138,9 +139,21 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         not_matched=clauses("not_matched"),
         not_matched_by_source=clauses("not_matched_by_source"),
         within=of_join(condition, table, target_alias, env.zone_is_utc) if env.can_prune() else (),
+        virtual=of_target(statement, table, target_alias, plain.columns),
         planned=lambda plan: there.note(table, plan),
     )
     return changed("MERGE", merge(there.context, table, request))
+
+
+def _source(env: Environment, statement: Merge, alias: str) -> tuple[DataFrame, DataFrame]:
+    """The rows of the source of a MERGE, and the same without the virtual columns that the statement names."""
+    text = source_with_virtual(statement, alias)
+    rows = env.context.spark().sql(f"SELECT * FROM {env.bound(text)}")
+    reference = text.references[0] if text is not statement.source else None
+    found = None if reference is None else env.find(reference.name, reference.at)
+    if reference is None or found is None or not isinstance(found.relation, Table):
+        return rows, rows
+    return rows, rows.drop(*virtual_columns(reference.virtual, found.relation))
 
 
 def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
