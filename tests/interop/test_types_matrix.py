@@ -32,14 +32,14 @@ from tests.interop.types.operations import (
     read_defaults,
     seed_rows,
 )
-from tests.places import USUAL_DATABASES
+from tests.places import REFERENCE_DATABASES
 
 BY_TYPE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.stored)
 
 
-@pytest.fixture(scope="module", params=USUAL_DATABASES)
+@pytest.fixture(scope="module", params=REFERENCE_DATABASES)
 def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, runtime: SparkRuntime) -> Iterator[Operations]:
-    """Both sides of one lake. On DuckDB files, which each statement opens anew, `test_types_on_catalogs.py` has what the catalog holds."""
+    """Both sides of one lake. Inlined rows of every type are in `test_types_on_catalogs.py`."""
     directory = tmp_path_factory.mktemp("matrix")
     path = f"ducklake:{request.param}:{directory}/lake.{request.param}"
     if request.param == "postgres":

@@ -1,7 +1,4 @@
-"""What of the types is kept in the catalog database, on each of them: inlined rows, defaults, statistics, partition values.
-
-No Spark job but the one that reads. `test_types_matrix.py` has the rest, on the usual databases.
-"""
+"""Every type in inlined rows, which each catalog database keeps in its own way. `test_types_matrix.py` has what is in files."""
 
 from __future__ import annotations
 
@@ -14,22 +11,8 @@ import pytest
 from dbt.adapters.ducklake.spark.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
 from tests.interop import oracle
-from tests.interop.types.cases import CASES, Case, column, duck_leaf, our_type, spark_leaf
-from tests.interop.types.operations import (
-    Operations,
-    Read,
-    add_default,
-    default_columns,
-    expected,
-    file_statistics,
-    grid,
-    height,
-    key_cases,
-    key_values,
-    partition_values,
-    read_defaults,
-    seed_rows,
-)
+from tests.interop.types.cases import CASES, Case, column, our_type
+from tests.interop.types.operations import Operations, Read, expected, grid, height, seed_rows
 from tests.places import REFERENCE_DATABASES
 
 CATALOGS = REFERENCE_DATABASES
@@ -83,67 +66,9 @@ def test_values_that_we_inline_are_read_by_duckdb(done: Operations, catalog: Cat
     assert {key: (found, truth[key[0]]) for key, found in theirs.items() if found != truth[key[0]]} == {}
 
 
-def test_defaults_go_both_ways(done: Operations) -> None:
-    cases = [case for case in CASES if case.has_default]
-    done.duck.execute("CREATE TABLE by_duckdb AS SELECT 1 AS id")
-    done.duck.execute("CREATE TABLE by_us AS SELECT 1 AS id")
-    done.duck.execute("BEGIN")
-    for case, number, _ in default_columns(cases):
-        done.duck.execute(f"ALTER TABLE by_duckdb {add_default(case, number, 'duckdb')}")
-    done.duck.execute("COMMIT")
-    done.session.begin()
-    for case, number, _ in default_columns(cases):
-        done.session.execute(f"ALTER TABLE by_us {add_default(case, number, 'ours')}")
-    done.session.commit()
-    for read, leaf, table in ((_ours(done), spark_leaf, "by_duckdb"), (_theirs(done), duck_leaf, "by_us")):
-        found = read_defaults(cases, table, leaf, read)
-        assert found == {case.stored: done.truth(case, case.ordinary) for case in cases}, table
-
-
-def test_statistics_and_partition_values_are_those_of_duckdb(done: Operations) -> None:
-    """A row a file, written by PyArrow on our side."""
-    cases = key_cases()
-    keys = ", ".join(["id", *(column(case, "column") for case in cases)])
-    rows = seed_rows(cases, key_values)
-    defined = ", ".join(f"{column(case, 'column')} {our_type(case, 'column')}" for case in cases)
-    done.session.execute(f"CREATE TABLE ours (id INT, {defined}) PARTITIONED BY ({keys})")
-    done.session.execute("CALL lake.set_option('data_inlining_row_limit', 0, schema => 'main')")
-    done.session.load_seed("main", "ours", _names(cases), rows, rebuild=False)
-    done.duck.execute("CREATE TABLE theirs AS FROM ours LIMIT 0")
-    done.duck.execute(f"ALTER TABLE theirs SET PARTITIONED BY ({keys})")
-    done.duck.execute("INSERT INTO theirs FROM ours")
-    assert partition_values(done.duck, "ours") == partition_values(done.duck, "theirs")
-    ours, theirs = (_by_row(file_statistics(done.duck, table)) for table in ("ours", "theirs"))
-    for case in cases:
-        if case.stored not in ("timetz", "interval"):  # DuckDB counts none of them
-            name = column(case, "column")
-            pairs = [(_zero(a), _zero(b)) for a, b in zip(ours[name], theirs[name], strict=True)]
-            wrong = [(a, b) for a, b in pairs if a != b and a[2:4] != (None, None)]
-            assert wrong == [], case.stored
-
-
-def _zero(statistics: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Without the sign of a zero: Parquet's bounds have both."""
-    return tuple(_unsigned(statistics))
-
-
 def _unsigned(values: Any) -> list[Any]:
     return ["0.0" if value == "-0.0" else value for value in values]
 
 
-def _by_row(statistics: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
-    """Statistics of files of one row, by the rows' ids."""
-    order = sorted(range(len(statistics["id"])), key=lambda place: int(statistics["id"][place][2]))
-    return {name: [files[place] for place in order] for name, files in statistics.items()}
-
-
 def _names(cases: Sequence[Case]) -> list[tuple[str, str]]:
     return [("id", "INT"), *((column(case, "column"), our_type(case, "column")) for case in cases)]
-
-
-def _ours(done: Operations) -> Any:
-    return lambda query: done.session.execute(query).fetch()
-
-
-def _theirs(done: Operations) -> Any:
-    return lambda query: done.duck.execute(query).fetchall()

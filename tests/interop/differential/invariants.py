@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pyarrow.parquet as pq
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
@@ -104,15 +104,7 @@ class Invariants:
 
     def _inlined(self, connection: Connection) -> list[str]:
         registered = {row[0] for row in connection.execute(text("SELECT table_name FROM ducklake_inlined_data_tables"))}
-        there = (
-            set(self.catalog._opened.database.dialect.table_names(connection))
-            if hasattr(self.catalog._opened.database.dialect, "table_names")
-            else None
-        )
-        if there is None:
-            from sqlalchemy import inspect
-
-            there = set(inspect(connection).get_table_names())
+        there = set(inspect(connection).get_table_names())
         data = {name for name in there if re.fullmatch(r"ducklake_inlined_data_\d+_\d+", name)}
         found = [f"inlined table {name} is not registered" for name in data - registered]
         found += [f"inlined table {name} is registered and does not exist" for name in registered - data]

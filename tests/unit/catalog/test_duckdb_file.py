@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import inspect
 
 from dbt.adapters.ducklake.catalog.dialects import duckdb_driver
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
@@ -116,3 +117,9 @@ def test_two_lakes_of_one_process_share_the_file(lake: LakeCatalog, place: Catal
     with place.open() as second, lake._opened.database.reading(), second._opened.database.reading():
         assert second.latest().snapshot_id == lake.latest().snapshot_id
     assert other.open() == "1"
+
+
+def test_tables_are_listed_without_naming_the_schema(place: CatalogPlace) -> None:
+    with place.open()._opened.database.reading() as connection:
+        assert inspect(connection).has_table("ducklake_snapshot")
+        assert inspect(connection).default_schema_name == "main"

@@ -144,3 +144,22 @@ def test_an_unknown_exception_keeps_its_text() -> None:
 def test_longer_view_names_are_replaced_first() -> None:
     names = {"lake.main.t@4": "t", "lake.main.t@42": "u"}
     assert in_users_names("`lake.main.t@42` and lake.main.t@4", names) == "u and t"
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "named"),
+    [
+        (
+            "java.lang.ClassNotFoundException",
+            "Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+            "the class org.apache.hadoop.fs.s3a.S3AFileSystem",
+        ),
+        ("java.lang.NoClassDefFoundError", "software/amazon/awssdk/core/SdkClient", "the class software.amazon.awssdk.core.SdkClient"),
+        ("org.apache.hadoop.fs.UnsupportedFileSystemException", 'No FileSystem for scheme "gs"', "a file system for gs://"),
+    ],
+)
+def test_a_jar_that_is_missing_is_said_to_be(name: str, message: str, named: str) -> None:
+    error = translate(FakePy4JJavaError(FakeThrowable("java.lang.RuntimeException", f"{name}: {message}", FakeThrowable(name, message))))
+    assert isinstance(error, EngineError)
+    assert named in str(error)
+    assert "spark.jars.packages" in str(error)

@@ -86,10 +86,15 @@ def test_a_large_footer_is_read_whole(tmp_path: Path) -> None:
     assert pq.read_table(written.path).num_columns == 1000
 
 
-def test_a_footer_may_become_shorter(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_place", [True, False])
+def test_a_footer_may_become_shorter(tmp_path: Path, in_place: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dbt.adapters.ducklake.spark.storage.is_local", lambda path: in_place)
     file = write(tmp_path / "x.parquet", pa.table({"a": [1]}))
     footer = read_footer(file.path, file.size_bytes)
-    replace_footer(file.path, file.size_bytes, len(footer), footer)
+    padded = footer + b"\0" * 100
+    replace_footer(file.path, file.size_bytes, len(footer), padded)
+    assert Path(file.path).stat().st_size == file.size_bytes + 100
+    replace_footer(file.path, file.size_bytes + 100, len(padded), footer)
     assert Path(file.path).stat().st_size == file.size_bytes
     assert pq.read_table(file.path).to_pylist() == [{"a": 1}]
 

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from ..errors import StatementError
-from ..spec.identifiers import backquoted
 from ..spec.statistics import FLOATS
 from ..spec.types import decimal_parameters
 from .conform import wall_micros
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
-    from pyspark.sql import DataFrame
 
 _MASK = 0xFFFFFFFF
 _C1, _C2 = 0xCC9E2D51, 0x1B873593
@@ -30,22 +28,35 @@ _MICROS = {"timestamp": 1, "timestamp_ms": 1000, "timestamp_s": 1_000_000}
 _AS_TEXT = frozenset({"uint8", "uint16", "uint32", "uint64", "int128", "uint128", "uuid", "varchar", "json"})
 
 
-def bucket(rows: DataFrame, value: SparkColumn, type_name: str, count: int, name: str) -> DataFrame:
-    """The rows with a column `name`: the bucket, 0 to `count` - 1, of `value`, or NULL where that is NULL.
+class Steps:
+    """Columns of one SELECT, each of which later ones name (a lateral alias): what is used more than once is computed once, and Spark
+    analyses the plan once, not at every step.
+    """
+
+    def __init__(self) -> None:
+        self.columns: list[SparkColumn] = []
+
+    def step(self, value: SparkColumn) -> SparkColumn:
+        name = f"__ducklake_step_{len(self.columns) + 1}"
+        self.columns.append(value.alias(name))
+        return F.col(name)
+
+
+def bucket(value: SparkColumn, type_name: str, count: int, steps: Steps) -> SparkColumn:
+    """The bucket, 0 to `count` - 1, of `value`, or NULL where that is NULL; it names columns that are added to `steps`.
 
     Raises:
         StatementError: a type that cannot be bucketed.
     """
     number = _as_number(value, type_name)
+    data = _as_bytes(value, type_name) if number is None else None
     if number is not None:
         hashed = F.hash(F.lit(ZERO_HASH), number)
-        masked = hashed.bitwiseAND(F.lit(0x7FFFFFFF))
-        return rows.withColumn(name, F.when(value.isNotNull(), masked % count))
-    data = _as_bytes(value, type_name)
-    if data is None:
+    elif data is not None:
+        hashed = _hash_bytes(data, _Arithmetic(steps))
+    else:
         raise StatementError(f"bucket({count}) is not possible on a column of the type {type_name}")
-    rows = _hash_bytes(rows, data, name)
-    return rows.withColumn(name, F.when(value.isNotNull(), F.col(name).bitwiseAND(F.lit(0x7FFFFFFF)) % count))
+    return F.when(value.isNotNull(), hashed.bitwiseAND(F.lit(0x7FFFFFFF)) % count)
 
 
 def _as_number(value: SparkColumn, type_name: str) -> SparkColumn | None:
@@ -81,39 +92,26 @@ def _as_bytes(value: SparkColumn, type_name: str) -> SparkColumn | None:
     return None
 
 
-def _hash_bytes(rows: DataFrame, data: SparkColumn, name: str) -> DataFrame:
-    """The rows with a BIGINT column `name`, the unsigned hash of `data`. Every step is a column: named once, used
-    more than once.
-    """
-    columns = rows.columns
-    steps = _Steps(rows, name)
-    data = steps.step(data)
-    length = steps.step(F.octet_length(data).cast("bigint"))
-    rest = steps.step(length % 4)
+def _hash_bytes(data: SparkColumn, of: _Arithmetic) -> SparkColumn:
+    """The unsigned hash of `data`, a BIGINT."""
+    data = of.step(data)
+    length = of.step(F.octet_length(data).cast("bigint"))
+    rest = of.step(length % 4)
     head = F.substring(data, F.lit(1), (length - rest).cast("int"))
-    whole = steps.step(F.hash(F.lit(ZERO_HASH), head).cast("bigint").bitwiseAND(F.lit(_MASK)))
-    hashed = steps.step(steps.unfinish(whole).bitwiseXOR(length - rest))
+    whole = of.step(F.hash(F.lit(ZERO_HASH), head).cast("bigint").bitwiseAND(F.lit(_MASK)))
+    hashed = of.step(of.unfinish(whole).bitwiseXOR(length - rest))
     byte = [F.hex(F.substring(data, (length - rest + i).cast("int"), F.lit(1))) for i in (3, 2, 1)]
-    tail = steps.step(F.conv(F.concat(*byte), 16, 10).cast("bigint"))
-    tail = steps.multiply(steps.rotate(steps.multiply(tail, _C1), 15), _C2)
-    mixed = steps.step(hashed.bitwiseXOR(tail).bitwiseXOR(length))
-    result = F.when(rest == 0, whole).otherwise(steps.finish(mixed))
-    return steps.rows.withColumn(name, result).select(*[F.col(backquoted(c)) for c in columns], F.col(name))
+    tail = of.step(F.conv(F.concat(*byte), 16, 10).cast("bigint"))
+    tail = of.multiply(of.rotate(of.multiply(tail, _C1), 15), _C2)
+    mixed = of.step(hashed.bitwiseXOR(tail).bitwiseXOR(length))
+    return of.step(F.when(rest == 0, whole).otherwise(of.finish(mixed)))
 
 
-class _Steps:
-    """Arithmetic of 32 bits on BIGINT columns, each result a column of `rows` under a name of its own."""
+class _Arithmetic:
+    """Arithmetic of 32 bits on BIGINT columns, each result a step."""
 
-    def __init__(self, rows: DataFrame, name: str) -> None:
-        self.rows = rows
-        self._name = name
-        self._count = 0
-
-    def step(self, value: SparkColumn) -> SparkColumn:
-        self._count += 1
-        name = f"{self._name}_step_{self._count}"
-        self.rows = self.rows.withColumn(name, value)
-        return F.col(name)
+    def __init__(self, steps: Steps) -> None:
+        self.step = steps.step
 
     def multiply(self, value: SparkColumn, factor: int) -> SparkColumn:
         low = value.bitwiseAND(F.lit(0xFFFF)) * F.lit(factor)

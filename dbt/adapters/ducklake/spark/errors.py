@@ -18,6 +18,7 @@ _SQLSTATE = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
 _PLAN = re.compile(r"; line (\d+) pos \d+;?(?:\n.*)?$|;\n['!+\w].*$", re.DOTALL)
 _PREFIX = re.compile(r"^(?:An error occurred while calling \S+\s*:?\s*)?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error):\s*")
 _MISSING = re.compile(r"(?:File|file) (\S+?\.parquet\S*) does not exist|(?:reading file) (\S+?)[.]?(?:\s|$)")
+_NO_CLASS = re.compile(r"(?:ClassNotFoundException|NoClassDefFoundError): (?:Class )?([\w./$]+)|No FileSystem for scheme \"?(\w+)")
 _MARKER = re.compile(r"^[ \t]*\^+[ \t]*\n?|^-+\^+-*[ \t]*\n?", re.MULTILINE)
 _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|OPERATION_CANCELED|cancelled (?:part of cancelled job group|as part of cancellation)|Job \d+ cancelled"
@@ -67,6 +68,13 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
             "A data file has no field ids, so its columns cannot be told apart: whoever wrote it did not follow the DuckLake "
             "specification. Rewrite the table's files with DuckDB (CALL ducklake_rewrite_data_files), or register the file with "
             "ducklake_add_data_files"
+        )
+    no_class = _NO_CLASS.search(everything)
+    if no_class is not None:
+        what = f"the class {no_class[1].replace('/', '.')}" if no_class[1] else f"a file system for {no_class[2]}://"
+        return EngineError(
+            f"Spark lacks {what}: a jar is missing from its class path. Name it in the profile, under spark.config, as `spark.jars` "
+            "or `spark.jars.packages`; docs/object-storage.md has those of object stores"
         )
     if _lost_jvm(error):
         return EngineError("The connection to Spark is lost: its process has ended, perhaps for want of memory. Run the command again")

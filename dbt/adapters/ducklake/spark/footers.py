@@ -5,7 +5,9 @@ One read of a file's tail gives everything; the pages are never touched. Specifi
 
 from __future__ import annotations
 
+import shutil
 import struct
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,6 +30,7 @@ T = TypeVar("T")
 _MAGIC = b"PAR1"
 _TAIL = 64 * 1024
 _THREADS = 4
+_COPIED_AT_ONCE = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -147,9 +150,12 @@ def replace_footer(path: str, size: int, old_length: int, footer: bytes) -> None
             target.write(tail)
             target.truncate()
         return
-    # An object appears when its stream is closed, so reading the old one meanwhile is safe once it is open.
-    with files.open_input_stream(inner) as source:
-        content = source.read(kept)
-    with files.open_output_stream(inner) as target:
-        target.write(content)
-        target.write(tail)
+    with tempfile.TemporaryFile() as copy:  # some stores drop the old content when the new is opened, and memory would be a file a thread
+        with files.open_input_stream(inner) as source:
+            shutil.copyfileobj(source, copy, _COPIED_AT_ONCE)
+        copy.seek(kept)
+        copy.write(tail)
+        copy.truncate()
+        copy.seek(0)
+        with files.open_output_stream(inner) as target:
+            shutil.copyfileobj(copy, target, _COPIED_AT_ONCE)

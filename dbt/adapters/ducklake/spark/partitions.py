@@ -21,7 +21,7 @@ from ..spec.objects import Column, PartitionField
 from ..spec.partitioning import bucket_count, check_transform, key_columns, value_text
 from ..spec.statistics import FLOATS, TIMESTAMPS, plain_value
 from ..spec.types import decimal_parameters
-from .buckets import bucket
+from .buckets import Steps, bucket
 from .conversions import CONVERSIONS, INFINITE_TIMESTAMPS
 
 if TYPE_CHECKING:
@@ -44,19 +44,22 @@ def with_keys(rows: DataFrame, columns: Sequence[Column], fields: Sequence[Parti
     Raises:
         StatementError: a transform that the column does not have.
     """
-    for index, (column, field) in enumerate(zip(key_columns(columns, fields), fields, strict=True)):
+    steps = Steps()
+    keys: list[SparkColumn] = []
+    for column, field in zip(key_columns(columns, fields), fields, strict=True):
         check_transform(column, field.transform)
         value = F.col(backquoted(column.name))
         count = bucket_count(field.transform)
         if count is not None:
-            rows = bucket(rows, value, column.type, count, key_name(index))
-            text = F.col(key_name(index)).cast("string")
+            text = bucket(value, column.type, count, steps).cast("string")
         elif field.transform in _PARTS:
             text = _part(value, column.type, field.transform)
         else:
             text = _plain_text(value, column.type)
-        rows = rows.withColumn(key_name(index), F.concat(F.lit(_PREFIX), text))
-    return rows
+        keys.append(F.concat(F.lit(_PREFIX), text).alias(key_name(len(keys))))
+    names = [*rows.columns, *(key_name(index) for index in range(len(keys)))]
+    found = rows.select("*", *steps.columns, *keys)
+    return found.select(*[F.col(backquoted(name)) for name in names]) if steps.columns else found
 
 
 def values_of(path: str, columns: Sequence[Column], fields: Sequence[PartitionField]) -> tuple[str | None, ...]:

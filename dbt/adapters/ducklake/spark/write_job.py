@@ -5,7 +5,6 @@ Specification: "Data files". On a local file system files move to where DuckDB w
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +14,7 @@ from ..spec.files import WriteOptions, WrittenFile
 from ..spec.paths import data_file_name, with_separator
 from . import storage
 from .conform import data_error
+from .locations import spark_path
 from .write_options import spark_options
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def run(
         writer = writer.option("maxRecordsPerFile", str(rows_per_file))
     if keys:
         writer = writer.partitionBy(*keys)
-    writer.parquet("file:" + os.path.abspath(target) if storage.scheme_of(target) == "" else target)
+    writer.parquet(spark_path(target))
     return [(path, size) for path, size in storage.list_files(target) if not path.rpartition("/")[2].startswith((".", "_"))]
 
 

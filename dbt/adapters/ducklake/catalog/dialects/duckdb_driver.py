@@ -174,7 +174,6 @@ class DuckDBFile(DefaultDialect):
     name = "duckdb"
     driver = "ducklake"
     default_paramstyle = "qmark"
-    default_schema_name = "main"
     supports_statement_cache = True
     supports_native_boolean = True
     supports_sane_rowcount = True
@@ -213,6 +212,9 @@ class DuckDBFile(DefaultDialect):
         dbapi_connection.begin()
 
     # What SQLAlchemy's inspect() asks.
+
+    def _get_default_schema_name(self, connection: Connection) -> str:
+        return "main"
 
     def get_schema_names(self, connection: Connection, **_: Any) -> list[str]:
         return list(connection.scalars(text("SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database()")))
