@@ -9,6 +9,7 @@ import weakref
 from typing import Any, Protocol
 
 import duckdb
+import pyarrow as pa
 from duckdb_extensions import import_extension
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
@@ -38,6 +39,11 @@ def attach_string(path: str) -> str:
 def is_lent(place: Place) -> bool:
     """Whether only one program at a time can have the catalog open: a DuckDB file."""
     return place.path.startswith("ducklake:duckdb:")
+
+
+def arrow_table(connection: duckdb.DuckDBPyConnection | LentConnection, query: str) -> pa.Table:
+    """The rows of a query as an Arrow table."""
+    return connection.arrow_table(query) if isinstance(connection, LentConnection) else connection.execute(query).to_arrow_table()
 
 
 def connect(place: Place, *, alias: str = "lake", **options: Any) -> duckdb.DuckDBPyConnection:
@@ -118,6 +124,11 @@ class LentConnection:
         return self
 
     sql = execute
+
+    def arrow_table(self, query: str) -> pa.Table:
+        """The rows of a query as an Arrow table."""
+        self._attach()
+        return self._connection.execute(query).to_arrow_table()
 
     def executemany(self, statement: str, rows: Any) -> None:
         self._attach()

@@ -268,7 +268,7 @@ class Plain:
         """Take a table over as it is in the lake."""
         self.stale.discard(table.key)
         name = relation(table.schema, table.name, "duckdb")
-        rows = duck.connection.execute(f"FROM lake.{name}").to_arrow_table()
+        rows = oracle.arrow_table(duck.connection, f"FROM lake.{name}")
         self.connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{table.schema}"')
         self.connection.execute(f"DROP TABLE IF EXISTS {name}")
         defaults = dict(
