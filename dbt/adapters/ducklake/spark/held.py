@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -15,6 +15,21 @@ def held(frame: DataFrame) -> Iterator[DataFrame]:
     """The same rows, computed by the first action on them and kept (memory, then disk) until the block ends."""
     kept = frame.persist()
     try:
-        yield kept
+        yield _as_leaf(kept)
     finally:
         kept.unpersist()
+
+
+def _as_leaf(kept: DataFrame) -> DataFrame:
+    """What is kept as a plan of one node. Else whatever is made of it is analysed together with the whole query that it came from, which is
+    most of the time of a small statement on a large query. Spark Connect has no such plan.
+    """
+    java: Any = getattr(kept, "_jdf", None)
+    if java is None:
+        return kept
+    session: Any = kept.sparkSession
+    cached = session._jsparkSession.sharedState().cacheManager().lookupCachedData(java)
+    if cached.isEmpty():
+        return kept
+    plan = cached.get().cachedRepresentation()
+    return type(kept)(session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)

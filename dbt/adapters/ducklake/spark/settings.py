@@ -14,6 +14,10 @@ from dataclasses import dataclass, field
 from ..errors import ConfigurationError
 
 DEFAULT_MASTER = "local[*]"
+_NO_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
+"""Else PySpark asks the JVM six things at every operation on a column, to tell in an error where in Python it stood: a tenth of the time of
+a small statement. A profile may have it for its Python models.
+"""
 _PAGE_SIZE = "2m"
 """What a join that is sent to all tasks takes at least. A table with delete files costs two or three such joins, and Spark's own choice, a
 16th of the memory of each core up to 64 MiB, leaves room for 30 on two cores. Beyond that, a query of many tables drops them and makes them
@@ -109,6 +113,7 @@ class SparkSettings:
                 "spark.ui.enabled": "false",
                 "spark.ui.showConsoleProgress": "false",
                 "spark.scheduler.mode": "FAIR",
+                **_NO_CALL_SITES,
             }
         if self.is_local:
             config |= {
