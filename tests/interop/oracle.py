@@ -79,6 +79,17 @@ def attach(connection: duckdb.DuckDBPyConnection, place: Place, *, alias: str = 
     connection.execute(f"ATTACH '{attach_string(place.path)}' AS {alias} ({listed})")
 
 
+def reattach(connection: duckdb.DuckDBPyConnection | LentConnection, place: Place, **options: Any) -> None:
+    """Come back to the lake, `lake`, as a client with other options would."""
+    if isinstance(connection, LentConnection):
+        connection.reattach(options)
+        return
+    connection.execute("USE memory")
+    connection.execute("DETACH lake")
+    attach(connection, place, **options)
+    connection.execute("USE lake")
+
+
 def _literal(value: Any) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
 
@@ -140,6 +151,11 @@ class LentConnection:
 
     def fetchone(self) -> Any:
         return self._rows.pop(0) if self._rows else None
+
+    def reattach(self, options: dict[str, Any]) -> None:
+        """Be attached with other options from now on."""
+        self.release()
+        self._options = options
 
     def close(self) -> None:
         self._in_transaction = False

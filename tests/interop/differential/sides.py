@@ -199,11 +199,7 @@ class DuckDB:
     def reattach(self, inlining: int | None) -> None:
         """Come back as another client, which inlines up to `inlining` rows."""
         self.limit = inlining
-        self.connection.execute("USE memory")
-        self.connection.execute("DETACH lake")
-        options = {} if inlining is None else {"data_inlining_row_limit": inlining}
-        oracle.attach(self.connection, self.place, **options)
-        self.connection.execute("USE lake")
+        oracle.reattach(self.connection, self.place, **({} if inlining is None else {"data_inlining_row_limit": inlining}))
 
 
 class Plain:
