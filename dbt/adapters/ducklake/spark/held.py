@@ -31,5 +31,6 @@ def _as_leaf(kept: DataFrame) -> DataFrame:
     cached = session._jsparkSession.sharedState().cacheManager().lookupCachedData(java)
     if cached.isEmpty():
         return kept
-    plan = cached.get().cachedRepresentation()
+    names = java.queryExecution().analyzed().output()  # the rows may have been kept already, under other names
+    plan = cached.get().cachedRepresentation().withOutput(names)
     return type(kept)(session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
