@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from string import Template
 from typing import Any
 
+from .spark.locations import SPARK_SCHEMES
 from .spec.identifiers import backquoted, text_literal
 
 _STRICT = {"mode": "FAILFAST"}
@@ -34,8 +35,6 @@ _SPARKS_OWN = re.compile(r"\w+\.`(?:[^`]|``)+`(\s+with\s*\(.*\))?", re.IGNORECAS
 _FUNCTION = re.compile(r"\w+\s*\(")
 _END = re.compile(r"\.(\w+)(?:\.(?:gz|bz2|zst|snappy|lz4|deflate))?$", re.IGNORECASE)
 _KEY_OR_PATTERN = re.compile(r"[=*?\[{]")
-_SCHEMES = {"s3": "s3a", "gcs": "gs"}
-"""Schemes that DuckDB knows, with the name that Hadoop has for the same store."""
 
 
 def formatted(template: str, formatter: str, values: Mapping[str, Any]) -> str:
@@ -87,7 +86,7 @@ def file_relation(location: str) -> str:
             f"for a folder, or other formats, write what Spark calls files: parquet.`{path.rstrip('/')}`"
         )
     name, options = found
-    path = f"{_SCHEMES.get(scheme.lower(), scheme)}://{rest}" if separator else path
+    path = f"{SPARK_SCHEMES.get(scheme.lower(), scheme)}://{rest}" if separator else path
     listed = ", ".join(f"{key} = {text_literal(value)}" for key, value in {**options, **_base_of(path)}.items())
     return f"{name}.{backquoted(path)}" + (f" with ({listed})" if listed else "")
 
