@@ -135,3 +135,9 @@ def test_rules_are_expressions_of_both_sides() -> None:
 def test_a_rule_is_for_a_column_that_is_updated() -> None:
     with pytest.raises(DbtRuntimeError, match="has nam, which the merge does not update; it updates id, name"):
         plan({"merge_update_columns_rules": {"nam": "sum"}}, "id", ["id", "name"], ["id", "name"], list)
+
+
+def test_a_rule_leaves_names_alone_that_look_like_its_words() -> None:
+    columns = ["id", "an_old_price"]
+    made = plan({"merge_update_columns_rules": {"an_old_price": "coalesce"}}, "id", columns, columns, list)
+    assert "an_old_price = coalesce(DBT_INTERNAL_SOURCE.an_old_price, DBT_INTERNAL_DEST.an_old_price)" in made.clauses[0]

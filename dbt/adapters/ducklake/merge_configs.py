@@ -47,6 +47,8 @@ _RULES = {
     "append_distinct": "array_distinct(_new_ || _old_)",
 }
 """dbt-athena's rules for a column that is updated: an expression over the source's value and the table's."""
+_SIDE = re.compile(r"\b(?:_new_|_old_)\b")
+"""As words of their own: columns may have names such as `first_old_price`."""
 _OF_ATHENA = ("update_condition", "insert_condition", "delete_condition")
 """Conditions in which the sides are called as in dbt-athena."""
 _OF_UPDATE = (
@@ -138,11 +140,12 @@ def _ruled(configs: Mapping[str, Any], update_columns: Sequence[str], keys: set[
         )
     default = configs.get("merge_update_columns_default_rule") or "replace"
     found = {column: rules.get(bare(column), "replace" if bare(column) in keys else default) for column in update_columns}
-    return {
-        column: _RULES.get(rule, rule).replace("_new_", f"{names.source}.{column}").replace("_old_", f"{names.target}.{column}")
-        for column, rule in found.items()
-        if rule != "replace"
-    }
+    return {column: _expression(rule, column, names) for column, rule in found.items() if rule != "replace"}
+
+
+def _expression(rule: str, column: str, names: Names) -> str:
+    sides = {"_new_": names.source, "_old_": names.target}
+    return _SIDE.sub(lambda side: f"{sides[side[0]]}.{column}", _RULES.get(rule, rule))
 
 
 def _clauses(configs: Mapping[str, Any], keyed: bool, ruled: Mapping[str, str]) -> list[Clause]:

@@ -28,20 +28,6 @@ _MICROS = {"timestamp": 1, "timestamp_ms": 1000, "timestamp_s": 1_000_000}
 _AS_TEXT = frozenset({"uint8", "uint16", "uint32", "uint64", "int128", "uint128", "uuid", "varchar", "json"})
 
 
-class Steps:
-    """Columns of one SELECT, each of which later ones name (a lateral alias): what is used more than once is computed once, and Spark
-    analyses the plan once, not at every step.
-    """
-
-    def __init__(self) -> None:
-        self.columns: list[SparkColumn] = []
-
-    def step(self, value: SparkColumn) -> SparkColumn:
-        name = f"__ducklake_step_{len(self.columns) + 1}"
-        self.columns.append(value.alias(name))
-        return F.col(name)
-
-
 def bucket(value: SparkColumn, type_name: str, count: int, steps: Steps) -> SparkColumn:
     """The bucket, 0 to `count` - 1, of `value`, or NULL where that is NULL; it names columns that are added to `steps`.
 
@@ -53,7 +39,7 @@ def bucket(value: SparkColumn, type_name: str, count: int, steps: Steps) -> Spar
     if number is not None:
         hashed = F.hash(F.lit(ZERO_HASH), number)
     elif data is not None:
-        hashed = _hash_bytes(data, _Arithmetic(steps))
+        hashed = _hash_bytes(data, steps)
     else:
         raise StatementError(f"bucket({count}) is not possible on a column of the type {type_name}")
     return F.when(value.isNotNull(), hashed.bitwiseAND(F.lit(0x7FFFFFFF)) % count)
@@ -92,7 +78,7 @@ def _as_bytes(value: SparkColumn, type_name: str) -> SparkColumn | None:
     return None
 
 
-def _hash_bytes(data: SparkColumn, of: _Arithmetic) -> SparkColumn:
+def _hash_bytes(data: SparkColumn, of: Steps) -> SparkColumn:
     """The unsigned hash of `data`, a BIGINT."""
     data = of.step(data)
     length = of.step(F.octet_length(data).cast("bigint"))
@@ -107,11 +93,18 @@ def _hash_bytes(data: SparkColumn, of: _Arithmetic) -> SparkColumn:
     return of.step(F.when(rest == 0, whole).otherwise(of.finish(mixed)))
 
 
-class _Arithmetic:
-    """Arithmetic of 32 bits on BIGINT columns, each result a step."""
+class Steps:
+    """Arithmetic of 32 bits on BIGINT columns. Each result is a column of one SELECT, each of which later ones name (a lateral alias): what
+    is used more than once is computed once, and Spark analyses the plan once, not at every step.
+    """
 
-    def __init__(self, steps: Steps) -> None:
-        self.step = steps.step
+    def __init__(self) -> None:
+        self.columns: list[SparkColumn] = []
+
+    def step(self, value: SparkColumn) -> SparkColumn:
+        name = f"__ducklake_step_{len(self.columns) + 1}"
+        self.columns.append(value.alias(name))
+        return F.col(name)
 
     def multiply(self, value: SparkColumn, factor: int) -> SparkColumn:
         low = value.bitwiseAND(F.lit(0xFFFF)) * F.lit(factor)
