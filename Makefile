@@ -9,14 +9,15 @@ VENV ?= .venv
 WORKERS ?= 2
 ARGS ?=
 STEPS ?= 1000
+HISTORIES ?= 500
 SEED ?=
 
 BIN := $(abspath $(VENV))/bin
 
-.PHONY: help venv test unit differential lint demo bench clean
+.PHONY: help venv test test-all unit differential concurrency lint demo bench clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 venv: $(VENV)/.made ## create the environment in .venv (again only if pyproject.toml or constraints.txt changed)
 
@@ -25,20 +26,37 @@ $(VENV)/.made: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,postgres,duckdb,mysql]'
 	@touch $@
 
-test: venv ## run all tests: first those without Spark, then the rest (ARGS='-k merge' passes arguments to pytest)
-	$(BIN)/pytest tests/unit -n $(WORKERS) -q $(ARGS)
-	$(BIN)/pytest tests --ignore=tests/unit -n $(WORKERS) --dist loadfile $(ARGS)
+test: unit ## run all tests, each on the catalog databases that may decide it (ARGS='-k merge' passes arguments to pytest)
+	$(BIN)/pytest tests --ignore=tests/unit -n $(WORKERS) --dist loadfile --durations=20 $(ARGS)
 
-unit: venv ## run the tests that need no Java
-	$(BIN)/pytest tests/unit -n $(WORKERS) -q $(ARGS)
+test-all: ## run all tests on all catalog databases, TPC-H and STEPS random steps on each: for the night
+	DUCKLAKE_TEST_MATRIX=full DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(MAKE) test
+
+unit: venv ## run the tests that need no Java, and print what they cover
+	$(BIN)/pytest tests/unit -n $(WORKERS) -q --cov --cov-report=term:skip-covered $(ARGS)
 
 differential: venv ## let DuckDB and us take turns at random on one lake (STEPS=1000 SEED=7 ARGS="-k sqlite"; also postgres, duckdb)
 	DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/interop/differential -s --tb=short $(ARGS)
+
+concurrency: venv ## let two sessions and DuckDB work at once, and check that it is serializable (HISTORIES=500 SEED=7 ARGS="-k sqlite")
+	CONCURRENCY_HISTORIES=$(HISTORIES) CONCURRENCY_SEED=$(SEED) $(BIN)/pytest tests/interop/concurrency/test_concurrency.py -s --tb=short $(ARGS)
 
 lint: venv ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+.PHONY: docs docs-serve
+
+$(VENV)/.docs: $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs ## build the documentation site into site/; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+docs-serve: $(VENV)/.docs ## show the documentation at http://127.0.0.1:8000, rebuilt after each change
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 demo: venv ## build the example shop twice, with changed data, and read it with DuckDB
 	PATH="$(BIN):$$PATH" examples/shop/demo.sh
@@ -49,6 +67,6 @@ bench: venv ## time CTAS, merge and a small model against raw Spark and dbt-spar
 	$(BIN)/python benchmarks/bench_small_model.py $(ARGS)
 
 clean: ## remove what tests, builds and the demo leave behind (the environment stays)
-	rm -rf dist build .pytest_cache .mypy_cache .ruff_cache logs
+	rm -rf dist build site .pytest_cache .mypy_cache .ruff_cache .coverage* logs
 	cd examples/shop && rm -rf lake/* landing/* logs target spark-warehouse
 	find dbt tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -205,7 +205,7 @@ def ways(url: str, number: str) -> dict[str, Callable[[int], object]]:
             transaction = catalog.begin()
             schema = transaction.schema("s1")
             assert schema is not None
-            transaction.new_table(schema, f"new_{new_uuid()}", (Column(1, "a", "int32"),))
+            transaction.objects.new_table(schema, f"new_{new_uuid()}", (Column(1, "a", "int32"),))
             found.append(transaction.commit())
         return found
 

@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spark.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.settings import SparkSettings
-from tests.places import USUAL_DATABASES, address_of
+from tests.places import FULL_MATRIX, USUAL_DATABASES, address_of, tried
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,23 @@ class CatalogUnderTest:
         return lake
 
 
+def pytest_report_header() -> str:
+    """Which part of the matrix this run is."""
+    return f"catalog databases: {'all' if FULL_MATRIX else 'one, all for tests marked parity'} (DUCKLAKE_TEST_MATRIX)"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave tests marked `nightly` to the full matrix."""
+    for item in items:
+        if not FULL_MATRIX and item.get_closest_marker("nightly") is not None:
+            item.add_marker(pytest.mark.skip(reason="NIGHTLY: runs in `make test-all` (DUCKLAKE_TEST_MATRIX=full)"))
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Which catalog databases a test runs on: `CATALOGS` of its module, else the two usual ones."""
+    """Which catalog databases a test runs on: of `CATALOGS` of its module, else of the two usual ones."""
     if "catalog" in metafunc.fixturenames:
-        databases = getattr(metafunc.module, "CATALOGS", USUAL_DATABASES)
+        parity = metafunc.definition.get_closest_marker("parity") is not None
+        databases = tried(getattr(metafunc.module, "CATALOGS", USUAL_DATABASES), parity=parity)
         metafunc.parametrize("catalog", databases, indirect=True)
 
 
@@ -57,8 +70,8 @@ def lake(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSessi
 
 
 @pytest.fixture(scope="session")
-def runtime() -> Iterator[SparkRuntime]:
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkRuntime]:
     """The one Spark of this test process. A quarter of the machine, Java's own idea, would be too much: there are as many as workers."""
-    config = {"spark.driver.memory": "3g"}
+    config = {"spark.driver.memory": "3g", "spark.local.dir": str(tmp_path_factory.mktemp("spark"))}
     with SparkRuntime(SparkSettings(master="local[2]", app_name="dbt-ducklake tests", config=config, fast_start=True)) as started:
         yield started

@@ -1,3 +1,3 @@
 """Fixtures for all tests."""
 
-pytest_plugins = ["tests.catalogs", "tests.mysql", "tests.postgres"]
+pytest_plugins = ["tests.fast_files", "tests.catalogs", "tests.mysql", "tests.postgres", "tests.schedule"]

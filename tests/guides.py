@@ -16,7 +16,7 @@ def block(guide: str, language: str, title: str) -> str:
         for kind, name, text in _BLOCK.findall((GUIDES / f"{guide}.md").read_text(encoding="utf-8"))
         if (kind, name) == (language, title)
     )
-    return found
+    return str(found)
 
 
 def titles(guide: str) -> set[tuple[str, str]]:

@@ -1,8 +1,14 @@
-"""An empty place for a lake on a catalog database, without any session: for tests of the catalog itself."""
+"""The catalog databases that tests run on, and an empty place for a lake on one of them, without any session.
+
+`make test` tries a test that no catalog database decides on one of them, the first that its module names. Tests marked `parity` run on all
+that their module names; so does every test if DUCKLAKE_TEST_MATRIX is "full" (`make test-all`).
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +19,12 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.location import parse_location
 from tests.fast_files import fast_folder
 
-USUAL_DATABASES = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
-"""For tests that no catalog database decides."""
-REFERENCE_DATABASES = [*USUAL_DATABASES, "duckdb"]
+FULL_MATRIX = os.environ.get("DUCKLAKE_TEST_MATRIX", "") == "full"
+USUAL_DATABASES: list[Any] = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+"""Of a module without `CATALOGS`."""
+REFERENCE_DATABASES: list[Any] = [*USUAL_DATABASES, "duckdb"]
 """What the reference can work on."""
-EVERY_DATABASE = [*REFERENCE_DATABASES, pytest.param("mysql", marks=pytest.mark.mysql)]
+EVERY_DATABASE: list[Any] = [*REFERENCE_DATABASES, pytest.param("mysql", marks=pytest.mark.mysql)]
 METADATA_SCHEMA_NAME = "my meta"
 METADATA_SCHEMA = pytest.param("postgres schema", marks=pytest.mark.postgres)
 """PostgreSQL with a schema of the lake's own: for tests that meet each metadata table."""
@@ -34,6 +41,11 @@ class CatalogPlace:
     def open(self, **options: Any) -> LakeCatalog:
         location = parse_location(self.path, metadata_schema=self.metadata_schema)
         return LakeCatalog.open(location, data_path=self.data_path, **options)
+
+
+def tried(databases: Sequence[Any], *, parity: bool = False) -> Sequence[Any]:
+    """Those of some databases that a test runs on: the first alone, unless the databases decide (`parity`) or the full matrix is asked for."""
+    return databases if parity or FULL_MATRIX else databases[:1]
 
 
 def empty_place(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:

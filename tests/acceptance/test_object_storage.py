@@ -17,7 +17,8 @@ import duckdb
 import pytest
 from pyarrow.fs import FileSelector, S3FileSystem
 
-from tests.acceptance.projects import Project, Rows, open_duckdb
+from tests.acceptance.projects import Project, Rows
+from tests.duckdb_instances import open_duckdb
 
 pytestmark = [
     pytest.mark.slow,

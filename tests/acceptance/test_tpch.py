@@ -12,9 +12,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.acceptance.projects import Project, Rows, open_duckdb
+from tests.acceptance.projects import Project, Rows
+from tests.duckdb_instances import open_duckdb
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 SCALE = float(os.environ.get("TPCH_SCALE", "0.01"))
 TABLES = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from dbt.contracts.graph.manifest import Manifest
 from dbt.tests.fixtures.project import *  # noqa: F403 -- the suite's fixtures
 from dbt.tests.fixtures.project import TestProjInfo
+from dbt_common.behavior_flags import BehaviorFlagRendered
 
 from dbt.adapters.ducklake.spark.runtime import SparkRuntime
 from tests.functional.adapter.dialect import in_spark
+from tests.places import FULL_MATRIX
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -23,6 +27,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def started_spark(runtime: SparkRuntime) -> None:
     """Spark runs already when the first dbt command asks for it, and no command that finds it running stops it."""
     runtime.session()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_behavior_flags() -> Iterator[None]:
+    """To name the module of a flag, dbt reads the source of all its callers, which under pytest is a sixth of a command's time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BehaviorFlagRendered, "_default_source", staticmethod(lambda: "dbt.adapters.ducklake.impl"))
+        yield
+
+
+@pytest.fixture(scope="class", autouse=True)
+def manifest_file(request: pytest.FixtureRequest) -> Iterator[None]:
+    """target/manifest.json is written where a test reads it (mark `manifest_file`): that takes longer than to run a small project."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not FULL_MATRIX and request.node.get_closest_marker("manifest_file") is None:
+            patch.setattr(Manifest, "write", lambda self, path: None)
+        yield
 
 
 @pytest.fixture(scope="class")

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture
 
-from tests.acceptance.projects import Project, open_duckdb
+from tests.acceptance.projects import Project
+from tests.duckdb_instances import open_duckdb
 from tests.guides import block
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import multiprocessing
 import time
 import weakref
@@ -10,9 +9,10 @@ from typing import Any, Protocol
 
 import duckdb
 import pyarrow as pa
-from duckdb_extensions import import_extension
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
+
+from tests.duckdb_instances import open_duckdb
 
 EXTENSIONS = ("ducklake", "sqlite_scanner", "postgres_scanner")
 
@@ -52,22 +52,12 @@ def connect(place: Place, *, alias: str = "lake", **options: Any) -> duckdb.Duck
     Args:
         options: further options of ATTACH, such as `data_inlining_row_limit=0`.
     """
-    connection = duckdb.connect(config={"threads": 2})
-    _install()
-    for extension in EXTENSIONS:
-        connection.execute(f"LOAD {extension}")
+    connection = open_duckdb(*EXTENSIONS)
     connection.execute("SET TimeZone = 'UTC'")
     if is_lent(place):
         return LentConnection(connection, place, alias, options)  # type: ignore[return-value]
     attach(connection, place, alias=alias, **options)
     return connection
-
-
-@functools.lru_cache(maxsize=1)
-def _install() -> None:
-    with duckdb.connect() as connection:
-        for extension in EXTENSIONS:
-            import_extension(extension, con=connection)
 
 
 def attach(connection: duckdb.DuckDBPyConnection, place: Place, *, alias: str = "lake", **options: Any) -> None:

@@ -49,6 +49,7 @@ def by_turns(both: Both, order: str) -> Callable[[str], None]:
 
 
 @pytest.mark.parametrize("order", ["ds", "sdd"])
+@pytest.mark.parity
 def test_every_kind_of_change(both: Both, order: str) -> None:
     run = by_turns(both, order)
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 2)")

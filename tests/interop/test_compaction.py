@@ -175,6 +175,7 @@ def test_a_rewrite_leaves_deleted_rows_out(both: Both, kind: str) -> None:
     both.rows("SELECT * FROM t ORDER BY id")
 
 
+@pytest.mark.parity
 def test_a_delete_that_lands_meanwhile_is_not_lost(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     from dbt.adapters.ducklake.lake import compaction
 

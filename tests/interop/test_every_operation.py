@@ -14,6 +14,7 @@ from tests.interop.conftest import Both, comparable_rows
 from tests.interop.oracle import connect
 from tests.places import REFERENCE_DATABASES
 
+pytestmark = pytest.mark.parity
 CATALOGS = REFERENCE_DATABASES
 TABLES = ("plain", "parts")
 

@@ -17,12 +17,12 @@ from dbt.adapters.ducklake.lake.flush import flush_inlined_data
 from dbt.adapters.ducklake.lake.seed import append_rows
 from dbt.adapters.ducklake.session import Lake, LakeSession
 from dbt.adapters.ducklake.spec.objects import Table
-from dbt.adapters.ducklake.statements.sorting import spark_expression
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import comparable_rows
 from tests.interop.oracle import connect as connect_duckdb
 from tests.places import REFERENCE_DATABASES
 
+pytestmark = pytest.mark.parity
 CATALOGS = REFERENCE_DATABASES
 
 Open = Callable[..., LakeSession]
@@ -84,7 +84,7 @@ def append(session: LakeSession, rows: list[tuple[Any, ...]], name: str = "t") -
     transaction = session.catalog.begin()
     table = transaction.find("main", name)
     assert isinstance(table, Table)
-    append_rows(Context(session.catalog, transaction, session.spark, spark_expression), table, rows)
+    append_rows(Context(session.catalog, transaction, session.spark), table, rows)
     transaction.commit()
 
 
@@ -362,12 +362,12 @@ def test_a_flush_changes_nothing_that_duckdb_shows(
 def test_rows_that_rivals_inline_meanwhile_stay(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     session.load_seed("main", "t", [("a", "int")], [(1,), (2,)])
     transaction = session.catalog.begin()
-    assert [each.rows for each in flush_inlined_data(Context(session.catalog, transaction, session.spark, spark_expression))] == [2]
+    assert [each.rows for each in flush_inlined_data(Context(session.catalog, transaction, session.spark))] == [2]
     duck.execute("INSERT INTO t VALUES (3)")
     transaction.commit()
     assert duck.execute("SELECT a, rowid, snapshot_id FROM t ORDER BY a").fetchall() == [(1, 0, 1), (2, 1, 1), (3, 2, 2)]
     transaction = session.catalog.begin()
-    flush_inlined_data(Context(session.catalog, transaction, session.spark, spark_expression))
+    flush_inlined_data(Context(session.catalog, transaction, session.spark))
     duck.execute("DELETE FROM t WHERE a = 3")
     with pytest.raises(ConflictError, match="deleted rows"):
         transaction.commit()

@@ -88,6 +88,7 @@ def test_14_1_01_statistics_in_two_encodings_are_widened_as_values(both: Both) -
         both.rows(query)
 
 
+@pytest.mark.parity
 def test_14_1_02_ids_in_delete_files_may_be_lower_than_their_commit(both: Both, catalog: CatalogUnderTest) -> None:
     one_at_a_time(catalog)
     no_inlining(both)
@@ -202,6 +203,7 @@ def test_14_1_06_a_partition_spec_without_columns_is_none(both: Both) -> None:
     assert len(both.rows("SELECT a FROM t")) == 29
 
 
+@pytest.mark.parity
 def test_14_1_07_a_live_table_without_columns_is_dropped(both: Both, catalog: CatalogUnderTest) -> None:
     both.duckdb("CREATE TABLE t (a INTEGER)")
     both.duckdb("CREATE TABLE other (a INTEGER)")

@@ -69,6 +69,7 @@ def test_a_schema_with_macros_is_dropped_by_cascade_only(macros: Both) -> None:
     assert macros.duck.execute(names).fetchall() == [("nested",), ("typed",)]
 
 
+@pytest.mark.parity
 def test_a_macro_made_meanwhile_is_not_left_without_its_schema(macros: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)
     macros.session.begin()

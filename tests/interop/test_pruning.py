@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from dbt.adapters.ducklake.statements.environment import Environment
+from dbt.adapters.ducklake.plan.view import Settings
 from tests.interop.conftest import Both, comparable_rows
 
 SEED = random.SystemRandom().randrange(10**9)
@@ -66,7 +66,7 @@ def test_every_row_is_found_in_files_of_both_writers(both: Both, zone: str, monk
     pruned = {text: result for text in conditions if (result := session.execute(f"SELECT * FROM t WHERE {text}")).files[0].is_pruned}
     assert len(pruned) > 15, f"seed {SEED}"
     chosen = rng.sample(sorted(pruned), 16)
-    monkeypatch.setattr(Environment, "can_prune", lambda self: False)
+    monkeypatch.setattr(Settings, "can_prune", property(lambda self: False))
     everything = session.execute(f"SELECT *, {', '.join(f'({text}) IS TRUE' for text in chosen)} FROM t")
     assert not everything.files[0].is_pruned
     rows = everything.fetch()

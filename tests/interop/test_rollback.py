@@ -12,7 +12,6 @@ from dbt.adapters.ducklake.errors import ConflictError, EngineError, LakeError, 
 from dbt.adapters.ducklake.lake.context import Context
 from dbt.adapters.ducklake.lake.rollback import roll_back
 from dbt.adapters.ducklake.spark.storage import remove
-from dbt.adapters.ducklake.statements.sorting import spark_expression
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
 from tests.interop.oracle import connect as connect_duckdb
@@ -165,6 +164,7 @@ HISTORIES = {
 
 
 @pytest.mark.parametrize("name", HISTORIES)
+@pytest.mark.parity
 def test_a_table_goes_back_and_on(both: Both, catalog: CatalogUnderTest, name: str, tmp_path: Path) -> None:
     if catalog.database != "sqlite" and name != "inlined":
         pytest.skip("files are the same whatever holds the catalog")
@@ -280,6 +280,7 @@ def relations(both: Both) -> set[tuple[Any, ...]]:
     return set(found.fetchall())
 
 
+@pytest.mark.parity
 def test_a_lake_goes_back_and_on(both: Both, catalog: CatalogUnderTest) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 10)")
     for statement in BEFORE:
@@ -394,7 +395,7 @@ def test_what_stands_against_it_is_said_and_changes_nothing(both: Both, tmp_path
         assert files() == kept
 
     transaction = session.catalog.begin()
-    context = Context(session.catalog, transaction, session.spark, spark_expression)
+    context = Context(session.catalog, transaction, session.spark)
     roll_back(context, session.catalog.resolve(version=then), "main", "t")
     assert len(files()) == len(kept) + 3
     both.duckdb("INSERT INTO t VALUES (77)")

@@ -13,6 +13,7 @@ import pytest
 from tests.interop.conftest import Both
 from tests.places import METADATA_SCHEMA, REFERENCE_DATABASES
 
+pytestmark = pytest.mark.parity
 CATALOGS = [*REFERENCE_DATABASES, METADATA_SCHEMA]
 
 UTC = dt.timezone.utc

@@ -15,6 +15,7 @@ from tests.interop.types.cases import CASES, Case, column, our_type
 from tests.interop.types.operations import Operations, Read, expected, grid, height, seed_rows
 from tests.places import REFERENCE_DATABASES
 
+pytestmark = pytest.mark.parity
 CATALOGS = REFERENCE_DATABASES
 
 

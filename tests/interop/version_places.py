@@ -6,13 +6,12 @@ import sqlite3
 from dataclasses import replace
 from typing import Any
 
-import duckdb
-from duckdb_extensions import import_extension
 from sqlalchemy import Column, MetaData, Table, create_engine, text
 from sqlalchemy.types import VARCHAR
 
 from dbt.adapters.ducklake.catalog import tables as t
 from dbt.adapters.ducklake.catalog.location import parse_location
+from tests.duckdb_instances import open_duckdb
 from tests.frozen import FrozenLake
 
 _MOMENTS = ("snapshot_time", "schedule_start")
@@ -20,10 +19,8 @@ _MOMENTS = ("snapshot_time", "schedule_start")
 
 def tables_of(lake: FrozenLake) -> dict[str, list[dict[str, Any]]]:
     """The rows of every table in an SQLite catalog or a DuckDB file, with the columns in their order; moments are left out."""
-    with duckdb.connect() as connection:
+    with open_duckdb("sqlite_scanner") as connection:
         if lake.path.startswith("ducklake:sqlite:"):
-            import_extension("sqlite_scanner", con=connection)
-            connection.execute("LOAD sqlite_scanner")
             connection.execute(f"ATTACH '{lake.file}' AS lake (TYPE sqlite)")
         else:
             connection.execute(f"ATTACH '{lake.file}' AS lake")
@@ -46,9 +43,7 @@ def in_duckdb(lake: FrozenLake) -> FrozenLake:
     """A copy of an SQLite catalog in a DuckDB file: the reference cannot migrate the first versions on SQLite."""
     file = lake.file.with_name("copy.duckdb")
     current = {table.name: table for table in t.METADATA.sorted_tables}
-    with duckdb.connect(str(file)) as connection:
-        import_extension("sqlite_scanner", con=connection)
-        connection.execute("LOAD sqlite_scanner")
+    with open_duckdb("sqlite_scanner", database=str(file)) as connection:
         connection.execute(f"ATTACH '{lake.file}' AS old (TYPE sqlite)")
         for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'old'").fetchall():
             types = {column.name: column.type for column in current[name].columns} if name in current else {}

@@ -11,6 +11,7 @@ import pytest
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.spark.runtime import SparkRuntime
 from dbt.adapters.ducklake.spec.files import ScanPlan
+from tests.duckdb_instances import open_duckdb
 from tests.lake.written import WrittenLake
 
 if TYPE_CHECKING:
@@ -33,15 +34,9 @@ class DuckLake:
     """A lake on a SQLite catalog that DuckDB's extension writes, and that our catalog reads."""
 
     def __init__(self, directory: Path, inlining: int, files: str = "files") -> None:
-        import duckdb
-        from duckdb_extensions import import_extension
-
         self.catalog = directory / "lake.sqlite"
         self.data_path = directory / files
-        self.con = duckdb.connect()
-        for extension in ("ducklake", "sqlite_scanner"):
-            import_extension(extension, con=self.con)
-            self.con.execute(f"LOAD {extension}")
+        self.con = open_duckdb("ducklake", "sqlite_scanner")
         quoted = str(self.data_path).replace("'", "''")
         self.con.execute(f"ATTACH 'ducklake:sqlite:{self.catalog}' AS lake (DATA_PATH '{quoted}/', DATA_INLINING_ROW_LIMIT {inlining})")
         self.con.execute("USE lake")

@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
-from duckdb_extensions import import_extension
 
 from dbt.adapters.ducklake.errors import ConfigurationError, DuckLakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from tests.duckdb_instances import open_duckdb
 
 
 @pytest.fixture(scope="module")
@@ -192,10 +191,7 @@ def test_a_lake_is_opened_when_it_is_asked_for_and_a_failure_names_it(
 
 def test_duckdb_reads_both_lakes_while_the_session_is_idle(both: LakeSession, places: LakeSettings) -> None:
     both.execute("CREATE OR REPLACE VIEW theirs AS SELECT customer FROM there.main.orders WHERE amount > 5")
-    theirs = duckdb.connect()
-    for extension in ("ducklake", "sqlite_scanner"):
-        import_extension(extension, con=theirs)
-        theirs.execute(f"LOAD {extension}")
+    theirs = open_duckdb("ducklake", "sqlite_scanner")
     for lake in (places, *places.attached):
         theirs.execute(f"ATTACH '{lake.path}' AS {lake.database}")
     try:

@@ -76,6 +76,7 @@ def test_what_cannot_work_is_refused_when_it_is_made(lake: LakeSession) -> None:
     assert value(lake, "SELECT g(7)") == 7
 
 
+@pytest.mark.parity
 def test_of_two_transactions_that_make_a_function_the_later_wins(catalog: CatalogUnderTest) -> None:
     with catalog.open().session() as first, catalog.open().session() as second:
         first.begin()

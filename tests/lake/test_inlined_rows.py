@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import time
 
 import duckdb
 import pytest
@@ -103,6 +104,7 @@ def test_rows_inlined_before_an_alter_take_the_new_columns(session: LakeSession,
     assert duck.execute("SELECT * FROM t").fetchall() == [(1, {"x": 1, "y": None}, "d")]
 
 
+@pytest.mark.parity
 def test_rivals_inserts_go_together_and_deletes_do_not(
     session: LakeSession, duck: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,3 +120,29 @@ def test_rivals_inserts_go_together_and_deletes_do_not(
     duck.execute("DELETE FROM t WHERE a = 2")
     with pytest.raises(Exception, match="deleted rows"):
         session.commit()
+
+
+@pytest.mark.parametrize("limit", [10, 0], ids=["inlined", "in a file"])
+def test_the_end_of_the_day_is_kept_and_only_showing_it_is_an_error(
+    session: LakeSession, duck: duckdb.DuckDBPyConnection, limit: int
+) -> None:
+    duck.execute("CREATE TABLE t (id INTEGER, t TIME, l TIME[], s STRUCT(t TIME), m MAP(INTEGER, TIME))")
+    duck.execute(f"CALL lake.set_option('data_inlining_row_limit', {limit}, table_name => 't')")
+    duck.execute(
+        "INSERT INTO t SELECT i, t, [t], {'t': t}, MAP {1: t} FROM (VALUES (1, TIME '24:00:00'), (2, TIME '12:00:00'), (3, NULL)) v(i, t)"
+    )
+    assert in_files(session, "t") == (3 if limit == 0 else 0)
+    assert session.execute("SELECT id FROM t ORDER BY id").fetch() == [(1,), (2,), (3,)]
+    assert session.execute("SELECT id FROM t WHERE t > TIME '23:59:59'").fetch() == [(1,)]
+    assert session.execute("SELECT t, l, s, m FROM t WHERE id = 2").fetch() == [
+        (time(12), [time(12)], {"t": time(12)}, [(1, time(12))]),
+    ]
+    for column in ("t", "l", "s", "m"):
+        with pytest.raises(DataError, match=f"column {column} holds the TIME 24:00:00"):
+            session.execute(f"SELECT {column} FROM t").fetch()
+    with pytest.raises(DataError, match="A TIME is 24:00:00"):
+        session.execute("SELECT string(t) FROM t").fetch()
+    session.execute("CREATE TABLE copy AS SELECT * FROM t")
+    session.execute("UPDATE t SET id = id + 10")
+    assert duck.execute("SELECT t, l FROM copy ORDER BY id").fetchall() == duck.execute("SELECT t, l FROM t ORDER BY id").fetchall()
+    assert duck.execute("SELECT t::VARCHAR FROM t ORDER BY id").fetchall() == [("24:00:00",), ("12:00:00",), (None,)]

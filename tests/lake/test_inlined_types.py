@@ -8,6 +8,7 @@ from dbt.adapters.ducklake.spark.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
 from tests.places import EVERY_DATABASE, METADATA_SCHEMA
 
+pytestmark = pytest.mark.parity
 CATALOGS = [*EVERY_DATABASE, METADATA_SCHEMA]
 
 COLUMNS = (

@@ -11,6 +11,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import CancelledError, ConfigurationError
 from dbt.adapters.ducklake.spark.errors import translate
+from dbt.adapters.ducklake.spark.node_settings import require_protected, restore_protected
 from dbt.adapters.ducklake.spark.runtime import SCRATCH, SparkRuntime
 from dbt.adapters.ducklake.spark.settings import REQUIRED
 
@@ -23,6 +24,27 @@ def test_sessions_share_spark_and_nothing_else(spark_runtime: SparkRuntime) -> N
     assert {key: other.conf.get(key) for key in REQUIRED} == dict(REQUIRED)
     assert other.conf.get("spark.sql.session.timeZone") == "UTC"
     assert other.sparkContext.getConf().get("spark.scheduler.mode") == "FAIR"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SET spark.sql.parquet.binaryAsString=true",
+        "EXECUTE IMMEDIATE 'SET spark.sql.files.ignoreMissingFiles = true'",
+        "SET spark.sql.parquet.${half}.enabled=false",
+    ],
+)
+def test_a_protected_setting_that_was_changed_unseen_is_refused_and_restored(spark_runtime: SparkRuntime, statement: str) -> None:
+    session = spark_runtime.session()
+    session.sql("SET half=fieldId.read")
+    require_protected(session)
+    session.sql(statement)
+    with pytest.raises(ConfigurationError, match=r"binaryAsString|ignoreMissingFiles|fieldId\.read"):
+        require_protected(session)
+    assert {key: session.conf.get(key) for key in REQUIRED} == dict(REQUIRED)
+    session.sql("RESET")
+    restore_protected(session)
+    assert {key: session.conf.get(key) for key in REQUIRED} == dict(REQUIRED)
 
 
 def test_a_scope_marks_the_jobs_of_its_thread_and_ends(spark_runtime: SparkRuntime) -> None:

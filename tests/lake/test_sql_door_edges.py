@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.ducklake.catalog.staging_rows import RowStaging
 from dbt.adapters.ducklake.catalog.transaction import Transaction
 from dbt.adapters.ducklake.errors import (
     CancelledError,
@@ -95,6 +96,7 @@ class TestConflicts:
             ["INSERT INTO u SELECT 1, 'x' WHERE NOT EXISTS (SELECT 1 FROM u WHERE id = 1)"],
         ],
     )
+    @pytest.mark.parity
     def test_two_writers_of_one_key_do_not_double_it_in_an_empty_table(
         self, lake: LakeSession, mine: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -162,7 +164,7 @@ class TestWhatFailureLeaves:
 
 class TestCancel:
     def test_between_two_jobs_it_still_stops_a_statement_of_a_transaction(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
-        stage = Transaction.add_files
+        stage = RowStaging.add_files
 
         def cancelled_meanwhile(*arguments: object) -> None:
             other = threading.Thread(target=lake.cancel)
@@ -172,7 +174,7 @@ class TestCancel:
 
         lake.begin()
         with monkeypatch.context() as patch:
-            patch.setattr(Transaction, "add_files", cancelled_meanwhile)
+            patch.setattr(RowStaging, "add_files", cancelled_meanwhile)
             with pytest.raises(CancelledError):
                 lake.execute("INSERT INTO t VALUES (6, 'n6')")
         lake.execute("COMMIT")
@@ -185,7 +187,7 @@ class TestHold:
             return "InMemoryTableScan" in str(lake.execute("EXPLAIN SELECT * FROM r").fetch())
 
         lake.execute("CREATE TEMPORARY VIEW r AS SELECT id FROM t")
-        assert lake.hold("r") == 5
+        assert lake.cache("r") == 5
         assert kept()
         lake.execute("INSERT INTO t VALUES (6, 'n6')")
         assert kept(), "a statement of its own is not the end"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -68,6 +70,69 @@ def test_t1_filters_on_a_name_that_came_back(reader: SparkSession, duck_lake: Du
     assert ordered(new.selectExpr("id", "s.x", "s.y", "a").collect()) == ordered(duck_lake.rows("SELECT id, s.x, s.y, a FROM t"))
 
 
+NESTED = {
+    "s.a": "struct(a varchar, b varchar)",
+    "c[0].a": "struct(a varchar, b varchar)[]",
+    "m['k'].a": "map(varchar, struct(a varchar, b varchar))",
+    "s.deep.a": "struct(deep struct(a varchar, b varchar), other integer)",
+}
+"""A field inside a column, in Spark's words, and the column's type."""
+_STRUCT = "{'a': 'A' || range, 'b': 'x'}"
+_VALUES = {
+    "s.a": _STRUCT,
+    "c[0].a": f"[{_STRUCT}]",
+    "m['k'].a": f"map {{'k': {_STRUCT}}}",
+    "s.deep.a": f"{{'deep': {_STRUCT}, 'other': 1}}",
+}
+
+
+@pytest.mark.parametrize("field", NESTED)
+def test_a_field_of_a_renamed_column_is_read_by_itself(reader: SparkSession, duck_lake: DuckLake, field: str) -> None:
+    name = field[0]
+    duck_lake.sql(
+        f"CREATE TABLE t (i integer, {name} {NESTED[field]})",
+        f"INSERT INTO t SELECT range, {_VALUES[field]} FROM range(10)",
+        f"ALTER TABLE t RENAME COLUMN {name} TO {name}2",
+        "ALTER TABLE t RENAME COLUMN i TO i2",
+    )
+    frame = scan(reader, duck_lake.plan("t"))
+    renamed = field.replace(name, f"{name}2", 1)
+    assert ordered(frame.selectExpr("i2", renamed).collect()) == [(n, f"A{n}") for n in range(10)]
+    assert frame.where(f"{renamed} = 'A3'").count() == 1
+
+
+def test_a_renamed_field_is_read_by_itself(reader: SparkSession, duck_lake: DuckLake) -> None:
+    duck_lake.sql(
+        "CREATE TABLE t (s struct(deep struct(a varchar, b varchar), other integer))",
+        f"INSERT INTO t SELECT {_VALUES['s.deep.a']} FROM range(10)",
+        "ALTER TABLE t RENAME COLUMN s.deep.a TO a2",
+        "ALTER TABLE t RENAME COLUMN s.deep TO deep2",
+    )
+    frame = scan(reader, duck_lake.plan("t"))
+    assert frame.where("s.deep2.a2 = 'A3'").select("s.deep2.b", "s.other").collect() == [("x", 1)]
+
+
+def test_a_field_of_a_column_with_an_old_name_is_read_by_itself(reader: SparkSession, duck_lake: DuckLake) -> None:
+    duck_lake.sql(
+        "CREATE TABLE t (i integer, c struct(a integer)[])",
+        "INSERT INTO t SELECT range, [{'a': 0}] FROM range(10)",
+        "ALTER TABLE t DROP COLUMN c",
+        "ALTER TABLE t ADD COLUMN c struct(a varchar, b varchar)[]",
+        f"INSERT INTO t SELECT 10 + range, [{_STRUCT}] FROM range(10)",
+    )
+    frame = scan(reader, duck_lake.plan("t"))
+    assert frame.where("c[0].a LIKE 'A%'").count() == 10
+    assert frame.where("c[0].a IS NULL").count() == 10
+
+
+def test_fields_are_pruned_of_a_column_that_has_its_first_name(reader: SparkSession, duck_lake: DuckLake) -> None:
+    duck_lake.sql("CREATE TABLE t (s struct(a varchar, b varchar), i integer)", "ALTER TABLE t RENAME COLUMN i TO i2")
+    duck_lake.sql(f"INSERT INTO t SELECT {_STRUCT}, range FROM range(10)")
+    frame = scan(reader, duck_lake.plan("t")).select("s.a", "i2")
+    assert "struct<s:struct<a:string>" in frame._jdf.queryExecution().toString()
+    assert frame.where("a = 'A3'").collect() == [("A3", 3)]
+
+
 def test_t7_files_whose_names_spark_would_skip(spark: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql("CREATE TABLE t (a integer)", "INSERT INTO t SELECT range FROM range(10)", "DELETE FROM t WHERE a = 3")
     plan = duck_lake.plan("t")
@@ -83,8 +148,62 @@ def test_t7_files_whose_names_spark_would_skip(spark: SparkSession, duck_lake: D
         assert scan(spark, replace(plan, files=(hidden,))).count() == 9
 
 
-def test_t9_a_file_without_field_ids_is_an_error(reader: SparkSession, tmp_path: Path) -> None:
-    path = tmp_path / "plain.parquet"
+def registered_by_hand(lake: DuckLake, definition: str, data: pa.Table, *changes: str, name: str = "by hand.parquet") -> None:
+    """A table t of one file that somebody put into the catalog without a name mapping."""
+    lake.sql(f"CREATE TABLE t ({definition})", f"INSERT INTO t ({definition.split()[0]}) VALUES (NULL)")
+    file = next(Path(row[0]) for row in lake.rows("SELECT data_file FROM ducklake_list_files('lake', 't')"))
+    path = file.with_name(name)
+    pq.write_table(data, path)
+    footer = int.from_bytes(path.read_bytes()[-8:-4], "little")
+    with closing(sqlite3.connect(lake.catalog)) as catalog, catalog:
+        catalog.execute(
+            "UPDATE ducklake_data_file SET path = ?, record_count = ?, file_size_bytes = ?, footer_size = ?",
+            (name, data.num_rows, path.stat().st_size, footer),
+        )
+        catalog.execute("DELETE FROM ducklake_file_column_stats")
+    lake.sql(*changes)
+
+
+def with_ids(data: pa.Table, **ids: int) -> pa.Table:
+    fields = [field.with_metadata({"PARQUET:field_id": str(ids[field.name])}) if field.name in ids else field for field in data.schema]
+    return data.cast(pa.schema(fields))
+
+
+PAIR = pa.table({"b": pa.array([2, 20], pa.int32()), "A": pa.array([1, None], pa.int32())})
+POSITIONS = {
+    "names of the table": ("a integer, b integer", pa.table({"a": pa.array([1], pa.int32()), "b": pa.array([2], pa.int32())}), ()),
+    "names in another order": ("a integer, b integer", PAIR, ()),
+    "other names": ("p integer, q integer", PAIR, ()),
+    "one id of two": ("a integer, b integer", with_ids(PAIR, b=2), ()),
+    "more columns than the table": ("a integer", PAIR, ()),
+    "fewer columns than the table": ("a integer, b integer, c integer DEFAULT 5", PAIR, ()),
+    "a column added since": ("a integer, b integer", PAIR, ("ALTER TABLE t ADD COLUMN c integer DEFAULT 7",)),
+    "a column renamed since": ("a integer, b integer", PAIR, ("ALTER TABLE t RENAME COLUMN a TO b2",)),
+    "a column dropped since": ("a integer, b integer, c integer", PAIR, ("ALTER TABLE t DROP COLUMN a",)),
+    "another type": ("a varchar, b bigint", PAIR, ()),
+    "fields of a struct": ("a integer, s struct(x integer)", pa.table({"a": pa.array([1], pa.int32()), "s": [{"x": 1}]}), ()),
+}
+"""Columns of the table, its file, and what happened to the table since."""
+
+
+@pytest.mark.parametrize("case", list(POSITIONS))
+def test_t9_a_file_without_field_ids_is_read_by_position_as_duckdb_reads_it(reader: SparkSession, duck_lake: DuckLake, case: str) -> None:
+    registered_by_hand(duck_lake, *POSITIONS[case][:2], *POSITIONS[case][2])
+    frame = scan(reader, duck_lake.plan("t"), virtual=("rowid",))
+    found = [tuple(value.asDict() if hasattr(value, "asDict") else value for value in row) for row in frame.collect()]
+    assert ordered(found) == ordered(duck_lake.rows("SELECT *, rowid FROM t"))
+
+
+def test_t9_filters_on_a_file_without_field_ids_are_of_the_right_column(reader: SparkSession, duck_lake: DuckLake) -> None:
+    registered_by_hand(duck_lake, "a integer, b integer", PAIR)
+    frame = scan(reader, duck_lake.plan("t"))
+    assert [tuple(row) for row in frame.where("a = 2").collect()] == [(2, 1)]
+    assert frame.where("b = 2 OR a = 1").count() == 0
+    assert frame.where("b IS NULL").count() == 1
+
+
+def test_t9_a_file_under_a_name_of_the_lake_without_field_ids_is_an_error(reader: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "ducklake-01a202de-3540-7f4a-b84c-e159b5f7c408.parquet"
     pq.write_table(pa.table({"a": [1, 2]}), path)
     plan = plan_of(path, Column(1, "a", "int64"))
     with pytest.raises(Exception) as caught:  # noqa: PT011

@@ -40,8 +40,8 @@ def test_t3_row_ids_are_under_their_field_id_and_duckdb_finds_them(spark: SparkS
         root = read_schema(read_footer(files[0].path, files[0].size_bytes))
         assert [(node.name, node.field_id) for node in root.children] == [("a", 1), ("l", 2), (ROW_ID_COLUMN, ROW_ID_FIELD_ID)]
         (plan_file,) = transaction.scan_plan(table).files
-        transaction.truncate(table)
-        transaction.add_files(table, files)
+        transaction.rows.truncate(table)
+        transaction.rows.add_files(table, files)
         transaction.commit()
     assert plan_file.record_count == 5
     assert written.query("SELECT a, l[1].x, rowid FROM t ORDER BY a") == [(100, -1, 0), (101, -1, 1)]

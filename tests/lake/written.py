@@ -56,9 +56,9 @@ class WrittenLake:
             transaction = lake.begin()
             schema = transaction.schema("main")
             assert schema is not None
-            table = transaction.new_table(schema, name, columns, partitioning=partitioning)
+            table = transaction.objects.new_table(schema, name, columns, partitioning=partitioning)
             files = write(table)
-            transaction.add_files(table, files)
+            transaction.rows.add_files(table, files)
             transaction.commit()
         return files
 

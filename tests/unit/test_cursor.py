@@ -11,8 +11,10 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.ducklake.connections import DuckLakeResponse
 from dbt.adapters.ducklake.cursor import LakeHandle, Outcome
+from dbt.adapters.ducklake.lake.context import RowCounts
+from dbt.adapters.ducklake.plan.bound import FilesRead
 from dbt.adapters.ducklake.provenance import Provenance
-from dbt.adapters.ducklake.statements.result import FilesRead, FilesWritten
+from dbt.adapters.ducklake.run.result import FilesWritten, Result
 
 ROWS = [(1, "a"), (2, "b"), (3, "c")]
 
@@ -56,7 +58,7 @@ class FakeSession:
 
     def commit(self) -> SimpleNamespace | None:
         self.in_transaction = False
-        self.done = SimpleNamespace(results=tuple(self.results), written=FilesWritten(1, 50))
+        self.last_commit = SimpleNamespace(results=tuple(self.results), written=FilesWritten(1, 50))
         self.log.append("COMMIT")
         return self.snapshot
 
@@ -191,8 +193,8 @@ def test_a_response_tells_what_a_transaction_did_that_was_done_again(handle: Lak
     handle.on_commit(response.committed)
     handle.cursor().execute("comment on table t is 'x'")
     session.results = [
-        SimpleNamespace(message="MERGE 3 updated", rowcount=3, files=()),
-        SimpleNamespace(message="COMMENT", rowcount=-1, files=()),
+        Result("MERGE 3 updated", counts=RowCounts(updated=3)),
+        Result("COMMENT"),
     ]  # type: ignore[list-item]
     handle.commit()
 

@@ -16,7 +16,7 @@ import pytest
 from dbt.adapters.ducklake.errors import ConfigurationError, DuckLakeError
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spec.objects import Table
-from tests.acceptance.projects import open_duckdb
+from tests.duckdb_instances import open_duckdb
 from tests.guides import GUIDES, block, titles
 from tests.postgres import server_directory
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,16 @@ MAY_IMPORT = {
     "spec": {"errors"},
     "catalog": {"spec", "errors"},
     "spark": {"spec", "errors"},
-    "lake": {"catalog", "spark", "spec", "errors"},
-    "statements": {"lake", "catalog", "spark", "spec", "errors", "__version__"},
-    "session": {"statements", "lake", "catalog", "spark", "spec", "errors"},
+    "sql": {"spec", "errors"},
+    "translate": {"sql", "spec", "errors"},
+    "lake": {"catalog", "spark", "translate", "spec", "errors"},
+    "plan": {"sql", "translate", "spec", "errors"},
+    "run": {"plan", "lake", "catalog", "spark", "sql", "translate", "spec", "errors", "__version__"},
+    "session": {"run", "plan", "lake", "catalog", "spark", "sql", "spec", "errors"},
 }
 HOMES = {
     "sqlalchemy": {"catalog"},
-    "sqlglot": {"statements"},
+    "sqlglot": {"translate", "plan"},
     "pyspark": {"spark"},
     "py4j": {"spark"},
     "pyarrow": {"spark"},
@@ -70,6 +74,20 @@ def test_imports_point_down(path: Path) -> None:
         root = name.split(".")[0]
         if root == "dbt" and layer in MAY_IMPORT:
             assert name.startswith("dbt.adapters.ducklake"), f"{layer} imports {name}: dbt belongs to the dbt layer"
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Neither inside a package nor in the dbt layer."""
+    names = {".".join(part for part in path.relative_to(PACKAGE).with_suffix("").parts if part != "__init__"): path for path in modules()}
+    prefix = "dbt.adapters.ducklake."
+    graph: dict[str, set[str]] = {}
+    for name, path in names.items():
+        found = [each.removeprefix(prefix) for each in imports(path) if each.startswith(prefix)]
+        graph[name] = {each if each in names else each.rpartition(".")[0] for each in found} & names.keys() - {name}
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(f"these modules import one another: {' -> '.join(error.args[1])}")
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))

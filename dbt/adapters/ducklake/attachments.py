@@ -11,6 +11,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from .catalog.location import parse_location
 from .errors import ConfigurationError
 from .snapshot_pin import pin
+from .spec.identifiers import fold
 from .unknown import refuse_unknown
 
 if TYPE_CHECKING:
@@ -75,13 +76,13 @@ def attachments(given: Any, database: str) -> list[Attachment]:
     if not isinstance(given, list) or not all(isinstance(entry, Mapping) for entry in given):
         raise DbtRuntimeError("`attach` is a list of lakes, each a map with `path` and `alias`")
     found = [_attachment(entry, number) for number, entry in enumerate(given, start=1)]
-    names = {database.casefold()}
+    names = {fold(database)}
     for each in found:
-        if each.alias.casefold() in _TAKEN:
+        if fold(each.alias) in _TAKEN:
             raise DbtRuntimeError(f"`attach`: {each.alias} has a meaning of its own in names; choose another `alias`")
-        if each.alias.casefold() in names:
+        if fold(each.alias) in names:
             raise DbtRuntimeError(f"two lakes are named {each.alias}; give each entry of `attach` an `alias` that is not {database} either")
-        names.add(each.alias.casefold())
+        names.add(fold(each.alias))
     return found
 
 

@@ -24,8 +24,9 @@ from .provenance import of_connection
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
 
+    from .plan.bound import FilesRead
+    from .run.result import FilesWritten, Result
     from .session import Lake
-    from .statements.result import FilesRead, FilesWritten, Result
 
 logger = AdapterLogger("DuckLake")
 
@@ -57,8 +58,19 @@ class DuckLakeResponse(AdapterResponse):
         if outcome.snapshot_id is None:
             self._message += NO_SNAPSHOT
 
+    def __getattribute__(self, name: str) -> Any:
+        """A macro that reads `rows_affected` may decide by it; see `Result.quietly`."""
+        if name == "rows_affected":
+            super().__getattribute__("_look")()
+        return super().__getattribute__(name)
+
+    def _look(self) -> None:
+        """Replaced by what notes that the count was read."""
+
     def say(self, result: Result) -> None:
         """Say what a statement did to rows."""
+        result, look = result.quietly()
+        object.__setattr__(self, "_look", look)
         self._message = result.message or "OK"
         self.code = self._message.split(" ", 1)[0]
         self.rows_affected = result.rowcount if result.rowcount >= 0 else None

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from .script import with_values
-from .statements.scripts import controls_transaction, split
+from .sql.scripts import controls_transaction, split
 
 if TYPE_CHECKING:
+    from .plan.bound import FilesRead
     from .provenance import Provenance
+    from .run.result import FilesWritten, Result
     from .session import LakeSession
     from .spec.objects import Snapshot
-    from .statements.result import FilesRead, FilesWritten, Result
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,11 @@ class LakeHandle:
             return None
         listeners, self._listeners = self._listeners, []
         snapshot = self.session.commit()
-        done = self.session.done
-        read = tuple(files for result in done.results if result is not None for files in result.files)
-        outcome = Outcome(None if snapshot is None else snapshot.snapshot_id, read, done.written)
+        committed = self.session.last_commit
+        read = tuple(files for result in committed.results if result is not None for files in result.files)
+        outcome = Outcome(None if snapshot is None else snapshot.snapshot_id, read, committed.written)
         for steps, listener in listeners:
-            listener(replace(outcome, result=done.results[steps - 1] if steps else None))
+            listener(replace(outcome, result=committed.results[steps - 1] if steps else None))
         return snapshot
 
     def on_commit(self, listener: Callable[[Outcome], None]) -> None:
@@ -133,7 +134,7 @@ class LakeCursor:
                 self.result = session.execute(statement)
             if together:
                 self._handle.commit()
-                self.result = session.done.results[-1]
+                self.result = session.last_commit.results[-1]
         except BaseException:
             if together:
                 self._handle.rollback()

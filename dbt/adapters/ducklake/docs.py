@@ -102,7 +102,7 @@ def _columns(relation: Relation) -> Iterator[tuple[str, str, str | None]]:
         for column in relation.columns:
             yield column.name, spark_name(data_type_of(column)), column.comment
         return
-    from .lake.views import view_columns
+    from .spec.view_columns import view_columns
 
     for recorded in view_columns(relation):
         yield recorded.name, recorded.type, recorded.comment

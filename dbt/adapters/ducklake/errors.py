@@ -5,7 +5,8 @@
     ├── StatementError          mend the SQL: it cannot be parsed, is not supported, or does not fit the table
     │   └── NotFoundError       a schema, table, view, column or snapshot that the text names does not exist
     ├── DataError               mend the data: a NULL where none may be, a merge key that matches twice, a value that does not fit
-    ├── LakeError               mend the lake: wrong format version, missing file, rows that contradict each other
+    ├── LakeError               mend the lake: wrong format version, rows that contradict each other
+    │   └── MissingFileError    restore the file, if the lake still lists it
     ├── ConflictError           run it again: somebody else committed a change that this one depends on
     └── EngineError             Spark or the catalog database failed; `condition` has Spark's error class, if any
         └── CancelledError      the user asked for the work to stop
@@ -49,6 +50,18 @@ class DataError(DuckLakeError):
 
 class LakeError(DuckLakeError):
     """The lake itself is not as the DuckLake specification says, or not of a version that can be read."""
+
+
+class MissingFileError(LakeError):
+    """A file that was to be read does not exist.
+
+    Args:
+        path: the file, as whoever missed it spells it.
+    """
+
+    def __init__(self, message: str, path: str) -> None:
+        self.path = path
+        super().__init__(message)
 
 
 class ConflictError(DuckLakeError):

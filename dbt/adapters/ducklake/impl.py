@@ -283,7 +283,7 @@ class DuckLakeAdapter(LakeMetadata):
     def materialize_temp_view(self, relation: DuckLakeRelation) -> None:
         """Compute a temporary view once, so that the statements that read it until the commit see the same rows."""
         with self.connections.exception_handler(f"materialize {relation}"):
-            self._session().hold(str(relation.identifier))
+            self._session().cache(str(relation.identifier))
 
     @available.parse_none
     def create_seed_table(

@@ -13,7 +13,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .spec.identifiers import text_literal
+from .spec.identifiers import fold, text_literal
 from .spec.objects import PROPERTY_TAG, Relation, Table
 from .spec.option_values import is_option, stored_value
 from .spec.options import Options
@@ -84,7 +84,7 @@ def _with_buckets(keys: tuple[str, ...], configs: Mapping[str, Any]) -> tuple[st
     bucket = f"bucket({configs['buckets']}, {column})"
     for key in keys:
         name, _, arguments = key.partition("(")
-        if name.strip().casefold() == "bucket" and arguments.rpartition(",")[2].strip(" )`").casefold() == column.strip(" `").casefold():
+        if fold(name.strip()) == "bucket" and fold(arguments.rpartition(",")[2].strip(" )`")) == fold(column.strip(" `")):
             if _plain(key) == _plain(bucket):
                 return keys
             raise DbtRuntimeError(f"the configs ask for {key} and, by clustered_by and buckets, for {bucket}; leave one of them out")
@@ -105,7 +105,7 @@ def _one_of(configs: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]
 
 
 def _plain(text: str) -> str:
-    return "".join(text.split()).replace("`", "").casefold()
+    return fold("".join(text.split()).replace("`", ""))
 
 
 def reset_actions(table: Table, wanted: Layout) -> list[str]:

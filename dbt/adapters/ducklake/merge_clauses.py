@@ -8,7 +8,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .spec.identifiers import backquoted, text_literal
+from .spec.identifiers import backquoted, fold, text_literal
 
 _KEYS = {
     "when_matched": ("action", "mode", "condition", "update", "error_message"),
@@ -234,4 +234,4 @@ def _by_position(columns: Columns) -> list[tuple[str, str]]:
 
 def bare(name: str) -> str:
     """A column's name for comparison: without quotes and case."""
-    return name.strip().strip('`"').casefold()
+    return fold(name.strip().strip('`"'))

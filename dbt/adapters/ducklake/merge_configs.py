@@ -15,6 +15,7 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from .merge_clauses import Clause, Columns, Names, bare, clause_of, problems_of
+from .spec.identifiers import fold
 
 MERGE_CONFIGS = (
     "merge_update_columns", "merge_exclude_columns", "merge_update_condition", "merge_insert_condition", "merge_update_set_expressions",
@@ -225,7 +226,7 @@ def _contradictions(given: Mapping[str, Any]) -> list[str]:
     if "not_matched_by_source_condition" in given and "not_matched_by_source_action" not in given:
         found.append("not_matched_by_source_condition is without effect: not_matched_by_source_action says what shall be done")
     names = _names(given)
-    if names.target.casefold() == names.source.casefold():
+    if fold(names.target) == fold(names.source):
         found.append(f"target and source are both called {names.target}")
     return [*found, *_wrong_rules(given)]
 
@@ -246,7 +247,7 @@ def _wrong_rules(given: Mapping[str, Any]) -> list[str]:
 
 def _about_keys(given: Mapping[str, Any], unique_key: str | Sequence[str] | None) -> list[str]:
     keys, using = _list(unique_key), _list(given.get("merge_on_using_columns"))
-    if keys and using and {key.casefold() for key in keys} != {key.casefold() for key in using}:
+    if keys and using and {fold(key) for key in keys} != {fold(key) for key in using}:
         return ["unique_key and merge_on_using_columns name different columns; give one of them"]
     if keys or using:
         return []
@@ -269,7 +270,7 @@ def _is_list_of_texts(given: Any) -> bool:
 
 def missing_keys(unique_key: str | Sequence[str] | None, columns: Sequence[str]) -> list[str]:
     """The plain names in a `unique_key` that are no columns; names compare without case."""
-    there = {name.casefold() for name in columns}
+    there = {fold(name) for name in columns}
     given = [unique_key] if isinstance(unique_key, str) else list(unique_key or ())
     names = [match[1] or match[2] for match in map(_PLAIN_KEY.fullmatch, given) if match]
-    return [name for name in names if name.casefold() not in there]
+    return [name for name in names if fold(name) not in there]

@@ -23,6 +23,7 @@ from .docs import Described, catalog_rows, catalog_table, describe
 from .errors import NotFoundError
 from .relation import DuckLakeRelation
 from .snapshot_pin import Pin, pin
+from .spec.identifiers import fold
 from .spec.objects import Table
 
 if TYPE_CHECKING:
@@ -93,9 +94,9 @@ class LakeMetadata(SQLAdapter):
 
     def expand_column_types(self, goal: BaseRelation, current: BaseRelation) -> None:
         """Widen the columns of `current` to the types of `goal` where the lake does it by metadata alone."""
-        targets = {column.name.casefold(): column for column in self.get_columns_in_relation(current)}
+        targets = {fold(column.name): column for column in self.get_columns_in_relation(current)}
         for column in self.get_columns_in_relation(goal):
-            target = targets.get(column.name.casefold())
+            target = targets.get(fold(column.name))
             if target is not None and target.can_expand_to(column):
                 self.alter_column_type(current, target.name, column.data_type)
 
@@ -113,7 +114,7 @@ class LakeMetadata(SQLAdapter):
     @available.parse(lambda *a, **k: False)
     def check_schema_exists(self, database: str, schema: str) -> bool:
         """Whether the lake has that schema."""
-        return schema.casefold() in (name.casefold() for name in self.list_schemas(database))
+        return fold(schema) in (fold(name) for name in self.list_schemas(database))
 
     # -- the documentation catalog ---------------------------------------------------------------------------------------------
 
@@ -128,9 +129,7 @@ class LakeMetadata(SQLAdapter):
         schemas: Iterable[str | None],
         used_schemas: frozenset[tuple[str, str]],
     ) -> AgateTable:
-        return self._filtered(
-            self._described(information_schema.database, {(str(schema).casefold(), None) for schema in schemas}), used_schemas
-        )
+        return self._filtered(self._described(information_schema.database, {(fold(str(schema)), None) for schema in schemas}), used_schemas)
 
     def _get_one_catalog_by_relations(
         self,
@@ -151,7 +150,7 @@ class LakeMetadata(SQLAdapter):
             return str(database), []
 
         def is_wanted(relation: RelationName) -> bool:
-            schema, name = relation.schema_name.casefold(), relation.name.casefold()
+            schema, name = fold(relation.schema_name), fold(relation.name)
             return (schema, name) in wanted or (schema, None) in wanted
 
         with self.connections.exception_handler("describe relations"):
@@ -189,7 +188,7 @@ class LakeMetadata(SQLAdapter):
     def _last_changes(self, lake: str, pinned: Pin, sources: list[BaseRelation]) -> dict[BaseRelation, datetime | None]:
         with self._seen(lake, pinned) as reader:
             keys = {_key(source) for source in sources}
-            reader.named(name for name in reader.names() if (name.schema_name.casefold(), name.name.casefold()) in keys)  # all at once
+            reader.named(name for name in reader.names() if (fold(name.schema_name), fold(name.name)) in keys)  # all at once
             asked = {source: reader.find(*_key(source)) for source in sources}
             tables = {source: table for source, table in asked.items() if isinstance(table, Table)}
             facts = self._session().lake.catalog_of(lake).table_facts(reader.snapshot, list(tables.values())) if tables else {}
@@ -240,4 +239,4 @@ def _is_external(relation: BaseRelation) -> bool:
 
 
 def _key(relation: BaseRelation) -> tuple[str, str]:
-    return str(relation.schema).casefold(), str(relation.identifier).casefold()
+    return fold(str(relation.schema)), fold(str(relation.identifier))

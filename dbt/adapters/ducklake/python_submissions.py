@@ -27,9 +27,9 @@ class ModelSession:
         self._session = session
 
     def sql(self, query: str, *args: Any, **kwargs: Any) -> Any:
-        """A DataFrame of a query that may name lake tables; with parameters the query is Spark's alone."""
+        """A DataFrame of a query that may name lake tables, with or without parameters."""
         if args or kwargs:
-            return self._session.spark().sql(query, *args, **kwargs)
+            return self._session.spark().sql(self._session.bound(query), *args, **kwargs)
         return self._session.sql(query)
 
     def table(self, name: str) -> Any:

@@ -15,7 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from .external_location import file_relation, formatted
 from .snapshot_pin import pin
-from .spec.identifiers import backquoted
+from .spec.identifiers import backquoted, fold
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -107,4 +107,4 @@ class DuckLakeRelation(BaseRelation):
     def _is_exactish_match(self, field: ComponentName, value: str) -> bool:
         """Two names that differ in case only are one name."""
         part = self.path.get_part(field)
-        return part is not None and part.casefold() == value.casefold()
+        return part is not None and fold(part) == fold(value)

@@ -10,7 +10,7 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from .spec.identifiers import text_literal
-from .statements.tokens import tokenize
+from .sql.tokens import tokenize
 
 
 def with_values(text: str, values: Sequence[Any]) -> str:

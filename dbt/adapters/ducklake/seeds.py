@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from .spec.identifiers import fold
+
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
 
@@ -40,9 +42,9 @@ def fitted_rows(table: AgateTable, columns: Sequence[str]) -> Iterator[tuple[Any
     Raises:
         DbtRuntimeError: the CSV has a column that the table has not.
     """
-    places = {name.casefold(): index for index, name in enumerate(table.column_names)}
-    missing = [name for name in table.column_names if name.casefold() not in {column.casefold() for column in columns}]
+    places = {fold(name): index for index, name in enumerate(table.column_names)}
+    missing = [name for name in table.column_names if fold(name) not in {fold(column) for column in columns}]
     if missing:
         raise DbtRuntimeError(f"The seed has new columns ({', '.join(missing)}) that its table has not. Run `dbt seed --full-refresh`")
-    order = [places.get(column.casefold()) for column in columns]
+    order = [places.get(fold(column)) for column in columns]
     return (tuple(None if place is None else row[place] for place in order) for row in table.rows)

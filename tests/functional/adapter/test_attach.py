@@ -6,10 +6,10 @@ import json
 import shutil
 from pathlib import Path
 
-import duckdb
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
-from duckdb_extensions import import_extension
+
+from tests.duckdb_instances import open_duckdb
 
 SOURCES = """
 sources:
@@ -52,6 +52,7 @@ select * from {{ source('raw', 'events') }}
 TWO_LAKES = "{{ config(materialized='table', post_hook='delete from other.raw.events') }} select 1 as a"
 
 
+@pytest.mark.manifest_file
 class TestTwoLakes:
     @pytest.fixture(scope="class")
     def places(self, tmp_path_factory) -> Path:
@@ -117,10 +118,7 @@ class TestTwoLakes:
         messages = self.rows(project, "select commit_message from other.snapshots() where commit_message = 'merged there'")
         assert len(messages) == 2
 
-        theirs = duckdb.connect()
-        for extension in ("ducklake", "sqlite_scanner"):
-            import_extension(extension, con=theirs)
-            theirs.execute(f"LOAD {extension}")
+        theirs = open_duckdb("ducklake", "sqlite_scanner")
         theirs.execute(f"ATTACH 'ducklake:sqlite:{places}/lake.sqlite' AS lake; ATTACH 'ducklake:{places}/other.duckdb' AS other")
         schema = project.test_schema
         joined = f"SELECT count(*) FROM lake.{schema}.copied JOIN other.{schema}.there_more USING (id, name)"

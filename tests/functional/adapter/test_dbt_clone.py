@@ -10,6 +10,8 @@ from dbt.tests.adapter.dbt_clone.test_dbt_clone import (
     BaseCloneSameTargetAndState,
 )
 
+pytestmark = pytest.mark.manifest_file
+
 
 class TestClonesAreViews(BaseCloneNotPossible):
     pass

@@ -15,6 +15,7 @@ BROKEN = "{{ config(materialized='table') }} select id, assert_true(id > 5) as s
 MENDED = BROKEN.replace("> 5", "> -5")
 
 
+@pytest.mark.manifest_file
 class TestRuns(OnALake):
     """One project; each test brings the models that it changes back."""
 

@@ -49,7 +49,7 @@ class TestSparkConfig(OnALake):
             ("'spark.executor.memory': '8g'", "spark_config cannot set spark.executor.memory"),
             ("'spark.sql.warehouse.dir': '/tmp'", "spark_config cannot set spark.sql.warehouse.dir"),
             ("'spark.sql.session.timeZone': 'Atlantis'", "spark_config cannot set spark.sql.session.timeZone"),
-            ("'spark.sql.parquet.fieldId.read.enabled': false", "would make lake tables read or written wrongly"),
+            ("'spark.sql.parquet.fieldId.read.enabled': false", "columns are matched by DuckLake's column ids"),
         ],
     )
     def test_what_a_node_cannot_have_is_named(self, project, lake, setting, message):

@@ -65,9 +65,9 @@ def table_of(source: Any, name: str = "t") -> Table:
 
 def create(lake: LakeCatalog, *columns: Column, rows: list[dict[str, Any]] | None = None, **more: Any) -> None:
     def work(transaction: Transaction) -> None:
-        table = transaction.new_table(transaction.schema("main"), "t", columns or (A, B), **more)
+        table = transaction.objects.new_table(transaction.schema("main"), "t", columns or (A, B), **more)
         if rows:
-            transaction.add_files(table, [write_file(table, rows)])
+            transaction.rows.add_files(table, [write_file(table, rows)])
 
     committed(lake, work)
 
@@ -75,7 +75,7 @@ def create(lake: LakeCatalog, *columns: Column, rows: list[dict[str, Any]] | Non
 def insert(lake: LakeCatalog, rows: list[dict[str, Any]], **more: Any) -> None:
     def work(transaction: Transaction) -> None:
         table = table_of(transaction)
-        transaction.add_files(table, [write_file(table, rows, **more)])
+        transaction.rows.add_files(table, [write_file(table, rows, **more)])
 
     committed(lake, work)
 

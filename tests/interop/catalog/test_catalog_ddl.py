@@ -98,11 +98,11 @@ def columns(*added: Column) -> tuple[Column, ...]:
 
 
 def new_table(*added: Column, **more: Any) -> Callable[[Transaction], Any]:
-    return lambda tx: tx.new_table(tx.schema("main"), "t", columns(*added), **more)  # type: ignore[arg-type]
+    return lambda tx: tx.objects.new_table(tx.schema("main"), "t", columns(*added), **more)  # type: ignore[arg-type]
 
 
 def altered(change: Callable[[Any], Any]) -> Callable[[Transaction], Any]:
-    return lambda tx: tx.put_table(change(table_of(tx)))
+    return lambda tx: tx.objects.put_table(change(table_of(tx)))
 
 
 def added(column: Column) -> Callable[[Transaction], Any]:
@@ -114,21 +114,21 @@ def changed(column: str, **more: Any) -> Callable[[Transaction], Any]:
 
 
 def inserted(*rows: dict[str, Any]) -> Callable[[Transaction], Any]:
-    return lambda tx: tx.add_files(table_of(tx), [write_file(table_of(tx), rows)])
+    return lambda tx: tx.rows.add_files(table_of(tx), [write_file(table_of(tx), rows)])
 
 
 def deleted(*positions: int, ids: list[int] | None = None) -> Callable[[Transaction], Any]:
     def work(tx: Transaction) -> None:
         table = table_of(tx)
         file = tx.scan_plan(table).files[0]
-        tx.delete_rows(table, delete_files=[write_deletes(table, file.data_file_id, file.path, positions, ids)])
+        tx.rows.delete_rows(table, delete_files=[write_deletes(table, file.data_file_id, file.path, positions, ids)])
 
     return work
 
 
 def ended(tx: Transaction) -> None:
     table = table_of(tx)
-    tx.delete_rows(table, ended_files=[file.data_file_id for file in tx.scan_plan(table).files])
+    tx.rows.delete_rows(table, ended_files=[file.data_file_id for file in tx.scan_plan(table).files])
 
 
 def test_tables_and_their_columns(twins: Twins) -> None:
@@ -145,7 +145,7 @@ def test_tables_and_their_columns(twins: Twins) -> None:
         ("ALTER TABLE t ALTER c DROP DEFAULT", changed("c", default=None)),
         ("ALTER TABLE t DROP COLUMN s", altered(lambda t: replace(t, columns=tuple(c for c in t.columns if c.name != "s")))),
         ("ALTER TABLE t RENAME TO t2", altered(lambda t: replace(t, name="t2"))),
-        ("DROP TABLE t2", lambda tx: tx.drop_table(table_of(tx, "t2"))),
+        ("DROP TABLE t2", lambda tx: tx.objects.drop_table(table_of(tx, "t2"))),
     ]  # fmt: skip
     twins.run(script)
 
@@ -166,13 +166,13 @@ def test_comments_layout_schemas_and_views(twins: Twins) -> None:
         ("ALTER TABLE t RESET PARTITIONED BY", altered(lambda t: replace(t, partitioning=None))),
         ("ALTER TABLE t SET SORTED BY (a DESC, b)", altered(lambda t: replace(t, sorting=(SortField("a", "DESC"), SortField("b"))))),
         ("ALTER TABLE t RESET SORTED BY", altered(lambda t: replace(t, sorting=()))),
-        ("CREATE SCHEMA other", lambda tx: tx.new_schema("other")),
-        ("CREATE TABLE other.u(a INTEGER NOT NULL, b VARCHAR)", lambda tx: tx.new_table(tx.schema("other"), "u", columns())),  # type: ignore[arg-type]
-        ('CREATE VIEW v("x", "y z") AS SELECT a, b FROM lake.main.t', lambda tx: tx.new_view(tx.schema("main"), "v", "SELECT a, b FROM {DUCKLAKE_CATALOG}.main.t", column_aliases=["x", "y z"])),  # type: ignore[arg-type]
-        ("COMMENT ON VIEW v IS 'seen'", lambda tx: tx.put_view(replace(view(tx), comment="seen"))),
-        ("DROP VIEW v", lambda tx: tx.drop_view(view(tx))),
-        ("DROP TABLE other.u", lambda tx: tx.drop_table(table_of_other(tx))),
-        ("DROP SCHEMA other", lambda tx: tx.drop_schema(tx.schema("other"))),  # type: ignore[arg-type]
+        ("CREATE SCHEMA other", lambda tx: tx.objects.new_schema("other")),
+        ("CREATE TABLE other.u(a INTEGER NOT NULL, b VARCHAR)", lambda tx: tx.objects.new_table(tx.schema("other"), "u", columns())),  # type: ignore[arg-type]
+        ('CREATE VIEW v("x", "y z") AS SELECT a, b FROM lake.main.t', lambda tx: tx.objects.new_view(tx.schema("main"), "v", "SELECT a, b FROM {DUCKLAKE_CATALOG}.main.t", column_aliases=["x", "y z"])),  # type: ignore[arg-type]
+        ("COMMENT ON VIEW v IS 'seen'", lambda tx: tx.objects.put_view(replace(view(tx), comment="seen"))),
+        ("DROP VIEW v", lambda tx: tx.objects.drop_view(view(tx))),
+        ("DROP TABLE other.u", lambda tx: tx.objects.drop_table(table_of_other(tx))),
+        ("DROP SCHEMA other", lambda tx: tx.objects.drop_schema(tx.schema("other"))),  # type: ignore[arg-type]
     ]  # fmt: skip
     twins.run(script)
 

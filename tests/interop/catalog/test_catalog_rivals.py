@@ -48,7 +48,7 @@ def test_inserts_of_both_sides_go_together(lake: LakeCatalog, place: CatalogPlac
         while True:
             transaction = lake.begin()
             table = table_of(transaction)
-            transaction.add_files(table, [write_file(table, [{"a": number, "b": "we"}])])
+            transaction.rows.add_files(table, [write_file(table, [{"a": number, "b": "we"}])])
             try:
                 transaction.commit()
                 break

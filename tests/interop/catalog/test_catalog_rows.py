@@ -105,7 +105,7 @@ def test_delete_files_follow_each_other(lake: LakeCatalog, duckdb_on: Connect) -
         ids = [next_id for _, next_id in before] + [transaction.snapshot.snapshot_id + 1] * len(positions)
         every = sorted(zip([p for p, _ in before] + positions, ids, strict=True))
         written = write_deletes(table, file.data_file_id, file.path, [p for p, _ in every], [s for _, s in every] if before else None)
-        transaction.delete_rows(table, delete_files=[written])
+        transaction.rows.delete_rows(table, delete_files=[written])
         snapshot = transaction.commit()
         deleted.extend((p, snapshot.snapshot_id) for p in positions)
 
@@ -132,11 +132,11 @@ def test_whole_files_end_and_tables_are_truncated(lake: LakeCatalog, duckdb_on: 
 
     def end_first(transaction: Transaction) -> None:
         table = table_of(transaction)
-        transaction.delete_rows(table, ended_files=[transaction.scan_plan(table).files[0].data_file_id])
+        transaction.rows.delete_rows(table, ended_files=[transaction.scan_plan(table).files[0].data_file_id])
 
     committed(lake, end_first)
     assert duck.execute("SELECT a, count(*) FROM t GROUP BY a ORDER BY a").fetchall() == [(2, 20), (3, 1)]
-    committed(lake, lambda transaction: transaction.truncate(table_of(transaction)))
+    committed(lake, lambda transaction: transaction.rows.truncate(table_of(transaction)))
     assert duck.execute("SELECT count(*) FROM t").fetchone() == (0,)
     log = duck.execute("SELECT changes FROM ducklake_snapshots('lake') ORDER BY snapshot_id DESC LIMIT 1").fetchone()[0]
     assert log == {"tables_deleted_from": ["1"], "inlined_delete": ["1"]}
@@ -152,7 +152,7 @@ def test_ending_inlined_rows(lake: LakeCatalog, duckdb_on: Connect) -> None:
     def work(transaction: Transaction) -> None:
         table = table_of(transaction)
         inlined = transaction.scan_plan(table).inlined[0]
-        transaction.delete_rows(table, inlined={inlined.table_name: [inlined.row_ids[0]]})
+        transaction.rows.delete_rows(table, inlined={inlined.table_name: [inlined.row_ids[0]]})
         assert [rows.rows for rows in transaction.scan_plan(table).inlined] == [((2, "y"),)]
 
     committed(lake, work)
@@ -165,7 +165,7 @@ def test_alterations_are_seen_and_duckdb_inlines_into_the_new_layout(lake: LakeC
     duck.execute("INSERT INTO t VALUES (100, 'inlined')")
 
     def alter(change: Callable[[Table], Table]) -> None:
-        committed(lake, lambda transaction: transaction.put_table(change(table_of(transaction))))
+        committed(lake, lambda transaction: transaction.objects.put_table(change(table_of(transaction))))
 
     alter(lambda t: replace(t, columns=(*t.columns, Column(3, "c", "int64", initial_default="5", default=Default("5"))), next_column_id=4))
     duck.execute("INSERT INTO t VALUES (101, 'inlined', 6)")
@@ -196,10 +196,10 @@ def test_a_rebuild_keeps_the_table(lake: LakeCatalog, duckdb_on: Connect) -> Non
 
     def rebuild(transaction: Transaction) -> None:
         table = table_of(transaction)
-        transaction.truncate(table)
+        transaction.rows.truncate(table)
         table = replace(table, columns=(Column(3, "c", "varchar"), A), next_column_id=4)
-        transaction.put_table(table)
-        transaction.add_files(table, [write_file(table, [{"a": 7, "c": "new"}])])
+        transaction.objects.put_table(table)
+        transaction.rows.add_files(table, [write_file(table, [{"a": 7, "c": "new"}])])
         assert len(transaction.scan_plan(table).files) == 1
 
     committed(lake, rebuild)
@@ -233,8 +233,8 @@ def test_updated_rows_keep_their_ids(lake: LakeCatalog, duckdb_on: Connect) -> N
     def update(transaction: Transaction) -> None:
         table = table_of(transaction)
         file = transaction.scan_plan(table).files[0]
-        transaction.delete_rows(table, delete_files=[write_deletes(table, file.data_file_id, file.path, [3])])
-        transaction.add_files(table, [write_file(table, [{"a": 3, "b": "new"}], row_ids=[3])])
+        transaction.rows.delete_rows(table, delete_files=[write_deletes(table, file.data_file_id, file.path, [3])])
+        transaction.rows.add_files(table, [write_file(table, [{"a": 3, "b": "new"}], row_ids=[3])])
 
     committed(lake, update)
     insert(lake, [{"a": 50, "b": "x"}])
@@ -246,14 +246,14 @@ def test_updated_rows_keep_their_ids(lake: LakeCatalog, duckdb_on: Connect) -> N
 
 def test_deletes_on_files_of_the_same_transaction(lake: LakeCatalog, duckdb_on: Connect) -> None:
     def work(transaction: Transaction) -> None:
-        table = transaction.new_table(transaction.schema("main"), "t", (A, B))
-        transaction.add_files(table, [write_file(table, [{"a": i, "b": "x"} for i in range(10)])])
+        table = transaction.objects.new_table(transaction.schema("main"), "t", (A, B))
+        transaction.rows.add_files(table, [write_file(table, [{"a": i, "b": "x"} for i in range(10)])])
         file = transaction.scan_plan(table).files[0]
         assert (file.data_file_id < 0, file.row_id_start) == (True, 0)
-        transaction.delete_rows(table, delete_files=[write_deletes(table, file.data_file_id, file.path, [0, 1])])
+        transaction.rows.delete_rows(table, delete_files=[write_deletes(table, file.data_file_id, file.path, [0, 1])])
         again = transaction.scan_plan(table).files[0]
         assert again.delete_file.delete_count == 2
-        transaction.delete_rows(table, delete_files=[write_deletes(table, file.data_file_id, file.path, [0, 1, 2])])
+        transaction.rows.delete_rows(table, delete_files=[write_deletes(table, file.data_file_id, file.path, [0, 1, 2])])
         assert len(transaction.abandoned_files()) == 1
 
     committed(lake, work)
@@ -267,11 +267,11 @@ def test_views_schemas_and_their_comments(lake: LakeCatalog, duckdb_on: Connect)
     create(lake, rows=[{"a": 1, "b": "x"}])
 
     def work(transaction: Transaction) -> None:
-        schema = transaction.new_schema("out put")
-        transaction.new_view(
+        schema = transaction.objects.new_schema("out put")
+        transaction.objects.new_view(
             schema, "v", "SELECT a FROM {DUCKLAKE_CATALOG}.main.t", column_aliases=['x"y'], comment="seen", tags={"dbt_ducklake.k": "1"}
         )
-        transaction.put_schema(replace(transaction.schema("main"), comment="home"))
+        transaction.objects.put_schema(replace(transaction.schema("main"), comment="home"))
 
     committed(lake, work)
     duck = duckdb_on()
@@ -283,16 +283,18 @@ def test_views_schemas_and_their_comments(lake: LakeCatalog, duckdb_on: Connect)
         view = transaction.find("out put", "v")
         assert isinstance(view, View)
         assert view.tags == {"dbt_ducklake.k": "1"}
-        transaction.put_view(replace(view, sql="SELECT b FROM {DUCKLAKE_CATALOG}.main.t", column_aliases=(), name="w", comment=None))
+        transaction.objects.put_view(
+            replace(view, sql="SELECT b FROM {DUCKLAKE_CATALOG}.main.t", column_aliases=(), name="w", comment=None)
+        )
 
     committed(lake, change)
     assert duck.execute('SELECT * FROM lake."out put".w').fetchall() == [("x",)]
-    committed(lake, lambda tx: tx.put_schema(replace(tx.schema("main"), comment=None)))  # a snapshot without entries in the log
+    committed(lake, lambda tx: tx.objects.put_schema(replace(tx.schema("main"), comment=None)))  # a snapshot without entries in the log
     assert duck.execute("SELECT count(*) FROM ducklake_snapshots('lake')").fetchone() == (5,)
 
     def drop(transaction: Transaction) -> None:
-        transaction.drop_view(transaction.find("out put", "w"))
-        transaction.drop_schema(transaction.schema("out put"))
+        transaction.objects.drop_view(transaction.find("out put", "w"))
+        transaction.objects.drop_schema(transaction.schema("out put"))
 
     committed(lake, drop)
     assert duck.execute("SELECT schema_name FROM duckdb_schemas() WHERE database_name = 'lake'").fetchall() == [("main",)]
@@ -303,15 +305,15 @@ def test_drop_and_create_in_one_transaction(lake: LakeCatalog, duckdb_on: Connec
     duck = duckdb_on()
 
     def work(transaction: Transaction) -> None:
-        transaction.drop_table(table_of(transaction))
+        transaction.objects.drop_table(table_of(transaction))
         assert transaction.find("main", "t") is None
-        table = transaction.new_table(transaction.schema("main"), "t", (Column(1, "z", "varchar"),))
-        transaction.add_files(table, [write_file(table, [{"z": "new"}])])
+        table = transaction.objects.new_table(transaction.schema("main"), "t", (Column(1, "z", "varchar"),))
+        transaction.rows.add_files(table, [write_file(table, [{"z": "new"}])])
 
     committed(lake, work)
     assert duck.execute("SELECT * FROM t").fetchall() == [("new",)]
     assert duck.execute("SELECT * FROM t AT (VERSION => 1)").fetchall() == [(1, "x")]
-    committed(lake, lambda transaction: transaction.drop_table(table_of(transaction)))
+    committed(lake, lambda transaction: transaction.objects.drop_table(table_of(transaction)))
     duck.execute("CALL ducklake_expire_snapshots('lake', older_than => now() + INTERVAL 1 day)")
     assert rows_of(duck, "SELECT count(*) FROM {meta}.ducklake_table") == [(0,)]
     duck.execute("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
@@ -325,7 +327,7 @@ def test_partitioned_files(lake: LakeCatalog, duckdb_on: Connect) -> None:
 
     def work(transaction: Transaction) -> None:
         table = table_of(transaction)
-        transaction.add_files(
+        transaction.rows.add_files(
             table,
             [
                 write_file(table, [{"a": 1, "b": "x"}], partition_values=("x",)),
@@ -342,9 +344,9 @@ def test_partitioned_files(lake: LakeCatalog, duckdb_on: Connect) -> None:
 
     def repartition(transaction: Transaction) -> None:
         table = table_of(transaction)
-        transaction.put_table(replace(table, partitioning=Partitioning(0, (PartitionField(1, "bucket(4)"),))))
+        transaction.objects.put_table(replace(table, partitioning=Partitioning(0, (PartitionField(1, "bucket(4)"),))))
 
-    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), partitioning=None)))
+    committed(lake, lambda tx: tx.objects.put_table(replace(table_of(tx), partitioning=None)))
     duck.execute("INSERT INTO t SELECT i, 'y' FROM range(20) r(i)")
     assert duck.execute("SELECT count(*) FROM t WHERE b = 'y'").fetchone() == (20,)
 

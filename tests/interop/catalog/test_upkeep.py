@@ -17,7 +17,6 @@ from dbt.adapters.ducklake.errors import ConfigurationError
 from dbt.adapters.ducklake.lake.cleanup import cleanup_old_files
 from dbt.adapters.ducklake.lake.context import Context
 from dbt.adapters.ducklake.lake.orphans import delete_orphaned_files
-from dbt.adapters.ducklake.statements.sorting import spark_expression
 from tests.interop import oracle
 from tests.interop.catalog.conftest import Connect
 from tests.places import CatalogPlace, empty_place
@@ -57,7 +56,7 @@ def context(lake: LakeCatalog) -> Context:
     def no_spark() -> Any:
         raise AssertionError("maintenance of this kind starts no Spark")
 
-    return Context(lake, lake.begin(), no_spark, spark_expression)
+    return Context(lake, lake.begin(), no_spark)
 
 
 def rows(file: Path) -> dict[str, list[Any]]:

@@ -58,7 +58,7 @@ def committed(lake: LakeCatalog, work: Callable[[Transaction], Any]) -> Any:
 
 
 def create(lake: LakeCatalog, name: str = "t", columns: tuple[Column, ...] = COLUMNS, **more: Any) -> Table:
-    committed(lake, lambda transaction: transaction.new_table(transaction.schema("main"), name, columns, **more))
+    committed(lake, lambda transaction: transaction.objects.new_table(transaction.schema("main"), name, columns, **more))
     return table_of(lake.reader(), name)
 
 
@@ -71,7 +71,7 @@ def file_of(table: Table, low: int = 0, high: int = 9, *, rows: int = 10, embedd
 
 
 def insert(lake: LakeCatalog, *files: WrittenFile, name: str = "t") -> None:
-    committed(lake, lambda transaction: transaction.add_files(table_of(transaction, name), files))
+    committed(lake, lambda transaction: transaction.rows.add_files(table_of(transaction, name), files))
 
 
 @contextmanager

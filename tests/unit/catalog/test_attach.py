@@ -86,7 +86,7 @@ def test_a_read_only_lake_can_be_read_and_nothing_else(place: CatalogPlace) -> N
         transaction = lake.begin()
         assert transaction.find("main", "t") is not None
         with pytest.raises(ConfigurationError, match="read-only"):
-            transaction.new_table(transaction.schema("main"), "u", COLUMNS)  # type: ignore[arg-type]
+            transaction.objects.new_table(transaction.schema("main"), "u", COLUMNS)  # type: ignore[arg-type]
         assert transaction.commit() is None
 
 

@@ -79,7 +79,7 @@ def test_another_process_has_the_file_whenever_we_are_idle(lake: LakeCatalog, ot
     insert(lake, file_of(table))
     handed_over(2)
     transaction = lake.begin()
-    transaction.truncate(table_of(transaction))
+    transaction.rows.truncate(table_of(transaction))
     handed_over(2)  # in the middle of a transaction, for instance while Spark computes
     transaction.commit()
     handed_over(3)
@@ -91,7 +91,7 @@ def test_another_process_has_the_file_whenever_we_are_idle(lake: LakeCatalog, ot
 def test_a_commit_waits_while_another_process_has_the_file(lake: LakeCatalog, other: Other) -> None:
     table = create(lake)
     transaction = lake.begin()
-    transaction.add_files(table, [file_of(table)])
+    transaction.rows.add_files(table, [file_of(table)])
     assert other.open() == "1"
     done = threading.Event()
     committing = threading.Thread(target=lambda: (transaction.commit(), done.set()))

@@ -23,7 +23,6 @@ from dbt.adapters.ducklake.errors import ConfigurationError
         ("ducklake:sqlite:/srv/my lake.db", "/srv/my lake.db"),
         ("lake.sqlite", "lake.sqlite"),
         ("some/lake.db", "some/lake.db"),
-        ("ducklake:lake.sqlite", "lake.sqlite"),
         ("ducklake:sqlite:100% #1.sqlite", "100% #1.sqlite"),
     ],
 )
@@ -41,7 +40,7 @@ def test_sqlite_files(text: str, file: str) -> None:
         ("duckdb:///lake.duckdb", "lake.duckdb"),
         ("duckdb:////srv/my%20lake.duckdb", "/srv/my lake.duckdb"),
         ("ducklake:metadata.ducklake", "metadata.ducklake"),
-        ("ducklake:metadata.db", "metadata.db"),
+        *((f"ducklake:{name}", name) for name in ("metadata.db", "a.sqlite", "a.b", "a/lake", "new file", ".hidden", "c:lake", "a=b.csv")),
         ("lake.ducklake", "lake.ducklake"),
         ("some/lake.duckdb", "some/lake.duckdb"),
         ("ducklake:duckdb:100% #1?.duckdb", "100% #1?.duckdb"),
@@ -54,7 +53,7 @@ def test_duckdb_files(text: str, file: str) -> None:
     assert location.default_data_path == os.path.abspath(file) + ".files/"
 
 
-@pytest.mark.parametrize("name", ["lake.ducklake", "lake.db"])
+@pytest.mark.parametrize("name", ["lake.ducklake", "lake.db", "lake.sqlite", "lake.anything"])
 def test_an_existing_file_is_what_its_first_bytes_say(name: str, tmp_path: Path) -> None:
     import sqlite3
 
@@ -66,8 +65,22 @@ def test_an_existing_file_is_what_its_first_bytes_say(name: str, tmp_path: Path)
         connection = connect(str(file))
         connection.execute("CREATE TABLE t (a INTEGER)")
         connection.close()
-        assert parse_location(str(file)).url.startswith(kind)
         assert parse_location(f"ducklake:{file}").url.startswith(kind)
+        if name in ("lake.ducklake", "lake.db"):
+            assert parse_location(str(file)).url.startswith(kind)
+
+
+@pytest.mark.parametrize("name", ["lake.sqlite", "lake.anything.at_all", "a b"])
+def test_a_name_after_ducklake_is_the_same_file_to_duckdb(name: str, tmp_path: Path) -> None:
+    import duckdb
+    from duckdb_extensions import import_extension
+
+    with duckdb.connect() as connection:
+        import_extension("ducklake", con=connection)
+        connection.execute(f"ATTACH 'ducklake:{tmp_path}/{name}' AS lake")
+        connection.execute("CREATE TABLE lake.t (a INTEGER)")
+    with LakeCatalog.open(f"ducklake:{tmp_path}/{name}") as lake:
+        assert lake.latest().snapshot_id == 1
 
 
 @pytest.mark.parametrize("name", ["a b.x", "a?b.x", "a#b%20.x", "ä&=.x", "a'b.x"])
@@ -137,7 +150,20 @@ def test_passwords_are_kept_and_never_shown(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "lake", "sqlite::memory:", "sqlite://", "sqlite://lake.sqlite", "duckdb:", "duckdb://lake.duckdb"),
+        *(
+            "",
+            "lake",
+            "ducklake:",
+            "ducklake:lake",
+            "ducklake:oracle:password=s3cret.x",
+            "ducklake:x://s3cret.y",
+            "lake.txt",
+            "sqlite::memory:",
+            "sqlite://",
+            "sqlite://lake.sqlite",
+            "duckdb:",
+            "duckdb://lake.duckdb",
+        ),
         *("mysql://me:s3cret@db", "mysql://me:s3cret@db:port/lake", "mysql:host=db password=s3cret", "mysql:db=lake pass=s3cret"),
         *("ducklake:postgres:host", "postgresql://me:s3cret@db:port/lake", "oracle://x"),
     ],

@@ -26,7 +26,7 @@ def increment(place: CatalogPlace, rounds: int) -> int:
             while True:
                 transaction = lake.begin()
                 table = table_of(transaction)
-                transaction.put_table(replace(table, comment=str(int(table.comment or 0) + 1)))
+                transaction.objects.put_table(replace(table, comment=str(int(table.comment or 0) + 1)))
                 try:
                     transaction.commit()
                     break
@@ -40,7 +40,7 @@ def append(place: CatalogPlace, rounds: int) -> None:
         for _ in range(rounds):
             transaction = lake.begin()
             table = table_of(transaction)
-            transaction.add_files(table, [file_of(table)])
+            transaction.rows.add_files(table, [file_of(table)])
             transaction.commit()
 
 
@@ -79,8 +79,8 @@ def test_eight_threads_of_one_process(lake: LakeCatalog) -> None:
         for _ in range(5):
             transaction = lake.begin()
             table = table_of(transaction, f"t{number}")
-            transaction.truncate(table)
-            transaction.add_files(table, [file_of(table)])
+            transaction.rows.truncate(table)
+            transaction.rows.add_files(table, [file_of(table)])
             transaction.commit()
 
     with ThreadPoolExecutor(8) as pool:

@@ -41,13 +41,13 @@ def stats(low: str | None, high: str | None, *, values: int | None = 10, nulls: 
 
 
 def adds(low: int, high: int, **more: Any) -> Work:
-    return lambda tx: tx.add_files(table_of(tx), [file_of(table_of(tx), low, high, **more)])
+    return lambda tx: tx.rows.add_files(table_of(tx), [file_of(table_of(tx), low, high, **more)])
 
 
 def inlines(*values: int | None) -> Work:
     def work(tx: Transaction) -> None:
         rows = [(value, "x", 0.0) for value in values]
-        tx.add_inlined(table_of(tx), rows, (ColumnStats(1, 0, len(rows), None), ColumnStats(2), ColumnStats(3)))
+        tx.rows.add_inlined(table_of(tx), rows, (ColumnStats(1, 0, len(rows), None), ColumnStats(2), ColumnStats(3)))
 
     return work
 
@@ -55,19 +55,19 @@ def inlines(*values: int | None) -> Work:
 def deletes(index: int) -> Work:
     def work(tx: Transaction) -> None:
         file = tx.scan_plan(table_of(tx)).files[index].data_file_id
-        tx.delete_rows(table_of(tx), delete_files=[WrittenDeleteFile(file, f"{table_of(tx).path}{id(tx)}-{file}.parquet", 1, 1, 1)])
+        tx.rows.delete_rows(table_of(tx), delete_files=[WrittenDeleteFile(file, f"{table_of(tx).path}{id(tx)}-{file}.parquet", 1, 1, 1)])
 
     return work
 
 
 def ends(index: int) -> Work:
-    return lambda tx: tx.delete_rows(table_of(tx), ended_files=[tx.scan_plan(table_of(tx)).files[index].data_file_id])
+    return lambda tx: tx.rows.delete_rows(table_of(tx), ended_files=[tx.scan_plan(table_of(tx)).files[index].data_file_id])
 
 
 def ends_inlined(index: int) -> Work:
     def work(tx: Transaction) -> None:
         (inlined,) = tx.scan_plan(table_of(tx)).inlined
-        tx.delete_rows(table_of(tx), inlined={inlined.table_name: [inlined.row_ids[index]]})
+        tx.rows.delete_rows(table_of(tx), inlined={inlined.table_name: [inlined.row_ids[index]]})
 
     return work
 
@@ -75,7 +75,7 @@ def ends_inlined(index: int) -> Work:
 def depends(*conditions: tuple[ColumnFilter, ...]) -> Work:
     def work(tx: Transaction) -> None:
         for condition in conditions:
-            tx.depends_on_rows(table_of(tx), condition)
+            tx.rows.depends_on_rows(table_of(tx), condition)
 
     return work
 
@@ -127,12 +127,12 @@ APART: list[tuple[str, Work, Work]] = [
     ("a file ended inside", ONLY_ADDS, ends(0)),
     ("an inlined row ended inside", ONLY_ADDS, ends_inlined(0)),
     ("the same file", batch(deletes(0)), deletes(0)),
-    ("all rows ended", LOW_BATCH, lambda tx: tx.truncate(table_of(tx))),
+    ("all rows ended", LOW_BATCH, lambda tx: tx.rows.truncate(table_of(tx))),
     ("another statement depends on all", all_of(LOW_BATCH, depends(())), adds(50, 60)),
     ("one of several conditions", all_of(depends((LOW,), (HIGH,)), adds(0, 9)), adds(105, 105)),
     ("a query read all rows", all_of(ONLY_ADDS, lambda tx: tx.reads_rows(table_of(tx).table_id)), adds(50, 60)),
     ("a query may have read anything", all_of(ONLY_ADDS, lambda tx: tx.reads_rows(None)), adds(50, 60)),
-    ("all rows replaced", all_of(depends((LOW,)), lambda tx: tx.truncate(table_of(tx))), adds(50, 60)),
+    ("all rows replaced", all_of(depends((LOW,)), lambda tx: tx.rows.truncate(table_of(tx))), adds(50, 60)),
     ("a filter of a column that is not there", all_of(depends((ColumnFilter.between(9, "0", "9"),)), adds(0, 9)), adds(50, 60)),
 ]
 
@@ -163,7 +163,7 @@ def test_partition_values_tell_where_statistics_do_not(lake: LakeCatalog) -> Non
     for value, together in (("50", True), ("5", False)):
         me, rival = lake.begin(), lake.begin()
         all_of(depends((LOW,)), adds(0, 9, stats=(), partition_values=("3",)))(me)
-        rival.add_files(table, [file_of(table, stats=(), partition_values=(value,))])
+        rival.rows.add_files(table, [file_of(table, stats=(), partition_values=(value,))])
         rival.commit()
         if together:
             assert me.commit() is not None

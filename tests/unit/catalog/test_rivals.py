@@ -20,68 +20,68 @@ Work = Callable[[Transaction], Any]
 
 
 def add_rows(tx: Transaction) -> None:
-    tx.add_files(table_of(tx), [file_of(table_of(tx))])
+    tx.rows.add_files(table_of(tx), [file_of(table_of(tx))])
 
 
 def delete_from(*indexes: int) -> Work:
     def work(tx: Transaction) -> None:
         files = tx.scan_plan(table_of(tx)).files
         deletes = [WrittenDeleteFile(files[i].data_file_id, f"{table_of(tx).path}{id(tx)}-{i}-delete.parquet", 1, 1, 1) for i in indexes]
-        tx.delete_rows(table_of(tx), delete_files=deletes)
+        tx.rows.delete_rows(table_of(tx), delete_files=deletes)
 
     return work
 
 
 def end_file(index: int) -> Work:
-    return lambda tx: tx.delete_rows(table_of(tx), ended_files=[tx.scan_plan(table_of(tx)).files[index].data_file_id])
+    return lambda tx: tx.rows.delete_rows(table_of(tx), ended_files=[tx.scan_plan(table_of(tx)).files[index].data_file_id])
 
 
 def truncate(tx: Transaction) -> None:
-    tx.truncate(table_of(tx))
+    tx.rows.truncate(table_of(tx))
 
 
 def upsert(tx: Transaction) -> None:
-    tx.depends_on_rows(table_of(tx))
+    tx.rows.depends_on_rows(table_of(tx))
     add_rows(tx)
 
 
 def add_column(tx: Transaction) -> None:
     table = table_of(tx)
-    tx.put_table(
+    tx.objects.put_table(
         replace(table, columns=(*table.columns, Column(table.next_column_id, "c", "int32")), next_column_id=table.next_column_id + 1)
     )
 
 
 def rename(tx: Transaction) -> None:
-    tx.put_table(replace(table_of(tx), name="renamed"))
+    tx.objects.put_table(replace(table_of(tx), name="renamed"))
 
 
 def drop(tx: Transaction) -> None:
-    tx.drop_table(table_of(tx))
+    tx.objects.drop_table(table_of(tx))
 
 
 def new_table(name: str, schema: str = "main") -> Work:
-    return lambda tx: tx.new_table(tx.schema(schema), name, COLUMNS)  # type: ignore[arg-type]
+    return lambda tx: tx.objects.new_table(tx.schema(schema), name, COLUMNS)  # type: ignore[arg-type]
 
 
 def new_view(name: str) -> Work:
-    return lambda tx: tx.new_view(tx.schema("main"), name, "SELECT 1")  # type: ignore[arg-type]
+    return lambda tx: tx.objects.new_view(tx.schema("main"), name, "SELECT 1")  # type: ignore[arg-type]
 
 
 def comment_view(tx: Transaction) -> None:
-    tx.put_view(replace(view_of(tx, "v"), comment="c"))
+    tx.objects.put_view(replace(view_of(tx, "v"), comment="c"))
 
 
 def drop_view(tx: Transaction) -> None:
-    tx.drop_view(view_of(tx, "v"))
+    tx.objects.drop_view(view_of(tx, "v"))
 
 
 def rename_to_u(tx: Transaction) -> None:
-    tx.put_table(replace(table_of(tx), name="u"))
+    tx.objects.put_table(replace(table_of(tx), name="u"))
 
 
 def drop_schema(tx: Transaction) -> None:
-    tx.drop_schema(tx.schema("s"))  # type: ignore[arg-type]
+    tx.objects.drop_schema(tx.schema("s"))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def prepared(lake: LakeCatalog) -> LakeCatalog:
     insert(lake, file_of(table, 0, 9), file_of(table, 10, 19))
     transaction = lake.begin()
     new_view("v")(transaction)
-    transaction.new_schema("s")
+    transaction.objects.new_schema("s")
     transaction.commit()
     return lake
 
@@ -131,10 +131,10 @@ REFUSED: list[tuple[str, Work, Work]] = [
     ("create in schema, dropped", new_table("n", "s"), drop_schema),
     ("drop schema, created in", drop_schema, new_table("n", "s")),
     ("drop schema, dropped", drop_schema, drop_schema),
-    ("new schema, created", lambda tx: tx.new_schema("x"), lambda tx: tx.new_schema("X")),
+    ("new schema, created", lambda tx: tx.objects.new_schema("x"), lambda tx: tx.objects.new_schema("X")),
     ("comment on view, dropped", comment_view, drop_view),
     ("drop view, altered", drop_view, comment_view),
-    ("comment on view, altered", comment_view, lambda tx: tx.put_view(replace(view_of(tx, "v"), sql="SELECT 2"))),
+    ("comment on view, altered", comment_view, lambda tx: tx.objects.put_view(replace(view_of(tx, "v"), sql="SELECT 2"))),
 ]
 ALLOWED: list[tuple[str, Work, Work]] = [
     ("insert, inserted", add_rows, add_rows),
@@ -222,11 +222,11 @@ def test_expired_snapshots_leave_no_doubt_unspoken(prepared: LakeCatalog) -> Non
 def test_row_ids_that_were_read_in_the_transaction_are_not_taken_by_a_rival(prepared: LakeCatalog) -> None:
     me = prepared.begin()
     table = table_of(me)
-    me.add_files(table, [file_of(table)])
+    me.rows.add_files(table, [file_of(table)])
     staged = me.staged_files(table)[0]
     assert staged.row_id_start == 20
-    me.delete_rows(table, ended_files=[staged.data_file_id])
-    me.add_files(table, [file_of(table, embedded=True)])
+    me.rows.delete_rows(table, ended_files=[staged.data_file_id])
+    me.rows.add_files(table, [file_of(table, embedded=True)])
     rival = prepared.begin()
     add_rows(rival)
     rival.commit()

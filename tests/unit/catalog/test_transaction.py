@@ -31,10 +31,10 @@ def test_nothing_staged_makes_no_snapshot(lake: LakeCatalog) -> None:
     table = create(lake)
     before = counters(lake)
     transaction = lake.begin()
-    transaction.put_table(table)
-    transaction.put_schema(transaction.schema("main"))  # type: ignore[arg-type]
-    transaction.truncate(table)
-    transaction.depends_on_rows(table)
+    transaction.objects.put_table(table)
+    transaction.objects.put_schema(transaction.schema("main"))  # type: ignore[arg-type]
+    transaction.rows.truncate(table)
+    transaction.rows.depends_on_rows(table)
     transaction.set_commit_message("me", "nothing")
     assert not transaction.has_changes
     assert transaction.commit() is None
@@ -45,10 +45,10 @@ def test_a_transaction_sees_its_own_changes_and_others_do_not(lake: LakeCatalog)
     create(lake)
     transaction = lake.begin()
     table = table_of(transaction)
-    transaction.put_table(replace(table, name="renamed", comment="c"))
-    transaction.new_view(transaction.schema("main"), "v", "SELECT 1")  # type: ignore[arg-type]
-    schema = transaction.new_schema("other")
-    transaction.new_table(schema, "u", COLUMNS)
+    transaction.objects.put_table(replace(table, name="renamed", comment="c"))
+    transaction.objects.new_view(transaction.schema("main"), "v", "SELECT 1")  # type: ignore[arg-type]
+    schema = transaction.objects.new_schema("other")
+    transaction.objects.new_table(schema, "u", COLUMNS)
     assert [r.name for r in transaction.relations()] == ["renamed", "v", "u"]
     assert [r.name for r in transaction.relations("OTHER")] == ["u"]
     assert transaction.find("main", "t") is None
@@ -65,30 +65,30 @@ def test_names_are_free_once_their_owner_is_dropped(lake: LakeCatalog) -> None:
     main = transaction.schema("main")
     assert main is not None
     with pytest.raises(StatementError, match="exists already"):
-        transaction.new_view(main, "T", "SELECT 1")
-    transaction.drop_table(table_of(transaction))
-    view = transaction.new_view(main, "T", "SELECT 1")
-    transaction.drop_view(view)
-    transaction.new_table(main, "t", COLUMNS)
+        transaction.objects.new_view(main, "T", "SELECT 1")
+    transaction.objects.drop_table(table_of(transaction))
+    view = transaction.objects.new_view(main, "T", "SELECT 1")
+    transaction.objects.drop_view(view)
+    transaction.objects.new_table(main, "t", COLUMNS)
     transaction.commit()
     assert table_of(lake.reader()).table_id == 2
     assert log(lake) == 'dropped_table:1,created_table:"main"."t"'
 
 
 def test_a_schema_with_members_is_not_dropped(lake: LakeCatalog) -> None:
-    committed(lake, lambda tx: tx.new_table(tx.new_schema("s"), "t", COLUMNS))
+    committed(lake, lambda tx: tx.objects.new_table(tx.objects.new_schema("s"), "t", COLUMNS))
     transaction = lake.begin()
     schema = transaction.schema("s")
     assert schema is not None
     with pytest.raises(StatementError, match="not empty"):
-        transaction.drop_schema(schema)
-    transaction.drop_table(table_of(transaction, "t", "s"))
-    transaction.drop_schema(schema)
-    assert transaction.new_schema("s").schema_id < 0
+        transaction.objects.drop_schema(schema)
+    transaction.objects.drop_table(table_of(transaction, "t", "s"))
+    transaction.objects.drop_schema(schema)
+    assert transaction.objects.new_schema("s").schema_id < 0
     transaction.commit()
     assert log(lake) == 'dropped_schema:1,dropped_table:2,created_schema:"s"'
     with pytest.raises(StatementError, match="cannot be renamed"):
-        lake.begin().put_schema(replace(lake.reader().schema("s"), name="r"))  # type: ignore[type-var]
+        lake.begin().objects.put_schema(replace(lake.reader().schema("s"), name="r"))  # type: ignore[type-var]
 
 
 def test_a_savepoint_takes_back_what_came_after(lake: LakeCatalog) -> None:
@@ -96,10 +96,10 @@ def test_a_savepoint_takes_back_what_came_after(lake: LakeCatalog) -> None:
     transaction = lake.begin()
     table = table_of(transaction)
     first, second = file_of(table), file_of(table)
-    transaction.add_files(table, [first])
+    transaction.rows.add_files(table, [first])
     savepoint = transaction.savepoint()
-    transaction.add_files(table, [second])
-    transaction.drop_table(table)
+    transaction.rows.add_files(table, [second])
+    transaction.objects.drop_table(table)
     transaction.restore(savepoint)
     assert [file.path for file in transaction.scan_plan(table).files] == [first.path]
     transaction.commit()
@@ -110,11 +110,11 @@ def test_files_of_a_transaction_that_does_not_commit_are_abandoned(lake: LakeCat
     create(lake)
     transaction = lake.begin()
     file = file_of(table_of(transaction))
-    transaction.add_files(table_of(transaction), [file, replace(file_of(table_of(transaction)), record_count=0)])
+    transaction.rows.add_files(table_of(transaction), [file, replace(file_of(table_of(transaction)), record_count=0)])
     transaction.rollback()
     assert len(transaction.abandoned_files()) == 2
     with pytest.raises(StatementError, match="over"):
-        transaction.truncate(table_of(lake.reader()))
+        transaction.rows.truncate(table_of(lake.reader()))
     with pytest.raises(StatementError, match="over"):
         transaction.commit()
 
@@ -124,16 +124,16 @@ def test_counters_move_as_duckdbs_caches_need(lake: LakeCatalog) -> None:
     assert counters(lake) == (1, 1, 2, 0)
     insert(lake, file_of(table), file_of(table))
     assert counters(lake) == (2, 1, 2, 2)
-    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), comment="c")))
+    committed(lake, lambda tx: tx.objects.put_table(replace(table_of(tx), comment="c")))
     assert counters(lake) == (3, 2, 2, 2)
-    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), partitioning=Partitioning(0, (PartitionField(1),)))))
+    committed(lake, lambda tx: tx.objects.put_table(replace(table_of(tx), partitioning=Partitioning(0, (PartitionField(1),)))))
     assert counters(lake) == (4, 3, 3, 2)
-    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), sorting=(SortField("a"),))))
+    committed(lake, lambda tx: tx.objects.put_table(replace(table_of(tx), sorting=(SortField("a"),))))
     assert counters(lake) == (5, 4, 4, 2)
     file_id = lake.reader().scan_plan(table).files[0].data_file_id
-    committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file_id, table.path + "d.parquet", 1)]))
+    committed(lake, lambda tx: tx.rows.delete_rows(table, delete_files=[delete_of(file_id, table.path + "d.parquet", 1)]))
     assert counters(lake) == (6, 4, 4, 3)
-    committed(lake, lambda tx: tx.truncate(table))
+    committed(lake, lambda tx: tx.rows.truncate(table))
     assert counters(lake) == (7, 4, 4, 3)
     assert metadata(lake, "SELECT * FROM ducklake_schema_versions ORDER BY 2") == [(1, 1, 1), (4, 3, 1)]
 
@@ -145,7 +145,7 @@ def test_row_ids_continue_and_counts_are_gross(lake: LakeCatalog) -> None:
     starts = metadata(lake, "SELECT row_id_start, record_count FROM ducklake_data_file ORDER BY data_file_id")
     assert starts == [(0, 10), (10, 5), (15, 10)]
     assert metadata(lake, "SELECT * FROM ducklake_table_stats") == [(1, 25, 25, 3000)]
-    committed(lake, lambda tx: tx.truncate(table))
+    committed(lake, lambda tx: tx.rows.truncate(table))
     assert metadata(lake, "SELECT * FROM ducklake_table_stats") == [(1, 25, 25, 3000)]
     bounds = metadata(lake, "SELECT column_id, min_value, max_value FROM ducklake_table_column_stats ORDER BY 1")
     assert bounds == [(1, "-3", "14"), (2, "x", "y")]
@@ -166,8 +166,8 @@ def test_bounds_that_are_not_certain_are_not_stored(lake: LakeCatalog) -> None:
 
     def add_column_and_rows(transaction: Any) -> None:
         altered = replace(table_of(transaction), columns=(*COLUMNS, added), next_column_id=4)
-        transaction.put_table(altered)
-        transaction.add_files(altered, [file_of(altered, stats=(ColumnStats(3, 5, 9, 1, "10", "12"),))])
+        transaction.objects.put_table(altered)
+        transaction.rows.add_files(altered, [file_of(altered, stats=(ColumnStats(3, 5, 9, 1, "10", "12"),))])
 
     committed(lake, add_column_and_rows)
     assert bounds() == {3: (True, "7", "12")}
@@ -179,7 +179,7 @@ def test_column_rows_end_and_begin_with_the_same_id(lake: LakeCatalog) -> None:
     create(lake, columns=(*COLUMNS, Column(3, "s", "struct", (Column(4, "x", "int32"),))))
 
     def alter(change: Any) -> None:
-        committed(lake, lambda tx: tx.put_table(change(table_of(tx))))
+        committed(lake, lambda tx: tx.objects.put_table(change(table_of(tx))))
 
     def rows() -> list[tuple[Any, ...]]:
         return metadata(
@@ -208,7 +208,7 @@ def test_comments_and_tags_end_and_begin(lake: LakeCatalog) -> None:
     create(lake, columns=columns, comment="one", tags={"dbt_ducklake.x": "1"})
 
     def change(**more: Any) -> None:
-        committed(lake, lambda tx: tx.put_table(replace(table_of(tx), **more)))
+        committed(lake, lambda tx: tx.objects.put_table(replace(table_of(tx), **more)))
 
     change(comment="two", tags={"dbt_ducklake.y": "2"})
     assert (table_of(lake.reader()).comment, table_of(lake.reader()).tags) == ("two", {"dbt_ducklake.y": "2"})
@@ -224,26 +224,26 @@ def test_comments_and_tags_end_and_begin(lake: LakeCatalog) -> None:
 
 def test_a_rename_keeps_id_uuid_and_path(lake: LakeCatalog) -> None:
     before = create(lake)
-    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), name="Renamed")))
+    committed(lake, lambda tx: tx.objects.put_table(replace(table_of(tx), name="Renamed")))
     after = table_of(lake.reader(), "renamed")
     assert after == replace(before, name="Renamed")
     assert log(lake) == 'created_table:"main"."Renamed"'
-    committed(lake, lambda tx: tx.put_table(replace(table_of(tx, "renamed"), name="RENAMED", comment="c")))
+    committed(lake, lambda tx: tx.objects.put_table(replace(table_of(tx, "renamed"), name="RENAMED", comment="c")))
     assert log(lake) == 'created_table:"main"."RENAMED",altered_table:1'
 
 
 def test_views_keep_their_id_when_replaced(lake: LakeCatalog) -> None:
-    committed(lake, lambda tx: tx.new_view(tx.schema("main"), "v", "SELECT 1", column_aliases=["a", 'b"c'], comment="c"))
+    committed(lake, lambda tx: tx.objects.new_view(tx.schema("main"), "v", "SELECT 1", column_aliases=["a", 'b"c'], comment="c"))
     view = view_of(lake.reader(), "v")
     assert (view.column_aliases, view.comment, view.view_id) == (("a", 'b"c'), "c", 1)
-    committed(lake, lambda tx: tx.put_view(replace(view_of(tx, "v"), sql="SELECT 2", column_aliases=())))
+    committed(lake, lambda tx: tx.objects.put_view(replace(view_of(tx, "v"), sql="SELECT 2", column_aliases=())))
     assert log(lake) == "altered_view:1"
     assert view_of(lake.reader(), "v").sql == "SELECT 2"
     assert view_of(lake.reader(lake.resolve(version=1)), "v").sql == "SELECT 1"
-    committed(lake, lambda tx: tx.put_view(replace(view_of(tx, "v"), comment="d")))
+    committed(lake, lambda tx: tx.objects.put_view(replace(view_of(tx, "v"), comment="d")))
     assert len(metadata(lake, "SELECT * FROM ducklake_view")) == 2
     assert metadata(lake, "SELECT column_aliases FROM ducklake_view WHERE end_snapshot IS NULL") == [("",)]
-    committed(lake, lambda tx: tx.drop_view(view_of(tx, "v")))
+    committed(lake, lambda tx: tx.objects.drop_view(view_of(tx, "v")))
     assert lake.reader().find("main", "v") is None
     assert metadata(lake, "SELECT count(*) FROM ducklake_tag WHERE end_snapshot IS NULL") == [(0,)]
 
@@ -254,8 +254,8 @@ def test_a_dropped_table_ends_everywhere(lake: LakeCatalog) -> None:
     )
     insert(lake, file_of(table, partition_values=("1",)))
     file_id = lake.reader().scan_plan(table).files[0].data_file_id
-    committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file_id, table.path + "d.parquet", 1)]))
-    committed(lake, lambda tx: tx.drop_table(table_of(tx)))
+    committed(lake, lambda tx: tx.rows.delete_rows(table, delete_files=[delete_of(file_id, table.path + "d.parquet", 1)]))
+    committed(lake, lambda tx: tx.objects.drop_table(table_of(tx)))
     for name in ("table", "column", "column_tag", "tag", "data_file", "delete_file", "partition_info", "sort_info"):
         assert metadata(lake, f"SELECT end_snapshot FROM ducklake_{name}") == [(4,)], name
 
@@ -265,16 +265,16 @@ def test_partition_values_belong_to_the_spec_of_their_time(lake: LakeCatalog) ->
 
     def work(transaction: Any) -> None:
         table = table_of(transaction)
-        transaction.add_files(table, [file_of(table, partition_values=("1", None))])
-        transaction.put_table(replace(table, partitioning=Partitioning(99, (PartitionField(2),))))
-        transaction.add_files(table, [file_of(table, partition_values=("x",)), file_of(table)])
+        transaction.rows.add_files(table, [file_of(table, partition_values=("1", None))])
+        transaction.objects.put_table(replace(table, partitioning=Partitioning(99, (PartitionField(2),))))
+        transaction.rows.add_files(table, [file_of(table, partition_values=("x",)), file_of(table)])
 
     committed(lake, work)
     assert metadata(lake, "SELECT partition_id FROM ducklake_data_file ORDER BY data_file_id") == [(2,), (3,), (None,)]
     values = metadata(lake, "SELECT data_file_id, partition_key_index, partition_value FROM ducklake_file_partition_value ORDER BY 1, 2")
     assert values == [(0, 0, "1"), (0, 1, None), (1, 0, "x")]
     assert table_of(lake.reader()).partitioning == Partitioning(3, (PartitionField(2),))
-    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), partitioning=None)))
+    committed(lake, lambda tx: tx.objects.put_table(replace(table_of(tx), partitioning=None)))
     assert table_of(lake.reader()).partitioning is None
     assert metadata(lake, "SELECT partition_id FROM ducklake_partition_info WHERE end_snapshot IS NULL") == [(4,)]
 
@@ -282,7 +282,7 @@ def test_partition_values_belong_to_the_spec_of_their_time(lake: LakeCatalog) ->
 def test_the_same_partitioning_again_changes_nothing(lake: LakeCatalog) -> None:
     table = create(lake, partitioning=(PartitionField(1),))
     transaction = lake.begin()
-    transaction.put_table(replace(table, partitioning=Partitioning(-5, (PartitionField(1),))))
+    transaction.objects.put_table(replace(table, partitioning=Partitioning(-5, (PartitionField(1),))))
     assert not transaction.has_changes
 
 
@@ -290,13 +290,13 @@ def test_a_second_delete_file_takes_the_place_of_the_first(lake: LakeCatalog) ->
     table = create(lake)
     insert(lake, file_of(table))
     file = lake.reader().scan_plan(table).files[0]
-    committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d1.parquet", 2)]))
+    committed(lake, lambda tx: tx.rows.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d1.parquet", 2)]))
     first = lake.reader().scan_plan(table).files[0].delete_file
     assert first is not None
     assert (first.begin_snapshot, first.snapshot_limit, first.delete_count) == (3, 3, 2)
     with pytest.raises(LakeError, match="snapshot ids"):
-        committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d2.parquet", 3)]))
-    committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d2.parquet", 3, 3, 4)]))
+        committed(lake, lambda tx: tx.rows.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d2.parquet", 3)]))
+    committed(lake, lambda tx: tx.rows.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d2.parquet", 3, 3, 4)]))
     rows = metadata(lake, "SELECT delete_file_id, begin_snapshot, end_snapshot, path, delete_count, partial_max FROM ducklake_delete_file")
     assert rows == [(2, 3, None, "d2.parquet", 3, 4)]
     scheduled = metadata(lake, "SELECT data_file_id, path, path_is_relative FROM ducklake_files_scheduled_for_deletion")
@@ -310,8 +310,8 @@ def test_delete_files_that_ended_in_an_older_format_stay_for_the_snapshots_that_
     table = create(lake)
     insert(lake, file_of(table))
     file = lake.reader().scan_plan(table).files[0]
-    committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d1.parquet", 2)]))
-    committed(lake, lambda tx: tx.new_schema("other"))
+    committed(lake, lambda tx: tx.rows.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d1.parquet", 2)]))
+    committed(lake, lambda tx: tx.objects.new_schema("other"))
     # As 0.3 did it: d2 follows at snapshot 4, and d1 ends there.
     change(lake, "UPDATE ducklake_delete_file SET end_snapshot = 4")
     change(
@@ -320,7 +320,7 @@ def test_delete_files_that_ended_in_an_older_format_stay_for_the_snapshots_that_
         " file_size_bytes, footer_size) SELECT 2, table_id, 4, data_file_id, 'd2.parquet', path_is_relative, format, 3, 1, 1 FROM ducklake_delete_file",
     )
     change(lake, "UPDATE ducklake_snapshot SET next_file_id = 3")
-    committed(lake, lambda tx: tx.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d3.parquet", 4, 4, 5)]))
+    committed(lake, lambda tx: tx.rows.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d3.parquet", 4, 4, 5)]))
     rows = metadata(lake, "SELECT begin_snapshot, end_snapshot, path FROM ducklake_delete_file ORDER BY begin_snapshot")
     assert rows == [(3, 4, "d1.parquet"), (4, None, "d3.parquet")]
     assert metadata(lake, "SELECT data_file_id FROM ducklake_files_scheduled_for_deletion") == [(2,)]
@@ -334,11 +334,11 @@ def test_a_staged_delete_file_replaced_in_the_same_transaction_counts_from_the_c
     insert(lake, file_of(table))
     transaction = lake.begin()
     file = transaction.scan_plan(table).files[0]
-    transaction.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d1.parquet", 1)])
+    transaction.rows.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d1.parquet", 1)])
     staged = transaction.scan_plan(table).files[0].delete_file
     assert staged is not None
     assert (staged.begin_snapshot, staged.delete_file_id < 0) == (3, True)
-    transaction.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d2.parquet", 2, 3, 3)])
+    transaction.rows.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d2.parquet", 2, 3, 3)])
     transaction.commit()
     assert metadata(lake, "SELECT begin_snapshot, path, partial_max FROM ducklake_delete_file") == [(3, "d2.parquet", None)]
     assert transaction.abandoned_files() == [table.path + "d1.parquet"]
@@ -353,7 +353,7 @@ def test_files_are_pruned_by_their_statistics(lake: LakeCatalog) -> None:
     assert plan.pruned_files == 2
     assert len(lake.reader().scan_plan(table, [ColumnFilter.between(1, None, None)]).files) == 4
     transaction = lake.begin()
-    transaction.add_files(table, [file_of(table, 100, 200)])
+    transaction.rows.add_files(table, [file_of(table, 100, 200)])
     assert [file.data_file_id for file in transaction.scan_plan(table, [ColumnFilter.between(1, "0", "0")]).files] == [0, 2, -1]
 
 
@@ -361,13 +361,16 @@ def test_names_that_do_not_tell_a_column_are_listed(lake: LakeCatalog) -> None:
     nested = Column(3, "s", "struct", (Column(4, "x", "int32"), Column(5, "y", "int32")))
     table = create(lake, columns=(*COLUMNS, nested))
     assert lake.reader().scan_plan(table).reused_names == frozenset()
-    committed(lake, lambda tx: tx.put_table(replace(table, columns=(COLUMNS[0], nested))))
-    committed(lake, lambda tx: tx.put_table(replace(table_of(tx), columns=(COLUMNS[0], nested, Column(6, "B", "int64")), next_column_id=7)))
+    committed(lake, lambda tx: tx.objects.put_table(replace(table, columns=(COLUMNS[0], nested))))
+    committed(
+        lake,
+        lambda tx: tx.objects.put_table(replace(table_of(tx), columns=(COLUMNS[0], nested, Column(6, "B", "int64")), next_column_id=7)),
+    )
     plan = lake.reader().scan_plan(table_of(lake.reader()))
     assert plan.reused_names == {(None, "b")}
     transaction = lake.begin()
     renamed = replace(nested, children=(replace(nested.children[0], name="z", type="int64"), nested.children[1]))
-    transaction.put_table(replace(table_of(transaction), columns=(COLUMNS[0], renamed)))
+    transaction.objects.put_table(replace(table_of(transaction), columns=(COLUMNS[0], renamed)))
     plan = transaction.scan_plan(table_of(transaction))
     assert plan.reused_names == {(None, "b"), (3, "z")}
     assert plan.retyped == {4}
@@ -376,7 +379,7 @@ def test_names_that_do_not_tell_a_column_are_listed(lake: LakeCatalog) -> None:
 def test_a_commit_message_is_stored_and_can_be_demanded(lake: LakeCatalog) -> None:
     def work(name: str, *message: str | None) -> None:
         transaction = lake.begin()
-        transaction.new_schema(name)
+        transaction.objects.new_schema(name)
         if message:
             transaction.set_commit_message(*message)  # type: ignore[arg-type]
         transaction.commit()
@@ -422,7 +425,7 @@ def test_files_are_kept_when_nobody_knows_whether_the_commit_was_done(lake: Lake
 
     table = create(lake)
     transaction = lake.begin()
-    transaction.add_files(table, [file_of(table)])
+    transaction.rows.add_files(table, [file_of(table)])
 
     def fail(_connection: Any) -> None:
         raise OperationalError("COMMIT", {}, Exception("server closed the connection unexpectedly"))
@@ -439,7 +442,7 @@ def test_files_are_kept_when_nobody_knows_whether_the_commit_was_done(lake: Lake
 def test_a_failure_before_the_commit_leaves_the_lake_and_names_the_files(lake: LakeCatalog) -> None:
     table = create(lake)
     transaction = lake.begin()
-    transaction.add_files(table, [file_of(table)])
+    transaction.rows.add_files(table, [file_of(table)])
     change(lake, "ALTER TABLE ducklake_file_column_stats RENAME TO gone")
     with pytest.raises(EngineError, match="ducklake_file_column_stats"):
         transaction.commit()
@@ -451,18 +454,18 @@ def test_a_failure_before_the_commit_leaves_the_lake_and_names_the_files(lake: L
 
 def test_listings_need_no_definitions(lake: LakeCatalog) -> None:
     create(lake)
-    committed(lake, lambda tx: tx.new_view(tx.new_schema("a"), "v", "SELECT 1"))
+    committed(lake, lambda tx: tx.objects.new_view(tx.objects.new_schema("a"), "v", "SELECT 1"))
     assert [(n.schema_name, n.name, n.is_table) for n in lake.reader().names()] == [("a", "v", False), ("main", "t", True)]
     transaction = lake.begin()
-    transaction.drop_view(view_of(transaction, "v", "a"))
-    transaction.put_table(replace(table_of(transaction), name="u"))
+    transaction.objects.drop_view(view_of(transaction, "v", "a"))
+    transaction.objects.put_table(replace(table_of(transaction), name="u"))
     assert [(n.relation_id, n.name) for n in transaction.names("MAIN")] == [(1, "u")]
     assert transaction.names("a") == []
 
 
 def test_write_options_come_from_the_narrowest_scope(lake: LakeCatalog) -> None:
     table = create(lake)
-    assert lake.write_options(table).compression == "snappy"
+    assert lake.begin().write_options(table).compression == "snappy"
     change(lake, "INSERT INTO ducklake_metadata VALUES ('parquet_compression', 'zstd', 'schema', 0)")
-    assert lake.write_options(table).compression == "zstd"
+    assert lake.begin().write_options(table).compression == "zstd"
     assert lake.option("parquet_compression") == "snappy"

@@ -13,6 +13,7 @@ from dbt.adapters.ducklake.errors import (
     DuckLakeError,
     EngineError,
     LakeError,
+    MissingFileError,
     NotFoundError,
     StatementError,
 )
@@ -101,7 +102,8 @@ def test_a_missing_data_file_is_the_lakes_fault_and_named() -> None:
         "It is possible the underlying files have been updated. SQLSTATE: KD001"
     )
     error = translate(FakePy4JJavaError(FakeThrowable("org.apache.spark.SparkException", text)))
-    assert type(error) is LakeError
+    assert isinstance(error, MissingFileError)
+    assert error.path == "file:///data/main/t/ducklake-1.parquet"
     assert "file:///data/main/t/ducklake-1.parquet is missing" in str(error)
     assert "run the statement again" in str(error)
 

@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
 from dbt.adapters.ducklake.spark.node_settings import node_settings
-from dbt.adapters.ducklake.spark.settings import REQUIRED, SparkSettings, available_cores
+from dbt.adapters.ducklake.spark.settings import PROTECTED, REQUIRED, SparkSettings, available_cores, require_allowed_setting
 
 
 def test_a_local_master_stays_on_this_machine_and_shuffles_as_wide_as_it_has_threads() -> None:
@@ -77,3 +77,27 @@ def test_what_is_no_map_of_settings_is_refused(given: object) -> None:
 def test_a_node_cannot_change_what_reading_needs() -> None:
     with pytest.raises(ConfigurationError, match=r"spark\.sql\.caseSensitive=true"):
         node_settings({"spark.sql.caseSensitive": True})
+
+
+@pytest.mark.parametrize("key", list(PROTECTED))
+def test_a_protected_setting_keeps_its_value_and_the_error_says_why(key: str) -> None:
+    protected = PROTECTED[key]
+    require_allowed_setting(key, f" {protected.value.upper()} ")
+    wrong = {"true": "false", "false": "true"}.get(protected.value, "LEGACY")
+    for value in (wrong, "", f"'{protected.value}'", None):
+        with pytest.raises(ConfigurationError) as caught:
+            require_allowed_setting(key, value)
+        assert key in str(caught.value)
+        assert protected.reason in str(caught.value)
+    with pytest.raises(ConfigurationError):
+        node_settings({key: wrong})
+    with pytest.raises(ConfigurationError):
+        SparkSettings(config={key: wrong})
+
+
+@pytest.mark.parametrize(
+    "key", ["spark.sql.ansi.enabled", "spark.sql.optimizer.nestedSchemaPruning.enabled", "spark.sql.storeAssignmentPolicy"]
+)
+def test_other_settings_are_free(key: str) -> None:
+    for value in ("false", "LEGACY", None):
+        require_allowed_setting(key, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.ducklake.spec.changes import Change, Kind
-from dbt.adapters.ducklake.spec.conflicts import Act, Action, Conflict, Renamed, conflicts, find_conflict
+from dbt.adapters.ducklake.spec.conflicts import MOVES, Act, Action, Conflict, Renamed, conflicts, find_conflict
 
 ON_TABLE = {
     "dropped": Kind.DROPPED_TABLE,
@@ -90,6 +90,25 @@ def test_views_that_were_dropped_or_altered(act: Act) -> None:
 def test_what_was_renamed_meanwhile(act: Act) -> None:
     assert conflicts(Action(act, 9, "s", "t"), Renamed(9))
     assert not conflicts(Action(Act.INSERT, 9, "s", "t"), Renamed(9))
+
+
+def test_a_rollback_of_the_lake_meets_every_change_that_is_not_about_where_rows_lie() -> None:
+    mine = Action(Act.ROLL_BACK_ALL)
+    for kind in Kind:
+        assert conflicts(mine, Change(kind, 7, "s", "t")) is (kind not in MOVES), kind
+
+
+def test_a_rollback_of_a_schema_meets_the_changes_in_it() -> None:
+    mine = Action(Act.ROLL_BACK_ALL, 7, "s", "t")
+    assert conflicts(mine, Change(Kind.CREATED_VIEW, schema="S", name="new"))
+    assert conflicts(mine, Change(Kind.CREATED_TABLE_MACRO, schema="s", name="new"))
+    assert conflicts(mine, Change(Kind.ALTERED_VIEW, 7))
+    assert not conflicts(mine, Change(Kind.CREATED_VIEW, schema="other", name="t"))
+    assert not conflicts(mine, Change(Kind.ALTERED_VIEW, 8))
+    assert not conflicts(mine, Change(Kind.MERGE_ADJACENT, 7))
+    found = find_conflict([Action(Act.ROLL_BACK_ALL)], [(5, Change(Kind.CREATED_TABLE, schema="s", name="t"))])
+    assert found is not None
+    assert found.describe() == "cannot roll back the lake: snapshot 5 created a table there"
 
 
 def test_a_change_of_unknown_kind_forbids_everything() -> None:

@@ -53,3 +53,10 @@ def test_uuids_are_of_version_7_and_ascend_with_time() -> None:
 def test_file_names_tell_data_from_deletes() -> None:
     assert paths.data_file_name().startswith("ducklake-")
     assert paths.delete_file_name().endswith("-delete.parquet")
+
+
+def test_paths_of_one_file_have_one_plain_form() -> None:
+    assert {paths.plain(path) for path in ("/a/b", "/a/./b", "/a/c/../b", "file:/a/b", "file:///a//b")} == {"/a/b"}
+    assert {paths.plain(path) for path in ("s3://x/a/b", "s3a://x/a//b", "S3N://x/./a/b")} == {"s3://x/a/b"}
+    assert paths.plain("s3://x/a b") != paths.plain("s3://y/a b")
+    assert paths.plain("gs://x/a%20b") == "gs://x/a%20b"

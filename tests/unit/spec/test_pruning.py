@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.ducklake.plan.filters import of_condition
 from dbt.adapters.ducklake.spec.buckets import bucket
 from dbt.adapters.ducklake.spec.files import ColumnFilter, ColumnRange, ColumnStats
 from dbt.adapters.ducklake.spec.objects import Column, Table
 from dbt.adapters.ducklake.spec.pruning import KeyValue, excluded, excluded_by_partition
 from dbt.adapters.ducklake.spec.statistics import encode_bounds, plain_value
-from dbt.adapters.ducklake.statements.predicates import of_condition
-from dbt.adapters.ducklake.statements.values import Sql
+from dbt.adapters.ducklake.sql.values import Sql
 
 SEED = random.SystemRandom().randrange(10**9)
 _EPOCH = dt.datetime(1970, 1, 1)

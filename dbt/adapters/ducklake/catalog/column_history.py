@@ -55,17 +55,20 @@ class TableHistory:
         return column_tree(sorted(live, key=lambda row: row.column_order), {})
 
     def reused_names(self, columns: Iterable[Column]) -> frozenset[tuple[int | None, str]]:
-        """Names that do not tell a column, see `ScanPlan.reused_names`; `columns` are the present ones."""
+        """Names that do not tell a column, see `ScanPlan.reused_names`; `columns` are the present ones.
+
+        Spark pushes filters down by names in lower case, which are fewer than the names that the lake tells apart.
+        """
         ids: dict[tuple[int | None, str], set[int]] = defaultdict(set)
         names: dict[int, set[str]] = defaultdict(set)
         for row in self.rows:
-            ids[row.parent_column, row.column_name.casefold()].add(row.column_id)
-            names[row.column_id].add(row.column_name.casefold())
+            ids[row.parent_column, row.column_name.lower()].add(row.column_id)
+            names[row.column_id].add(row.column_name.lower())
         live = list(_with_parents(columns, None))
         for parent, column in live:
-            ids[parent, column.name.casefold()].add(column.column_id)
-            names[column.column_id].add(column.name.casefold())
-        moved = {(parent, column.name.casefold()) for parent, column in live if len(names[column.column_id]) > 1}
+            ids[parent, column.name.lower()].add(column.column_id)
+            names[column.column_id].add(column.name.lower())
+        moved = {(parent, column.name.lower()) for parent, column in live if len(names[column.column_id]) > 1}
         return frozenset({key for key, owners in ids.items() if len(owners) > 1} | moved)
 
     def retyped(self, columns: Iterable[Column]) -> frozenset[int]:

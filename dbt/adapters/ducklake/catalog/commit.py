@@ -1,7 +1,8 @@
 """Making staged changes a snapshot: one catalog transaction, tried again when a rival was faster.
 
 Specification: the page "Snapshots" and "Conflict Resolution". An attempt waits for its turn, reads the newest snapshot, compares itself
-with everything committed since its transaction began, and writes all rows in batches. Files are never written again.
+with everything committed since its transaction began, and writes all rows in batches. No file is written again, apart from delete files
+that name the snapshot (`commit_dates.py`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..errors import ConfigurationError, ConflictError, EngineError, StatementError
 from ..spec.changes import format_changes
@@ -17,6 +18,7 @@ from ..spec.objects import Snapshot
 from ..spec.options import truth
 from . import tables as t
 from .commit_conflicts import require_no_conflict
+from .commit_dates import dated, names_snapshot
 from .commit_objects import write_objects
 from .commit_rows import write_rows
 from .commit_state import CommitState
@@ -53,20 +55,24 @@ class RetrySettings:
 
 @dataclass
 class CommitProgress:
-    """How far a commit came. Between being asked to commit and its answer, the database may have done it or not."""
+    """How far a commit came."""
 
+    staged: Staged
+    """What the last attempt tried to commit: delete files may have taken the place of others."""
     uncertain: bool = False
+    """The database was asked to commit and has not answered: it may have done it or not."""
+    rewritten: list[str] = field(default_factory=list)
+    """The delete files that attempts wrote, those of failed attempts too."""
 
 
 def commit(
     cache: DefinitionCache,
     base: SnapshotReader,
-    staged: Staged,
     retry: RetrySettings,
     next_row_ids: Mapping[int, int],
     progress: CommitProgress,
 ) -> Snapshot | None:
-    """Commit staged changes and give the snapshot they became; options alone become none.
+    """Commit the staged changes of `progress` and give the snapshot they became; options alone become none.
 
     Raises:
         ConflictError: a rival's change forbids it, or no attempt found the catalog free.
@@ -77,7 +83,7 @@ def commit(
         if attempt:
             time.sleep(retry.seconds(attempt))
         try:
-            return _attempt(cache, base, staged, next_row_ids, progress)
+            return _attempt(cache, base, next_row_ids, progress)
         except RivalError as error:  # then it was certainly not done
             reason = error
             progress.uncertain = False
@@ -94,21 +100,26 @@ def commit(
     )
 
 
-def _attempt(
-    cache: DefinitionCache, base: SnapshotReader, staged: Staged, next_row_ids: Mapping[int, int], progress: CommitProgress
-) -> Snapshot | None:
+def _attempt(cache: DefinitionCache, base: SnapshotReader, next_row_ids: Mapping[int, int], progress: CommitProgress) -> Snapshot | None:
+    start = base.snapshot.snapshot_id
+    if names_snapshot(progress.staged, start):  # before the lock is taken, for files are slow; most often it stays right
+        with cache.database.reading() as connection:
+            following = latest_snapshot(connection).snapshot_id + 1
+        progress.staged = dated(progress.staged, start, following, progress.rewritten)
     with cache.database.writing() as connection:
-        state = CommitState(connection, cache.database, cache.data_path, base, latest_snapshot(connection), staged)
-        snapshot = _write_changes(state, next_row_ids) if staged.has_changes else None
+        state = CommitState(connection, cache.database, cache.data_path, base, latest_snapshot(connection), progress.staged)
+        snapshot = _write_changes(state, next_row_ids, progress) if state.staged.has_changes else None
         write_staged_options(state)
         progress.uncertain = True
     progress.uncertain = False
     return snapshot
 
 
-def _write_changes(state: CommitState, next_row_ids: Mapping[int, int]) -> Snapshot:
+def _write_changes(state: CommitState, next_row_ids: Mapping[int, int], progress: CommitProgress) -> Snapshot:
     _require_message(state)
     require_no_conflict(state)
+    progress.staged = dated(state.staged, state.base.snapshot.snapshot_id, state.snapshot_id, progress.rewritten)
+    state.staged = progress.staged
     write_objects(state)
     write_rows(state, next_row_ids)
     snapshot = _write_snapshot(state)

@@ -16,9 +16,10 @@ from ..spec.changes import Change
 from ..spec.conflicts import MOVES, ROW_CHANGES, Act, Action, Renamed, find_conflict
 from ..spec.objects import Table, View
 from . import tables as t
+from .commit_added import require_not_added
 from .commit_state import CommitState
 from .database import batches
-from .history import snapshot_records
+from .history import require_kept, snapshot_records
 from .inlined import has_delete_table, positions
 from .reader import SnapshotReader
 from .rival_rows import concerned
@@ -31,11 +32,12 @@ def require_no_conflict(state: CommitState) -> None:
     """Compare with every snapshot since the start.
 
     Raises:
-        ConflictError: a rival's change forbids this commit, or some of the snapshots have expired meanwhile.
+        ConflictError: a rival's change forbids this commit, or the snapshot that it read or a later one has expired meanwhile.
     """
     start = state.base.snapshot
     if state.latest.snapshot_id == start.snapshot_id:
         return
+    require_kept(state.connection, state.database, start.snapshot_id)
     records = snapshot_records(state.connection, after=start.snapshot_id)
     if len(records) != state.latest.snapshot_id - start.snapshot_id:
         raise ConflictError(
@@ -50,6 +52,7 @@ def require_no_conflict(state: CommitState) -> None:
     conflict = find_conflict(actions_of(state.base, state.staged, known), theirs)
     if conflict is not None:
         raise ConflictError(conflict.describe() + _AGAIN)
+    require_not_added(state)
     for table_id, changes in state.staged.rows.items():
         _require_untouched_files(state, table_id, changes)
     for table_id in known:
@@ -68,7 +71,16 @@ def actions_of(base: SnapshotReader, staged: Staged, known: Collection[int] = ()
         *_view_actions(base, staged),
         *(Action(Act.DROP_MACRO, macro_id, macro.schema_name, macro.name) for macro_id, macro in staged.dropped_macros.items()),
         *_row_actions(base, staged, known),
+        *(action for schema in staged.rolled_back for action in _rollback_actions(base, schema)),
     ]
+
+
+def _rollback_actions(base: SnapshotReader, name: str | None) -> Iterator[Action]:
+    """An action for the lake; or for the schema and each object in it, since the log says of most changes only which object it was."""
+    yield Action(Act.ROLL_BACK_ALL, None if name is None else _schema_id(base, name), name)
+    if name is not None:
+        yield from (Action(Act.ROLL_BACK_ALL, each.relation_id, name, each.name) for each in base.names(name))
+        yield from (Action(Act.ROLL_BACK_ALL, each.macro_id, name, each.name) for each in base.macros(name))
 
 
 def _schema_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
@@ -133,19 +145,11 @@ def _tables_of_known_rows(state: CommitState, theirs: Sequence[Change]) -> list[
     """The tables with rows changed by a rival of which it can be told whether these are rows that this transaction depends on."""
     changed = {change.object_id for change in theirs if change.kind in ROW_CHANGES}
     moved = {change.object_id for change in theirs if change.kind in MOVES}
-    found = [
+    return [
         table_id
         for table_id, changes in state.staged.rows.items()
         if changes.depends_on_rows and all(changes.depends_on_rows) and not changes.truncated and table_id in changed - moved
     ]
-    return found if found and _start_is_kept(state) else []
-
-
-def _start_is_kept(state: CommitState) -> bool:
-    """Whether the snapshot of the start has not expired: what was in the lake then is in the catalog, ended or not."""
-    snapshots = t.snapshot
-    query = select(snapshots.c.snapshot_id).where(snapshots.c.snapshot_id == state.base.snapshot.snapshot_id)
-    return state.connection.scalar(query) is not None
 
 
 def _require_untouched_rows(state: CommitState, table_id: int) -> None:

@@ -17,6 +17,7 @@ from sqlalchemy.schema import Column as SqlColumn
 from sqlalchemy.sql.elements import quoted_name
 
 from ..errors import LakeError
+from ..spec.identifiers import fold
 from ..spec.inlined import RESERVED_NAMES, base_type
 from ..spec.inlined_cells import conformed, initial_value
 from ..spec.objects import Column, Table
@@ -132,7 +133,7 @@ def _sql_type(dialect: CatalogDialect, column: Column) -> Any:
     found = dialect.inlined_types.get(base_type(column.type))
     longest = dialect.largest_identifier
     too_long = longest is not None and len(column.name.encode()) > longest
-    if found is None or too_long or column.name.casefold() in RESERVED_NAMES or not _children_fit(dialect, column):
+    if found is None or too_long or fold(column.name) in RESERVED_NAMES or not _children_fit(dialect, column):
         return None
     return dialect.inlined_type(found, column)
 

@@ -18,6 +18,7 @@ from sqlalchemy.engine import Connection
 from ..errors import LakeError
 from ..spec.changes import Change, Kind
 from ..spec.files import MappedField
+from ..spec.identifiers import fold
 from ..spec.objects import Schema, Snapshot, Table
 from . import tables as t
 from .database import Database, batches, insert_rows
@@ -123,9 +124,9 @@ class CommitState:
         Raises:
             LakeError: it is neither committed nor staged.
         """
-        folded = name.casefold()
+        folded = fold(name)
         for schema in self.staged.schemas.values():
-            if schema is not None and schema.name.casefold() == folded:
+            if schema is not None and fold(schema.name) == folded:
                 return schema
         found = self.base.schema(name)
         if found is None:

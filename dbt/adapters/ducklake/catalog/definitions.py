@@ -11,7 +11,8 @@ from __future__ import annotations
 import csv
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +20,14 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy import Table as MetadataTable
 from sqlalchemy.engine import Connection
 
-from ..spec.objects import Column, Default, Macro, PartitionField, Partitioning, Relation, Schema, SortField, Table, View
+from ..errors import ConflictError
+from ..spec.identifiers import fold
+from ..spec.objects import Column, Default, Macro, PartitionField, Partitioning, Relation, Schema, Snapshot, SortField, Table, View
 from ..spec.paths import resolve
 from . import tables as t
 from .database import Database, batches
 from .definition_changes import read_changes
+from .history import require_kept
 from .macros import read_macros
 from .visibility import visible
 
@@ -55,11 +59,12 @@ class _Name:
 class Definitions:
     """All definitions at one schema version: names at once, the rest of a table or view when first asked for. Thread-safe."""
 
-    def __init__(self, database: Database, data_path: str, snapshot_id: int, earlier: Definitions | None = None) -> None:
+    def __init__(self, database: Database, data_path: str, snapshot: Snapshot, earlier: Definitions | None = None) -> None:
         """`earlier`: those of an earlier snapshot, from which what has not changed since is taken."""
         self._database = database
         self._data_path = data_path
-        self.snapshot_id = snapshot_id
+        self.snapshot_id = snapshot.snapshot_id
+        self._schema_version = snapshot.schema_version
         self._earlier = earlier
         self._lock = threading.RLock()
         self._schemas: dict[int, Schema] | None = None
@@ -79,15 +84,15 @@ class Definitions:
 
     def schema(self, name: str) -> Schema | None:
         """The schema of a name, compared without case."""
-        folded = name.casefold()
-        return next((schema for schema in self._load_names().values() if schema.name.casefold() == folded), None)
+        folded = fold(name)
+        return next((schema for schema in self._load_names().values() if fold(schema.name) == folded), None)
 
     def find(self, schema_name: str, name: str) -> Relation | None:
         """The table or view of a name, compared without case."""
         schema = self.schema(schema_name)
         if schema is None:
             return None
-        entry = self._names.get((schema.schema_id, name.casefold()))
+        entry = self._names.get((schema.schema_id, fold(name)))
         return None if entry is None else self._loaded([entry])[0]
 
     def by_id(self, relation_id: int) -> Relation | None:
@@ -99,20 +104,20 @@ class Definitions:
     def relations(self, schema_name: str | None = None) -> list[Relation]:
         """All tables and views, of one schema or of all, by schema and name."""
         schemas = self._load_names()
-        wanted = None if schema_name is None else schema_name.casefold()
-        entries = [entry for entry in self._names.values() if wanted is None or schemas[entry.schema_id].name.casefold() == wanted]
+        wanted = None if schema_name is None else fold(schema_name)
+        entries = [entry for entry in self._names.values() if wanted is None or fold(schemas[entry.schema_id].name) == wanted]
         found = [relation for relation in self._loaded(entries) if relation is not None]
         return sorted(found, key=lambda relation: (relation.schema_name, relation.name))
 
     def names(self, schema_name: str | None = None) -> list[RelationName]:
         """What there is, without the definitions: cheap for any number of relations."""
         schemas = self._load_names()
-        wanted = None if schema_name is None else schema_name.casefold()
+        wanted = None if schema_name is None else fold(schema_name)
         found = [
             RelationName(entry.relation_id, schemas[entry.schema_id].name, entry.name, entry.is_table) for entry in self._names.values()
         ]
         return sorted(
-            (each for each in found if wanted is None or each.schema_name.casefold() == wanted),
+            (each for each in found if wanted is None or fold(each.schema_name) == wanted),
             key=lambda each: (each.schema_name, each.name),
         )
 
@@ -127,14 +132,30 @@ class Definitions:
         schemas = self._load_names()
         with self._lock:
             if self._macros is None:
-                with self._database.reading() as connection:
+                with self._reading() as connection:
                     self._macros = read_macros(connection, self.snapshot_id, {key: schema.name for key, schema in schemas.items()})
             return self._macros
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """One state of the catalog, which has the schema version: any snapshot of it keeps all its definitions.
+
+        Raises:
+            ConflictError: all snapshots of the schema version have expired.
+        """
+        with self._database.reading() as connection:
+            try:
+                require_kept(connection, self._database, self.snapshot_id)
+            except ConflictError:
+                version = t.snapshot.c.schema_version
+                if connection.execute(select(version).where(version == self._schema_version).limit(1)).first() is None:
+                    raise
+            yield connection
 
     def _load_names(self) -> dict[int, Schema]:
         with self._lock:
             if self._schemas is None:
-                with self._database.reading() as connection:
+                with self._reading() as connection:
                     self._schemas = self._carried(connection) or self._read(connection)
                 self._ids = {entry.relation_id: entry for entry in self._names.values()}
                 self._earlier = None
@@ -177,7 +198,7 @@ class Definitions:
             if not few:
                 missing = [entry for entry in self._names.values() if entry.relation_id not in self._relations]
             if missing:
-                with self._database.reading() as connection:
+                with self._reading() as connection:
                     loader = _Loader(connection, self.snapshot_id)
                     for batch in batches(missing, self._database.dialect.batch_size if few else len(missing)):
                         ids = [entry.relation_id for entry in batch] if few else None
@@ -214,7 +235,7 @@ class _Loader:
         live: set[int] = set(self._connection.scalars(_restricted(columns, t.column.c.table_id, ids)))
         found = [_Name(row.table_id, row.schema_id, row.table_name, row, True) for row in tables if row.table_id in live]
         found += [_Name(row.view_id, row.schema_id, row.view_name, row, False) for row in views]
-        return {(entry.schema_id, entry.name.casefold()): entry for entry in found if entry.schema_id in schemas}
+        return {(entry.schema_id, fold(entry.name)): entry for entry in found if entry.schema_id in schemas}
 
     def relations(self, entries: Iterable[_Name], schemas: dict[int, Schema], ids: list[int] | None) -> dict[int, Relation | None]:
         tags = self._tags(ids)

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from sqlalchemy import Row, Select, func, literal, select
 from sqlalchemy.engine import Connection
 
-from ..errors import LakeError, NotFoundError
+from ..errors import ConflictError, LakeError, NotFoundError
 from ..spec.changes import Change, parse_changes
 from ..spec.objects import Snapshot
 from . import tables as t
@@ -68,6 +68,22 @@ def snapshot_of_version(connection: Connection, version: int) -> Snapshot:
         first, last = _range(connection)
         raise NotFoundError("snapshot", str(version), f"The lake has snapshots from {first} to {last}, apart from expired ones")
     return _snapshot(row)
+
+
+def require_kept(connection: Connection, database: Database, snapshot_id: int) -> None:
+    """Require that a snapshot that is being read has not expired meanwhile: of its rows the catalog would hold a part only.
+
+    Raises:
+        ConflictError: it has; NotFoundError: it has, and the lake was opened at it.
+    """
+    key = t.snapshot.c.snapshot_id
+    if connection.execute(select(key).where(key == snapshot_id)).first() is not None:
+        return
+    if database.at is not None and database.at.snapshot_id == snapshot_id:
+        raise NotFoundError("snapshot", str(snapshot_id), f"{database.title} was opened at it, and it has expired since")
+    raise ConflictError(
+        f"snapshot {snapshot_id}, which this reads, was expired by a concurrent expire_snapshots; nothing was written, run it again"
+    )
 
 
 def snapshot_at(connection: Connection, dialect: CatalogDialect, moment: datetime) -> Snapshot:

@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import ConfigurationError
-from ..spec.files import WriteOptions
 from ..spec.objects import Column, Snapshot, Table
 from ..spec.options import DEFAULTS, Options
 from ..spec.versions import CURRENT, MergedFile, RewrittenFile
@@ -198,13 +197,6 @@ class LakeCatalog:
     def option(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
         """The value of an option that holds for a table, a schema or the lake; its default if none is stored."""
         return self.options().get(key, schema_id=schema_id, table_id=table_id)
-
-    def write_options(self, table: Table) -> WriteOptions:
-        """How data files of a table are written."""
-        options = self.options()
-        schema = self.reader().schema(table.schema_name) if any(row.scope == "schema" for row in options.rows) else None
-        table_id = table.table_id if table.table_id >= 0 else None
-        return options.write_options(schema_id=None if schema is None else schema.schema_id, table_id=table_id)
 
     @property
     def inlining_row_limit(self) -> int:

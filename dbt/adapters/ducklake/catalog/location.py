@@ -17,9 +17,13 @@ from ..errors import ConfigurationError
 _ACCEPTED = (
     "ducklake:sqlite:lake.sqlite, ducklake:postgres:dbname=lake host=localhost, ducklake:duckdb:lake.duckdb, ducklake:lake.ducklake, "
     "ducklake:mysql:db=lake host=localhost, sqlite:///lake.sqlite, postgresql://user@host/lake, duckdb:///lake.duckdb, "
-    "mysql://user@host/lake, or the name of a file that ends in .sqlite, .sqlite3, .db (SQLite), .duckdb or .ducklake (DuckDB)"
+    "mysql://user@host/lake, ducklake:any.file (DuckDB), or the name of a file that ends in .sqlite, .sqlite3, .db (SQLite), "
+    ".duckdb or .ducklake (DuckDB)"
 )
-_SQLITE_ENDINGS = (".sqlite", ".sqlite3")
+_ENDINGS: Mapping[str, str | None] = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".duckdb": "duckdb", ".ducklake": None, ".db": None}
+"""What names of files end in, and the kind; None: their first bytes tell."""
+_WORD = re.compile(r"\w*")
+_UNKNOWN_KIND = re.compile(r"\w{2,}:")
 _KINDS: Mapping[str, str] = {
     **dict.fromkeys(("sqlite", "sqlite3"), "sqlite"),
     **dict.fromkeys(("postgres", "postgresql"), "postgres"),
@@ -97,18 +101,22 @@ def parse_location(path: str, *, metadata_schema: str | None = None) -> CatalogL
 
 def _kind_of_file(name: str, *, attached: bool) -> str | None:
     """The kind of a file by its name, by its first bytes where names leave it open; `attached`: it followed `ducklake:`."""
-    lower = name.lower()
-    if "://" in name:
+    ending = os.path.splitext(name)[1].lower()
+    if "://" in name or not (_is_attachable(name) if attached else ending in _ENDINGS):
         return None
-    if lower.endswith(_SQLITE_ENDINGS):
-        return "sqlite"
-    if lower.endswith(".duckdb"):
-        return "duckdb"
-    if not lower.endswith((".ducklake", ".db")):
-        return None
+    if not attached and _ENDINGS[ending] is not None:
+        return _ENDINGS[ending]
     file = os.path.abspath(os.path.expanduser(name))
     found = _kind_of_content(file) if os.path.isfile(file) and os.path.getsize(file) else None
-    return found or ("duckdb" if attached or lower.endswith(".ducklake") else "sqlite")
+    return found or ("sqlite" if not attached and ending == ".db" else "duckdb")
+
+
+def _is_attachable(name: str) -> bool:
+    """Whether DuckDB's `ATTACH 'ducklake:name'` means a file; a single word is a secret there.
+
+    A word before a colon is refused here, for a misspelt kind of database may be followed by a password.
+    """
+    return not _WORD.fullmatch(name) and not _UNKNOWN_KIND.match(name)
 
 
 @functools.cache

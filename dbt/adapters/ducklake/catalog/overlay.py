@@ -1,92 +1,15 @@
-"""The lake as a transaction sees it: its snapshot with the staged changes laid over it."""
+"""How a table is read with the staged changes to its rows laid over those of the snapshot."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..spec.files import NO_LIMIT, DataFile, DeleteFile, Filters, InlinedRows, ScanPlan
-from ..spec.objects import Macro, Relation, Schema, Table, View
+from ..spec.objects import Table
 from .column_history import EMPTY_HISTORY
-from .definitions import RelationName
 from .reader import SnapshotReader
 from .scan_plan import CommittedRows
-from .staged import RowChanges, Staged, StagedDeleteFile, StagedFile, StagedRows
-
-
-@dataclass(frozen=True)
-class Overlay:
-    """Definitions of a snapshot with staged ones in their place."""
-
-    base: SnapshotReader
-    staged: Staged
-
-    def schemas(self) -> list[Schema]:
-        """All schemas, by name."""
-        kept = [each for each in self.base.schemas() if each.schema_id not in self.staged.schemas]
-        new = [each for each in self.staged.schemas.values() if each is not None]
-        return sorted([*kept, *new], key=lambda schema: schema.name)
-
-    def schema(self, name: str) -> Schema | None:
-        """The schema of a name, compared without case."""
-        folded = name.casefold()
-        return next((each for each in self.schemas() if each.name.casefold() == folded), None)
-
-    def find(self, schema_name: str, name: str) -> Relation | None:
-        """The table or view of a name, compared without case."""
-        wanted = (schema_name.casefold(), name.casefold())
-        for relation in self._changed():
-            if (relation.schema_name.casefold(), relation.name.casefold()) == wanted:
-                return relation
-        found = self.base.find(schema_name, name)
-        return None if found is None or self._is_changed(found) else found
-
-    def by_id(self, relation_id: int) -> Relation | None:
-        """The table or view of an id."""
-        for entries in (self.staged.tables, self.staged.views):
-            if relation_id in entries:
-                return entries[relation_id]
-        return self.base.by_id(relation_id) if relation_id >= 0 else None
-
-    def relations(self, schema_name: str | None = None) -> list[Relation]:
-        """All tables and views, by schema and name."""
-        found = [each for each in self.base.relations(schema_name) if not self._is_changed(each)]
-        wanted = None if schema_name is None else schema_name.casefold()
-        found += [each for each in self._changed() if wanted is None or each.schema_name.casefold() == wanted]
-        return sorted(found, key=lambda relation: (relation.schema_name, relation.name))
-
-    def names(self, schema_name: str | None = None) -> list[RelationName]:
-        """What there is, without definitions."""
-        gone = {*self.staged.tables, *self.staged.views}
-        found = [each for each in self.base.names(schema_name) if each.relation_id not in gone]
-        wanted = None if schema_name is None else schema_name.casefold()
-        for each in self._changed():
-            if wanted is None or each.schema_name.casefold() == wanted:
-                relation_id = each.table_id if isinstance(each, Table) else each.view_id
-                found.append(RelationName(relation_id, each.schema_name, each.name, isinstance(each, Table)))
-        return sorted(found, key=lambda name: (name.schema_name, name.name))
-
-    def named(self, names: Iterable[RelationName]) -> list[Relation]:
-        """The definitions of some relations that `names` gave."""
-        names = list(names)
-        found = [each for name in names if (each := self.staged.tables.get(name.relation_id) or self.staged.views.get(name.relation_id))]
-        gone = {*self.staged.tables, *self.staged.views}
-        return [*found, *self.base.named(name for name in names if name.relation_id not in gone)]
-
-    def macros(self, schema_name: str | None = None) -> list[Macro]:
-        """The macros that are not dropped, by schema and name."""
-        return [macro for macro in self.base.macros(schema_name) if macro.macro_id not in self.staged.dropped_macros]
-
-    def _changed(self) -> Iterator[Relation]:
-        yield from (each for each in self.staged.tables.values() if each is not None)
-        yield from (each for each in self.staged.views.values() if each is not None)
-
-    def _is_changed(self, relation: Relation) -> bool:
-        match relation:
-            case Table():
-                return relation.table_id in self.staged.tables
-            case View():
-                return relation.view_id in self.staged.views
+from .staged import RowChanges, StagedDeleteFile, StagedFile, StagedRows
 
 
 def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, within: Filters, next_row_id: int) -> ScanPlan:

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+
+from sqlalchemy.engine import Connection
 
 from ..errors import LakeError
 from ..spec.files import ChangePlan, Filters, InlinedDeletes, ScanPlan
-from ..spec.objects import Macro, Relation, Schema, Snapshot, Table
+from ..spec.objects import Snapshot, Table
 from .change_plan import read_changes
 from .column_history import TableHistory, read_history
 from .compaction_plan import CompactionPlan, read_compaction_plan
 from .database import Database
-from .definitions import Definitions, RelationName
+from .definitions import Definitions
 from .flush_plan import FlushPlan, read_flush_plan, read_inlined_deletes
+from .history import require_kept
 from .rollback_plan import RollbackPlan, read_rollback_plan
 from .scan_plan import CommittedRows, read_rows
+from .staged import Staged
+from .view import CatalogView
 
 _KEPT_VERSIONS = 16
 
@@ -37,9 +43,7 @@ class DefinitionCache:
             found = self._definitions.get(snapshot.schema_version)
             if found is None:
                 earlier = [each for version, each in self._definitions.items() if version < snapshot.schema_version and each.are_read]
-                found = Definitions(
-                    self.database, self.data_path, snapshot.snapshot_id, max(earlier, key=lambda each: each.snapshot_id, default=None)
-                )
+                found = Definitions(self.database, self.data_path, snapshot, max(earlier, key=lambda each: each.snapshot_id, default=None))
                 self._definitions[snapshot.schema_version] = found
             self._definitions.move_to_end(snapshot.schema_version)
             while len(self._definitions) > _KEPT_VERSIONS:
@@ -47,45 +51,25 @@ class DefinitionCache:
             return found
 
 
-class SnapshotReader:
+_NOTHING = Staged()
+
+
+class SnapshotReader(CatalogView):
     """Reads the lake as it is at one snapshot, for ever the same. Thread-safe."""
 
     def __init__(self, cache: DefinitionCache, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
+        super().__init__(snapshot)
         self._cache = cache
 
-    def schemas(self) -> list[Schema]:
-        """All schemas, by name."""
-        return self._definitions.schemas()
+    @property
+    def definitions(self) -> Definitions:
+        """See `CatalogView`."""
+        return self._cache.definitions(self.snapshot)
 
-    def schema(self, name: str) -> Schema | None:
-        """The schema of a name, compared without case."""
-        return self._definitions.schema(name)
-
-    def relations(self, schema_name: str | None = None) -> list[Relation]:
-        """All tables and views, of one schema or of all, by schema and name."""
-        return self._definitions.relations(schema_name)
-
-    def names(self, schema_name: str | None = None) -> list[RelationName]:
-        """What there is, without definitions: for listings of lakes with thousands of relations."""
-        return self._definitions.names(schema_name)
-
-    def named(self, names: Iterable[RelationName]) -> list[Relation]:
-        """The definitions of some relations that `names` gave."""
-        return self._definitions.named(names)
-
-    def find(self, schema_name: str, name: str) -> Relation | None:
-        """The table or view of a name, compared without case."""
-        return self._definitions.find(schema_name, name)
-
-    def by_id(self, relation_id: int) -> Relation | None:
-        """The table or view of an id."""
-        return self._definitions.by_id(relation_id)
-
-    def macros(self, schema_name: str | None = None) -> list[Macro]:
-        """The macros that DuckDB keeps in the lake, of one schema or of all, by schema and name."""
-        wanted = None if schema_name is None else schema_name.casefold()
-        return [macro for macro in self._definitions.macros() if wanted is None or macro.schema_name.casefold() == wanted]
+    @property
+    def staged(self) -> Staged:
+        """Nothing."""
+        return _NOTHING
 
     def scan_plan(self, table: Table, within: Filters = ()) -> ScanPlan:
         """How to read a table.
@@ -98,7 +82,7 @@ class SnapshotReader:
 
     def committed_rows(self, table: Table, within: Filters = ()) -> tuple[CommittedRows, TableHistory]:
         """The files and inlined rows of a table, with the history of its columns, from one state of the catalog."""
-        with self._cache.database.reading() as connection:
+        with self._reading() as connection:
             # Never kept: a file of an older snapshot may have been written anew, with the names and types of a later schema version.
             history = read_history(connection, table.table_id)
             rows = read_rows(connection, self._cache.database, table, history, self.snapshot.snapshot_id, within)
@@ -115,29 +99,34 @@ class SnapshotReader:
             raise LakeError(
                 f"the lake has format version {database.older.version}, which has no change feed; migrate it: CALL ducklake_migrate"
             )
-        with database.reading() as connection:
+        with self._reading() as connection:
+            require_kept(connection, database, start)
             return read_changes(connection, database, table, start, self.snapshot.snapshot_id)
 
     def compaction_plan(self, table: Table) -> CompactionPlan:
         """What a compaction of a table can unite or write anew."""
-        with self._cache.database.reading() as connection:
+        with self._reading() as connection:
             return read_compaction_plan(connection, self._cache.database, table, self.snapshot.snapshot_id)
 
     def flush_plan(self, table: Table) -> FlushPlan:
         """What a flush of a table has to write."""
-        with self._cache.database.reading() as connection:
+        with self._reading() as connection:
             return read_flush_plan(connection, self._cache.database, table, self.snapshot.snapshot_id)
 
     def inlined_deletes(self, table: Table) -> tuple[InlinedDeletes, ...]:
         """What the catalog holds of the deletes on the table's files."""
-        with self._cache.database.reading() as connection:
+        with self._reading() as connection:
             return read_inlined_deletes(connection, self._cache.database, table, self.snapshot.snapshot_id)
 
     def rollback_plan(self, table: Table, until: Snapshot) -> RollbackPlan:
         """What a table, as it is at this snapshot, would need to be so again after the snapshot `until`."""
-        with self._cache.database.reading() as connection:
+        with self._reading() as connection:
+            require_kept(connection, self._cache.database, until.snapshot_id)
             return read_rollback_plan(connection, self._cache.database, table, self.snapshot.snapshot_id, until.snapshot_id)
 
-    @property
-    def _definitions(self) -> Definitions:
-        return self._cache.definitions(self.snapshot)
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """One state of the catalog, which has the snapshot."""
+        with self._cache.database.reading() as connection:
+            require_kept(connection, self._cache.database, self.snapshot.snapshot_id)
+            yield connection

@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 
 from . import tables as t
 from .database import Database
+from .history import require_kept
 from .inlined import has_rows, registered
 from .visibility import visible
 
@@ -18,6 +19,7 @@ _TELLING_ROWS = 10_000
 def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:
     """Whether any data file or inlined row of a table is visible; a file all of whose rows are deleted counts."""
     with database.reading() as connection:
+        require_kept(connection, database, snapshot_id)
         query = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, visible(t.data_file, snapshot_id))
         if connection.execute(query.limit(1)).first() is not None:
             return True

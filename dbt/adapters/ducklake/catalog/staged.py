@@ -29,12 +29,17 @@ class StagedFile:
     partition_id: int | None = None
 
 
+Redate = Callable[[WrittenDeleteFile, int, int], WrittenDeleteFile]
+"""Writes a delete file again under another name: its entries of snapshots after the second argument are of the third one now."""
+
+
 @dataclass(frozen=True)
 class StagedDeleteFile:
-    """A delete file to be registered."""
+    """A delete file to be registered. `redate`: for one that names the snapshot that its transaction is expected to become."""
 
     file_id: int
     file: WrittenDeleteFile
+    redate: Redate | None = None
 
 
 @dataclass(frozen=True)
@@ -192,6 +197,7 @@ class RowChanges:
         inlined: Mapping[str, Collection[int]],
         new_id: Callable[[], int],
         first_row_id: int,
+        redate: Redate | None = None,
     ) -> RowChanges:
         """The same and some deletes; a later delete file of a data file takes the place of the earlier one, and staged rows just vanish.
 
@@ -203,7 +209,7 @@ class RowChanges:
         left = [staged.without(gone.get(staged.name, ())) for staged in self.inlined]
         inlined = {name: row_ids for name, row_ids in inlined.items() if name not in {staged.name for staged in self.inlined}}
         for file in delete_files:
-            deletes[file.data_file_id] = StagedDeleteFile(new_id(), file)
+            deletes[file.data_file_id] = StagedDeleteFile(new_id(), file, redate)
         for name, row_ids in inlined.items():
             rows[name] = rows.get(name, frozenset()) | frozenset(row_ids)
         committed = self.ended_files | frozenset(file_id for file_id in ended if file_id >= 0)
@@ -245,7 +251,11 @@ class Staged:
     rows: Mapping[int, RowChanges] = field(default_factory=dict)
     options: Mapping[tuple[str, str | None, int | None], StoredOption] = field(default_factory=dict)
     """By key, scope and id of the scope's object. They make no snapshot: options have no versions."""
+    rolled_back: frozenset[str | None] = frozenset()
+    """The schemas of which everything is rolled back; None: the lake."""
     commit_message: CommitMessage | None = None
+    revision: object = field(default_factory=object, init=False, compare=False, repr=False)
+    """Another one for each value made, so that what was read of one state of the staged changes is not taken for another."""
 
     @property
     def has_schema_changes(self) -> bool:

@@ -30,7 +30,7 @@ def add_columns(
         if if_not_exists and _exists(table, (*parent, definition.name)):
             continue
         table = evolution.add_column(table, parent, definition)
-    context.transaction.put_table(table)
+    context.transaction.objects.put_table(table)
 
 
 def drop_columns(context: Context, table: Table, columns: Sequence[tuple[str, ...]], *, if_exists: bool = False) -> None:
@@ -39,12 +39,12 @@ def drop_columns(context: Context, table: Table, columns: Sequence[tuple[str, ..
         if if_exists and not _exists(table, path):
             continue
         table = replace(evolution.drop_column(table, path), tags=_constraints(table, path))
-    context.transaction.put_table(table)
+    context.transaction.objects.put_table(table)
 
 
 def rename_column(context: Context, table: Table, path: tuple[str, ...], to: str) -> None:
     """Stage another name for a column."""
-    context.transaction.put_table(replace(evolution.rename_column(table, path, to), tags=_constraints(table, path, to)))
+    context.transaction.objects.put_table(replace(evolution.rename_column(table, path, to), tags=_constraints(table, path, to)))
 
 
 def _constraints(table: Table, path: tuple[str, ...], to: str | None = None) -> dict[str, str]:
@@ -64,7 +64,7 @@ def _constraints(table: Table, path: tuple[str, ...], to: str | None = None) -> 
 
 def set_type(context: Context, table: Table, path: tuple[str, ...], to: DataType) -> None:
     """Stage a wider type for a column."""
-    context.transaction.put_table(evolution.set_type(table, path, to))
+    context.transaction.objects.put_table(evolution.set_type(table, path, to))
 
 
 def set_nullable(context: Context, table: Table, path: tuple[str, ...], nullable: bool) -> None:
@@ -82,18 +82,18 @@ def set_nullable(context: Context, table: Table, path: tuple[str, ...], nullable
                 raise DataError(
                     f"column {path[0]} of {table.schema_name}.{table.name} cannot be NOT NULL: it holds NULLs. UPDATE them first"
                 )
-        context.transaction.depends_on_rows(table)
-    context.transaction.put_table(changed)
+        context.transaction.rows.depends_on_rows(table)
+    context.transaction.objects.put_table(changed)
 
 
 def set_default(context: Context, table: Table, path: tuple[str, ...], default: Default | None) -> None:
     """Stage another default for rows to come."""
-    context.transaction.put_table(evolution.set_default(table, path, default))
+    context.transaction.objects.put_table(evolution.set_default(table, path, default))
 
 
 def set_column_comment(context: Context, table: Table, path: tuple[str, ...], comment: str | None) -> None:
     """Stage another comment on a column."""
-    context.transaction.put_table(evolution.set_comment(table, path, comment))
+    context.transaction.objects.put_table(evolution.set_comment(table, path, comment))
 
 
 def set_partitioning(context: Context, table: Table, keys: Sequence[tuple[str, str]]) -> None:
@@ -111,12 +111,12 @@ def set_partitioning(context: Context, table: Table, keys: Sequence[tuple[str, s
             "only at files that were written with the buckets. CREATE OR REPLACE TABLE … PARTITIONED BY (…) AS SELECT * FROM the "
             "table writes all rows anew"
         )
-    context.transaction.put_table(repartitioned(table, fields))
+    context.transaction.objects.put_table(repartitioned(table, fields))
 
 
 def set_sorting(context: Context, table: Table, order: tuple[SortField, ...]) -> None:
     """Stage another order for rows to come; without keys they come as they are."""
-    context.transaction.put_table(replace(table, sorting=order))
+    context.transaction.objects.put_table(replace(table, sorting=order))
 
 
 def comment_on(context: Context, kind: str, schema: str, name: str, comment: str | None) -> None:
@@ -129,15 +129,15 @@ def comment_on(context: Context, kind: str, schema: str, name: str, comment: str
         found = context.transaction.schema(schema)
         if found is None:
             raise NotFoundError("schema", schema)
-        context.transaction.put_schema(replace(found, comment=comment))
+        context.transaction.objects.put_schema(replace(found, comment=comment))
         return
     relation = required_relation(context, schema, name)
     if kind == "table":
-        context.transaction.put_table(replace(required_table(context, schema, name), comment=comment))
+        context.transaction.objects.put_table(replace(required_table(context, schema, name), comment=comment))
     elif isinstance(relation, Table):
         raise NotFoundError("view", f"{schema}.{name}", f"It is a {kind_of(relation)}")
     else:
-        context.transaction.put_view(replace(relation, comment=comment))
+        context.transaction.objects.put_view(replace(relation, comment=comment))
 
 
 def _exists(table: Table, path: tuple[str, ...]) -> bool:

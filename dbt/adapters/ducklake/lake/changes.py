@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import StatementError
 from ..spark import changes
 from ..spec.files import ChangePlan
+from ..spec.identifiers import fold
 from .context import Context
 from .tables import required_table
 
@@ -61,7 +62,7 @@ def _plan(context: Context, schema: str, table: str, first: Bound, last: Bound) 
 
 
 def _require_free(plan: ChangePlan, names: tuple[str, ...], table: str) -> None:
-    taken = {column.name.casefold() for column in plan.inserted.columns} & set(names)
+    taken = {fold(column.name) for column in plan.inserted.columns} & set(names)
     if taken:
         raise StatementError(
             f"{table} has a column {min(taken)}, which is the name of a column of the change feed; rename it to use the feed"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from ..spec.paths import plain
 from .context import Context
-from .safe_removal import Removal, plain, remove_file
+from .safe_removal import Removal, remove_file
 
 
 def cleanup_old_files(context: Context, *, older_than: datetime | None, dry_run: bool = False) -> list[Removal]:

@@ -104,7 +104,7 @@ def _compact(context: Context, table: Table, chosen: Callable[[Sequence[Candidat
     if not groups:
         return []
     options = context.transaction.write_options(table)
-    order = spark_order(context, table, replace(options, sort_on_insert=True))
+    order = spark_order(table, replace(options, sort_on_insert=True))
     total, done = sum(len(group) for group in groups), 0
     units: list[Compacted] = []
     try:
@@ -115,7 +115,7 @@ def _compact(context: Context, table: Table, chosen: Callable[[Sequence[Candidat
                 units += write_compacted(context.spark(), alike, job)
                 done += sum(len(group) for group in alike)
                 logger.info("%s.%s: %d of %d files done", table.schema_name, table.name, done, total)
-        context.transaction.compact(table, Compaction(tuple(units), rewrites))
+        context.transaction.rows.compact(table, Compaction(tuple(units), rewrites))
     except BaseException:
         remove(unit.file.path for unit in units if unit.file is not None)
         raise

@@ -15,15 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Context:
-    """`spark()` starts the session on its first call; actions that need only the catalog never call it.
-
-    `to_spark` says an expression of DuckDB's SQL in Spark's words, or gives None.
-    """
+    """`spark()` starts the session on its first call; actions that need only the catalog never call it."""
 
     catalog: LakeCatalog
     transaction: Transaction
     spark: Callable[[], SparkSession]
-    to_spark: Callable[[str], str | None]
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 def delete(context: Context, table: Table, plan: ScanPlan, doomed: DataFrame, within: Sequence[ColumnFilter] = ()) -> RowCounts:
     """Stage the end of the rows in `doomed`: rows of a scan of `plan` with lineage. No row is among them that fails one of `within`."""
-    context.transaction.depends_on_rows(table, within)
+    context.transaction.rows.depends_on_rows(table, within)
     return RowCounts(deleted=end_rows(context, table, plan, collect_positions(doomed)))
 
 
 def truncate(context: Context, table: Table) -> None:
     """Stage the end of every row, by metadata alone."""
-    context.transaction.depends_on_rows(table)
+    context.transaction.rows.depends_on_rows(table)
     end_all_rows(context, table)
 
 
@@ -41,7 +41,7 @@ def end_all_rows(context: Context, table: Table) -> None:
     written = write_deletes(inlined, table.path)
     try:
         entries = sum(each.entries for each in inlined)
-        transaction.truncate(table, Flush((), None, written, {}, entries, transaction.snapshot.snapshot_id) if written else None)
+        transaction.rows.truncate(table, Flush((), None, written, {}, entries, transaction.snapshot.snapshot_id) if written else None)
     except BaseException:
         remove((), written)
         raise

@@ -57,7 +57,7 @@ def _flush(context: Context, table: Table) -> Flushed:
         partition_id = table.partitioning.partition_id if table.partitioning else None
         until = transaction.snapshot.snapshot_id
         entries = sum(each.entries for each in plan.deletes)
-        transaction.flush(table, Flush(tuple(files), partition_id, delete_files, rows, entries, until))
+        transaction.rows.flush(table, Flush(tuple(files), partition_id, delete_files, rows, entries, until))
     except BaseException:
         remove(files, delete_files)
         raise

@@ -7,23 +7,17 @@ that holds a macro which it fails to parse (`catalog/macros.py`). Sessions make 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..errors import NotFoundError, StatementError
 from ..spec.objects import FUNCTION_TAG, Function
 from .context import Context
 from .schemas import required_schema
 
-if TYPE_CHECKING:
-    from ..catalog.reader import SnapshotReader
-    from ..catalog.transaction import Transaction
 
-
-def find_function(reader: SnapshotReader | Transaction, schema_name: str, name: str) -> Function | None:
-    """The function of that name, compared without case; None if there is none."""
-    schema, folded = reader.schema(schema_name), name.casefold()
-    found = schema.functions if schema is not None else ()
-    return next((function for function in found if function.name.casefold() == folded), None)
+def find_function(context: Context, schema_name: str, name: str) -> Function | None:
+    """The function of that name; None if there is none."""
+    schema = context.transaction.schema(schema_name)
+    return None if schema is None else schema.function(name)
 
 
 def create_function(context: Context, function: Function, *, replace_existing: bool = False) -> None:
@@ -33,14 +27,14 @@ def create_function(context: Context, function: Function, *, replace_existing: b
         StatementError: one of that name exists and `replace_existing` is false; NotFoundError: there is no such schema.
     """
     schema = required_schema(context, function.schema_name)
-    existing = find_function(context.transaction, schema.name, function.name)
+    existing = find_function(context, schema.name, function.name)
     if existing is not None and not replace_existing:
         raise StatementError(
             f"function {schema.name}.{function.name} exists already; "
             "write CREATE OR REPLACE FUNCTION to replace it, or IF NOT EXISTS to keep it"
         )
     tags = {key: text for key, text in schema.tags.items() if existing is None or key != FUNCTION_TAG + existing.name}
-    context.transaction.put_schema(replace(schema, tags={**tags, FUNCTION_TAG + function.name: function.definition}))
+    context.transaction.objects.put_schema(replace(schema, tags={**tags, FUNCTION_TAG + function.name: function.definition}))
 
 
 def drop_function(context: Context, schema_name: str, name: str, *, if_exists: bool = False) -> None:
@@ -49,11 +43,11 @@ def drop_function(context: Context, schema_name: str, name: str, *, if_exists: b
     Raises:
         NotFoundError: there is none.
     """
-    existing = find_function(context.transaction, schema_name, name)
+    existing = find_function(context, schema_name, name)
     if existing is None:
         if not if_exists:
             raise NotFoundError("function", f"{schema_name}.{name}", "Write DROP FUNCTION IF EXISTS to accept that")
         return
     schema = required_schema(context, schema_name)
     tags = {key: text for key, text in schema.tags.items() if key != FUNCTION_TAG + existing.name}
-    context.transaction.put_schema(replace(schema, tags=tags))
+    context.transaction.objects.put_schema(replace(schema, tags=tags))

@@ -55,7 +55,7 @@ def inline_arrow(context: Context, table: Table, data: pa.Table) -> bool:
             raise DataError(null_text(column))
     stats = stats_of_rows(table.columns, rows)
     check_rules([WrittenFile("the inlined rows", len(rows), 0, 0, stats)], table.columns)
-    context.transaction.add_inlined(table, rows, stats)
+    context.transaction.rows.add_inlined(table, rows, stats)
     return True
 
 

@@ -47,11 +47,11 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
         options,
         row_ids=row_ids,
         partition_fields=table.partitioning.fields if table.partitioning else (),
-        order=spark_order(context, table, options),
+        order=spark_order(table, options),
         row_bytes=context.transaction.row_bytes(table),
     )
     if files:
-        context.transaction.add_files(table, files)
+        context.transaction.rows.add_files(table, files)
     return sum(file.record_count for file in files)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import NotFoundError
+from ..spec.identifiers import fold
 from .context import Context
 
 
@@ -12,10 +13,10 @@ def drop_macro(context: Context, schema: str, name: str, *, is_table: bool = Fal
     Raises:
         NotFoundError: there is none.
     """
-    folded = name.casefold()
-    found = [macro for macro in context.transaction.macros(schema) if macro.name.casefold() == folded and macro.is_table == is_table]
+    folded = fold(name)
+    found = [macro for macro in context.transaction.macros(schema) if fold(macro.name) == folded and macro.is_table == is_table]
     if not found and not if_exists:
         statement = "DROP MACRO TABLE" if is_table else "DROP MACRO"
         raise NotFoundError("table macro" if is_table else "macro", f"{schema}.{name}", f"Write {statement} IF EXISTS to accept that")
     for macro in found:
-        context.transaction.drop_macro(macro)
+        context.transaction.objects.drop_macro(macro)

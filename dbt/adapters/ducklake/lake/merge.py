@@ -58,7 +58,7 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         if request.not_matched_by_source:
             ranges = []  # every row of the table has to be looked at
         filters = [] if request.not_matched_by_source else [*request.within, *(key.column_filter() for key in ranges)]
-        context.transaction.depends_on_rows(table, filters)
+        context.transaction.rows.depends_on_rows(table, filters)
         plan = context.transaction.scan_plan(table, within=filters)
         request.planned(plan)
         target = within(scan(context.spark(), plan, lineage=True, virtual=request.virtual), ranges)

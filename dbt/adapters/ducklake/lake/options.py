@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import StatementError
+from ..spec.identifiers import fold
 from ..spec.inlined import RESERVED_NAMES
 from ..spec.objects import Schema, Table
 from ..spec.option_values import description_of, stored_value
@@ -47,13 +48,13 @@ def set_option(context: Context, key: str, value: object, *, schema: str | None 
     if key.lower() == _INLINING and stored != "0":
         for each in _tables(context, scope):
             _require_inlinable(each)
-    context.transaction.set_option(key.lower(), stored, scope)
+    context.transaction.objects.set_option(key.lower(), stored, scope)
 
 
 def unset_option(context: Context, key: str, table: Table) -> None:
     """Stage that a table has no value of its own for an option; one that it had not stages nothing."""
     if context.transaction.options().at(key, "table", table.table_id) is not None:
-        context.transaction.set_option(key.lower(), None, table)
+        context.transaction.objects.set_option(key.lower(), None, table)
 
 
 def options(context: Context) -> list[OptionEntry]:
@@ -90,7 +91,7 @@ def _tables(context: Context, scope: Schema | Table | None) -> Iterator[Table]:
 
 
 def _require_inlinable(table: Table) -> None:
-    taken = next((column.name for column in table.columns if column.name.casefold() in RESERVED_NAMES), None)
+    taken = next((column.name for column in table.columns if fold(column.name) in RESERVED_NAMES), None)
     if taken is not None:
         raise StatementError(
             f"rows of {table.schema_name}.{table.name} cannot be inlined: its column {taken} has a name that the format uses itself. "

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ..spec.files import WriteOptions
 from ..spec.objects import SortField, Table
-from .context import Context
+from ..translate.dialects import sort_expression_for_spark
 
 logger = logging.getLogger(__name__)
 
@@ -21,11 +21,11 @@ def stored_order(table: Table, options: WriteOptions) -> tuple[SortField, ...]:
     return tuple(key for key in table.sorting if key.dialect == "duckdb") if options.sort_on_insert else ()
 
 
-def spark_order(context: Context, table: Table, options: WriteOptions) -> tuple[SortField, ...]:
+def spark_order(table: Table, options: WriteOptions) -> tuple[SortField, ...]:
     """The sort keys in Spark's words, up to the first that has none."""
     keys: list[SortField] = []
     for key in stored_order(table, options):
-        expression = context.to_spark(key.expression)
+        expression = sort_expression_for_spark(key.expression)
         if expression is None:
             name = f"{table.schema_name}.{table.name}"
             logger.warning("%s is sorted by %s, which Spark has no words for: its rows are not", name, key.expression)

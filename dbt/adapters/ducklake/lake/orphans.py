@@ -10,8 +10,9 @@ import re
 from datetime import datetime
 
 from ..spark.storage import list_files_with_times
+from ..spec.paths import plain
 from .context import Context
-from .safe_removal import Removal, plain, remove_file
+from .safe_removal import Removal, remove_file
 
 _PLACE = re.compile(r"[^/]+/(?:ducklake-[0-9a-f-]{36}/)?(?:[^/=]+=[^/]*/)*[^/]+\.(?:parquet|puffin)", re.IGNORECASE)
 """Below a schema's directory: a table's, for what Spark wrote to an object store one of its own, those of partition keys, the file."""

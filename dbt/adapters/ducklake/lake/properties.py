@@ -52,6 +52,6 @@ def _put(context: Context, relation: Relation, changes: Mapping[str, str | None]
     tags = {**relation.tags, **{PROPERTY_TAG + key: value for key, value in changes.items()}}
     changed = {key: value for key, value in tags.items() if value is not None}
     if isinstance(relation, Table):
-        context.transaction.put_table(replace(relation, tags=changed))
+        context.transaction.objects.put_table(replace(relation, tags=changed))
     else:
-        context.transaction.put_view(replace(relation, tags=changed))
+        context.transaction.objects.put_view(replace(relation, tags=changed))

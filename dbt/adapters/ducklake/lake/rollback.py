@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from ..catalog.reader import SnapshotReader
 from ..errors import NotFoundError, StatementError
 from ..spec.changes import Kind
+from ..spec.identifiers import fold
 from ..spec.objects import Relation, Schema, Snapshot, Table, View
 from .context import Context
 from .rollback_rows import Difference, difference, stage
@@ -98,12 +99,14 @@ class _Rollback:
         if transaction.schema(then.schema_name) is None:
             raise StatementError(f"the schema of {schema}.{name} was dropped; roll back the schema: schema => '{schema}'")
         if now is not None and not self.dry_run:
-            transaction.drop_table(now)
+            transaction.objects.drop_table(now)
         return self._restored(then)
 
     def everything(self, schema: str | None) -> Iterator[Outcome]:
         """All that is or was in a schema, or in the lake. What goes is dropped first, so that names are free."""
         transaction, touched = self.context.transaction, self._touched()
+        if not self.dry_run:
+            transaction.roll_back_all(schema)
         now, then = transaction.relations(schema), self.former.relations(schema)
         present, past = ({_id(each): each for each in relations} for relations in (now, then))
         yield from self._schemas_back(schema)
@@ -116,7 +119,7 @@ class _Rollback:
             before = present.get(relation_id)
             if isinstance(relation, Table) and _same(before, relation) and touched is not None and relation_id not in touched:
                 if not self.dry_run:
-                    transaction.depends_on_rows(relation)
+                    transaction.rows.depends_on_rows(relation)
                 yield Outcome(relation.schema_name, relation.name, "table", "kept", 0, 0)
             elif isinstance(relation, Table):
                 yield self._returned(before, relation) if isinstance(before, Table) else self._restored(relation)
@@ -140,7 +143,7 @@ class _Rollback:
         then = replace(then, next_column_id=now.next_column_id)
         found = self._difference(then)
         if not self.dry_run and now == then and found.is_empty:
-            self.context.transaction.depends_on_rows(now)
+            self.context.transaction.rows.depends_on_rows(now)
         elif not self.dry_run:
             stage(self.context, then, found)
         return _outcome(then, "altered" if now != then else "kept" if found.is_empty else "rolled back", found)
@@ -148,7 +151,7 @@ class _Rollback:
     def _restored(self, then: Table) -> Outcome:
         found = self._difference(then).restored
         if not self.dry_run:
-            table = self.context.transaction.new_table(
+            table = self.context.transaction.objects.new_table(
                 required_schema(self.context, then.schema_name),
                 then.name,
                 then.columns,
@@ -166,10 +169,10 @@ class _Rollback:
     def _dropped(self, relation: Relation) -> Outcome:
         if isinstance(relation, View):
             if not self.dry_run:
-                self.context.transaction.drop_view(relation)
+                self.context.transaction.objects.drop_view(relation)
             return Outcome(relation.schema_name, relation.name, "view", "dropped")
         if not self.dry_run:
-            self.context.transaction.drop_table(relation)
+            self.context.transaction.objects.drop_table(relation)
         return Outcome(relation.schema_name, relation.name, "table", "dropped")
 
     def _macros(self, schema: str | None) -> Iterator[Outcome]:
@@ -180,7 +183,7 @@ class _Rollback:
         for macro_id, macro in now.items():
             if macro_id not in then:
                 if not self.dry_run:
-                    transaction.drop_macro(macro)
+                    transaction.objects.drop_macro(macro)
                 yield Outcome(macro.schema_name, macro.name, "macro", "dropped")
         for macro_id, macro in then.items():
             if macro_id not in now:
@@ -195,19 +198,19 @@ class _Rollback:
             if now is not None and (now.comment, now.tags) == (then.comment, then.tags):
                 continue
             if not self.dry_run:
-                present = now or transaction.new_schema(then.name)  # the format has room for one life of a schema's id
-                transaction.put_schema(replace(present, comment=then.comment, tags=then.tags))
+                present = now or transaction.objects.new_schema(then.name)  # the format has room for one life of a schema's id
+                transaction.objects.put_schema(replace(present, comment=then.comment, tags=then.tags))
             yield Outcome(then.name, "", "schema", "restored" if now is None else "altered")
 
     def _schemas_gone(self) -> Iterator[Outcome]:
         for now in self.context.transaction.schemas():
             if self.former.schema(now.name) is None:
                 if not self.dry_run:
-                    self.context.transaction.drop_schema(now)
+                    self.context.transaction.objects.drop_schema(now)
                 yield Outcome(now.name, "", "schema", "dropped")
 
     def _in_scope(self, schemas: Sequence[Schema], name: str | None) -> list[Schema]:
-        return [each for each in schemas if name is None or each.name.casefold() == name.casefold()]
+        return [each for each in schemas if name is None or fold(each.name) == fold(name)]
 
     def _in_schema(self, relation: Relation) -> Relation:
         """The relation under the present spelling of its schema, which may have been dropped and made anew since."""

@@ -118,7 +118,7 @@ def stage(context: Context, then: Table, found: Difference, former: Table | None
             returned=None if nothing else Returned((*files, *more), inlined, found.plan.retyped, former_id),
         )
         context.transaction.return_to(then, changes)
-        context.transaction.depends_on_rows(then)
+        context.transaction.rows.depends_on_rows(then)
     except BaseException:
         storage.remove([*names, *written])
         raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import LakeError
 from ..spark.deleted_rows import deleted_rows
-from ..spark.deletes import write_delete_file, write_deletion_vector
+from ..spark.deletes import redated, write_delete_file, write_deletion_vector
 from ..spark.row_positions import PositionArray, Positions, count
 from ..spark.storage import remove
 from ..spec.files import INLINED_BASE, DataFile, ScanPlan, WrittenDeleteFile
@@ -27,7 +27,7 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
     if positions:
         context.transaction.require_writable()
     files = {file.data_file_id: file for file in plan.files}
-    vectors = bool(positions) and context.catalog.write_options(table).write_deletion_vectors
+    vectors = bool(positions) and context.transaction.write_options(table).write_deletion_vectors
     delete_files: list[WrittenDeleteFile] = []
     ended: list[int] = []
     inlined: dict[str, list[int]] = {}
@@ -48,21 +48,22 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
         remove(written.path for written in delete_files)
         raise
     if delete_files or ended or inlined:
-        context.transaction.delete_rows(table, delete_files=delete_files, ended_files=ended, inlined=inlined)
+        context.transaction.rows.delete_rows(table, delete_files=delete_files, ended_files=ended, inlined=inlined, redate=redated)
     return count(positions)
 
 
 def _delete_file(context: Context, table: Table, file: DataFile, doomed: PositionArray, vectors: bool) -> WrittenDeleteFile | None:
     """The new delete file of `file`, or None if no row of it is left.
 
-    One that takes the place of another is never a deletion vector, which could not say when each row was deleted
-    (`docs/decisions/0010`).
+    One that takes the place of a committed one is never a deletion vector, which could not say when each row was deleted
+    (`docs/decisions/0010`). It names the snapshot that follows; a commit that becomes a later one has it written again.
     """
     deleted = deleted_rows(file)
     if deleted.leave_nothing(doomed):
         return None
-    if file.delete_file is None:
+    start = context.transaction.snapshot.snapshot_id
+    positions, since = deleted.with_more(doomed, start + 1)
+    if file.delete_file is None or file.delete_file.begin_snapshot > start:  # all these rows are deleted by this transaction
         write = write_deletion_vector if vectors else write_delete_file
-        return write(file.path, file.data_file_id, table.path, doomed)
-    positions, since = deleted.with_more(doomed, context.transaction.snapshot.snapshot_id + 1)
+        return write(file.path, file.data_file_id, table.path, positions)
     return write_delete_file(file.path, file.data_file_id, table.path, positions, since)

@@ -7,11 +7,11 @@ reads it. What the catalog's rows say is not trusted: they may hold `..`, absolu
 from __future__ import annotations
 
 import os
-import posixpath
 from collections.abc import Set
 from dataclasses import dataclass
 
-from ..spark.storage import filesystem, is_local, remove
+from ..spark.storage import is_local, remove
+from ..spec.paths import plain
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,3 @@ def is_inside(path: str, data_path: str) -> bool:
         return True
     real_root, real = os.path.realpath(root), os.path.realpath(os.path.dirname(own))
     return real == real_root or real.startswith(real_root.rstrip("/") + "/")
-
-
-def plain(path: str) -> str:
-    """The path within its file system without `.`, `..` and repeated slashes; local ones absolute. A URL keeps its scheme and host."""
-    if is_local(path):
-        return os.path.abspath(filesystem(path)[1])
-    scheme, _, rest = path.partition("://")
-    host, _, inner = rest.partition("/")
-    return f"{scheme}://{host}{posixpath.normpath('/' + inner)}"

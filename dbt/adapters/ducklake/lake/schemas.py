@@ -15,7 +15,7 @@ def create_schema(context: Context, name: str, *, if_not_exists: bool = False) -
     """
     existing = context.transaction.schema(name)
     if existing is None:
-        return context.transaction.new_schema(name)
+        return context.transaction.objects.new_schema(name)
     if not if_not_exists:
         raise StatementError(f"schema {name} exists already; write CREATE SCHEMA IF NOT EXISTS to accept it")
     return existing
@@ -41,12 +41,12 @@ def drop_schema(context: Context, name: str, *, if_exists: bool = False, cascade
         raise StatementError(f"schema {name} is not empty ({some}{', …' if len(names) > 5 else ''}); write DROP SCHEMA … CASCADE")
     for member in members:
         if isinstance(member, Table):
-            context.transaction.drop_table(member)
+            context.transaction.objects.drop_table(member)
         else:
-            context.transaction.drop_view(member)
+            context.transaction.objects.drop_view(member)
     for macro in macros:
-        context.transaction.drop_macro(macro)
-    context.transaction.drop_schema(schema)
+        context.transaction.objects.drop_macro(macro)
+    context.transaction.objects.drop_schema(schema)
 
 
 def required_schema(context: Context, name: str) -> Schema:

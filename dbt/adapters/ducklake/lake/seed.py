@@ -63,5 +63,5 @@ def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -
         partition_fields=table.partitioning.fields if table.partitioning else (),
         order=stored_order(table, options),
     )
-    context.transaction.add_files(table, files)
+    context.transaction.rows.add_files(table, files)
     return int(data.num_rows)

@@ -14,6 +14,7 @@ from ..catalog.reader import SnapshotReader
 from ..errors import NotFoundError, StatementError
 from ..spec.constraints import Constraint, named, with_constraints
 from ..spec.evolution import NewColumn, columns_of, rebuilt
+from ..spec.identifiers import fold
 from ..spec.objects import Column, PartitionField, Partitioning, Relation, SortField, Table, View
 from ..spec.sort_text import names_in
 from .context import Context
@@ -57,15 +58,15 @@ def create_table(context: Context, request: TableRequest, *, replace_existing: b
         )
     table = _rebuild(context, existing, request) if isinstance(existing, Table) else _new_table(context, existing, request)
     for key, value in request.options.items():
-        context.transaction.set_option(key, value, table)
+        context.transaction.objects.set_option(key, value, table)
     return table
 
 
 def _new_table(context: Context, replaced: View | None, request: TableRequest) -> Table:
     if replaced is not None:
-        context.transaction.drop_view(replaced)
+        context.transaction.objects.drop_view(replaced)
     columns = columns_of(request.columns)
-    return context.transaction.new_table(
+    return context.transaction.objects.new_table(
         required_schema(context, request.schema),
         request.name,
         columns,
@@ -82,10 +83,10 @@ def _constraints(request: TableRequest) -> tuple[Constraint, ...]:
     Raises:
         NotFoundError: a key has a column that the table has not.
     """
-    there = {column.name.casefold() for column in request.columns}
+    there = {fold(column.name) for column in request.columns}
     for constraint in request.constraints:
         for column in constraint.columns:
-            if column.casefold() not in there:
+            if fold(column) not in there:
                 names = ", ".join(each.name for each in request.columns)
                 raise NotFoundError("column", f"{column} of {request.schema}.{request.name}, for {constraint.kind}", f"There are: {names}")
     return named(request.constraints, request.name)
@@ -114,7 +115,7 @@ def drop_table(context: Context, schema: str, name: str, *, if_exists: bool = Fa
         if not if_exists:
             raise NotFoundError("table", f"{schema}.{name}", "Write DROP TABLE IF EXISTS to accept that")
         return
-    context.transaction.drop_table(existing)
+    context.transaction.objects.drop_table(existing)
 
 
 def rename(context: Context, schema: str, name: str, to_schema: str, to_name: str) -> None:
@@ -124,15 +125,15 @@ def rename(context: Context, schema: str, name: str, to_schema: str, to_name: st
         NotFoundError: there is nothing of the old name; StatementError: the new name is taken or in another schema.
     """
     relation = required_relation(context, schema, name)
-    if to_schema.casefold() != schema.casefold():
+    if fold(to_schema) != fold(schema):
         raise StatementError(f"{schema}.{name} cannot be renamed into schema {to_schema}: create it there from a query and drop this one")
     taken = context.transaction.find(to_schema, to_name)
-    if taken is not None and to_name.casefold() != name.casefold():
+    if taken is not None and fold(to_name) != fold(name):
         raise StatementError(f"{kind_of(taken)} {to_schema}.{to_name} exists already")
     if isinstance(relation, Table):
-        context.transaction.put_table(replace(relation, name=to_name))
+        context.transaction.objects.put_table(replace(relation, name=to_name))
     else:
-        context.transaction.put_view(replace(relation, name=to_name))
+        context.transaction.objects.put_view(replace(relation, name=to_name))
 
 
 def required_relation(context: Context, schema: str, name: str) -> Relation:
@@ -172,10 +173,10 @@ def partition_fields(columns: Sequence[Column], keys: Sequence[tuple[str, str]],
     Raises:
         NotFoundError: no such column.
     """
-    by_name = {column.name.casefold(): column for column in columns}
+    by_name = {fold(column.name): column for column in columns}
     fields = []
     for name, transform in keys:
-        column = by_name.get(name.casefold())
+        column = by_name.get(fold(name))
         if column is None:
             raise NotFoundError("column", f"{name} of {table}", f"There are: {', '.join(c.name for c in columns)}")
         fields.append(PartitionField(column.column_id, transform))
@@ -198,13 +199,13 @@ def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
     changed = replace(changed, tags=with_constraints({**table.tags, **request.tags}, _constraints(request)))
     keys = request.partitioning if request.partitioning is not None else _keys_by_name(table, changed)
     changed = repartitioned(changed, partition_fields(changed.columns, keys, f"{table.schema_name}.{table.name}"))
-    gone = {column.name.casefold() for column in table.columns} - {column.name.casefold() for column in changed.columns}
+    gone = {fold(column.name) for column in table.columns} - {fold(column.name) for column in changed.columns}
     if request.sorting is not None:
         changed = replace(changed, sorting=request.sorting)
     elif any(gone & names_in(key.expression) for key in changed.sorting):
         changed = replace(changed, sorting=())
     end_all_rows(context, table)
-    context.transaction.put_table(changed)
+    context.transaction.objects.put_table(changed)
     return changed
 
 

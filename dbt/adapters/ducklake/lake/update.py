@@ -24,7 +24,7 @@ def update(context: Context, table: Table, plan: ScanPlan, changed: DataFrame, w
         changed: the table's columns with their new values, then the lineage columns of the scan of `plan`.
         within: no row is changed that, as it was, fails one of these.
     """
-    context.transaction.depends_on_rows(table, within)
+    context.transaction.rows.depends_on_rows(table, within)
     with held(changed) as rows:
         positions = collect_positions(rows)
         if not positions:

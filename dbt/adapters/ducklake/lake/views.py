@@ -6,27 +6,16 @@ The catalog keeps a view in DuckDB's dialect where it can be said in it, so that
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import NotFoundError, StatementError
+from ..spec.identifiers import fold
 from ..spec.objects import PROPERTY_TAG, Table, View
+from ..spec.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, ViewColumn, columns_text, view_columns
 from .context import Context
 from .schemas import required_schema
 from .tables import kind_of
-
-SPARK_SQL_TAG = "dbt_ducklake.spark_sql"
-COLUMNS_TAG = "dbt_ducklake.columns"
-
-
-@dataclass(frozen=True)
-class ViewColumn:
-    """A column of a view: its name, its type as Spark names it, its comment."""
-
-    name: str
-    type: str
-    comment: str | None = None
 
 
 @dataclass(frozen=True)
@@ -65,17 +54,17 @@ def create_view(context: Context, request: ViewRequest, *, replace_existing: boo
     tags = {
         **kept,
         SPARK_SQL_TAG: request.spark_sql,
-        COLUMNS_TAG: json.dumps([[c.name, c.type, c.comment] for c in request.columns], ensure_ascii=False),
+        COLUMNS_TAG: columns_text(request.columns),
     }
     comment = request.comment
     if isinstance(existing, Table):
-        context.transaction.drop_table(existing)
+        context.transaction.objects.drop_table(existing)
     elif existing is not None:
         comment = comment if comment is not None else existing.comment
         if _same(existing, request, comment, tags):
             return existing
-        context.transaction.drop_view(existing)
-    return context.transaction.new_view(
+        context.transaction.objects.drop_view(existing)
+    return context.transaction.objects.new_view(
         required_schema(context, request.schema),
         request.name,
         request.stored_sql,
@@ -99,23 +88,14 @@ def drop_view(context: Context, schema: str, name: str, *, if_exists: bool = Fal
         if not if_exists:
             raise NotFoundError("view", f"{schema}.{name}", "Write DROP VIEW IF EXISTS to accept that")
         return
-    context.transaction.drop_view(existing)
-
-
-def view_columns(view: View) -> list[ViewColumn]:
-    """The columns that were recorded when the view was made; empty for a view that DuckDB made."""
-    recorded = view.tags.get(COLUMNS_TAG)
-    if recorded is None:
-        return []
-    return [ViewColumn(name, kind, comment) for name, kind, comment in json.loads(recorded)]
+    context.transaction.objects.drop_view(existing)
 
 
 def comment_on_view_columns(context: Context, view: View, comments: dict[str, str | None]) -> None:
     """Stage comments on columns of a view; the format has no place for them, so they stand in a tag of ours."""
-    folded = {name.casefold(): comment for name, comment in comments.items()}
-    columns = [replace(c, comment=folded.get(c.name.casefold(), c.comment)) for c in view_columns(view)]
-    text = json.dumps([[c.name, c.type, c.comment] for c in columns], ensure_ascii=False)
-    context.transaction.put_view(replace(view, tags={**view.tags, COLUMNS_TAG: text}))
+    folded = {fold(name): comment for name, comment in comments.items()}
+    columns = [replace(c, comment=folded.get(fold(c.name), c.comment)) for c in view_columns(view)]
+    context.transaction.objects.put_view(replace(view, tags={**view.tags, COLUMNS_TAG: columns_text(columns)}))
 
 
 def _same(view: View, request: ViewRequest, comment: str | None, tags: dict[str, str]) -> bool:

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ..run.result import Result
 from ..spark.settings import SparkSettings
-from ..statements.result import Result
 from .lake import Lake, LakeSettings
 from .session import LakeSession
 

@@ -1,57 +1,61 @@
-"""What was done in an open transaction, so that all of it can be done again when a rival's commit has overtaken it.
+"""The steps of an open transaction, so that they can be replayed when a concurrent writer has committed a conflicting change.
 
-That is right if whoever asked for it would ask for the same again. So every answer that the transaction gave must then be the same one: the
-rows of a query that were fetched, the columns of a relation, what SHOW and DESCRIBE say. How many rows a statement changed is no such
-answer: it is told anew. What cannot be done again, such as a Python model, prevents it.
+A replay is right if the caller would ask for the same again. So every answer that the caller was given must be the same in the replay: the
+rows of a query that were fetched, the columns of a relation, what SHOW and DESCRIBE say, the number of rows that a statement changed. What
+cannot be repeated, such as a Python model, is an obstacle.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ConflictError
-from ..spark.temporary import drop_temporary_view, is_temporary_view
-from ..spec.identifiers import backquoted
+from ..plan.names import TemporaryView
+from ..run.result import FilesWritten, Result
 from ..spec.objects import Snapshot
-from ..statements.result import FilesWritten, Result
-from ..statements.temporary_views import made_temporary_view
-from ..statements.values import DropRelation, PassThrough, Statement
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 MOST_ROWS = 1000
-"""Of a query of which more were fetched, the rows are not kept for comparison."""
+"""Of a query of which more rows were fetched, the rows are not kept for comparison."""
 
 
 @dataclass
 class Step:
-    """One thing that was done, where it was done, and what came of it."""
+    """One action of a transaction, and its result."""
 
     action: Callable[[], Any]
-    place: tuple[str, str]
-    """The current lake and schema."""
     result: Any
     answer: Callable[[Any], Any]
-    """What of the result the caller was told, who may have decided by it."""
+    """What of the result the caller was given."""
+    counts_given: bool = False
+    """The caller was given how many rows the statement changed."""
 
-    def again(self) -> None:
-        """Do it again.
+    def give_counts(self) -> None:
+        """Note that the caller has looked at how many rows the statement changed."""
+        self.counts_given = True
+
+    def replay(self, *, counts: bool = False) -> None:
+        """Repeat the action.
+
+        Args:
+            counts: the number of changed rows must be the same even if the caller has not looked at it yet.
 
         Raises:
-            ConflictError: the caller would be told something else now.
+            ConflictError: the caller would be given another answer.
         """
         result = self.action()
-        if self.answer(result) != self.answer(self.result):
-            raise ConflictError("what was asked in it has another answer now")
+        changed = self.answer(result) != self.answer(self.result)
+        if (self.counts_given or counts) and isinstance(result, Result):
+            changed = changed or result.counts != self.result.counts
+        if changed:
+            raise ConflictError("an answer that it was given has changed")
         self.result = result
 
 
 @dataclass(frozen=True)
-class Done:
-    """A transaction that is committed: what came of each step in the end, and the files that it wrote."""
+class Committed:
+    """A transaction that was committed: the result of each step in the end, and the files that it wrote."""
 
     snapshot: Snapshot | None
     results: tuple[Result | None, ...] = ()
@@ -61,60 +65,34 @@ class Done:
 
 @dataclass
 class Journal:
-    """All steps of a transaction, and the temporary views as they were before it."""
+    """All steps of a transaction, and what the session was when it began."""
 
+    lake: str
+    schema: str
+    temporary: Mapping[str, TemporaryView]
     steps: list[Step] = field(default_factory=list)
     obstacle: str | None = None
-    """Why it cannot be done again."""
-    _views: dict[str, DataFrame | None] = field(default_factory=dict)
+    """Why the transaction cannot be replayed."""
 
     def prevent(self, reason: str) -> None:
-        """Say why the transaction cannot be done again; the first reason stays."""
+        """Note why the transaction cannot be replayed; the first reason stays."""
         self.obstacle = self.obstacle or reason
 
-    def expect(self, statement: Statement, spark: Callable[[], SparkSession | None]) -> None:
-        """Told before a statement runs: keep the temporary view that it replaces or drops.
-
-        Args:
-            spark: the session, if it is started.
-        """
-        match statement:
-            case PassThrough(query):
-                name = made_temporary_view(query.text)
-                if name is None:
-                    self.prevent("a statement such as SET changed the Spark session in it")
-            case DropRelation(name=name_of) if len(name_of.parts) == 1:
-                name = name_of.parts[0]
-            case _:
-                return
-        session = spark()
-        if name is not None and session is not None and name.casefold() not in self._views:
-            is_there = is_temporary_view(session, name)
-            self._views[name.casefold()] = session.table(backquoted(name)) if is_there else None
-
-    def restore_views(self, spark: Callable[[], SparkSession]) -> None:
-        """Bring the temporary views back to what they were."""
-        for name, frame in self._views.items():
-            if frame is None:
-                drop_temporary_view(spark(), name)
-            else:
-                frame.createOrReplaceTempView(backquoted(name))
-
-    def done(self, snapshot: Snapshot | None, written: Mapping[str, int]) -> Done:
-        """How it ended."""
+    def committed(self, snapshot: Snapshot | None, written: Mapping[str, int]) -> Committed:
+        """The outcome."""
         results = tuple(step.result if isinstance(step.result, Result) else None for step in self.steps)
-        return Done(snapshot, results, FilesWritten(len(written), sum(written.values())))
+        return Committed(snapshot, results, FilesWritten(len(written), sum(written.values())))
 
 
 def nothing(result: Any) -> None:
-    """The caller is told nothing that he decides by."""
+    """The result is not returned to the caller."""
 
 
 def itself(result: Any) -> Any:
-    """The caller is told the result."""
+    """The result is returned to the caller."""
     return result
 
 
 def of_statement(result: Result) -> Any:
-    """Columns, and the rows that are at hand; those of a query count when they are fetched."""
+    """The columns, and the rows that are at hand; those of a query are an answer when they are fetched."""
     return result.columns, None if result.rows is None else list(result.rows)

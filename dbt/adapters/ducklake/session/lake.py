@@ -17,6 +17,7 @@ from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..lake.migrate import migrate
 from ..spark.runtime import SparkRuntime
 from ..spark.settings import SparkSettings
+from ..spec.identifiers import fold
 from .session import LakeSession
 from .transactions import TablesByLake
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LakeSettings:
-    """Where a lake is and how to work with it; see the README's profile reference for each field."""
+    """Where a lake is and how to work with it; docs/profile.md has each field."""
 
     path: str
     data_path: str | None = None
@@ -72,7 +73,7 @@ class Lake:
 
     def has(self, name: str) -> bool:
         """Whether one of the lakes has that name, compared without case."""
-        return name.casefold() in map(str.casefold, self.names)
+        return fold(name) in map(fold, self.names)
 
     def named(self, name: str) -> str:
         """The name of a lake as the profile writes it.
@@ -81,9 +82,15 @@ class Lake:
             ConfigurationError: there is none of that name.
         """
         for each in self.names:
-            if each.casefold() == name.casefold():
+            if fold(each) == fold(name):
                 return each
         raise ConfigurationError(f"there is no lake {name}; there are {', '.join(self.names)}, and `attach` in the profile adds others")
+
+    @property
+    def open_catalogs(self) -> tuple[LakeCatalog, ...]:
+        """The catalogs of the lakes that have been looked into."""
+        with self._lock:
+            return tuple(self._catalogs.values())
 
     def catalog_of(self, name: str) -> LakeCatalog:
         """The catalog of the lake of a name that `named` gave; one that is attached is opened by the first call.

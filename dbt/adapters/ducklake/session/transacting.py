@@ -1,7 +1,7 @@
 """The transactions of a session: begun and committed by its user, or one for each statement.
 
-When a rival's commit has overtaken a statement that is a transaction of its own, it is planned anew, a few times. So is all of a
-transaction, if its caller would ask for the same again (`journal`); else the conflict is the caller's.
+A statement that is a transaction of its own is planned again when a concurrent writer has committed a conflicting change, a few times. A
+transaction is replayed as a whole, if its caller would ask for the same again (`journal`); otherwise the conflict is the caller's.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import CancelledError, ConflictError, StatementError
+from ..errors import CancelledError, ConflictError, DataError, LakeError, StatementError
+from ..lake.missing_files import removed_meanwhile
+from ..plan.scans import ScanPlans
+from ..run.environment import Environment, SessionState
+from ..spark.errors import translate
 from ..spark.storage import remove
 from ..spec.objects import Snapshot
-from ..statements.environment import Environment
-from .journal import Done, Journal, Step
+from .journal import Committed, Journal, Step
 from .transactions import CommitMessage, TablesByLake, Transactions
 from .work import SparkWork
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from .lake import Lake
 
 T = TypeVar("T")
@@ -31,35 +32,40 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 REPLANS = 10
-"""How often a statement of its own, or a transaction, is planned anew after a conflict."""
+"""How often a statement of its own is planned again, or a transaction replayed, after a conflict."""
 
 
 class TransactionalWork(SparkWork):
     """At most one open transaction on the lakes of a process."""
 
     def __init__(self, lake: Lake, schema: str = "main") -> None:
-        super().__init__(lake.runtime)
+        super().__init__(lake.runtime, SessionState(lake.settings.database, schema))
         self.lake = lake
-        self.database = lake.settings.database
-        """The lake that names without one mean; USE says another."""
-        self.schema = schema
         self.tell: Callable[[str], None] = logger.info
-        """Told what people should know of what the session does by itself."""
-        self.done = Done(None)
+        """Receives what people should know of what the session does by itself."""
+        self.last_commit = Committed(None)
         """The transaction that was committed last."""
         self._transactions: Transactions | None = None
         self._journal: Journal | None = None
-        self._last_committed: dict[str, int] = {}
         self._message: CommitMessage | None = None
-        self._held: list[DataFrame] = []
 
     @abstractmethod
     def _environment(self, transactions: Transactions) -> Environment:
         """The surroundings of a statement."""
 
     @property
+    def database(self) -> str:
+        """The lake that names without one mean; USE changes it."""
+        return self._state.lake
+
+    @property
+    def schema(self) -> str:
+        """The current schema; USE changes it."""
+        return self._state.schema
+
+    @property
     def in_transaction(self) -> bool:
-        """BEGIN was said and neither COMMIT nor ROLLBACK yet."""
+        """Whether BEGIN has opened a transaction that neither COMMIT nor ROLLBACK has ended."""
         return self._transactions is not None
 
     def begin(self) -> None:
@@ -74,30 +80,31 @@ class TransactionalWork(SparkWork):
             raise StatementError("a transaction is open already; COMMIT or ROLLBACK it first")
         begun = self._begin()
         begun.on(self.database)
-        self._transactions, self._journal = begun, Journal()
+        self._transactions, self._journal = begun, Journal(self.database, self.schema, self._state.temporary)
 
     @property
     def steps(self) -> int:
-        """How many steps the open transaction has taken; `done.results` will have what came of each."""
+        """How many steps the open transaction has taken; `last_commit.results` will have the result of each."""
         return 0 if self._journal is None else len(self._journal.steps)
 
     def commit(self) -> Snapshot | None:
-        """Make the changes of the open transaction one snapshot; `done` has more about it.
+        """Make the changes of the open transaction one snapshot; `last_commit` has more about it.
 
         Returns:
             The snapshot, or None if nothing was changed.
 
         Raises:
             StatementError: no transaction is open.
-            ConflictError: a rival's commit stands against it, and it cannot be done again, or was too often. It is rolled back.
+            ConflictError: a concurrent writer committed a conflicting change, and the transaction cannot be replayed, or was too often.
+                It is rolled back.
         """
         if self._transactions is None or self._journal is None:
             raise StatementError("no transaction is open; BEGIN opens one")
         transactions, journal = self._transactions, self._journal
         self._transactions = self._journal = None
         try:
-            self.done = self._persist(transactions, journal)
-            return self.done.snapshot
+            self.last_commit = self._persist(transactions, journal)
+            return self.last_commit.snapshot
         finally:
             self._release()
 
@@ -115,7 +122,7 @@ class TransactionalWork(SparkWork):
             self._transactions.set_commit_message(self._message)
 
     def _run(self, action: Callable[[Environment], T]) -> tuple[T, Snapshot | None]:
-        """Run an action in the open transaction, or in one of its own that is repeated when a rival overtakes it.
+        """Run an action in the open transaction, or in one of its own that is planned again after a conflict.
 
         Returns:
             What the action gives, and the snapshot that its own transaction became.
@@ -123,48 +130,77 @@ class TransactionalWork(SparkWork):
         if self._transactions is not None:
             return self._attempt(self._transactions, action), None
         for replan in range(REPLANS + 1):
-            transactions = self._begin()
             try:
-                result = self._attempt(transactions, action)
-            except BaseException:
-                self._abandon(transactions)
-                raise
-            try:
-                return result, self._commit(transactions)
+                return self._run_once(self._begin(), action)
             except ConflictError as conflict:
                 if replan == REPLANS:
                     raise
                 self._wait(conflict, replan)
         raise AssertionError("the loop above returns or raises")
 
-    def _noted(self, action: Callable[[], T], answer: Callable[[Any], Any]) -> T:
-        """Do a step of the open transaction, if one is open, and note it."""
-        if self._journal is None:
-            return action()
-        place = self.database, self.schema
+    def _run_once(self, transactions: Transactions, action: Callable[[Environment], T]) -> tuple[T, Snapshot | None]:
         try:
-            result = action()
+            result = self._attempt(transactions, action)
+        except BaseException:
+            self._abandon(transactions)
+            raise
+        return result, self._commit(transactions)
+
+    def _noted(self, action: Callable[[], T], answer: Callable[[Any], Any]) -> tuple[T, Step | None]:
+        """Take a step of the open transaction, if one is open, and note it."""
+        if self._journal is None:
+            return action(), None
+        journal = self._journal
+        try:
+            try:
+                result = action()
+            except ConflictError as conflict:
+                result = self._overtaken(action, conflict)
         except BaseException:
             self._prevent("a statement of it failed")
             raise
-        self._journal.steps.append(Step(action, place, result, answer))
-        return result
+        step = Step(action, result, answer)
+        journal.steps.append(step)
+        return result, step
+
+    def _overtaken(self, action: Callable[[], T], conflict: ConflictError) -> T:
+        """Replay the open transaction at the newest snapshot, and then run the step that its own snapshot cannot answer any more.
+
+        Raises:
+            ConflictError: it cannot be replayed, or was too often.
+        """
+        for replan in range(REPLANS):
+            transactions, journal = self._transactions, self._journal
+            if transactions is None or journal is None:
+                raise conflict
+            if journal.obstacle is not None:
+                raise ConflictError(f"{conflict}. It was not done again by itself, because {journal.obstacle}") from conflict
+            changed = transactions.changed_tables()
+            self._wait(conflict, replan)
+            self._abandon(transactions)
+            self._transactions = self._journal = None  # it is over if it cannot be replayed
+            self._transactions, self._journal = self._replayed(journal, changed, conflict, given=True), journal
+            try:
+                return action()
+            except ConflictError as another:
+                conflict = another
+        raise conflict
 
     def _prevent(self, reason: str) -> None:
         if self._journal is not None:
             self._journal.prevent(reason)
 
-    def _persist(self, transactions: Transactions, journal: Journal) -> Done:
-        """Commit, and after a conflict do all of it again at the newest snapshot.
+    def _persist(self, transactions: Transactions, journal: Journal) -> Committed:
+        """Commit, and after a conflict replay the transaction at the newest snapshot.
 
-        Those of this process that lost over the same table take turns from there on, else each would be in the way of the others.
+        Sessions of this process that lost over the same table take turns from there on; otherwise each would be in the way of the others.
         """
         changed = transactions.changed_tables()
         with ExitStack() as turn:
             for replan in range(REPLANS + 1):
                 written = transactions.written_files()
                 try:
-                    return journal.done(self._commit(transactions), written)
+                    return journal.committed(self._commit(transactions), written)
                 except ConflictError as conflict:
                     if journal.obstacle is not None:
                         raise ConflictError(f"{conflict}. It was not done again by itself, because {journal.obstacle}") from conflict
@@ -173,7 +209,7 @@ class TransactionalWork(SparkWork):
                     if replan == 0:
                         turn.enter_context(self.lake.turn(changed))
                     self._wait(conflict, replan)
-                    transactions = self._again(journal, changed, conflict)
+                    transactions = self._replayed(journal, changed, conflict)
         raise AssertionError("the loop above returns or raises")
 
     def _wait(self, conflict: ConflictError, replan: int) -> None:
@@ -182,42 +218,72 @@ class TransactionalWork(SparkWork):
         self._require_not_cancelled()
         time.sleep(self.lake.settings.retry.seconds(replan))
 
-    def _again(self, journal: Journal, changed: TablesByLake, conflict: ConflictError) -> Transactions:
-        """All steps of a transaction, at the newest snapshot.
+    def _replayed(self, journal: Journal, changed: TablesByLake, conflict: ConflictError, *, given: bool = False) -> Transactions:
+        """A transaction at the newest snapshot in which all steps of another were repeated.
+
+        Args:
+            journal: the steps.
+            changed: the tables that they change.
+            conflict: why they are repeated.
+            given: the caller holds results with counts, and may look at them later.
 
         Raises:
             ConflictError: its caller would not ask for the same.
         """
         self._release()
-        transactions, place = self._begin(), (self.database, self.schema)
-        self._transactions = transactions
+        state, transactions = self._state, self._begin()
+        after = state.lake, state.schema, state.temporary
+        state.lake, state.schema, state.temporary = journal.lake, journal.schema, journal.temporary
+        self._transactions, self._journal = transactions, None
         try:
             with self._working(f"again: {self._description}"):
                 try:
+                    transactions.on(journal.lake)
                     transactions.require_same(changed)
-                    journal.restore_views(self.spark)
                     for step in journal.steps:
-                        self.database, self.schema = step.place
-                        step.again()
+                        self._replay(step, given)
                 except ConflictError as change:
                     raise ConflictError(f"{conflict}. It was not done again by itself, because {change}") from conflict
         except BaseException:
+            state.lake, state.schema, state.temporary = after
             self._abandon(transactions)
             raise
         finally:
             self._transactions = None
-            self.database, self.schema = place
         return transactions
+
+    def _replay(self, step: Step, given: bool) -> None:
+        try:
+            step.replay(counts=given)
+        except Exception as error:
+            found = translate(error, self._state.registry.user_names)
+            if isinstance(found, (StatementError, DataError, LakeError)):
+                raise ConflictError(f"a statement of it is refused now: {found}") from error
+            raise
 
     def _attempt(self, transactions: Transactions, action: Callable[[Environment], T]) -> T:
         savepoint = transactions.savepoint()
+        if self._spark is not None:
+            self._state.registry.shrink(self._spark)
         try:
             result = action(self._environment(transactions))
             self._require_not_cancelled()  # it may have come between two Spark jobs, where there was nothing to stop
             return result
-        except BaseException:
+        except BaseException as error:
             transactions.restore(savepoint)
+            self._require_files(error)
             raise
+
+    def _require_files(self, error: BaseException) -> None:
+        """Raise the conflict that an error comes from, if files were removed that it has read; then no plan with them is used again."""
+        state = self._state
+        names = state.registry.user_names
+        conflict = removed_meanwhile(error, names, self.lake.open_catalogs) if isinstance(error, Exception) else None
+        if conflict is not None:
+            state.plans = ScanPlans()
+            if self._spark is not None:
+                state.registry.shrink(self._spark, keep=0)
+            raise conflict from error
 
     def _begin(self) -> Transactions:
         return Transactions(self.lake.catalog_of, self._message)
@@ -233,7 +299,7 @@ class TransactionalWork(SparkWork):
             if made is None:
                 return None
             lake, snapshot = made
-            self._last_committed[lake] = snapshot.snapshot_id
+            self._state.last_committed[lake] = snapshot.snapshot_id
             return snapshot
         finally:
             self._discard(transactions)  # without a rollback: only a transaction knows which files may be part of its lake now
@@ -243,12 +309,17 @@ class TransactionalWork(SparkWork):
         self._discard(transactions)
 
     def _discard(self, transactions: Transactions) -> None:
-        """Remove the files that did not become part of a lake. The outcome stands: one that cannot be removed is an orphan, no error."""
+        """Remove the files that did not become part of a lake. One that cannot be removed is an orphan, which changes no outcome."""
         for path in transactions.abandoned_files():
             with suppress(OSError):
                 remove([path])
 
     def _release(self) -> None:
-        while self._held:
-            with suppress(Exception):  # a Spark that is gone holds nothing
-                self._held.pop().unpersist()
+        """Drop the rows that were cached for the transaction; their views are resolved from their texts again."""
+        self._state.cached = {}
+        while self._state.frames:
+            frame, view = self._state.frames.pop()
+            if self._spark is not None:
+                with suppress(Exception):  # a Spark that has ended holds nothing
+                    self._state.registry.forget(view, self._spark)
+                    frame.unpersist()

@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CancelledError, DuckLakeError
+from ..run.environment import SessionState
 from ..spark.errors import translate
 from ..spark.node_settings import Former, change, node_settings, take_back
 from ..spark.runtime import Scope, SparkRuntime
-from ..statements.pins import Pins
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,10 +23,10 @@ class SparkWork:
 
     _numbers = itertools.count(1)
 
-    def __init__(self, runtime: SparkRuntime) -> None:
+    def __init__(self, runtime: SparkRuntime, state: SessionState) -> None:
         self.runtime = runtime
         self.group = f"dbt-ducklake-{next(SparkWork._numbers)}"
-        self._pins = Pins()
+        self._state = state
         self._spark: SparkSession | None = None
         self._settings: dict[str, str] = {}
         self._former: Former = {}
@@ -54,11 +54,11 @@ class SparkWork:
         settings = node_settings(given)
         if settings == self._settings:
             return
+        self._state.setting_changes += 1
         if self._spark is not None:
             former, self._former, self._settings = self._former, {}, {}
             take_back(self._spark, former)
             self._former = change(self._spark, settings)
-            self._pins = Pins()  # views of the lake are analysed as the settings say
         self._settings = settings
 
     def cancel(self) -> None:
@@ -84,7 +84,7 @@ class SparkWork:
         except DuckLakeError:
             raise
         except Exception as error:
-            raise translate(error, self._pins.names) from error
+            raise translate(error, self._state.registry.user_names) from error
         finally:
             self._scopes = None
             self._scope = None

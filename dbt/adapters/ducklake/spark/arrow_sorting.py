@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..spec.identifiers import fold
 from ..spec.objects import Column, SortField
 from ..spec.sort_text import bare_column
 
@@ -20,11 +21,11 @@ def in_order(table: pa.Table, columns: Sequence[Column], order: Sequence[SortFie
     Args:
         table: its first columns are `columns`; there may be more.
     """
-    places = {column.name.casefold(): place for place, column in enumerate(columns)}
+    places = {fold(column.name): place for place, column in enumerate(columns)}
     data: dict[str, pa.ChunkedArray] = {}
     keys: list[tuple[str, str]] = []
     for index, key in enumerate(order):
-        place = places.get((bare_column(key.expression) or "").casefold())
+        place = places.get(fold(bare_column(key.expression) or ""))
         values = None if place is None else table.column(place)
         if values is None or not _comparable(values):
             logger.warning("rows are not sorted by %s, which needs Spark", key.expression)

@@ -11,7 +11,7 @@ from ..spec.constraints import Constraint
 from ..spec.files import LINEAGE_ROW_ID
 from ..spec.identifiers import backquoted
 from ..spec.objects import Column
-from .conform import failure
+from .assignment import assigned, failure
 from .types import spark_type
 
 if TYPE_CHECKING:
@@ -31,10 +31,12 @@ def checked(rows: DataFrame, columns: Sequence[Column], checks: Sequence[Constra
     if len(given) != len(columns):
         return rows  # which is told where rows are written
     plain = rows.toDF(*[name if name in others else f"_{place}" for place, name in enumerate(rows.columns)])
-    sources = [name for name in plain.columns if name not in others]
-    fitted = plain.select(
-        *[F.col(source).cast(spark_type(column)).alias(column.name) for source, column in zip(sources, columns, strict=True)], *others
-    )
+    sources = [field for field in plain.schema.fields if field.name not in others]
+    stored = [
+        assigned(F.col(source.name), source.dataType, spark_type(column), column.name).alias(column.name)
+        for source, column in zip(sources, columns, strict=True)
+    ]
+    fitted = plain.select(*stored, *others)
     # A projection, not a filter: Spark may compute a filter before those of the query, for rows that are not among the result.
     value = F.col(backquoted(columns[0].name))
     for check in checks:

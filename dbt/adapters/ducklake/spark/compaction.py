@@ -134,7 +134,9 @@ def _rows(spark: SparkSession, groups: Sequence[Group], job: Job, columns: Seque
     rows = rows.repartition(min(len(groups), _MOST_TASKS), F.col(_GROUP)).sortWithinPartitions(*keys)
     special: Mapping[int, str] = {ROW_ID_FIELD_ID: LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID: _SNAPSHOT}
     read = [*names, *(special[column.column_id] for column in columns[len(names) :])]
-    return rows.select(F.col(_GROUP), *(conform(rows[f"`{name}`"], column) for name, column in zip(read, columns, strict=True)))
+    types = {field.name: field.dataType for field in rows.schema.fields}
+    fitted = [conform(rows[f"`{name}`"], types[name], column) for name, column in zip(read, columns, strict=True)]
+    return rows.select(F.col(_GROUP), *fitted)
 
 
 def _home(group: Group, home: str) -> str:

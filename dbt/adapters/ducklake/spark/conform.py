@@ -15,6 +15,7 @@ from ..errors import DataError
 from ..spec.moments import INFINITY_MICROS, LEAST_NANOS
 from ..spec.objects import Column
 from ..spec.text_forms import PATTERNS, TIMESTAMP_NS
+from .assignment import assigned, failure
 from .rules import null_text
 from .types import FIELD_ID, file_type, spark_type
 
@@ -25,11 +26,11 @@ _CHECKED = frozenset({*PATTERNS, "json", "uint128", "timestamp_s", "timestamp_ms
 _MARK = re.compile(r"\[DUCKLAKE_DATA\](.*?)\[/DUCKLAKE_DATA\]", re.DOTALL)
 
 
-def conform(value: SparkColumn, column: Column) -> SparkColumn:
-    """`value` as the column's type and under its name, with the ids of all fields; a value that does not fit is an
-    error at run time.
+def conform(value: SparkColumn, source: T.DataType, column: Column) -> SparkColumn:
+    """`value`, of type `source`, as the column's type and under its name, with the ids of all fields; a value that does
+    not fit is an error at run time.
     """
-    written = value.cast(spark_type(column, ids=True))
+    written = assigned(value, source, spark_type(column), column.name).cast(spark_type(column, ids=True))
     if _is_checked(column):
         written = _checked(written, column, column.name).cast(file_type(column))
     if (column.children or column.type == "variant") and not column.nullable:  # of these no footer tells it
@@ -37,8 +38,8 @@ def conform(value: SparkColumn, column: Column) -> SparkColumn:
     return written.alias(column.name, metadata={FIELD_ID: column.column_id})
 
 
-def data_error(error: BaseException) -> DataError | None:
-    """The error that an expression of `conform` raised inside Spark, if that is what `error` is."""
+def data_error(error: BaseException | str) -> DataError | None:
+    """The error that an expression of `conform` raised inside Spark, if that is what `error`, or its text, is."""
     match = _MARK.search(str(error))
     return DataError(match[1]) if match else None
 
@@ -104,7 +105,3 @@ def _nanos(value: SparkColumn, where: str) -> SparkColumn:
 def wall_micros(value: SparkColumn) -> SparkColumn:
     """Microseconds since 1970-01-01 00:00:00 of a timestamp without a zone."""
     return F.unix_micros(F.concat(value.cast("string"), F.lit("Z")).cast("timestamp"))
-
-
-def failure(text: SparkColumn) -> SparkColumn:
-    return F.raise_error(F.concat(F.lit("[DUCKLAKE_DATA]"), text, F.lit("[/DUCKLAKE_DATA]")))

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..errors import LakeError
+from ..errors import LakeError, MissingFileError
 from ..spec.deletion_vectors import encode_deletion_vector, read_deletion_vector
 from ..spec.files import (
     DELETE_PATH_FIELD_ID,
@@ -51,7 +51,7 @@ def positions_table(file: DeleteFile) -> pa.Table:
                 raise LakeError(f"{file.path} is not a delete file: it has no column pos")
             table = parquet.read(columns=wanted).select(wanted)
     except FileNotFoundError as error:
-        raise LakeError(f"the delete file {file.path} does not exist: the lake has lost a file") from error
+        raise MissingFileError(f"the delete file {file.path} does not exist: the lake has lost a file", file.path) from error
     if len(wanted) == 2:
         table = table.filter(pc.less_equal(table.column(1), file.snapshot_limit))
     return table
@@ -123,6 +123,22 @@ def write_deletion_vector(data_path: str, data_file_id: int, directory: str, pos
     with files.open_output_stream(inner) as out:
         out.write(content)
     return WrittenDeleteFile(data_file_id, path, len(offsets), len(content), footer_size=0, format="puffin")
+
+
+def redated(file: WrittenDeleteFile, after: int, snapshot_id: int) -> WrittenDeleteFile:
+    """Write a delete file that names snapshots again, under another name beside it, which stays.
+
+    Args:
+        after: entries of later snapshots than this one get `snapshot_id`.
+    """
+    files, inner = storage.filesystem(file.path)
+    with pq.ParquetFile(inner, filesystem=files) as parquet:
+        entries = parquet.read(columns=["file_path", "pos", SNAPSHOT_ID_COLUMN]).combine_chunks()
+    since = entries.column(SNAPSHOT_ID_COLUMN).combine_chunks()
+    since = pc.if_else(pc.greater(since, after), pa.scalar(snapshot_id, pa.int64()), since)
+    data_path = entries.column("file_path")[0].as_py()
+    directory = file.path.rpartition("/")[0]
+    return write_delete_file(data_path, file.data_file_id, directory, entries.column("pos").combine_chunks(), since)
 
 
 def _checked(positions: Sequence[int] | pa.Array) -> pa.Array:

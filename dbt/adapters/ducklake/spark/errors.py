@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..errors import CancelledError, DataError, DuckLakeError, EngineError, LakeError, StatementError
+from ..errors import CancelledError, DataError, DuckLakeError, EngineError, LakeError, MissingFileError, StatementError
+from .conform import data_error
 from .conversions import REFUSED
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
@@ -24,6 +25,8 @@ _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|OPERATION_CANCELED|cancelled (?:part of cancelled job group|as part of cancellation)|Job \d+ cancelled"
     r"|INVALID_HANDLE\.OPERATION_ABANDONED|cancelled because SparkContext was shut down"
 )
+_LATE_TIMES = ("Invalid value for NanoOfDay", "hour must be in 0..23")
+"""What Java and Python say of 24:00:00."""
 _WRAPPERS = ("TASK_WRITE_FAILED", "FAILED_READ_FILE.NO_HINT", "INTERNAL_ERROR", "FAILED_EXECUTE_UDF")
 _VALUE_CONDITIONS = (
     "CAST_INVALID_INPUT",
@@ -46,7 +49,7 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
 
     Args:
         error: what Spark, py4j or gRPC raised.
-        names: temporary view, such as `lake.main.orders@42` → the name that the user wrote for it.
+        names: temporary view → the name that the user wrote for it.
     """
     if isinstance(error, DuckLakeError):
         return error
@@ -54,20 +57,29 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
     everything = "\n".join(messages)
     if _CANCELLED.search(everything):
         return CancelledError("The statement was cancelled; nothing was committed", "SPARK_JOB_CANCELLED")
+    told = data_error(everything)
+    if told is not None:
+        return told
     refused = everything.find(REFUSED)
     if refused >= 0:
         return LakeError(_clean(everything[refused + len(REFUSED) :].split("\n")[0]).rstrip(". ") + ".")
     missing = _missing_file(messages)
     if missing is not None:
-        return LakeError(
+        return MissingFileError(
             f"The file {missing} is missing, though the lake's catalog lists it. If another process has just compacted the lake or expired "
-            "its snapshots, run the statement again; otherwise restore the file"
+            "its snapshots, run the statement again; otherwise restore the file",
+            missing,
         )
     if "expects field Ids" in everything:
         return LakeError(
             "A data file has no field ids, so its columns cannot be told apart: whoever wrote it did not follow the DuckLake "
             "specification. Rewrite the table's files with DuckDB (CALL ducklake_rewrite_data_files), or register the file with "
             "ducklake_add_data_files"
+        )
+    if any(text in everything for text in _LATE_TIMES):
+        return DataError(
+            "A TIME is 24:00:00, which Spark reads, compares and stores, but has no text for. Leave such rows out with a condition such as "
+            "t <= TIME '23:59:59.999999', or read them with DuckDB"
         )
     no_class = _NO_CLASS.search(everything)
     if no_class is not None:

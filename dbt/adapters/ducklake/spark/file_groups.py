@@ -5,13 +5,21 @@ A table without history is one group, and no footer is read for it.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ..errors import LakeError
 from ..spec.files import DataFile, MappedField, ScanPlan
 from .physical import FileField, physical_schemas
 from .reading import Place, Reading, needs_footer, read_column, signature
+
+Mapping: TypeAlias = "tuple[MappedField, ...] | None"
+Schema: TypeAlias = "tuple[FileField, ...] | None"
+_OWN_NAME = re.compile(r"(?:^|/)ducklake-[0-9a-f]{8}-[0-9a-f]{4}-")
+"""In the path of a file that a writer of DuckLake made, which has field ids: no footer has to be read to know that."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +54,16 @@ class FileGroup:
     """Matched by the file's own names: there are no field ids, hence no embedded columns."""
 
     def split(self) -> list[FileGroup]:
-        """At most two groups: files of which every row counts, and the others."""
-        parts = [tuple(file for file in self.files if file.is_restricted is restricted) for restricted in (False, True)]
-        return [FileGroup(part, self.readings, self.partition_keys, self.by_name) for part in parts if part]
+        """Files of which every row counts, and the others; in more parts only where a path is listed more than once.
+
+        DuckDB adds a file as often as it is told to, and then reads its rows each time. Spark reads a path once a scan.
+        """
+        parts: dict[tuple[bool, int], list[NumberedFile]] = {}
+        seen: Counter[str] = Counter()
+        for file in self.files:
+            parts.setdefault((file.is_restricted, seen[file.file.path]), []).append(file)
+            seen[file.file.path] += 1
+        return [FileGroup(tuple(parts[key]), self.readings, self.partition_keys, self.by_name) for key in sorted(parts)]
 
 
 def group_files(plan: ScanPlan) -> list[FileGroup]:
@@ -65,13 +80,12 @@ def group_files(plan: ScanPlan) -> list[FileGroup]:
                 "Copy the table into a lake without encryption"
             )
     schemas = _schemas(plan, numbered)
-    kinds: dict[object, list[NumberedFile]] = {}
+    kinds: dict[tuple[Mapping, Schema], list[NumberedFile]] = {}
     for each, schema in zip(numbered, schemas, strict=True):
-        kinds.setdefault((each.file.mapping, schema), []).append(each)
+        kinds.setdefault((_mapping(plan, each.file, schema), schema), []).append(each)
     groups: dict[object, FileGroup] = {}
-    for members in kinds.values():
-        first = members[0]
-        made = _group(plan, first.file.mapping, schemas[first.number], members)
+    for (mapping, schema), members in kinds.items():
+        made = _group(plan, mapping, schema, members)
         key = (signature(made.readings), made.partition_keys, made.by_name)
         known = groups.get(key)
         files = made.files if known is None else (*known.files, *made.files)
@@ -79,22 +93,27 @@ def group_files(plan: ScanPlan) -> list[FileGroup]:
     return list(groups.values())
 
 
-def _schemas(plan: ScanPlan, numbered: Sequence[NumberedFile]) -> list[tuple[FileField, ...] | None]:
+def _schemas(plan: ScanPlan, numbered: Sequence[NumberedFile]) -> list[Schema]:
     """The schemas of the files whose footers are needed; None for the others."""
     every = needs_footer(plan)
-    wanted = [each for each in numbered if every or each.file.mapping is not None]
+    wanted = [each for each in numbered if every or each.file.mapping is not None or not _OWN_NAME.search(each.file.path)]
     if not wanted:
         return [None] * len(numbered)
     read = dict(zip([w.number for w in wanted], physical_schemas(plan.name, [w.file for w in wanted]), strict=True))
     return [read.get(each.number) for each in numbered]
 
 
-def _group(
-    plan: ScanPlan,
-    mapping: tuple[MappedField, ...] | None,
-    schema: tuple[FileField, ...] | None,
-    files: Sequence[NumberedFile],
-) -> FileGroup:
+def _mapping(plan: ScanPlan, file: DataFile, schema: Schema) -> Mapping:
+    """The file's name mapping, or one by position for a file that has neither a mapping nor an id on each of its columns.
+
+    DuckDB reads such a file so, whatever its names are; fields of its structs are not found.
+    """
+    if file.mapping is not None or schema is None or all(field.field_id is not None for field in schema):
+        return file.mapping
+    return tuple(MappedField(field.name, column.column_id) for field, column in zip(schema, plan.columns, strict=False))
+
+
+def _group(plan: ScanPlan, mapping: Mapping, schema: Schema, files: Sequence[NumberedFile]) -> FileGroup:
     keys = {node.column_id: node.source_name for node in mapping or () if node.is_partition}
     place = Place(plan.name, plan.reused_names, schema, mapping)
     readings = tuple(read_column(column, place) for column in plan.columns)

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from ..errors import DataError, LakeError, StatementError
 from ..spec.files import ColumnStats, MappedField, WrittenFile
+from ..spec.identifiers import fold
 from ..spec.objects import Column, Table
 from ..spec.partitioning import bucket_count, key_columns, key_names
 from ..spec.row_statistics import stats_of_rows
@@ -131,10 +132,10 @@ class _Match:
 
     def fields(self, fields: Sequence[FileField], columns: Sequence[Column], prefix: str) -> list[MappedField]:
         """The fields of one level; in the order of the file, then what the path gives."""
-        columns_left = {column.name.casefold(): column for column in columns}
+        columns_left = {fold(column.name): column for column in columns}
         mapped: list[MappedField] = []
         for field in fields:
-            column = columns_left.get(field.name.casefold())
+            column = columns_left.get(fold(field.name))
             if column is not None and named(fields, column.name) is not field:
                 column = None  # another field has the very name
             if column is None or self._in_path(column, prefix):
@@ -145,7 +146,7 @@ class _Match:
                     )
                 self.leaf += field.leaves
                 continue
-            del columns_left[column.name.casefold()]
+            del columns_left[fold(column.name)]
             mapped.append(self._field(field, column, prefix))
         for column in columns_left.values():
             if self._in_path(column, prefix):

@@ -15,12 +15,12 @@ def held(frame: DataFrame) -> Iterator[DataFrame]:
     """The same rows, computed by the first action on them and kept (memory, then disk) until the block ends."""
     kept = frame.persist()
     try:
-        yield _as_leaf(kept)
+        yield as_leaf(kept)
     finally:
         kept.unpersist()
 
 
-def _as_leaf(kept: DataFrame) -> DataFrame:
+def as_leaf(kept: DataFrame) -> DataFrame:
     """What is kept as a plan of one node. Else whatever is made of it is analysed together with the whole query that it came from, which is
     most of the time of a small statement on a large query. Spark Connect has no such plan.
     """

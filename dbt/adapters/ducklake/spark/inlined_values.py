@@ -126,6 +126,6 @@ def _micros(text: str) -> int:
 
 def _time_micros(value: Any) -> int:
     nanos = parse_time(value.isoformat() if isinstance(value, time) else str(value))
-    if nanos >= _DAY_MICROS * 1000 or nanos % 1000:
+    if nanos > _DAY_MICROS * 1000 or nanos % 1000:
         raise ValueError(f"{value} is not a time of day that Spark can hold")
     return nanos // 1000

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from urllib.parse import quote, unquote
 
+from ..spec.identifiers import fold
+
 SPARK_SCHEMES = {"s3": "s3a", "s3n": "s3a", "gcs": "gs"}
 """Schemes that DuckDB writes, with the name of Hadoop's connector for the same store."""
 
@@ -62,7 +64,7 @@ def is_hive_key(path: str, key: str) -> bool:
 def _hive_text(path: str, key: str) -> str | None:
     for part in path.split("/")[:-1]:
         name, separator, value = part.partition("=")
-        if separator and unquote(name).casefold() == key.casefold():
+        if separator and fold(unquote(name)) == fold(key):
             return value
     return None
 

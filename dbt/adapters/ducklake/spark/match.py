@@ -6,7 +6,7 @@ columns that a condition or an assignment names are read from the target (`docs/
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,14 @@ from pyspark.sql import functions as F
 from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..spec.identifiers import backquoted
 from ..spec.objects import Column
+from .assignment import assigned
 from .row_positions import Positions, by_file, repeats
 from .types import struct_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
 ACTION = "_ducklake_action"
 SOURCE_ROW = "_ducklake_source_row"
@@ -74,7 +76,7 @@ class Match:
         source = self.source.alias(self.source_alias)
         alone = source.join(matched, F.col(SOURCE_ROW) == F.col("_ducklake_matched"), "left_anti")
         chosen = alone.withColumn(ACTION, _clause(clauses)).where(F.col(ACTION).isNotNull())
-        return chosen.select(*self._values(clauses, None))
+        return chosen.select(*self._values(chosen, clauses, None))
 
     def _source(self) -> DataFrame:
         source = F.broadcast(self.source) if self.broadcast else self.source
@@ -83,10 +85,11 @@ class Match:
     def _with_values(self, joined: DataFrame, clauses: Sequence[When], target: DataFrame, also: Sequence[str]) -> DataFrame:
         chosen = joined.withColumn(ACTION, _clause(clauses))
         lineage = [target[name] for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)]
-        return chosen.select(F.col(ACTION), *lineage, *[F.col(name) for name in also], *self._values(clauses, target))
+        return chosen.select(F.col(ACTION), *lineage, *[F.col(name) for name in also], *self._values(chosen, clauses, target))
 
-    def _values(self, clauses: Sequence[When], target: DataFrame | None) -> list[SparkColumn]:
+    def _values(self, rows: DataFrame, clauses: Sequence[When], target: DataFrame | None) -> list[SparkColumn]:
         types = struct_type(self.columns, ids=False)
+        given = _types(rows, dict.fromkeys(text for clause in clauses for text in clause.values.values()))
         values = []
         for column, kind in zip(self.columns, types.fields, strict=True):
             value = F.lit(None).cast(kind.dataType)
@@ -95,7 +98,7 @@ class Match:
                     continue
                 text = clause.values.get(column.name)
                 if text is not None:
-                    new = F.expr(text).cast(kind.dataType)
+                    new = assigned(F.expr(text), given[text], kind.dataType, column.name)
                 elif target is not None:
                     new = target[backquoted(column.name)]
                 else:
@@ -103,6 +106,13 @@ class Match:
                 value = F.when(F.col(ACTION) == index, new).otherwise(value)
             values.append(value.alias(column.name))
         return values
+
+
+def _types(rows: DataFrame, texts: Iterable[str]) -> dict[str, DataType]:
+    """The type of each expression over `rows`."""
+    named = list(texts)
+    fields = rows.select(*[F.expr(text).alias(f"_{i}") for i, text in enumerate(named)]).schema.fields if named else []
+    return {text: field.dataType for text, field in zip(named, fields, strict=True)}
 
 
 def numbered(source: DataFrame) -> DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError
-from .settings import as_text, refuse_what_reading_needs
+from .settings import REQUIRED, as_text, refuse_what_reading_needs, require_allowed_setting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,3 +66,28 @@ def take_back(session: SparkSession, former: Former) -> None:
             session.conf.unset(key)
         else:
             session.conf.set(key, value)
+
+
+def restore_protected(session: SparkSession) -> list[tuple[str, str | None]]:
+    """Give the protected settings of a session their values again, after a statement that may have changed them unseen.
+
+    RESET changes all settings at once; EXECUTE IMMEDIATE and `${…}` hide which one a statement changes.
+
+    Returns:
+        The settings that had another value, with that value; None if it had none.
+    """
+    present = session.conf.getAll
+    changed = [(key, present.get(key)) for key, value in REQUIRED.items() if (present.get(key) or "").lower() != value.lower()]
+    for key, _ in changed:
+        session.conf.set(key, REQUIRED[key])
+    return changed
+
+
+def require_protected(session: SparkSession) -> None:
+    """Refuse, after the fact, a statement that changed a protected setting unseen; the settings have their values again.
+
+    Raises:
+        ConfigurationError: one had another value.
+    """
+    for key, value in restore_protected(session):
+        require_allowed_setting(key, value)

@@ -15,8 +15,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..errors import LakeError
+from ..errors import LakeError, MissingFileError
 from ..spec.files import DataFile
+from ..spec.identifiers import fold
 from . import storage
 
 THREADS = 8
@@ -51,8 +52,8 @@ class FileField:
 def named(fields: Sequence[FileField], name: str) -> FileField | None:
     """The field of that name; the very name is preferred to one that differs in case."""
     exact = next((field for field in fields if field.name == name), None)
-    folded = name.casefold()
-    return exact or next((field for field in fields if field.name.casefold() == folded), None)
+    folded = fold(name)
+    return exact or next((field for field in fields if fold(field.name) == folded), None)
 
 
 def with_id(fields: Sequence[FileField], field_id: int) -> FileField | None:
@@ -74,8 +75,9 @@ def _schema(table: str, file: DataFile) -> tuple[FileField, ...]:
     try:
         return _footer_schema(file.path, file.size_bytes)
     except FileNotFoundError as error:
-        raise LakeError(
-            f"Data file {file.path} of table {table} is missing. Restore it, or remove its rows from the table by an earlier version"
+        raise MissingFileError(
+            f"Data file {file.path} of table {table} is missing. Restore it, or remove its rows from the table by an earlier version",
+            file.path,
         ) from error
     except (OSError, pa.ArrowException) as error:
         raise LakeError(f"Data file {file.path} of table {table} cannot be read: {error}") from error

@@ -1,6 +1,6 @@
 """Which operations of a query give another value in DuckDB because of the types that they work on.
 
-The text of a view is translated without knowing types (`statements/shared_sql.py`). Spark knows them once it has analysed the query: this
+The text of a view is translated without knowing types (`translate/shared_sql.py`). Spark knows them once it has analysed the query: this
 goes through its plan, as far as the relations that the query reads.
 """
 

@@ -27,7 +27,8 @@ from .types import spark_type
 LIST_ELEMENT_NAMES = ("list", "element", "array")
 """What a name mapping may call the element of a list (DuckDB writes `list`)."""
 
-RESERVED = ("_metadata", "_ducklake", "__ducklake", "__c")
+_HIDDEN = "__c"
+RESERVED = ("_metadata", "_ducklake", "__ducklake", _HIDDEN)
 """How names begin that a scan uses itself; a column of such a name is read under its hidden name."""
 _FILLED_IN = frozenset(
     {"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float32", "float64", "varchar", "json", "date"}
@@ -47,6 +48,15 @@ class Reading:
     def is_plain(self) -> bool:
         """The value is right as it comes."""
         return self.how is None and same_type(self.field.dataType, self.final)
+
+    @property
+    def is_read_whole(self) -> bool:
+        """A nested column of which something is found by field id alone, so that Spark must not prune its fields.
+
+        Spark's nested schema pruning makes the column anew from the fields that are used, without the column's field id.
+        """
+        nested = isinstance(self.field.dataType, (ArrayType, MapType, StructType))
+        return nested and _has_hidden_name(StructType([self.field]))
 
 
 @dataclass(frozen=True)
@@ -82,7 +92,22 @@ class Place:
 
 def hidden_name(column_id: int) -> str:
     """A name that no file has, so that nothing is pushed down for it and only its id counts."""
-    return f"__c{column_id}"
+    return f"{_HIDDEN}{column_id}"
+
+
+def _has_hidden_name(type_: DataType) -> bool:
+    match type_:
+        case ArrayType():
+            return _has_hidden_name(type_.elementType)
+        case MapType():
+            return _has_hidden_name(type_.keyType) or _has_hidden_name(type_.valueType)
+        case StructType():
+            return any(_is_found_by_id_alone(field) or _has_hidden_name(field.dataType) for field in type_.fields)
+    return False
+
+
+def _is_found_by_id_alone(field: StructField) -> bool:
+    return field.name.startswith(_HIDDEN) and "parquet.field.id" in field.metadata
 
 
 def needs_footer(plan: ScanPlan) -> bool:

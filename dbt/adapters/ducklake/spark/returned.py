@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..errors import LakeError
+from ..errors import LakeError, MissingFileError
 from ..spec.files import LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID, DataFile, WriteOptions, WrittenFile
 from ..spec.objects import SortField, Table
 from ..spec.paths import data_file_name, with_separator
@@ -94,7 +94,10 @@ def absent_rows(file: DataFile) -> pa.Array:
 
 def _younger(file: DataFile, snapshot_id: int) -> pa.Array:
     """The positions of the rows that began after a snapshot."""
-    schema = read_schema(read_footer(file.path, file.size_bytes))
+    try:
+        schema = read_schema(read_footer(file.path, file.size_bytes))
+    except FileNotFoundError:
+        raise _lost(file) from None
     name = next((node.name for node in schema.children if node.field_id == SNAPSHOT_ID_FIELD_ID), None)
     if name is None:
         raise LakeError(f"the data file {file.path} does not say with which snapshots its rows began; the lake is damaged")
@@ -104,8 +107,9 @@ def _younger(file: DataFile, snapshot_id: int) -> pa.Array:
     return pc.indices_nonzero(pc.greater(begun, snapshot_id)).cast(pa.int64())
 
 
-def _lost(file: DataFile) -> LakeError:
-    return LakeError(
+def _lost(file: DataFile) -> MissingFileError:
+    return MissingFileError(
         f"the data file {file.path}, which the snapshot reads, does not exist: the lake has lost a file. "
-        "Nothing was changed; restore it from a backup"
+        "Nothing was changed; restore it from a backup",
+        file.path,
     )

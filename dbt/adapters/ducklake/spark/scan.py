@@ -111,9 +111,17 @@ def _columns(plan: ScanPlan, group: FileGroup) -> list[SparkColumn]:
         if index in keys:
             value = F.col(f"{_PARTITION}{index}").cast(reading.final)
         else:
-            value = convert(F.col(backquoted(reading.field.name)), reading.how, reading.field.dataType, reading.final)
+            value = F.col(backquoted(reading.field.name))
+            if reading.is_read_whole:
+                value = _unpruned(value)
+            value = convert(value, reading.how, reading.field.dataType, reading.final)
         made.append(value.alias(column.name))
     return made
+
+
+def _unpruned(value: SparkColumn) -> SparkColumn:
+    """The same value, behind an expression that Spark's optimizer neither simplifies nor prunes fields through."""
+    return F.element_at(F.array(value), 1)
 
 
 def _facts(group: FileGroup, restricted: bool, lineage: bool, virtual: Sequence[str]) -> dict[str, list[Fact]]:

@@ -1,7 +1,7 @@
 """What a profile says about Spark, checked, and the Spark configuration that follows from it. Imports no Spark.
 
-Two sets of session configuration: `REQUIRED` is what makes reads and writes of a lake right (a profile that
-contradicts it is refused); `session_defaults` is what a profile may change.
+Two sets of session configuration: `PROTECTED` is what makes reads and writes of a lake right (whoever contradicts it
+is refused); `session_defaults` is what a profile may change.
 """
 
 from __future__ import annotations
@@ -24,32 +24,47 @@ _PAGE_SIZE = "2m"
 again, twenty times slower, or fails ("Could not allocate memory to grow BytesToBytesMap"): benchmarks/bench_many_tables.py.
 """
 
-REQUIRED: Mapping[str, str] = {
-    # Columns are matched by DuckLake's column ids; a file without ids must be an error and not a table of NULLs (trap T9).
-    "spark.sql.parquet.fieldId.read.enabled": "true",
-    "spark.sql.parquet.fieldId.read.ignoreMissing": "false",
-    "spark.sql.parquet.fieldId.write.enabled": "true",
-    # A data file that is gone or broken is an error, never fewer rows.
-    "spark.sql.files.ignoreMissingFiles": "false",
-    "spark.sql.files.ignoreCorruptFiles": "false",
-    # DuckLake's timestamps: microseconds, proleptic Gregorian, never INT96.
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
-    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
-    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
-    "spark.sql.parquet.binaryAsString": "false",
-    # Nanoseconds arrive as BIGINT, and the scan makes timestamps of them.
-    "spark.sql.legacy.parquet.nanosAsLong": "true",
-    # TIME exists from Spark 4.1 on, behind this switch.
-    "spark.sql.timeType.enabled": "true",
-    # Names compare without case in DuckLake.
-    "spark.sql.caseSensitive": "false",
-    # The list of files comes from the catalog: the manifest must be obeyed, and no listing job started.
-    "spark.sql.streaming.fileStreamSink.ignoreMetadata": "false",
-    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+
+@dataclass(frozen=True)
+class Protected:
+    """A session setting that nobody may change, since rows would be read or written wrongly."""
+
+    value: str
+    reason: str
+
+
+_IDS = "columns are matched by DuckLake's column ids, else a renamed column reads as NULL"
+_GONE = "a data file that is missing or broken must be an error, never fewer rows"
+_CALENDAR = "dates and timestamps are of the proleptic Gregorian calendar, else those before 1582 are moved by days"
+_TYPES = "the types of columns come from the catalog, and files are read as these"
+_LISTING = "the list of a table's files comes from the catalog, and not from their directory"
+
+PROTECTED: Mapping[str, Protected] = {
+    "spark.sql.parquet.fieldId.read.enabled": Protected("true", _IDS),
+    "spark.sql.parquet.fieldId.read.ignoreMissing": Protected("false", _IDS),
+    "spark.sql.parquet.fieldId.write.enabled": Protected("true", "other readers of the lake match columns by the ids in its files"),
+    "spark.sql.files.ignoreMissingFiles": Protected("false", _GONE),
+    "spark.sql.files.ignoreCorruptFiles": Protected("false", _GONE),
+    "spark.sql.parquet.outputTimestampType": Protected("TIMESTAMP_MICROS", "DuckLake's timestamps have microseconds"),
+    "spark.sql.parquet.datetimeRebaseModeInRead": Protected("CORRECTED", _CALENDAR),
+    "spark.sql.parquet.datetimeRebaseModeInWrite": Protected("CORRECTED", _CALENDAR),
+    "spark.sql.parquet.int96RebaseModeInRead": Protected("CORRECTED", _CALENDAR),
+    "spark.sql.parquet.int96RebaseModeInWrite": Protected("CORRECTED", _CALENDAR),
+    "spark.sql.parquet.inferTimestampNTZ.enabled": Protected("true", _TYPES),
+    "spark.sql.parquet.int96TimestampConversion": Protected(
+        "false", "an INT96 timestamp of a file is in UTC, whatever the session's zone is"
+    ),
+    "spark.sql.parquet.binaryAsString": Protected("false", _TYPES),
+    "spark.sql.legacy.parquet.nanosAsLong": Protected("true", "nanoseconds are read as BIGINT, of which the scan makes timestamps"),
+    "spark.sql.timeType.enabled": Protected("true", "columns of the type TIME could not be read"),
+    "spark.sql.caseSensitive": Protected("false", "names of a lake are compared without case"),
+    "spark.sql.streaming.fileStreamSink.ignoreMetadata": Protected("false", _LISTING),
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": Protected("100000", _LISTING),
 }
+"""What a profile, a node, and a SET are refused."""
+
+REQUIRED: Mapping[str, str] = {key: each.value for key, each in PROTECTED.items()}
+"""The protected settings with their values."""
 
 
 @dataclass(frozen=True)
@@ -161,18 +176,30 @@ def _default_driver_memory() -> str:
 
 
 def refuse_what_reading_needs(config: Mapping[str, str]) -> None:
-    """Refuse a setting that contradicts `REQUIRED`.
+    """Refuse a setting that contradicts `PROTECTED`.
 
     Raises:
         ConfigurationError: there is one.
     """
-    for key, value in REQUIRED.items():
-        given = config.get(key)
-        if given is not None and given.lower() != value.lower():
-            raise ConfigurationError(
-                f"Spark setting {key}={given} would make lake tables read or written wrongly. "
-                f"Remove it from the Spark configuration (dbt-ducklake sets it to {value})"
-            )
+    for key, value in config.items():
+        require_allowed_setting(key, value)
+
+
+def require_allowed_setting(key: str, value: str | None) -> None:
+    """Refuse a change of one setting if rows would be read or written wrongly under it.
+
+    Args:
+        key: the setting.
+        value: what it shall be; None: what Spark started with, as RESET has it.
+
+    Raises:
+        ConfigurationError: the setting is protected, and the value is not the one that it has.
+    """
+    known = PROTECTED.get(key.strip())
+    if known is None or (value is not None and value.strip().lower() == known.value.lower()):
+        return
+    change = f"{key} cannot be reset" if value is None else f"{key}={value} is refused"
+    raise ConfigurationError(f"Spark setting {change}, since {known.reason}. Leave it out: dbt-ducklake sets it to {known.value}")
 
 
 def as_text(value: object) -> str:

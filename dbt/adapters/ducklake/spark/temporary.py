@@ -10,8 +10,7 @@ from ..spec.identifiers import backquoted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_UTC = frozenset({"UTC", "ETC/UTC", "GMT", "Z", "+00:00", "ZULU"})
+TIME_ZONE = "spark.sql.session.timeZone"
 
 
 def is_temporary_view(spark: SparkSession, name: str) -> bool:
@@ -30,25 +29,27 @@ def timestamp_value(spark: SparkSession, text: str) -> datetime:
     """
     micros = spark.sql(f"SELECT unix_micros(CAST({text} AS TIMESTAMP))").collect()[0][0]
     if micros is None:
-        raise StatementError(f"the time {text} is NULL; a time travel needs a moment")
+        raise StatementError(f"the time {text} is NULL; time travel needs a time")
     return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
+
+
+def session_settings(spark: SparkSession) -> tuple[str, bool, bool, bool, bool]:
+    """The settings of `plan.view.Settings`, in that order: the time zone, whether ANSI rules hold, whether the case of names counts,
+    whether TIMESTAMP means an instant, and whether a date that is compared with a text is turned into one, as in Spark 2.
+    """
+
+    def is_true(key: str) -> bool:
+        return (spark.conf.get(key, "false") or "").lower() == "true"
+
+    return (
+        spark.conf.get(TIME_ZONE) or "UTC",
+        is_true("spark.sql.ansi.enabled"),
+        is_true("spark.sql.caseSensitive"),
+        (spark.conf.get("spark.sql.timestampType", "TIMESTAMP_LTZ") or "").upper() == "TIMESTAMP_LTZ",
+        is_true("spark.sql.legacy.typeCoercion.datetimeToString.enabled"),
+    )
 
 
 def drop_temporary_view(spark: SparkSession, name: str) -> None:
     """DROP VIEW of a temporary view."""
     spark.sql(f"DROP VIEW IF EXISTS {backquoted(name)}")
-
-
-def zone_is_utc(spark: SparkSession) -> bool:
-    """Whether the session's time zone is UTC, under one of its names."""
-    return (spark.conf.get("spark.sql.session.timeZone") or "").upper() in _UTC
-
-
-def compares_dates_as_texts(spark: SparkSession) -> bool:
-    """Whether a date or timestamp is turned into a text to be compared with one, as Spark 2 did."""
-    return (spark.conf.get("spark.sql.legacy.typeCoercion.datetimeToString.enabled", "false") or "").lower() == "true"
-
-
-def timestamps_are_instants(spark: SparkSession) -> bool:
-    """Whether TIMESTAMP means an instant, not the time on a wall clock."""
-    return (spark.conf.get("spark.sql.timestampType", "TIMESTAMP_LTZ") or "").upper() == "TIMESTAMP_LTZ"

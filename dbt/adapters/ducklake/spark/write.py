@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
+from pyspark.sql.types import LongType
 
 from ..errors import DataError, LakeError
 from ..spec.files import LINEAGE_ROW_ID, ROW_ID, WriteOptions, WrittenFile
@@ -90,8 +91,8 @@ def shaped(rows: DataFrame, columns: Sequence[Column], row_ids: bool = False) ->
         raise DataError(f"the rows have {len(names)} columns, the table has {len(columns)}")
     # By generated names: those of the rows may repeat or differ only in case.
     plain = rows.toDF(*[f"_{i}" if name in names else name for i, name in enumerate(rows.columns)])
-    sources = [name for name in plain.columns if not (row_ids and name == LINEAGE_ROW_ID)]
-    fitted = [conform(F.col(source), column) for source, column in zip(sources, columns, strict=True)]
+    sources = [field for field in plain.schema.fields if not (row_ids and field.name == LINEAGE_ROW_ID)]
+    fitted = [conform(F.col(source.name), source.dataType, column) for source, column in zip(sources, columns, strict=True)]
     if row_ids:
-        fitted.append(conform(F.col(LINEAGE_ROW_ID), ROW_ID))
+        fitted.append(conform(F.col(LINEAGE_ROW_ID), LongType(), ROW_ID))
     return plain.select(*fitted)

@@ -8,7 +8,8 @@ the start of my transaction and its commit conflicts
 - with renaming when it was dropped, altered or renamed (else a live table without columns remains);
 - with deleting rows also when rows were deleted in the catalog (`inlined_delete`) or the files were compacted or flushed, each way
   round (else deletes are lost or counted twice);
-- with a result that depends on the table's rows when any were inserted or deleted (else two upserts of one key both insert it).
+- with a result that depends on the table's rows when any were inserted or deleted (else two upserts of one key both insert it);
+- with a rollback of a schema or the lake whenever something in it was created, changed or dropped (else that would survive it).
 
 Where it is known which rows those are, what became of other rows is no conflict, which is the one thing that the reference refuses and
 this does not: two batches that replace the rows of two days commit side by side.
@@ -20,7 +21,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from .changes import Change, Kind
+from .changes import CREATIONS, Change, Kind
+from .identifiers import fold
 
 
 class Act(Enum):
@@ -46,6 +48,8 @@ class Act(Enum):
     FLUSH = "flush"
     COMPACT = "compact"
     ROLL_BACK = "roll back the rows of"
+    ROLL_BACK_ALL = "roll back"
+    """Everything in a schema, or, without one, in the lake; `object_id` is one of the objects there were in the schema, or the schema."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,8 @@ class Conflict:
         where = "a concurrent transaction" if self.snapshot_id is None else f"snapshot {self.snapshot_id}"
         target = ".".join(part for part in (self.mine.schema, self.mine.name) if part)
         did = "renamed it" if isinstance(self.theirs, Renamed) else _SENTENCES[self.theirs.kind]
+        if self.mine.act is Act.ROLL_BACK_ALL and not target:
+            target = "the lake"
         return f"cannot {self.mine.act.value} {target or f'object {self.mine.object_id}'}: {where} {did}"
 
 
@@ -146,6 +152,8 @@ def conflicts(mine: Action, theirs: Change | Renamed) -> bool:
         return mine.act in _NOT_AFTER_RENAME and mine.object_id == theirs.object_id
     if theirs.kind is Kind.UNKNOWN:
         return True
+    if mine.act is Act.ROLL_BACK_ALL:
+        return _is_in(mine, theirs)
     if theirs.kind is Kind.CREATED_SCHEMA:
         return mine.act is Act.CREATE_SCHEMA and same_name(mine.schema, theirs.schema)
     if theirs.kind in _NEW_MACROS:
@@ -160,6 +168,15 @@ def conflicts(mine: Action, theirs: Change | Renamed) -> bool:
     return mine.object_id is not None and mine.object_id == theirs.object_id and theirs.kind in kinds
 
 
+def _is_in(mine: Action, theirs: Change) -> bool:
+    """Whether a change is one of what a rollback of a schema or the lake is about; where rows lie is none of it."""
+    if theirs.kind in MOVES:
+        return False
+    if mine.schema is None:
+        return True
+    return same_name(mine.schema, theirs.schema) if theirs.kind in CREATIONS else mine.object_id == theirs.object_id
+
+
 def find_conflict(mine: Iterable[Action], theirs: Iterable[tuple[int | None, Change | Renamed]]) -> Conflict | None:
     """The first pair that conflicts, or None. `theirs` are (snapshot id, change) pairs."""
     actions = list(mine)
@@ -172,4 +189,4 @@ def find_conflict(mine: Iterable[Action], theirs: Iterable[tuple[int | None, Cha
 
 def same_name(one: str | None, other: str | None) -> bool:
     """Names compare without regard to case, as DuckDB compares them."""
-    return one is not None and other is not None and one.casefold() == other.casefold()
+    return one is not None and other is not None and fold(one) == fold(other)

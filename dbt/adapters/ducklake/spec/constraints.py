@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from .identifiers import fold
 from .sort_text import names_in
 
 CONSTRAINTS_TAG = "dbt_ducklake.constraints"
@@ -54,10 +55,10 @@ def named(constraints: Iterable[Constraint], table: str) -> tuple[Constraint, ..
         columns = () if constraint.kind == PRIMARY_KEY else constraint.columns
         base = constraint.name or "_".join((table, *columns, _SUFFIX[constraint.kind]))
         name, number = base, 0
-        while name.casefold() in taken:
+        while fold(name) in taken:
             number += 1
             name = f"{base}{number}"
-        taken.add(name.casefold())
+        taken.add(fold(name))
         found.append(replace(constraint, name=name))
     return tuple(found)
 
@@ -90,7 +91,7 @@ def without_column(tags: Mapping[str, str], column: str) -> dict[str, str]:
         ValueError: a CHECK names it; the text is that constraint.
     """
     _refuse_checked(tags, column)
-    return with_constraints(tags, [each for each in constraints_of(tags) if column.casefold() not in _folded(each.columns)])
+    return with_constraints(tags, [each for each in constraints_of(tags) if fold(column) not in _folded(each.columns)])
 
 
 def with_renamed_column(tags: Mapping[str, str], column: str, to: str) -> dict[str, str]:
@@ -101,17 +102,16 @@ def with_renamed_column(tags: Mapping[str, str], column: str, to: str) -> dict[s
     """
     _refuse_checked(tags, column)
     changed = [
-        replace(each, columns=tuple(to if name.casefold() == column.casefold() else name for name in each.columns))
-        for each in constraints_of(tags)
+        replace(each, columns=tuple(to if fold(name) == fold(column) else name for name in each.columns)) for each in constraints_of(tags)
     ]
     return with_constraints(tags, changed)
 
 
 def _refuse_checked(tags: Mapping[str, str], column: str) -> None:
     for check in checks_of(tags):
-        if column.casefold() in names_in(check.expression or ""):
+        if fold(column) in names_in(check.expression or ""):
             raise ValueError(f"{check.name}, {check}")
 
 
 def _folded(names: Iterable[str]) -> set[str]:
-    return {name.casefold() for name in names}
+    return {fold(name) for name in names}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
 from ..errors import NotFoundError, StatementError
+from .identifiers import fold
 from .objects import Column, Default, Table
 from .sort_text import names_in, renamed
 from .types import DataType, Field, assign_ids, can_promote, data_type_of, spark_name
@@ -36,9 +37,9 @@ def columns_of(definitions: Sequence[NewColumn], first_id: int = 1) -> tuple[Col
     seen: set[str] = set()
     columns: list[Column] = []
     for definition in definitions:
-        if definition.name.casefold() in seen:
+        if fold(definition.name) in seen:
             raise StatementError(f"column {definition.name} is named twice; give one of the two another name")
-        seen.add(definition.name.casefold())
+        seen.add(fold(definition.name))
         column = assign_ids([Field(definition.name, definition.type)], first_id)[0]
         columns.append(
             replace(
@@ -77,7 +78,7 @@ def add_column(table: Table, parent: tuple[str, ...], definition: NewColumn) -> 
     column = columns_of([definition], table.next_column_id)[0]
 
     def add(siblings: tuple[Column, ...]) -> tuple[Column, ...]:
-        if any(c.name.casefold() == column.name.casefold() for c in siblings):
+        if any(fold(c.name) == fold(column.name) for c in siblings):
             raise StatementError(f"column {'.'.join([*parent, column.name])} exists already in {table.name}")
         return (*siblings, column)
 
@@ -101,7 +102,7 @@ def drop_column(table: Table, path: tuple[str, ...]) -> Table:
     partitioned = table.partitioning.fields if table.partitioning else ()
     if any(key.column_id == column.column_id for key in partitioned):
         raise StatementError(f"column {'.'.join(path)} is a partition key of {table.name}; ALTER TABLE … RESET PARTITIONED BY first")
-    if len(path) == 1 and any(column.name.casefold() in names_in(key.expression) for key in table.sorting):
+    if len(path) == 1 and any(fold(column.name) in names_in(key.expression) for key in table.sorting):
         raise StatementError(f"column {'.'.join(path)} is a sort key of {table.name}; ALTER TABLE … RESET SORTED BY first")
     return replace(table, columns=_edit(table, path, lambda c: ()))
 
@@ -110,7 +111,7 @@ def rename_column(table: Table, path: tuple[str, ...], to: str) -> Table:
     """RENAME COLUMN."""
     column = find_column(table, path)
     siblings = table.columns if len(path) == 1 else find_column(table, path[:-1]).children
-    if any(c.name.casefold() == to.casefold() and c.column_id != column.column_id for c in siblings):
+    if any(fold(c.name) == fold(to) and c.column_id != column.column_id for c in siblings):
         raise StatementError(f"column {to} exists already in {table.name}")
     sorting = table.sorting
     if len(path) == 1:
@@ -190,7 +191,7 @@ def find_column(table: Table, path: tuple[str, ...]) -> Column:
     siblings: tuple[Column, ...] = table.columns
     column: Column | None = None
     for part in path:
-        column = next((c for c in siblings if c.name.casefold() == part.casefold()), None)
+        column = next((c for c in siblings if fold(c.name) == fold(part)), None)
         if column is None:
             there = ", ".join(c.name for c in siblings)
             raise NotFoundError("column", f"{'.'.join(path)} of {table.schema_name}.{table.name}", f"There are: {there}")
@@ -206,7 +207,7 @@ def _edit(table: Table, path: tuple[str, ...], change: Callable[[Column], tuple[
     def walk(columns: tuple[Column, ...], rest: tuple[str, ...]) -> tuple[Column, ...]:
         result: list[Column] = []
         for column in columns:
-            if column.name.casefold() != rest[0].casefold():
+            if fold(column.name) != fold(rest[0]):
                 result.append(column)
             elif len(rest) == 1:
                 result.extend(change(column))

@@ -1,6 +1,17 @@
-"""Quoting names and texts for the two dialects that meet in a lake."""
+"""Names in the two dialects that meet in a lake: which are the same, and how they and texts are quoted."""
 
 from __future__ import annotations
+
+_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+_FOLDED = str.maketrans(_UPPER, _LOWER)
+
+
+def fold(name: str) -> str:
+    """What two names have in common that DuckDB takes for one: the name with the letters A to Z in lower case.
+
+    Other letters keep their case, so that `Ä` and `ä`, or `straße` and `strasse`, stay two names.
+    """
+    return name.lower() if name.isascii() else name.translate(_FOLDED)
 
 
 def backquoted(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .datatype import DataType, Field
+from .identifiers import fold
 
 
 def new_fields(current: DataType, wanted: DataType) -> list[tuple[tuple[str, ...], DataType]]:
@@ -19,7 +20,7 @@ def _collect(current: DataType, wanted: DataType, path: tuple[str, ...], found: 
     if current.name != "struct" or wanted.name != "struct":
         return _plain(current) == _plain(wanted)
     known, new = wanted.fields[: len(current.fields)], wanted.fields[len(current.fields) :]
-    if [field.name.casefold() for field in known] != [field.name.casefold() for field in current.fields]:
+    if [fold(field.name) for field in known] != [fold(field.name) for field in current.fields]:
         return False
     if not all(_collect(old.type, field.type, (*path, old.name), found) for old, field in zip(current.fields, known, strict=True)):
         return False
@@ -29,4 +30,4 @@ def _collect(current: DataType, wanted: DataType, path: tuple[str, ...], found: 
 
 def _plain(type_: DataType) -> DataType:
     """The type without what does not matter for its values."""
-    return DataType(type_.name, tuple(Field(field.name.casefold(), _plain(field.type)) for field in type_.fields))
+    return DataType(type_.name, tuple(Field(fold(field.name), _plain(field.type)) for field in type_.fields))

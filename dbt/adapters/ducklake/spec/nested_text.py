@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from .identifiers import fold
 from .objects import Column
 
 Scalar = Callable[[str, str], Any]
@@ -124,7 +125,7 @@ class _Parser:
         return items
 
     def struct_value(self, column: Column) -> dict[str, Any]:
-        fields = {child.name.casefold(): child for child in column.children}
+        fields = {fold(child.name): child for child in column.children}
         found: dict[str, Any] = {child.name: None for child in column.children}
         first = True
         self.expect("{")
@@ -135,7 +136,7 @@ class _Parser:
             self.blanks()
             name = self.quoted() if self.text.startswith(("'", '"'), self.position) else self.bare(":")
             self.expect(":")
-            child = fields.get(name.casefold())
+            child = fields.get(fold(name))
             if child is None:
                 raise ValueError(f"no field {name}")
             found[child.name] = self.value(child, ",}")

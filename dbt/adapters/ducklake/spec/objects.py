@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from .identifiers import fold
+
 PROPERTY_TAG = "dbt_ducklake.property."
 """The tag that keeps a property of a table or view; the property's name follows."""
 
@@ -109,6 +111,11 @@ class Schema:
         found = (key for key in sorted(self.tags) if key.startswith(FUNCTION_TAG))
         return tuple(Function(self.name, key.removeprefix(FUNCTION_TAG), self.tags[key]) for key in found)
 
+    def function(self, name: str) -> Function | None:
+        """The function of that name."""
+        folded = fold(name)
+        return next((function for function in self.functions if fold(function.name) == folded), None)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -131,8 +138,8 @@ class Table:
 
     def column(self, name: str) -> Column | None:
         """The top-level column of that name, compared without case, as DuckLake does."""
-        folded = name.casefold()
-        return next((c for c in self.columns if c.name.casefold() == folded), None)
+        folded = fold(name)
+        return next((c for c in self.columns if fold(c.name) == folded), None)
 
 
 @dataclass(frozen=True)

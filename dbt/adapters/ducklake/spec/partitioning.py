@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from ..errors import LakeError, StatementError
+from .identifiers import fold
 from .moments import DAY_NANOS, INFINITY_DAYS, INFINITY_MICROS, civil_from_days
 from .objects import Column, PartitionField
 from .statistics import FLOATS, Value, encode_plain
@@ -68,11 +69,9 @@ def key_names(columns: Sequence[Column], fields: Sequence[PartitionField]) -> li
         column.name if field.transform == "identity" else field.transform.partition("(")[0]
         for column, field in zip(columns, fields, strict=True)
     ]
-    folded = [name.casefold() for name in plain]
+    folded = [fold(name) for name in plain]
     return [
-        f"{field.transform.partition('(')[0]}_{column.name}"
-        if field.transform != "identity" and folded.count(name.casefold()) > 1
-        else name
+        f"{field.transform.partition('(')[0]}_{column.name}" if field.transform != "identity" and folded.count(fold(name)) > 1 else name
         for name, column, field in zip(plain, columns, fields, strict=True)
     ]
 

@@ -7,12 +7,15 @@ a file to its table; only `ducklake_files_scheduled_for_deletion` is relative to
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import secrets
 import time
 import uuid
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_STORES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs", "gcs": "gs"}
+"""Hadoop's names of schemes with those of the stores."""
 _WITH_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
@@ -51,6 +54,21 @@ def absolute(path: str) -> str:
     if is_url(path):
         return with_separator(path)
     return with_separator(os.path.abspath(os.path.expanduser(path)).replace(os.sep, "/"))
+
+
+def plain(path: str) -> str:
+    """The path in the one form in which paths of the same file are equal, however they were written.
+
+    Without `.`, `..` and repeated slashes; local ones absolute and without a scheme. A URL keeps its host, and its scheme under the store's
+    own name.
+    """
+    if path.startswith("file:/"):
+        path = "/" + path[len("file:") :].lstrip("/")
+    if not is_url(path):
+        return os.path.abspath(path)
+    scheme, _, rest = path.partition("://")
+    host, _, inner = rest.partition("/")
+    return f"{_STORES.get(scheme.lower(), scheme.lower())}://{host}{posixpath.normpath('/' + inner.lstrip('/'))}"
 
 
 def new_uuid() -> str:

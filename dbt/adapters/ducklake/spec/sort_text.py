@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .identifiers import double_quoted
+from .identifiers import double_quoted, fold
 
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|::|\w+|\s+|.""", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -40,14 +40,14 @@ def bare_column(expression: str) -> str | None:
 
 def names_in(expression: str) -> set[str]:
     """The words that may be columns, in lower case; reserved words and numbers may be among them."""
-    return {name.casefold() for _, name in _names(expression)}
+    return {fold(name) for _, name in _names(expression)}
 
 
 def renamed(expression: str, old: str, new: str) -> str:
     """The expression with another name for a column."""
     tokens = _TOKEN.findall(expression)
     for index, name in _names(expression):
-        if name.casefold() == old.casefold():
+        if fold(name) == fold(old):
             tokens[index] = sql_name(new)
     return "".join(tokens)
 

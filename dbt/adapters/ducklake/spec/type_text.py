@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..errors import StatementError
 from .datatype import DataType, Field, decimal
+from .identifiers import fold
 
 WRITTEN_NAMES: Mapping[str, tuple[str, ...]] = {
     "boolean": ("boolean", "bool", "logical"),
@@ -200,7 +201,7 @@ class _TypeParser:
             fields.append(self._struct_field())
             if self._expect(",", closing) == closing:
                 break
-        names = [field.name.casefold() for field in fields]
+        names = [fold(field.name) for field in fields]
         for name in names:
             if names.count(name) > 1:
                 raise self._error(f"the field {name} is there twice")

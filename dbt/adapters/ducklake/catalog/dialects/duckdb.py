@@ -24,7 +24,7 @@ from ...spec.duckdb_types import NAMES, duckdb_type
 from ...spec.identifiers import double_quoted
 from ...spec.inlined_cells import has_negative_zero, text_cell
 from ...spec.objects import Column
-from . import CatalogDialect
+from .dialect import CatalogDialect
 from .duckdb_driver import is_in_use
 
 _CONFLICTS = ("write-write conflict", "conflict on", "duplicate key", "transaction conflict")

@@ -19,7 +19,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.schema import CreateTable, DropTable
 from sqlalchemy.types import BIGINT, BOOLEAN
 
-from . import BusyError, CatalogDialect
+from .dialect import BusyError, CatalogDialect
 
 BUSY_TIMEOUT_SECONDS = 10
 """How long a writer waits for its turn, and a statement for a lock."""

@@ -20,7 +20,7 @@ from sqlalchemy.types import BIGINT, BOOLEAN, INTEGER, NUMERIC, SMALLINT, VARCHA
 from ...spec.inlined import base_type
 from ...spec.inlined_cells import WIDE_INTEGERS, cell_text
 from ...spec.objects import Column
-from . import CatalogDialect
+from .dialect import CatalogDialect
 
 _RETRYABLE = frozenset({"23505", "40001", "40P01", "55P03", "42P06", "42P07"})
 """Unique violation, serialization failure, deadlock, lock not available; schema or table exists, when two create a lake at once."""

@@ -16,7 +16,7 @@ from sqlalchemy.dialects.sqlite import BLOB
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.types import BIGINT, VARCHAR
 
-from . import CatalogDialect
+from .dialect import CatalogDialect
 
 BUSY_TIMEOUT_SECONDS = 5.0
 """The reference's default: how long a statement waits for another process's lock."""

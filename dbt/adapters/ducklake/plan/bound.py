@@ -1,0 +1,183 @@
+"""A text in which every name of a lake has become a value. Equal values mean equal rows of the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ..spec.files import ColumnFilter, ScanPlan
+from ..spec.objects import Table, View
+from .view import Version
+
+
+@dataclass(frozen=True)
+class FilesRead:
+    """How many files a statement reads of a table at a snapshot; the others cannot hold a row that it needs."""
+
+    name: str
+    read: int
+    of: int
+    size_bytes: int = 0
+    """Of those that are read."""
+
+    @classmethod
+    def by(cls, name: str, plan: ScanPlan) -> FilesRead:
+        """What a plan reads."""
+        return cls(name, len(plan.files), len(plan.files) + plan.pruned_files, sum(file.size_bytes for file in plan.files))
+
+    @property
+    def is_pruned(self) -> bool:
+        """Whether some files are left out."""
+        return self.read < self.of
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.read} of {self.of} files"
+
+
+@dataclass(frozen=True)
+class RowsRead:
+    """Rows that a statement's outcome depends on: those of a table, or of any table if None, that pass all filters."""
+
+    lake: str
+    table_id: int | None
+    filters: tuple[ColumnFilter, ...] = ()
+
+
+@dataclass(frozen=True)
+class BoundTable:
+    """The rows of a table, without the files that hold none that pass `filters`, and with some virtual columns."""
+
+    lake: str
+    table_id: int
+    version: Version
+    filters: tuple[ColumnFilter, ...]
+    virtual: tuple[str, ...]
+    table: Table = field(compare=False, repr=False)
+    plan: ScanPlan = field(compare=False, repr=False)
+    user_name: str = field(compare=False)
+    depends_on: tuple[RowsRead, ...] = field(compare=False)
+    """Empty if rows of an earlier snapshot are read, which nobody can change."""
+
+    @property
+    def reads(self) -> Iterator[FilesRead]:
+        """The files that are read."""
+        yield FilesRead.by(f"{self.lake}.{self.table.schema_name}.{self.table.name}@{self.version.snapshot_id}", self.plan)
+
+
+@dataclass(frozen=True)
+class BoundQuery:
+    """A view of a lake, or a temporary view: its own query, and the names of its columns if it gives them others."""
+
+    body: Bound
+    columns: tuple[str, ...]
+    user_name: str = field(compare=False)
+    view: View | None = field(default=None, compare=False, repr=False)
+    """The view of the lake; None for a temporary view."""
+
+    @property
+    def reads(self) -> Iterator[FilesRead]:
+        """The files that are read."""
+        yield from self.body.reads
+
+    @property
+    def depends_on(self) -> Iterator[RowsRead]:
+        """The rows that the view's rows are made of."""
+        yield from self.body.depends_on
+
+
+@dataclass(frozen=True)
+class BoundRows:
+    """Rows that the session has computed and cached, under the name that Spark has for them."""
+
+    view: str
+    user_name: str = field(compare=False)
+    reads: tuple[FilesRead, ...] = field(default=(), compare=False)
+    depends_on: tuple[RowsRead, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True)
+class BoundCall:
+    """A call of one of a lake's functions in FROM, such as `lake.snapshots()`."""
+
+    lake: str
+    function: str
+    arguments: tuple[tuple[str, Any], ...]
+    schema: str
+    version: Version
+    user_name: str = field(compare=False)
+    reads: tuple[FilesRead, ...] = field(default=(), compare=False)
+
+    @property
+    def depends_on(self) -> Iterator[RowsRead]:
+        """The functions that list tables and files say something of all rows; the others name snapshots, or tell nothing of rows."""
+        if self.function in ("table_info", "list_files"):
+            yield RowsRead(self.lake, None)
+
+
+@dataclass(frozen=True)
+class BoundFunction:
+    """A function of the lake that is called in an expression: its parameters and body as a text."""
+
+    definition: Bound
+    user_name: str
+
+    @property
+    def reads(self) -> Iterator[FilesRead]:
+        """The files that the body reads."""
+        yield from self.definition.reads
+
+    @property
+    def depends_on(self) -> Iterator[RowsRead]:
+        """The rows that the body reads."""
+        yield from self.definition.depends_on
+
+
+BoundRelation = BoundTable | BoundQuery | BoundRows | BoundCall | BoundFunction
+
+
+@dataclass(frozen=True)
+class Bound:
+    """SQL of Spark in pieces: text as written, and values in the places of names."""
+
+    pieces: tuple[str | BoundRelation, ...]
+
+    def __hash__(self) -> int:
+        """Computed once: views can read one another in many ways."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.pieces)
+
+    @property
+    def reads_lake(self) -> bool:
+        """Whether there is a table or function of a lake in it, in views, too."""
+        return any(
+            isinstance(each, (BoundTable, BoundCall))
+            or (isinstance(each, BoundQuery) and each.body.reads_lake)
+            or (isinstance(each, BoundFunction) and each.definition.reads_lake)
+            for each in self.relations
+        )
+
+    def text(self, name_of: Callable[[BoundRelation], str]) -> str:
+        """The text with a name, as Spark quotes it, for each value."""
+        return "".join(piece if isinstance(piece, str) else name_of(piece) for piece in self.pieces)
+
+    @property
+    def relations(self) -> Iterator[BoundRelation]:
+        """The values in the order of the text."""
+        return (piece for piece in self.pieces if not isinstance(piece, str))
+
+    @property
+    def reads(self) -> Iterator[FilesRead]:
+        """The files that are read, those of a table once for each place that names it."""
+        for relation in self.relations:
+            yield from relation.reads
+
+    @property
+    def depends_on(self) -> Iterator[RowsRead]:
+        """The rows that a concurrent writer could change so that the text gives something else."""
+        for relation in self.relations:
+            yield from relation.depends_on

@@ -1,0 +1,39 @@
+"""The values that a statement leaves to the table: DEFAULT, and columns that an INSERT does not name."""
+
+from __future__ import annotations
+
+from ..errors import StatementError
+from ..spec.identifiers import text_literal
+from ..spec.objects import Column, Default
+from ..spec.types import data_type_of, spark_name
+from ..translate.dialects import to_duckdb, to_spark
+
+
+def default_sql(column: Column) -> str:
+    """The column's default as SQL of Spark; NULL if it has none.
+
+    Raises:
+        StatementError: DuckDB stored an expression that has no translation.
+    """
+    if column.default is None:
+        return "NULL"
+    if column.default.kind == "literal":
+        return f"CAST({text_literal(column.default.text)} AS {spark_name(data_type_of(column))})"
+    if column.default.dialect == "spark":
+        return column.default.text
+    translated = to_spark(f"SELECT {column.default.text}")
+    if translated is None:
+        raise StatementError(
+            f"the default of column {column.name}, {column.default.text}, cannot be said in Spark's SQL; name the column and give a value"
+        )
+    return translated.strip()[len("SELECT ") :]
+
+
+def stored_default(default: Default | None) -> Default | None:
+    """A default in the form that the lake keeps: an expression in DuckDB's SQL where it means the same there."""
+    if default is None or default.kind != "expression":
+        return default
+    shared = to_duckdb(default.text)
+    if shared is None or to_spark(shared) is None:
+        return default
+    return Default(shared, "expression", "duckdb")

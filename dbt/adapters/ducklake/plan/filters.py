@@ -1,0 +1,294 @@
+"""Which files a relation of a statement needs: the conditions that rows must pass, read from the WHERE clauses of the text.
+
+Only the conjuncts of the WHERE of the very SELECT whose FROM names the relation count, and of these only such as compare one of its
+columns with constants. Why it is right to drop rows that fail such a conjunct before the joins:
+
+- A conjunct that is not true of NULL (every comparison): a joined row that holds a failing row of the relation fails WHERE. Dropping
+  that row can only change joined rows that do not hold it, by giving them NULLs in its place under an outer join; their column is
+  then NULL, so they fail WHERE as well. So the relation may stand on either side of any inner or outer join.
+- A conjunct that is true of NULL (IS NULL) is only used where no outer join can put NULLs in the relation's place.
+- The right side of a semi or anti join is not seen by WHERE, and a sample or a pivot is taken before WHERE: no conditions there.
+
+A column is the relation's if it is qualified by its alias, or if it is the only relation of the SELECT, or no other one that is known
+has a column of that name. What sqlglot cannot read, or reads as anything but the shapes below, gives no condition; nothing is ever
+lost by that but time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ..spec.files import ColumnFilter, ColumnRange
+from ..spec.identifiers import fold
+from ..spec.objects import Column, Table
+from ..sql.values import Reference, Sql
+from .constants import Constant, Zone, between, comparable, constant, prefixed
+
+Lookup = Callable[[Reference], Table | None]
+"""The table of the lake that a reference means, if it means one."""
+
+_EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:(?:EXTENDED|CODEGEN|COST|FORMATTED|LOGICAL)\s+)?", re.IGNORECASE)
+_WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
+_INVERSE: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+    exp.EQ: exp.EQ,
+    exp.NullSafeEQ: exp.NullSafeEQ,
+}
+_MOST_VALUES = 1000
+"""Of a longer IN list the range is taken."""
+
+
+@dataclass(frozen=True)
+class _Site:
+    """A relation in the FROM of a SELECT."""
+
+    alias: str
+    sources: tuple[tuple[str, int | None], ...]
+    """(alias, offset of its name in the text or None) of every other relation of the SELECT."""
+    nullable: bool
+    """An outer join may put NULLs in its place."""
+    conjuncts: tuple[exp.Expr, ...]
+
+
+def of_reference(sql: Sql, reference: Reference, table: Table, lookup: Lookup, zone: Zone) -> Sequence[ColumnFilter]:
+    """What rows of the table that `reference` names must pass for the text to need them; empty: anything.
+
+    Args:
+        lookup: for the other relations of its SELECT.
+        zone: whether the session's zone is UTC.
+    """
+    if not _WHERE.search(sql.text):
+        return ()
+    site = _sites(sql.text).get(reference.start)
+    if site is None:
+        return ()
+    others = {each.start: each for each in sql.references}
+
+    def owns_unqualified(name: str) -> bool:
+        for _, start in site.sources:
+            found = lookup(others[start]) if start in others else None
+            if found is None or found.column(name) is not None:
+                return False
+        return True
+
+    column_of = _Columns(table, (site.alias,), owns_unqualified)
+    return _filters(site.conjuncts, column_of, sql.text, zone, nulls=not site.nullable)
+
+
+def of_condition(condition: Sql, table: Table, alias: str, zone: Zone) -> Sequence[ColumnFilter]:
+    """The same for the condition of a DELETE or UPDATE on `table`."""
+    tree = parsed(condition.text)
+    if tree is None:
+        return ()
+    return _filters(_conjuncts(tree), _Columns(table, (alias,), lambda name: True), condition.text, zone, nulls=True)
+
+
+def of_join(condition: str, table: Table, alias: str, zone: Zone) -> Sequence[ColumnFilter]:
+    """The same for the ON condition of a MERGE into `table`, which only rows that match pass; columns must be qualified."""
+    tree = parsed(condition)
+    if tree is None:
+        return ()
+    return _filters(_conjuncts(tree), _Columns(table, (alias,), lambda name: False), condition, zone, nulls=True)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which column of the table a name in a condition is."""
+
+    table: Table
+    qualifiers: tuple[str, ...]
+    owns_unqualified: Callable[[str], bool]
+
+    def find(self, node: exp.Expr) -> Column | None:
+        node = node.unnest()
+        if not isinstance(node, exp.Column) or node.args.get("db") or node.args.get("catalog") or not isinstance(node.this, exp.Identifier):
+            return None
+        column = self.table.column(node.name)
+        if column is None or column.children:
+            return None
+        if node.table:
+            return column if fold(node.table) in {fold(each) for each in self.qualifiers} else None
+        return column if self.owns_unqualified(node.name) else None
+
+
+def _filters(conjuncts: Iterable[exp.Expr], columns: _Columns, text: str, zone: Zone, *, nulls: bool) -> tuple[ColumnFilter, ...]:
+    found = (_filter(conjunct, columns, text, zone) for conjunct in conjuncts)
+    return tuple(each for each in found if each is not None and (nulls or not each.nulls))
+
+
+def _filter(node: exp.Expr, columns: _Columns, text: str, zone: Zone) -> ColumnFilter | None:
+    """The filter of one condition; of an OR, if all of it is about one column."""
+    node = node.unnest()
+    if isinstance(node, exp.Or):
+        parts = [_filter(each, columns, text, zone) for each in node.flatten()]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts) or len({part.column_id for part in known}) != 1:
+            return None
+        ranges = tuple(range_ for part in known for range_ in part.ranges)
+        return ColumnFilter(known[0].column_id, ranges, any(part.nulls for part in known))
+    negated = isinstance(node, exp.Not)
+    if negated:
+        node = node.this.unnest()
+    if isinstance(node, exp.Is):
+        return _is(node, columns, negated)
+    if isinstance(node, exp.Column):
+        column = columns.find(node)
+        if column is None or column.type != "boolean":
+            return None
+        return _single(column, between(column, *(Constant("boolean", not negated),) * 2, zone))
+    return None if negated else _comparison(node, columns, text, zone)
+
+
+def _comparison(node: exp.Expr, columns: _Columns, text: str, zone: Zone) -> ColumnFilter | None:
+    column = columns.find(node.this) if isinstance(node.this, exp.Expr) else None
+    match node:
+        case exp.In() if column is not None and not any(node.args.get(key) for key in ("query", "unnest", "field", "is_global")):
+            return _in(column, [constant(each, text) for each in node.expressions], zone)
+        case exp.Between() if column is not None and not node.args.get("symmetric"):
+            ends = constant(node.args["low"], text), constant(node.args["high"], text)
+            if None in ends or not all(comparable(column, [end]) for end in ends if end is not None):
+                return None
+            return _single(column, between(column, *ends, zone))
+        case exp.Like() if column is not None and isinstance(node.expression, exp.Literal) and not node.args.get("negate"):
+            pattern = constant(node.expression, text)
+            return None if pattern is None or pattern.kind != "text" else _like(column, str(pattern.value), zone)
+    kind = type(node)
+    if kind not in _INVERSE:
+        return None
+    other = node.expression
+    if column is None:
+        column, other, kind = columns.find(node.expression), node.this, _INVERSE[kind]
+    value = constant(other, text)
+    if column is None or value is None or not comparable(column, [value]):
+        return None
+    if kind in (exp.EQ, exp.NullSafeEQ):
+        return _single(column, between(column, value, value, zone))
+    low, high = (value, None) if kind in (exp.GT, exp.GTE) else (None, value)
+    return _single(column, between(column, low, high, zone, strict=kind in (exp.GT, exp.LT)))
+
+
+def _single(column: Column, range_: ColumnRange | None) -> ColumnFilter | None:
+    return None if range_ is None else ColumnFilter(column.column_id, (range_,))
+
+
+def _is(node: exp.Is, columns: _Columns, negated: bool) -> ColumnFilter | None:
+    column = columns.find(node.this)
+    if column is None:
+        return None
+    if isinstance(node.expression, exp.Null):
+        ranges = (ColumnRange(column.column_id),) if negated else ()
+        return ColumnFilter(column.column_id, ranges, nulls=not negated)
+    if isinstance(node.expression, exp.Boolean) and column.type == "boolean" and not negated:
+        value = Constant("boolean", bool(node.expression.this))
+        return _single(column, between(column, value, value, lambda: False))
+    return None
+
+
+def _in(column: Column, values: Sequence[Constant | None], zone: Zone) -> ColumnFilter | None:
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values) or not comparable(column, known):
+        return None
+    if len(known) > _MOST_VALUES:
+        if known[0].kind not in ("number", "double"):
+            return None
+        ordered = sorted(known, key=lambda each: each.value)
+        return _single(column, between(column, ordered[0], ordered[-1], zone))
+    ranges = [between(column, value, value, zone) for value in known]
+    certain = tuple(range_ for range_ in ranges if range_ is not None)
+    return ColumnFilter(column.column_id, certain) if len(certain) == len(ranges) else None
+
+
+def _like(column: Column, pattern: str, zone: Zone) -> ColumnFilter | None:
+    if column.type not in ("varchar", "json"):
+        return None
+    prefix = re.split("[%_]", pattern, maxsplit=1)[0]
+    if prefix != pattern:
+        return _single(column, prefixed(column, prefix))
+    value = Constant("text", pattern)
+    return _single(column, between(column, value, value, zone))
+
+
+# -- the text ----------------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def parsed(text: str) -> exp.Expr | None:
+    """A condition or query as sqlglot reads it, cached; None if it cannot."""
+    if "|>" in text:  # pipes are rewritten by sqlglot, with other scopes
+        return None
+    try:
+        trees = sqlglot.parse(text, dialect="spark")
+    except (SqlglotError, RecursionError):
+        return None
+    return trees[0] if len(trees) == 1 else None
+
+
+@lru_cache(maxsize=64)
+def _sites(text: str) -> dict[int, _Site]:
+    """The relations of every SELECT that has a WHERE, by the offset at which their names begin."""
+    explain = _EXPLAIN.match(text)
+    skipped = explain.end() if explain else 0
+    tree = parsed(text[skipped:])
+    found: dict[int, _Site] = {}
+    for select in tree.find_all(exp.Select) if tree is not None else ():
+        where = select.args.get("where")
+        if where is None or select.args.get("sample") or select.args.get("match") or select.args.get("pivots"):
+            continue
+        for start, site in _relations(select, tuple(_conjuncts(where.this)), skipped):
+            found[start] = site
+    return found
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    node = node.unnest()
+    if not isinstance(node, exp.And):
+        return [node]
+    return [each for part in node.flatten() for each in (_conjuncts(part) if isinstance(part.unnest(), exp.And) else [part])]
+
+
+def _relations(select: exp.Select, conjuncts: tuple[exp.Expr, ...], skipped: int) -> Iterable[tuple[int, _Site]]:
+    clause = select.args.get("from_") or select.args.get("from")
+    if clause is None:
+        return
+    joins: list[exp.Join] = select.args.get("joins") or []
+    nodes = [clause.this, *(join.this for join in joins)]
+    if any(each.args.get("pivots") for each in (*nodes, *joins)):
+        return
+    sources = [(fold(node.alias_or_name), _start(node, skipped)) for node in nodes]
+    laterals = [(fold(each.alias_or_name), None) for each in select.args.get("laterals") or []]
+    outer = [join.side for join in joins]
+    for index, (alias, start) in enumerate(sources):
+        join = joins[index - 1] if index else None
+        others = (*sources[:index], *sources[index + 1 :], *laterals)
+        if start is None or alias in {other for other, _ in others}:
+            continue
+        if join is not None and join.kind in ("SEMI", "ANTI"):
+            continue
+        nullable = any(side for side in outer) if index else any(side not in ("", "LEFT") for side in outer)
+        yield start, _Site(alias, others, nullable, conjuncts)
+
+
+def _is_plain(node: exp.Expr) -> bool:
+    """A name with or without alias and time travel, nothing that changes its rows or columns."""
+    alias = node.args.get("alias")
+    if not isinstance(node, exp.Table) or (alias is not None and alias.args.get("columns")):
+        return False
+    return not any(node.args.get(key) for key in ("pivots", "joins", "laterals", "sample", "hints", "partition", "rows_from", "changes"))
+
+
+def _start(node: exp.Expr, skipped: int) -> int | None:
+    """Where the name of a plain relation begins; None for anything else."""
+    if not _is_plain(node) or not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        return None
+    start = node.parts[0].meta.get("start")
+    return None if start is None else start + skipped

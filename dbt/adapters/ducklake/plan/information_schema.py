@@ -1,0 +1,144 @@
+"""`information_schema` of a lake: relations, columns and constraints, for the packages and tests of dbt that query them.
+
+The format has no such schema, and Spark has none. Each of these relations is a view whose text holds what the catalog knows at the
+snapshot that is read, so that it is queried, joined and pinned like any other view.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..spec.constraints import Constraint, constraints_of
+from ..spec.identifiers import backquoted, fold, text_literal
+from ..spec.objects import Relation, Table, View
+from ..spec.types import data_type_of, decimal_parameters, spark_name
+from ..spec.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, view_columns
+from ..translate.dialects import PLACEHOLDER
+
+if TYPE_CHECKING:
+    from .view import LakeView
+
+INFORMATION_SCHEMA = "information_schema"
+
+_PLACE = (("table_catalog", "string"), ("table_schema", "string"), ("table_name", "string"))
+_TABLES = (*_PLACE, ("table_type", "string"), ("table_comment", "string"))
+_COLUMNS = (
+    *_PLACE,
+    ("column_name", "string"),
+    ("ordinal_position", "int"),
+    ("column_default", "string"),
+    ("is_nullable", "string"),
+    ("data_type", "string"),
+    ("numeric_precision", "int"),
+    ("numeric_scale", "int"),
+    ("column_comment", "string"),
+)
+_SCHEMATA = (("catalog_name", "string"), ("schema_name", "string"), ("schema_owner", "string"))
+_CONSTRAINT = (("constraint_catalog", "string"), ("constraint_schema", "string"), ("constraint_name", "string"))
+_TABLE_CONSTRAINTS = (*_CONSTRAINT, *_PLACE, ("constraint_type", "string"), ("enforced", "string"))
+_KEY_COLUMNS = (*_CONSTRAINT, *_PLACE, ("column_name", "string"), ("ordinal_position", "int"))
+_CHECKS = (*_CONSTRAINT, ("check_clause", "string"))
+_VIEWS = (*_PLACE, ("view_definition", "string"))
+
+
+def information_view(name: str, database: str, reader: LakeView) -> View | None:
+    """The relation of that name in the information schema; None if there is none.
+
+    Args:
+        name: the relation's name without its schema.
+        database: what the lake is called here.
+        reader: the lake at the snapshot to describe.
+    """
+    found = _RELATIONS.get(fold(name))
+    if found is None:
+        return None
+    columns, rows = found
+    names = [column for column, _ in columns]
+    text = json.dumps([dict(zip(names, row, strict=True)) for row in rows(database, reader)], ensure_ascii=False)
+    fields = ", ".join(f"{column}: {kind}" for column, kind in columns)
+    query = f"SELECT item.* FROM (SELECT explode(from_json({text_literal(text)}, 'array<struct<{fields}>>')) AS item)"
+    recorded = json.dumps([[column, kind, None] for column, kind in columns])
+    return View(0, "", INFORMATION_SCHEMA, fold(name), query, dialect="spark", tags={SPARK_SQL_TAG: query, COLUMNS_TAG: recorded})
+
+
+def _tables(database: str, reader: LakeView) -> Iterator[tuple[Any, ...]]:
+    for relation in _relations(reader):
+        kind = "BASE TABLE" if isinstance(relation, Table) else "VIEW"
+        yield database, relation.schema_name, relation.name, kind, relation.comment
+
+
+def _columns(database: str, reader: LakeView) -> Iterator[tuple[Any, ...]]:
+    for relation in _relations(reader):
+        for position, column in enumerate(_columns_of(relation), start=1):
+            yield (database, relation.schema_name, relation.name, column[0], position, *column[1:])
+
+
+def _columns_of(relation: Relation) -> Iterator[tuple[Any, ...]]:
+    """(name, default, nullable, type, precision, scale, comment) of each column; none for a view that DuckDB made."""
+    if isinstance(relation, Table):
+        for column in relation.columns:
+            kind = spark_name(data_type_of(column))
+            default = None if column.default is None else column.default.text
+            yield column.name, default, "YES" if column.nullable else "NO", kind, *_digits(kind), column.comment
+    else:
+        for recorded in view_columns(relation):
+            yield recorded.name, None, "YES", recorded.type, *_digits(recorded.type), recorded.comment
+
+
+def _digits(kind: str) -> tuple[int | None, int | None]:
+    return decimal_parameters(kind) or (None, None)
+
+
+def _schemata(database: str, reader: LakeView) -> Iterator[tuple[Any, ...]]:
+    for schema in reader.schemas():
+        yield database, schema.name, None
+
+
+def _views(database: str, reader: LakeView) -> Iterator[tuple[Any, ...]]:
+    for relation in _relations(reader):
+        if isinstance(relation, View):
+            text = relation.tags.get(SPARK_SQL_TAG, relation.sql)
+            yield database, relation.schema_name, relation.name, text.replace(PLACEHOLDER, backquoted(database))
+
+
+def _table_constraints(database: str, reader: LakeView) -> Iterator[tuple[Any, ...]]:
+    for table, constraint in _constraints(reader):
+        place = (database, table.schema_name)
+        yield *place, constraint.name, *place, table.name, constraint.kind, "YES" if constraint.is_enforced else "NO"
+
+
+def _key_columns(database: str, reader: LakeView) -> Iterator[tuple[Any, ...]]:
+    for table, constraint in _constraints(reader):
+        place = (database, table.schema_name)
+        for position, column in enumerate(constraint.columns, start=1):
+            yield *place, constraint.name, *place, table.name, column, position
+
+
+def _checks(database: str, reader: LakeView) -> Iterator[tuple[Any, ...]]:
+    for table, constraint in _constraints(reader):
+        if constraint.expression is not None:
+            yield database, table.schema_name, constraint.name, constraint.expression
+
+
+def _constraints(reader: LakeView) -> Iterator[tuple[Table, Constraint]]:
+    for relation in _relations(reader):
+        if isinstance(relation, Table):
+            for constraint in constraints_of(relation.tags):
+                yield relation, constraint
+
+
+def _relations(reader: LakeView) -> list[Relation]:
+    return sorted(reader.relations(), key=lambda relation: (relation.schema_name, relation.name))
+
+
+_RELATIONS: dict[str, tuple[Sequence[tuple[str, str]], Callable[[str, LakeView], Iterable[tuple[Any, ...]]]]] = {
+    "tables": (_TABLES, _tables),
+    "columns": (_COLUMNS, _columns),
+    "schemata": (_SCHEMATA, _schemata),
+    "views": (_VIEWS, _views),
+    "table_constraints": (_TABLE_CONSTRAINTS, _table_constraints),
+    "key_column_usage": (_KEY_COLUMNS, _key_columns),
+    "check_constraints": (_CHECKS, _checks),
+}

@@ -1,0 +1,59 @@
+"""SORTED BY: sort keys in DuckDB's words for the lake, and in Spark's for writing.
+
+The lake holds DuckDB's SQL, since DuckDB evaluates every key whenever it inserts: one that it cannot parse would stop it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ..errors import NotFoundError, StatementError
+from ..spec.identifiers import fold
+from ..spec.objects import SortField
+from ..spec.sort_text import bare_column, sql_name
+from ..sql.values import SortKey
+from ..translate.dialects import sort_expression_for_spark, to_duckdb
+
+
+def sort_fields(keys: Sequence[SortKey], columns: Collection[str], table: str) -> tuple[SortField, ...]:
+    """Sort keys as the lake keeps them.
+
+    Args:
+        columns: the names of the table's columns.
+        table: its name, for messages.
+
+    Raises:
+        NotFoundError: a column that the table does not have.
+        StatementError: an expression that DuckDB has no words for.
+    """
+    known = {fold(name): name for name in columns}
+    return tuple(SortField(_stored(key.expression, known, table), key.direction, key.nulls) for key in keys)
+
+
+def _stored(expression: str, known: dict[str, str], table: str) -> str:
+    try:
+        tree = sqlglot.parse_one(expression, dialect="databricks")
+    except SqlglotError:
+        raise StatementError(f"SORTED BY: {expression} is no expression") from None
+    for column in tree.find_all(exp.Column):
+        if column.table:
+            raise StatementError(
+                f"SORTED BY: {column.sql()} is qualified; a table is sorted by its own columns, without their table's name"
+            )
+        if fold(column.name) not in known:
+            raise NotFoundError("column", f"{column.name} of {table}", f"There are: {', '.join(known.values())}")
+    if isinstance(tree, exp.Column):
+        return sql_name(known[fold(tree.name)])
+    if tree.find(exp.Column) is None:
+        raise StatementError(f"SORTED BY: {expression} names no column (names that need quotes take back-quotes)")
+    stored = to_duckdb(expression, roughly=True)
+    if stored is None or bare_column(stored) is not None or sort_expression_for_spark(stored) is None:
+        raise StatementError(
+            f"SORTED BY: {expression} has no words in DuckDB's SQL, which sorts by it too: sort by columns or simpler expressions"
+        )
+
+    return stored

@@ -1,0 +1,53 @@
+"""The virtual columns that a MERGE names, of its target and of its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from ..spec.identifiers import fold
+from ..spec.objects import Table
+from ..sql.tokens import tokenize
+from ..sql.values import VIRTUAL_COLUMNS, Merge, Sql
+
+
+def virtual_columns(named: Iterable[str], table: Table) -> tuple[str, ...]:
+    """Of the virtual columns that are named, those that no column of the table hides."""
+    return tuple(name for name in named if table.column(name) is None)
+
+
+def of_target(statement: Merge, table: Table, alias: str, source_columns: Sequence[str]) -> tuple[str, ...]:
+    """Those of the target. A name that stands by itself is the source's, if the source has such a column."""
+    texts = list(_texts(statement, with_inserts=False))
+    own = _qualified(texts, alias)
+    taken = {fold(name) for name in source_columns} - own
+    named = {name for text in texts for name in text.virtual} - taken
+    return virtual_columns((name for name in VIRTUAL_COLUMNS if name in named), table)
+
+
+def source_with_virtual(statement: Merge, alias: str) -> Sql:
+    """The source, which shows the virtual columns that the statement qualifies with its alias, if it is a name."""
+    source = statement.source
+    named = _qualified(_texts(statement, with_inserts=True), alias)
+    if not named or len(source.references) != 1 or source.references[0].end - source.references[0].start != len(source.text):
+        return source
+    shown = tuple(name for name in VIRTUAL_COLUMNS if name in named)
+    return replace(source, references=(replace(source.references[0], virtual=shown),))
+
+
+def _texts(statement: Merge, *, with_inserts: bool) -> Iterator[Sql]:
+    yield statement.condition
+    for clause in statement.clauses:
+        if with_inserts or clause.kind != "not_matched":
+            yield from (text for text in (clause.condition, *(each.value for each in clause.assignments)) if text is not None)
+
+
+def _qualified(texts: Iterable[Sql], alias: str) -> set[str]:
+    """The virtual columns that are named as `alias.column`."""
+    found = set()
+    for text in texts:
+        tokens = tokenize(text.text) if text.virtual else ()
+        for one, dot, column in zip(tokens, tokens[1:], tokens[2:], strict=False):
+            if dot.word == "." and one.is_identifier and column.is_identifier and fold(one.identifier) == fold(alias):
+                found.add(fold(column.identifier))
+    return found & set(VIRTUAL_COLUMNS)

@@ -1,0 +1,152 @@
+"""The arguments of CALL: by position or by name, checked against the parameters of the procedure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ..errors import StatementError
+from ..spec.identifiers import fold
+from ..sql.values import Call
+
+TRUE, FALSE = frozenset({"true", "t", "yes", "1"}), frozenset({"false", "f", "no", "0"})
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a procedure.
+
+    `read` takes a constant of the statement and gives the value, or raises ValueError with what was expected. NULL is never
+    handed to it: it stands for "not given", but may be given for a parameter that is required.
+    """
+
+    name: str
+    read: Callable[[Any], Any]
+    required: bool = False
+    only_named: bool = False
+    """It has no place among the positional arguments."""
+
+
+def text(value: object) -> str:
+    """Text; a number is as good as its digits."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError("a text")
+
+
+def integer(value: object) -> int:
+    """A whole number."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError("a whole number")
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError("a whole number") from None
+
+
+def number(value: object) -> float:
+    """A number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError("a number")
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError("a number") from None
+
+
+def boolean(value: object) -> bool:
+    """TRUE or FALSE, also in the words that DuckDB casts."""
+    word = fold(str(value))
+    if word in TRUE or word in FALSE:
+        return word in TRUE
+    raise ValueError("TRUE or FALSE")
+
+
+def integers(value: object) -> list[int]:
+    """A list of whole numbers."""
+    if not isinstance(value, list):
+        raise ValueError("a list of whole numbers, such as [1, 2]")
+    return [integer(item) for item in value]
+
+
+def texts(value: object) -> list[str]:
+    """A text or a list of texts."""
+    return [text(item) for item in value] if isinstance(value, list) else [text(value)]
+
+
+def timestamp(value: object) -> datetime:
+    """A point in time: TIMESTAMP '…' or its text; without a zone it has none, and means the session's."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
+        except ValueError:
+            value = None
+    if not isinstance(value, datetime):
+        raise ValueError("a timestamp, such as TIMESTAMP '2026-01-31 12:00:00+00:00'")
+    return value
+
+
+def bound(value: object) -> int | datetime:
+    """A snapshot: its number, or a timestamp."""
+    try:
+        return integer(value)
+    except ValueError:
+        pass
+    try:
+        return timestamp(value)
+    except ValueError:
+        raise ValueError("the number of a snapshot or a timestamp, such as TIMESTAMP '2026-01-31 12:00:00+00:00'") from None
+
+
+def interval(value: object) -> str:
+    """A span of time, as text: INTERVAL '1 week' or '1 week'."""
+    if isinstance(value, str):
+        return value
+    raise ValueError("an interval, such as INTERVAL '1 week'")
+
+
+def constant(value: object) -> object:
+    """Any constant, as it is."""
+    return value
+
+
+def of_lake(call: Call, lakes: Iterable[str]) -> tuple[str, Call]:
+    """The lake that a call of a `ducklake_…` function is about, and the call without that first argument.
+
+    Raises:
+        StatementError: the first argument is none of the lakes.
+    """
+    known = list(lakes)
+    first = call.arguments[0] if call.arguments else None
+    if first is None or first.name is not None or fold(str(first.value)) not in map(fold, known):
+        names = " or ".join(f"'{name}'" for name in known)
+        raise StatementError(f"CALL {call.name}: the first argument is the lake's name, {names}")
+    return str(first.value), Call(call.name, call.arguments[1:])
+
+
+def arguments(call: Call, parameters: Sequence[Parameter]) -> dict[str, Any]:
+    """The value of each parameter by its name; None where it was not given, or as NULL.
+
+    Raises:
+        StatementError: an argument is unknown, given twice, missing or of the wrong type.
+    """
+    takes = ", ".join(f"{parameter.name} => …" if parameter.only_named else parameter.name for parameter in parameters) or "no arguments"
+    known = {parameter.name: parameter for parameter in parameters}
+    places = [parameter.name for parameter in parameters if not parameter.only_named]
+    given: dict[str, Any] = {}
+    for index, argument in enumerate(call.arguments):
+        name = fold(argument.name) if argument.name else (places[index] if index < len(places) else None)
+        if name is None or name not in known or name in given:
+            raise StatementError(f"CALL {call.name} takes {takes}; check argument {argument.name or index + 1}")
+        try:
+            given[name] = None if argument.value is None else known[name].read(argument.value)
+        except ValueError as error:
+            raise StatementError(f"CALL {call.name}: {name} is {error}, not {argument.value!r}") from None
+    missing = [parameter.name for parameter in parameters if parameter.required and parameter.name not in given]
+    if missing:
+        raise StatementError(f"CALL {call.name} lacks {', '.join(missing)}; it takes {takes}")
+    return {name: given.get(name) for name in known}

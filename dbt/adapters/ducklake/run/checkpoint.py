@@ -1,0 +1,36 @@
+"""CHECKPOINT: the maintenance of a lake in the reference's order, each step with what the options of the lake say.
+
+Specification: "Checkpoint". Each step is a transaction of its own, so what is done stays done when a later one fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..errors import StatementError
+from ..spec.identifiers import fold
+from ..sql.values import Call, Checkpoint, Name
+from .result import Result, local
+
+STEPS = (
+    *("flush_inlined_data", "expire_snapshots", "merge_adjacent_files"),
+    *("rewrite_data_files", "cleanup_old_files", "delete_orphaned_files"),
+)
+
+
+def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], begun: bool, call: Callable[[Call], Result]) -> Result:
+    """Run each step by `call`, for the lake that is named or else the current one; a row for each says what it did.
+
+    Raises:
+        StatementError: what is named is none of the lakes, or a transaction is open.
+    """
+    lake = () if statement.name is None else statement.name.parts
+    if statement.name is not None and fold(str(statement.name)) not in map(fold, lakes):
+        raise StatementError(f"CHECKPOINT {statement.name}: there is no such lake; there are {', '.join(lakes)}")
+    if begun:
+        raise StatementError("CHECKPOINT cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
+    rows = []
+    for step in STEPS:
+        result = call(Call(Name((*lake, step)), ()))
+        rows.append((step, len(result.rows or ()), result.message))
+    return local("CHECKPOINT", [("step", "string"), ("results", "bigint"), ("outcome", "string")], rows)

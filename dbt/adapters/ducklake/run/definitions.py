@@ -1,0 +1,287 @@
+"""Running CREATE, DROP, ALTER and COMMENT ON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import StatementError
+from ..lake import alter
+from ..lake.context import RowCounts
+from ..lake.functions import create_function, drop_function, find_function
+from ..lake.insert import verify_checks
+from ..lake.macros import drop_macro
+from ..lake.properties import set_properties
+from ..lake.schemas import create_schema, drop_schema
+from ..lake.tables import TableRequest, create_table, create_table_as, drop_table, rename, required_table
+from ..lake.views import ViewRequest, create_view, drop_view
+from ..plan.defaults import stored_default
+from ..plan.sorting import sort_fields
+from ..spark.plan_types import differing
+from ..spark.rows import column_types
+from ..spark.temporary import drop_temporary_view
+from ..spark.types import fields_of
+from ..spec.evolution import NewColumn
+from ..spec.identifiers import fold
+from ..spec.objects import PROPERTY_TAG, Function, Table
+from ..spec.option_values import is_option, stored_value
+from ..spec.view_columns import ViewColumn
+from ..sql.values import (
+    AddColumns,
+    AlterTable,
+    ColumnDefinition,
+    Comment,
+    CreateFunction,
+    CreateSchema,
+    CreateTable,
+    CreateView,
+    DropColumns,
+    DropFunction,
+    DropMacro,
+    DropRelation,
+    DropSchema,
+    FunctionCall,
+    Name,
+    PartitionKey,
+    Reference,
+    RenameColumn,
+    RenameRelation,
+    SetComment,
+    SetDefault,
+    SetNullable,
+    SetPartitioning,
+    SetProperties,
+    SetSorting,
+    SetType,
+    Sql,
+)
+from ..translate.dialects import qualify, to_duckdb
+from .environment import Environment
+from .result import Result, changed
+
+
+def run_create_schema(env: Environment, statement: CreateSchema) -> Result:
+    """CREATE SCHEMA."""
+    there, name = env.schema_place(statement.name)
+    existed = there.transaction.schema(name) is not None
+    create_schema(there.context, name, if_not_exists=statement.if_not_exists)
+    if statement.comment is not None and not existed:
+        alter.comment_on(there.context, "schema", name, "", statement.comment)
+    return Result("CREATE SCHEMA")
+
+
+def run_drop_schema(env: Environment, statement: DropSchema) -> Result:
+    """DROP SCHEMA."""
+    there, name = env.schema_place(statement.name)
+    drop_schema(there.context, name, if_exists=statement.if_exists, cascade=statement.cascade)
+    return Result("DROP SCHEMA")
+
+
+def run_create_table(env: Environment, statement: CreateTable) -> Result:
+    """CREATE [OR REPLACE] TABLE, empty or AS a query."""
+    there, schema, name = env.place(statement.name)
+    if statement.if_not_exists and there.transaction.find(schema, name) is not None:
+        return Result("CREATE TABLE: it exists")
+    definitions = [new_column(column) for column in statement.columns]
+    rows = None if statement.query is None else env.query(statement.query)
+    if rows is not None:
+        found = [NewColumn(f.name, f.type) for f in fields_of(rows.schema)]
+        if definitions and len(definitions) != len(found):
+            raise StatementError(f"CREATE TABLE {statement.name}: {len(definitions)} columns are declared, the query gives {len(found)}")
+        definitions = definitions or found
+    request = TableRequest(
+        schema,
+        name,
+        definitions,
+        partitioning=None if statement.partitioning is None else _keys(statement.partitioning),
+        sorting=None if statement.sorting is None else sort_fields(statement.sorting, [d.name for d in definitions], f"{schema}.{name}"),
+        comment=statement.comment,
+        tags={PROPERTY_TAG + key: value for key, value in statement.properties if not is_option(key)},
+        options={key.lower(): stored_value(key, value) for key, value in statement.properties if is_option(key)},
+        constraints=statement.constraints,
+    )
+    if rows is None:
+        verify_checks(there.context, create_table(there.context, request, replace_existing=statement.replace))
+        return Result("CREATE TABLE")
+    _, written = create_table_as(there.context, request, rows, replace_existing=statement.replace)
+    return changed("CREATE TABLE AS", RowCounts(inserted=written))
+
+
+def run_create_view(env: Environment, statement: CreateView) -> Result:
+    """CREATE [OR REPLACE] VIEW: the query is analysed by Spark, so that a view that cannot work is refused now."""
+    there, schema, name = env.place(statement.name)
+    if statement.if_not_exists and there.transaction.find(schema, name) is not None:
+        return Result("CREATE VIEW: it exists")
+
+    qualified = _qualified(env, statement.query, "view", statement.name)
+    frame = env.analysed(statement.query)
+    fields_of(frame.schema)  # refuses what a lake has no type for
+    types = column_types(frame)
+    if statement.columns and len(statement.columns) != len(types):
+        raise StatementError(f"CREATE VIEW {statement.name}: {len(statement.columns)} columns are named, the query gives {len(types)}")
+    columns = [
+        ViewColumn(statement.columns[i][0], kind, statement.columns[i][1]) if statement.columns else ViewColumn(column, kind)
+        for i, (column, kind) in enumerate(types)
+    ]
+    duckdb_text = to_duckdb(qualified)
+    if duckdb_text is not None and differing(frame, from_spark=True) is not None:
+        duckdb_text = None
+    request = ViewRequest(
+        schema,
+        name,
+        spark_sql=qualified,
+        stored_sql=qualified if duckdb_text is None else duckdb_text,
+        dialect="spark" if duckdb_text is None else "duckdb",
+        columns=columns,
+        aliases=tuple(alias for alias, _ in statement.columns),
+        comment=statement.comment,
+    )
+    create_view(there.context, request, replace_existing=statement.replace)
+    return Result("CREATE VIEW")
+
+
+def _qualified(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
+    """The text of a view or function as its lake keeps it: names of that lake in full, names of another lake with the name it has here."""
+    home, *place = env.place(owner)
+
+    def fill(reference: Reference) -> Name | None:
+        if reference.arguments is not None:
+            return None
+        found = env.find(reference.name)
+        if found is not None:
+            parts = (found.relation.schema_name, found.relation.name)
+            if found.names.lake != home.lake:
+                return Name((found.names.lake, *parts))
+            if [fold(part) for part in parts] == [fold(part) for part in place]:
+                raise StatementError(f"{kind} {owner} cannot read from itself")
+            return Name(parts)
+        if env.is_temporary(reference.name):
+            raise StatementError(
+                f"{kind} {owner} cannot read from the temporary view {reference.name}, which ends with the session; "
+                f"create a table of its rows first, or make this {kind} temporary"
+            )
+        return None
+
+    def call(name: Name) -> Name | None:
+        found = env.names.function(name)
+        if found is None:
+            return None
+        there, function = found
+        lake = () if there.lake == home.lake else (there.lake,)
+        return Name((*lake, function.schema_name, function.name))
+
+    return qualify(sql, fill, call)
+
+
+def run_create_function(env: Environment, statement: CreateFunction) -> Result:
+    """CREATE [OR REPLACE] FUNCTION: Spark makes it a temporary function, so that a body that cannot work is refused now."""
+    there, schema, name = env.place(statement.name)
+    if statement.if_not_exists and find_function(there.context, schema, name) is not None:
+        return Result("CREATE FUNCTION: it exists")
+    function = Function(schema, name, _qualified(env, statement.definition, "function", statement.name))
+    create_function(there.context, function, replace_existing=statement.replace)
+    full = Name((there.lake, schema, name))
+    call = Sql(str(full), calls=(FunctionCall(0, len(str(full)), full),))
+    there.analysed_text(call)  # Spark refuses a body that cannot work
+    return Result("CREATE FUNCTION")
+
+
+def run_drop_function(env: Environment, statement: DropFunction) -> Result:
+    """DROP FUNCTION; a temporary function is Spark's."""
+    there, schema, name = env.place(statement.name)
+    drop_function(there.context, schema, name, if_exists=statement.if_exists)
+    return Result("DROP FUNCTION")
+
+
+def run_drop_relation(env: Environment, statement: DropRelation) -> Result:
+    """DROP TABLE and DROP VIEW; a temporary view of that one-part name goes first."""
+    parts = statement.name.parts
+    if env.is_temporary(statement.name):
+        if env.names.temporary_view(statement.name) is not None:
+            env.drop_temporary(parts[0])
+        else:
+            drop_temporary_view(env.spark, parts[0])
+        return Result("DROP VIEW")
+    drop = drop_table if statement.kind == "table" else drop_view
+    there, schema, name = env.place(statement.name)
+    drop(there.context, schema, name, if_exists=statement.if_exists)
+    return Result(f"DROP {statement.kind.upper()}")
+
+
+def run_drop_macro(env: Environment, statement: DropMacro) -> Result:
+    """DROP MACRO."""
+    there, schema, name = env.place(statement.name)
+    drop_macro(there.context, schema, name, is_table=statement.is_table, if_exists=statement.if_exists)
+    return Result("DROP MACRO")
+
+
+def run_rename(env: Environment, statement: RenameRelation) -> Result:
+    """ALTER TABLE / VIEW … RENAME TO."""
+    there, schema, name = env.place(statement.name)
+    to, to_schema, to_name = (there, schema, statement.to.parts[0]) if len(statement.to.parts) == 1 else env.place(statement.to)
+    if to.lake != there.lake:
+        raise StatementError(f"{statement.name} cannot be renamed into the lake {to.lake}: create it there from a query and drop this one")
+    rename(there.context, schema, name, to_schema, to_name)
+    return Result("ALTER TABLE")
+
+
+def run_alter(env: Environment, statement: AlterTable) -> Result:
+    """ALTER TABLE: columns and layout."""
+    there, schema, name = env.place(statement.name)
+    if statement.if_exists and there.transaction.find(schema, name) is None:
+        return Result("ALTER TABLE: it does not exist")
+    _alter(there, required_table(there.context, schema, name), statement)
+    return Result("ALTER TABLE")
+
+
+def _alter(env: Environment, table: Table, statement: AlterTable) -> None:
+    match statement.action:
+        case AddColumns(columns, if_not_exists):
+            added = [(parent, new_column(column)) for parent, column in columns]
+            alter.add_columns(env.context, table, added, if_not_exists=if_not_exists)
+        case DropColumns(columns, if_exists):
+            alter.drop_columns(env.context, table, columns, if_exists=if_exists)
+        case RenameColumn(path, to):
+            alter.rename_column(env.context, table, path, to)
+        case SetType(path, to_type):
+            alter.set_type(env.context, table, path, to_type)
+        case SetNullable(path, nullable):
+            alter.set_nullable(env.context, table, path, nullable)
+        case SetDefault(path, default):
+            alter.set_default(env.context, table, path, stored_default(default))
+        case SetComment(path, comment):
+            alter.set_column_comment(env.context, table, path, comment)
+        case SetPartitioning(keys):
+            alter.set_partitioning(env.context, table, _keys(keys))
+        case SetSorting(sort):
+            fields = sort_fields(sort, [column.name for column in table.columns], f"{table.schema_name}.{table.name}")
+            alter.set_sorting(env.context, table, fields)
+
+
+def run_set_properties(env: Environment, statement: SetProperties) -> Result:
+    """ALTER TABLE / VIEW … SET and UNSET TBLPROPERTIES."""
+    there, schema, name = env.place(statement.name)
+    relation = there.transaction.find(schema, name)
+    if relation is None and statement.if_exists:
+        return Result(f"ALTER {statement.kind.upper()}: it does not exist")
+    set_properties(there.context, statement.kind, schema, name, statement.properties)
+    return Result(f"ALTER {statement.kind.upper()}")
+
+
+def run_comment(env: Environment, statement: Comment) -> Result:
+    """COMMENT ON SCHEMA / TABLE / VIEW."""
+    if statement.kind == "schema":
+        there, schema = env.schema_place(statement.name)
+        alter.comment_on(there.context, "schema", schema, "", statement.comment)
+    else:
+        there, schema, name = env.place(statement.name)
+        alter.comment_on(there.context, statement.kind, schema, name, statement.comment)
+    return Result("COMMENT")
+
+
+def new_column(column: ColumnDefinition) -> NewColumn:
+    """A column of a statement as a column to be."""
+    return NewColumn(column.name, column.type, column.nullable, stored_default(column.default), column.comment)
+
+
+def _keys(keys: Sequence[PartitionKey]) -> list[tuple[str, str]]:
+    return [(key.column, key.transform) for key in keys]

@@ -1,0 +1,143 @@
+"""The functions of a lake, `FROM lake.snapshots()` or `FROM ducklake_snapshots('lake')`: relations made of what the catalog says.
+
+Specification: "Metadata functions", "Snapshots", "List Files", "Data Change Feed". They can be called, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..errors import StatementError
+from ..lake.changes import VIRTUAL, Bound, table_changes, table_deletions, table_insertions
+from ..lake.context import Context
+from ..lake.listing import FILE_COLUMNS, TABLE_COLUMNS, list_files, table_info
+from ..lake.options import options
+from ..lake.snapshots import COLUMNS as SNAPSHOT_COLUMNS
+from ..lake.snapshots import snapshot_rows
+from ..lake.tables import required_table
+from ..plan.bound import BoundCall
+from ..plan.names import Names
+from ..plan.resolve import version_of
+from ..spark.frames import local_frame
+from ..spark.rows import column_types, fetch
+from ..spec.identifiers import fold
+from ..sql.inspection import call_arguments
+from ..sql.tokens import Cursor, Source
+from ..sql.values import Call, Reference
+from .arguments import Parameter, bound, integer, text, timestamp
+from .environment import Environment
+from .procedure import PREFIX, Arguments, Procedure, key_of, understood
+from .result import Result, ResultColumn, local
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def bound_call(names: Names, reference: Reference) -> BoundCall | None:
+    """What a call in FROM means; None if it is none of the lake's functions.
+
+    Raises:
+        StatementError: the lake has no such function, or its arguments are wrong.
+    """
+    *qualifiers, name = reference.name.parts
+    if not qualifiers and not fold(name).startswith(PREFIX):
+        return None
+    if fold(name).removeprefix(PREFIX) not in FUNCTIONS and (not qualifiers or names.elsewhere(qualifiers[0]) is None):
+        return None
+    function = key_of(name, FUNCTIONS, f"{reference.name} is no function of the lake")
+    call = Call(reference.name, call_arguments(Cursor(Source(reference.arguments or ""))))
+    found = understood(names, call, FUNCTIONS[function])
+    if found is None:
+        return None
+    there, given = found
+    version = version_of(there, there.lakes.view(there.lake))
+    return BoundCall(there.lake, function, tuple(given.items()), there.schema, version, str(reference.name))
+
+
+def frame_of_call(env: Environment, call: BoundCall) -> DataFrame:
+    """The rows of a function of the lake."""
+    there = env.of(replace(env.names, lake=call.lake, schema=call.schema, pinned=None))
+    result = FUNCTIONS[call.function].run(there, there.localized(dict(call.arguments)))
+    if result.frame is not None:
+        return result.frame
+    return local_frame(env.spark, [(column.name, column.type) for column in result.columns], result.rows or ())
+
+
+def _feed(read: Callable[[Context, str, str, Bound, Bound], DataFrame], hidden: tuple[str, ...] = ()) -> Procedure:
+    """A function of the change feed, without the columns that are `hidden`."""
+
+    def run(env: Environment, given: Arguments) -> Result:
+        frame = read(env.context, given["schema_name"], given["table_name"], given["start_snapshot"], given["end_snapshot"])
+        frame = frame.drop(*hidden)
+        return Result("OK", columns=tuple(ResultColumn(*column) for column in column_types(frame)), frame=frame, fetcher=fetch)
+
+    parameters = [Parameter("table_name", text, required=True)]
+    parameters += [Parameter(name, bound, required=True) for name in ("start_snapshot", "end_snapshot")]
+    return Procedure(run, tuple(parameters), in_schema=True)
+
+
+def _snapshots(env: Environment, _given: Arguments) -> Result:
+    return local("SNAPSHOTS", SNAPSHOT_COLUMNS, snapshot_rows(env.context.catalog.snapshots()))
+
+
+def _current_snapshot(env: Environment, _given: Arguments) -> Result:
+    return local("CURRENT SNAPSHOT", [("id", "bigint")], [(env.transaction.snapshot.snapshot_id,)])
+
+
+def _last_committed_snapshot(env: Environment, _given: Arguments) -> Result:
+    return local("LAST COMMITTED SNAPSHOT", [("id", "bigint")], [(env.state.last_committed.get(env.lake),)])
+
+
+def _table_info(env: Environment, _given: Arguments) -> Result:
+    return local("TABLE INFO", TABLE_COLUMNS, table_info(env.context))
+
+
+def _list_files(env: Environment, given: Arguments) -> Result:
+    version, at = given["snapshot_version"], given["snapshot_time"]
+    if version is not None and at is not None:
+        raise StatementError("list_files takes snapshot_version or snapshot_time, not both")
+    schema = given["schema"] or env.schema
+    if version is None and at is None:
+        return local("LIST FILES", FILE_COLUMNS, list_files(env.transaction, required_table(env.context, schema, given["table_name"])))
+    catalog = env.context.catalog
+    reader = catalog.reader(catalog.resolve(version=version, timestamp=at))
+    return local("LIST FILES", FILE_COLUMNS, list_files(reader, required_table(env.context, schema, given["table_name"], reader)))
+
+
+def _options(env: Environment, _given: Arguments) -> Result:
+    columns = [(name, "string") for name in ("option_name", "description", "value", "scope", "scope_entry")]
+    return local("OPTIONS", columns, [(row.name, row.description, row.value, row.scope, row.entry) for row in options(env.context)])
+
+
+def _settings(env: Environment, _given: Arguments) -> Result:
+    from ..__version__ import version
+
+    catalog = env.context.catalog
+    columns = [(name, "string") for name in ("catalog_type", "extension_version", "data_path")]
+    return local("SETTINGS", columns, [(catalog.database_kind, f"dbt-ducklake {version}", catalog.data_path)])
+
+
+FUNCTIONS: dict[str, Procedure] = {
+    "snapshots": Procedure(_snapshots),
+    "current_snapshot": Procedure(_current_snapshot),
+    "last_committed_snapshot": Procedure(_last_committed_snapshot),
+    "table_info": Procedure(_table_info),
+    "list_files": Procedure(
+        _list_files,
+        (
+            Parameter("table_name", text, required=True),
+            Parameter("schema", text, only_named=True),
+            Parameter("snapshot_version", integer, only_named=True),
+            Parameter("snapshot_time", timestamp, only_named=True),
+        ),
+    ),
+    "options": Procedure(_options),
+    "settings": Procedure(_settings),
+    "table_changes": _feed(table_changes),
+    "table_insertions": _feed(table_insertions, hidden=VIRTUAL),
+    "table_deletions": _feed(table_deletions, hidden=VIRTUAL),
+    "ducklake_table_insertions": _feed(table_insertions),
+    "ducklake_table_deletions": _feed(table_deletions),
+}

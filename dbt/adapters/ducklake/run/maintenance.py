@@ -1,0 +1,181 @@
+"""The procedures of maintenance: what their arguments mean, and what they give back.
+
+Specification: "Maintenance". None of them is part of a transaction: what is removed cannot be rolled back, and a flush is one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import astuple
+from datetime import datetime, timezone
+
+from ..errors import StatementError
+from ..lake.cleanup import cleanup_old_files
+from ..lake.compaction import COLUMNS as COMPACTION_COLUMNS
+from ..lake.compaction import United, merge_adjacent_files, rewrite_data_files
+from ..lake.context import Context
+from ..lake.flush import flush_inlined_data
+from ..lake.orphans import delete_orphaned_files
+from ..lake.rollback import COLUMNS as ROLLBACK_COLUMNS
+from ..lake.rollback import roll_back
+from ..lake.safe_removal import Removal
+from ..lake.snapshots import COLUMNS as SNAPSHOT_COLUMNS
+from ..lake.snapshots import snapshot_rows
+from ..spec.intervals import before
+from .arguments import Parameter, boolean, integer, integers, number, text, timestamp
+from .environment import Environment
+from .procedure import Arguments, Procedure
+from .result import Result, local
+
+
+def _expire_snapshots(env: Environment, given: Arguments) -> Result:
+    _require_no_transaction(env, "expire_snapshots")
+    versions, older_than, dry_run = given["versions"], given["older_than"], bool(given["dry_run"])
+    if versions is not None and older_than is not None:
+        raise StatementError("expire_snapshots takes versions or older_than, not both")
+    if versions is None and older_than is None:
+        interval = env.context.catalog.option("expire_older_than")
+        if not interval:
+            return local(
+                "EXPIRE SNAPSHOTS: neither versions nor older_than is given, nor the option expire_older_than", SNAPSHOT_COLUMNS, []
+            )
+        older_than = before(datetime.now(timezone.utc), interval)
+    records = env.context.catalog.upkeep.expire(versions=versions, older_than=older_than, dry_run=dry_run)
+    verb = "would expire" if dry_run else "expired"
+    return local(f"EXPIRE SNAPSHOTS: {len(records)} {verb}", SNAPSHOT_COLUMNS, snapshot_rows(records))
+
+
+def _cleanup_old_files(env: Environment, given: Arguments) -> Result:
+    return _remove(env, given, "CLEANUP OLD FILES", cleanup_old_files)
+
+
+def _delete_orphaned_files(env: Environment, given: Arguments) -> Result:
+    return _remove(env, given, "DELETE ORPHANED FILES", delete_orphaned_files)
+
+
+def _remove(env: Environment, given: Arguments, title: str, remove: Callable[..., list[Removal]]) -> Result:
+    _require_no_transaction(env, title.lower().replace(" ", "_"))
+    older_than = given["older_than"]
+    if given["cleanup_all"] and older_than is not None:
+        raise StatementError(f"{title}: cleanup_all and older_than exclude each other")
+    if older_than is None and not given["cleanup_all"]:
+        older_than = before(datetime.now(timezone.utc), grace_period(env.context))
+    dry_run = bool(given["dry_run"])
+    outcomes = remove(env.context, older_than=older_than, dry_run=dry_run)
+    done = [(outcome.path,) for outcome in outcomes if outcome.kept_because is None]
+    kept = [f"{outcome.path} ({outcome.kept_because})" for outcome in outcomes if outcome.kept_because is not None]
+    message = f"{title}: {len(done)} {'would be removed' if dry_run else 'removed'}"
+    if kept:
+        message += f", {len(kept)} kept: {'; '.join(kept)}"
+    return local(message, [("path", "string")], done)
+
+
+def _flush_inlined_data(env: Environment, given: Arguments) -> Result:
+    require_own_transaction(env, "flush_inlined_data")
+    schema = given["schema_name"] or (env.schema if given["table_name"] else None)
+    flushed = flush_inlined_data(env.context, schema, given["table_name"] or None)
+    columns = [("schema_name", "string"), ("table_name", "string"), ("rows_flushed", "bigint")]
+    return local("FLUSH INLINED DATA", columns, [(each.schema_name, each.table_name, each.rows) for each in flushed])
+
+
+def _merge_adjacent_files(env: Environment, given: Arguments) -> Result:
+    require_own_transaction(env, "merge_adjacent_files")
+    sizes = {name: given[name] for name in ("min_file_size", "max_file_size", "max_compacted_files")}
+    return _united("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *_place(env, given), **sizes))
+
+
+def _rewrite_data_files(env: Environment, given: Arguments) -> Result:
+    require_own_transaction(env, "rewrite_data_files")
+    return _united("REWRITE DATA FILES", rewrite_data_files(env.context, *_place(env, given), delete_threshold=given["delete_threshold"]))
+
+
+def _rollback(env: Environment, given: Arguments) -> Result:
+    require_own_transaction(env, "rollback")
+    version, timestamp = given["version"], given["timestamp"]
+    if (version is None) == (timestamp is None):
+        raise StatementError(
+            "rollback takes the snapshot to go back to: version => 5 or timestamp => '2026-01-31 12:00:00', one of the two"
+        )
+    snapshot = env.context.catalog.resolve(version=version, timestamp=timestamp)
+    outcomes = roll_back(env.context, snapshot, *_place(env, given), dry_run=bool(given["dry_run"]))
+    changed = sum(outcome.action != "kept" for outcome in outcomes)
+    verb = "would change" if given["dry_run"] else "changed"
+    message = f"ROLLBACK to snapshot {snapshot.snapshot_id}: {changed} {verb}, {len(outcomes) - changed} kept"
+    return local(message, ROLLBACK_COLUMNS, [astuple(outcome) for outcome in outcomes])
+
+
+def _place(env: Environment, given: Arguments) -> tuple[str | None, str | None]:
+    return given["schema"] or (env.schema if given["table_name"] else None), given["table_name"] or None
+
+
+def _united(title: str, united: list[United]) -> Result:
+    processed, created = sum(each.files_processed for each in united), sum(each.files_created for each in united)
+    rows = [(each.schema_name, each.table_name, each.files_processed, each.files_created) for each in united]
+    return local(f"{title}: {processed} files became {created}", COMPACTION_COLUMNS, rows)
+
+
+def grace_period(context: Context) -> str:
+    """How old a file must be before it is removed; the option `delete_older_than`."""
+    return context.catalog.option("delete_older_than") or "2 days"
+
+
+def require_own_transaction(env: Environment, name: str) -> None:
+    """A procedure that commits by itself is refused inside a transaction."""
+    if env.begun:
+        raise StatementError(f"{name} is a transaction of its own; COMMIT or ROLLBACK the one that is open first")
+
+
+def _require_no_transaction(env: Environment, name: str) -> None:
+    if env.begun:
+        raise StatementError(f"{name} cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
+
+
+_REMOVAL = (
+    Parameter("older_than", timestamp, only_named=True),
+    Parameter("cleanup_all", boolean, only_named=True),
+    Parameter("dry_run", boolean, only_named=True),
+)
+
+MAINTENANCE: dict[str, Procedure] = {
+    "expire_snapshots": Procedure(
+        _expire_snapshots,
+        (
+            Parameter("versions", integers, only_named=True),
+            Parameter("older_than", timestamp, only_named=True),
+            Parameter("dry_run", boolean, only_named=True),
+        ),
+    ),
+    "flush_inlined_data": Procedure(
+        _flush_inlined_data, (Parameter("schema_name", text, only_named=True), Parameter("table_name", text, only_named=True))
+    ),
+    "merge_adjacent_files": Procedure(
+        _merge_adjacent_files,
+        (
+            Parameter("table_name", text),
+            Parameter("schema", text, only_named=True),
+            Parameter("min_file_size", integer, only_named=True),
+            Parameter("max_file_size", integer, only_named=True),
+            Parameter("max_compacted_files", integer, only_named=True),
+        ),
+    ),
+    "rewrite_data_files": Procedure(
+        _rewrite_data_files,
+        (
+            Parameter("table_name", text),
+            Parameter("schema", text, only_named=True),
+            Parameter("delete_threshold", number, only_named=True),
+        ),
+    ),
+    "rollback": Procedure(
+        _rollback,
+        (
+            Parameter("table_name", text, only_named=True),
+            Parameter("schema", text, only_named=True),
+            Parameter("version", integer, only_named=True),
+            Parameter("timestamp", timestamp, only_named=True),
+            Parameter("dry_run", boolean, only_named=True),
+        ),
+    ),
+    "cleanup_old_files": Procedure(_cleanup_old_files, _REMOVAL),
+    "delete_orphaned_files": Procedure(_delete_orphaned_files, _REMOVAL),
+}

@@ -1,0 +1,91 @@
+"""The procedures of a lake: `CALL lake.name(…)`, and `CALL ducklake_name('lake', …)` as the reference spells it too."""
+
+from __future__ import annotations
+
+from ..errors import StatementError
+from ..lake.add_files import add_data_files
+from ..lake.migrate import migrate
+from ..lake.options import set_option
+from ..lake.tables import required_table
+from ..spark.foreign_files import Matching
+from ..spec.versions import CURRENT
+from ..sql.values import Call
+from .arguments import Parameter, boolean, constant, text, texts
+from .environment import Environment
+from .functions import FUNCTIONS
+from .maintenance import MAINTENANCE, require_own_transaction
+from .procedure import Arguments, Procedure, key_of, understood
+from .result import Result, local
+
+
+def run_call(env: Environment, statement: Call) -> Result:
+    """CALL of a procedure of the lake.
+
+    Raises:
+        StatementError: there is no such procedure, or its arguments are off.
+    """
+    procedure = PROCEDURES[key_of(statement.name.parts[-1], PROCEDURES, f"CALL {statement.name}: no such procedure")]
+    found = understood(env.names, statement, procedure)
+    if found is None:
+        raise StatementError(f"CALL {statement.name}: {env.names.known}")
+    there, given = found
+    return procedure.run(env.of(there), env.localized(given))
+
+
+def _set_commit_message(env: Environment, given: Arguments) -> Result:
+    if not env.begun:
+        raise StatementError("set_commit_message is about the transaction that is open, and none is; BEGIN first")
+    env.transaction.set_commit_message(given["author"], given["message"], given["extra_info"])
+    return Result("SET COMMIT MESSAGE")
+
+
+def _set_option(env: Environment, given: Arguments) -> Result:
+    schema = given["schema"] or (env.schema if given["table_name"] else None)
+    set_option(env.context, given["key"], given["value"], schema=schema or None, table=given["table_name"] or None)
+    return Result("SET OPTION")
+
+
+def _add_data_files(env: Environment, given: Arguments) -> Result:
+    table = required_table(env.context, given["schema"] or env.schema, given["table_name"])
+    hive = given["hive_partitioning"]
+    matching = Matching(bool(given["allow_missing"]), bool(given["ignore_extra_columns"]), hive is None or hive)
+    added = add_data_files(env.context, table, given["files"], matching)
+    return local(f"ADD DATA FILES: {len(added)} added", [("filename", "string")], [(path,) for path in added])
+
+
+def _migrate(env: Environment, _given: Arguments) -> Result:
+    require_own_transaction(env, "migrate")
+    before = migrate(env.context.catalog)
+    return local("MIGRATE", [("from_version", "string"), ("to_version", "string")], [(before, CURRENT)])
+
+
+PROCEDURES: dict[str, Procedure] = {
+    "set_commit_message": Procedure(
+        _set_commit_message,
+        (Parameter("author", text, required=True), Parameter("message", text, required=True), Parameter("extra_info", text)),
+    ),
+    "set_option": Procedure(
+        _set_option,
+        (
+            Parameter("key", text, required=True),
+            Parameter("value", constant, required=True),
+            Parameter("schema", text, only_named=True),
+            Parameter("table_name", text, only_named=True),
+        ),
+    ),
+    "add_data_files": Procedure(
+        _add_data_files,
+        (
+            Parameter("table_name", text, required=True),
+            Parameter("files", texts, required=True),
+            Parameter("schema", text, only_named=True),
+            Parameter("allow_missing", boolean, only_named=True),
+            Parameter("ignore_extra_columns", boolean, only_named=True),
+            Parameter("hive_partitioning", boolean, only_named=True),
+        ),
+    ),
+    **FUNCTIONS,
+    **MAINTENANCE,
+    "migrate": Procedure(_migrate),
+}
+"""By name, without the prefix `ducklake_`, with which each is known as well."""

@@ -1,0 +1,361 @@
+"""Running INSERT, UPDATE, DELETE, TRUNCATE and MERGE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..errors import StatementError
+from ..lake.alter import add_columns
+from ..lake.context import RowCounts
+from ..lake.delete import delete, truncate
+from ..lake.insert import insert
+from ..lake.merge import MergeRequest, merge
+from ..lake.overwrite import overwrite, overwrite_partitions
+from ..lake.tables import required_table
+from ..lake.update import update
+from ..plan.defaults import default_sql
+from ..plan.filters import of_join
+from ..plan.keys import equal_keys
+from ..plan.virtual import of_target, source_with_virtual, virtual_columns
+from ..spark.match import When
+from ..spark.scan import scan
+from ..spark.types import fields_of
+from ..spec.evolution import NewColumn, find_column
+from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
+from ..spec.identifiers import backquoted, fold, text_literal
+from ..spec.objects import Column, Table
+from ..spec.types import data_type_of, spark_name
+from ..sql.rows import fill_defaults
+from ..sql.values import Assignment, Delete, Insert, Merge, MergeClause, Name, Sql, Truncate, Update
+from .environment import Environment
+from .result import Result, changed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
+
+
+def run_insert(env: Environment, statement: Insert) -> Result:
+    """INSERT INTO, INSERT OVERWRITE and INSERT … REPLACE WHERE."""
+    there, table = _target(env, statement.name)
+    _require_partition_keys(table, statement)
+    rows = _arranged(table, statement, env.query(_with_defaults(table, statement)))
+    if statement.replace_where is not None:
+        ended = _delete_where(env, there, table, statement.name, statement.name.parts[-1], statement.replace_where)
+        return changed("INSERT", RowCounts(inserted=insert(there.context, table, rows), deleted=ended.deleted))
+    if not statement.overwrite:
+        return changed("INSERT", RowCounts(inserted=insert(there.context, table, rows)))
+    return changed("INSERT OVERWRITE", _overwrite(env, there, table, statement, rows))
+
+
+def _overwrite(env: Environment, there: Environment, table: Table, statement: Insert, rows: DataFrame) -> RowCounts:
+    """Replace the partition that PARTITION gives values for, even if there are no new rows; or the partitions that `rows` has rows of; or
+    everything.
+    """
+    values = {fold(key): value for key, value in statement.partition if value is not None}
+    keys = table.partitioning.fields if table.partitioning else ()
+    if values and not (_dynamic_overwrite(env, table) and len(values) < len(keys)):
+        columns = [column for column in table.columns if fold(column.name) in values]
+        assigned = partial(_assigned, strict=env.planning.settings().ansi)
+        condition = " AND ".join(f"{backquoted(column.name)} <=> {assigned(values[fold(column.name)], column)}" for column in columns)
+        ended = _delete_where(env, there, table, statement.name, statement.name.parts[-1], Sql(condition))
+        return RowCounts(inserted=insert(there.context, table, rows), deleted=ended.deleted)
+    if statement.partition or _dynamic_overwrite(env, table):
+        return overwrite_partitions(there.context, table, rows)
+    return overwrite(there.context, table, rows)
+
+
+def _assigned(value: str, column: Column, *, strict: bool) -> str:
+    """SQL of a value in a column's type, where one that does not fit is an error.
+
+    Args:
+        value: SQL of the value.
+        column: the column.
+        strict: a cast of the session is an error for such a value, too.
+    """
+    kind = spark_name(data_type_of(column))
+    if strict:
+        return f"CAST({value} AS {kind})"
+    error = f"CAST(raise_error({text_literal(f'column {column.name}: the value does not fit the type {kind}')}) AS {kind})"
+    return f"IF(({value}) IS NOT NULL AND try_cast({value} AS {kind}) IS NULL, {error}, try_cast({value} AS {kind}))"
+
+
+def run_update(env: Environment, statement: Update) -> Result:
+    """UPDATE."""
+    there, table = _target(env, statement.name)
+    alias = statement.alias or statement.name.parts[-1]
+    plan, within = there.plan(table, statement.condition, alias)
+    if not plan.files and not plan.inlined and not plan.pruned_files:
+        there.transaction.rows.depends_on_rows(table, within)
+        return changed("UPDATE", RowCounts())
+    bind = partial(_text, env, statement.name)
+    values = _values(table, statement.assignments, alias, bind)
+    named = (*statement.condition.virtual,) if statement.condition else ()
+    named += tuple(name for each in statement.assignments if each.value is not None for name in each.value.virtual)
+    frame = scan(there.spark, plan, lineage=True, virtual=virtual_columns(dict.fromkeys(named), table)).alias(alias)
+    if statement.condition is not None:
+        frame = frame.where(bind(statement.condition))
+    columns = [
+        f"{values.get(column.name) or f'{backquoted(alias)}.{backquoted(column.name)}'} AS {backquoted(column.name)}"
+        for column in table.columns
+    ]
+    return changed("UPDATE", update(there.context, table, plan, frame.selectExpr(*columns, *_LINEAGE), within))
+
+
+def run_delete(env: Environment, statement: Delete) -> Result:
+    """DELETE; without a condition it is TRUNCATE."""
+    there, table = _target(env, statement.name)
+    if statement.condition is None:
+        truncate(there.context, table)
+        return Result("DELETE all rows")
+    alias = statement.alias or statement.name.parts[-1]
+    return changed("DELETE", _delete_where(env, there, table, statement.name, alias, statement.condition))
+
+
+def run_truncate(env: Environment, statement: Truncate) -> Result:
+    """TRUNCATE TABLE."""
+    there, table = _target(env, statement.name)
+    truncate(there.context, table)
+    return Result("TRUNCATE")
+
+
+def run_merge(env: Environment, statement: Merge) -> Result:
+    """MERGE INTO."""
+    there, table = _target(env, statement.name)
+    target_alias = statement.alias or statement.name.parts[-1]
+    source_alias = statement.source_alias or "_ducklake_source"
+    source, plain = _source(env, statement, source_alias)
+    if statement.schema_evolution:
+        table = _evolved(there, table, plain)
+    names = (statement.name, *(reference.name for reference in statement.source.references))
+    condition = env.bound(statement.condition, names)
+    settings = env.planning.settings()
+
+    def clauses(kind: str) -> list[When]:
+        return [
+            _clause(env, table, clause, plain.columns, target_alias, source_alias, names)
+            for clause in statement.clauses
+            if clause.kind == kind
+        ]
+
+    request = MergeRequest(
+        source,
+        target_alias,
+        source_alias,
+        condition,
+        equal_keys(condition, table, target_alias, source_alias),
+        matched=clauses("matched"),
+        not_matched=clauses("not_matched"),
+        not_matched_by_source=clauses("not_matched_by_source"),
+        within=of_join(condition, table, target_alias, lambda: settings.zone_is_utc) if settings.can_prune else (),
+        virtual=of_target(statement, table, target_alias, plain.columns),
+        planned=lambda plan: there.note_scan(table, plan),
+    )
+    return changed("MERGE", merge(there.context, table, request))
+
+
+def _source(env: Environment, statement: Merge, alias: str) -> tuple[DataFrame, DataFrame]:
+    """The rows of the source of a MERGE, and the same without the virtual columns that the statement names."""
+    text = source_with_virtual(statement, alias)
+    rows = env.spark.sql(f"SELECT * FROM {env.bound(text)}")
+    reference = text.references[0] if text is not statement.source else None
+    found = None if reference is None else env.find(reference.name, reference.at)
+    if reference is None or found is None or not isinstance(found.relation, Table):
+        return rows, rows
+    return rows, rows.drop(*virtual_columns(reference.virtual, found.relation))
+
+
+def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
+    """MERGE WITH SCHEMA EVOLUTION: the table with the columns that only the source has."""
+    new = [NewColumn(f.name, f.type) for f in fields_of(source.schema) if table.column(f.name) is None]
+    if not new:
+        return table
+    add_columns(env.context, table, [((), column) for column in new])
+    return required_table(env.context, table.schema_name, table.name)
+
+
+def _target(env: Environment, name: Name) -> tuple[Environment, Table]:
+    """The table that a statement changes, and the surroundings in its lake; names in the statement's texts are those of `env`."""
+    there, schema, table = env.place(name)
+    return there, required_table(there.context, schema, table)
+
+
+def _delete_where(env: Environment, there: Environment, table: Table, name: Name, alias: str, condition: Sql) -> RowCounts:
+    plan, within = there.plan(table, condition, alias)
+    text = _text(env, name, condition)
+    if not plan.files and not plan.inlined and not plan.pruned_files:
+        there.transaction.rows.depends_on_rows(table, within)  # that there is no row is a result, too
+        return RowCounts()
+    virtual = virtual_columns(condition.virtual, table)
+    frame = scan(there.spark, plan, lineage=True, virtual=virtual).alias(alias)
+    return delete(there.context, table, plan, frame.where(text), within)
+
+
+def _require_partition_keys(table: Table, statement: Insert) -> None:
+    """Refuse a PARTITION clause with anything but partition keys of the table; only a key without a transform can be given a value."""
+    keys = {key.column_id: key.transform for key in (table.partitioning.fields if table.partitioning else ())}
+    for name, value in statement.partition:
+        transform = keys.get(find_column(table, (name,)).column_id)
+        if transform is None:
+            raise StatementError(f"INSERT into {statement.name}: {name} is no partition key of it; leave it out of PARTITION")
+        if value is not None and transform != "identity":
+            raise StatementError(
+                f"INSERT into {statement.name}: it is partitioned by {transform}({name}), so {name} cannot be given a value in PARTITION; "
+                "select it, and write INSERT INTO … REPLACE WHERE to say which rows are replaced"
+            )
+
+
+def _dynamic_overwrite(env: Environment, table: Table) -> bool:
+    mode = env.spark.conf.get("spark.sql.sources.partitionOverwriteMode", "static") or "static"
+    return table.partitioning is not None and mode.lower() == "dynamic"
+
+
+def _text(env: Environment, target: Name, sql: Sql) -> str:
+    return env.bound(sql, (target,))
+
+
+# -- rows to columns ---------------------------------------------------------------------------------------------------------------
+
+
+def _arranged(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
+    """The rows with the table's columns in the table's order: by name, by the column list, or by position."""
+    static = {fold(key): value for key, value in statement.partition if value is not None}
+    if statement.by_name:
+        given = list(rows.columns)
+    elif statement.columns is not None:
+        given = list(statement.columns)
+    else:
+        given = [column.name for column in table.columns if fold(column.name) not in static]
+    if len(given) != len(rows.columns):
+        raise StatementError(
+            f"INSERT into {statement.name}: {len(given)} columns are to be filled ({', '.join(given)}) "
+            f"but the query gives {len(rows.columns)} ({', '.join(rows.columns)})"
+        )
+    positions: dict[str, int] = {}
+    for index, name in enumerate(given):
+        column = find_column(table, (name,))
+        if fold(column.name) in positions:
+            raise StatementError(f"INSERT into {statement.name}: column {name} is given twice")
+        positions[fold(column.name)] = index
+    numbered = rows.toDF(*[f"_c{index}" for index in range(len(given))])
+    return numbered.selectExpr(*[_source_of(column, positions, static) for column in table.columns])
+
+
+def _with_defaults(table: Table, statement: Insert) -> Sql:
+    """The query with each DEFAULT in its VALUES replaced by the default of the column that it stands for."""
+    static = {fold(key) for key, value in statement.partition if value is not None}
+    if statement.columns is not None:
+        targets = [find_column(table, (name,)) for name in statement.columns]
+    else:
+        targets = [column for column in table.columns if fold(column.name) not in static]
+
+    def default(index: int) -> str:
+        return default_sql(targets[index]) if index < len(targets) else "NULL"
+
+    return fill_defaults(statement.query, default)
+
+
+def _source_of(column: Column, positions: dict[str, int], static: dict[str, str]) -> str:
+    name = fold(column.name)
+    if name in positions:
+        text = f"_c{positions[name]}"
+    else:
+        text = static.get(name) or default_sql(column)
+    return f"{text} AS {backquoted(column.name)}"
+
+
+# -- assignments -------------------------------------------------------------------------------------------------------------------
+
+
+def _values(table: Table, assignments: Sequence[Assignment], alias: str, bind: partial[str]) -> dict[str, str]:
+    """Column name → SQL of its new value. Fields of one struct that are assigned one by one become one new struct.
+
+    Raises:
+        StatementError: a column or field is assigned twice.
+    """
+    values: dict[str, str] = {}
+    nested: dict[str, dict[tuple[str, ...], str]] = {}
+    for assignment in assignments:
+        column = find_column(table, assignment.column)
+        top = find_column(table, assignment.column[:1])
+        text = default_sql(column) if assignment.value is None else bind(assignment.value)
+        for length in range(1, len(assignment.column)):
+            if find_column(table, assignment.column[:length]).type != "struct":
+                whole, outer = ".".join(assignment.column), ".".join(assignment.column[:length])
+                raise StatementError(f"{whole} of {table.name} cannot be assigned: {outer} is no struct. Assign the whole of {outer}")
+        path = tuple(fold(part) for part in assignment.column[1:])
+        if top.name in values or path in nested.get(top.name, {}):
+            raise StatementError(f"column {'.'.join(assignment.column)} of {table.name} is assigned twice")
+        if path:
+            nested.setdefault(top.name, {})[path] = text
+        else:
+            values[top.name] = text
+    for name, fields in nested.items():
+        if name in values:
+            raise StatementError(f"column {name} of {table.name} is assigned as a whole and by field")
+        column = find_column(table, (name,))
+        values[name] = _struct(column, (), f"{backquoted(alias)}.{backquoted(name)}", fields)
+    return values
+
+
+def _struct(column: Column, path: tuple[str, ...], old: str, fields: dict[tuple[str, ...], str]) -> str:
+    """SQL of a struct of which some fields are new."""
+    parts = []
+    for child in column.children:
+        here = (*path, fold(child.name))
+        value = fields.get(here)
+        if value is None:
+            value = f"{old}.{backquoted(child.name)}"
+            if any(key[: len(here)] == here for key in fields):
+                value = _struct(child, here, value, fields)
+        parts.append(f"{text_literal(child.name)}, {value}")
+    return f"named_struct({', '.join(parts)})"
+
+
+def _clause(
+    env: Environment,
+    table: Table,
+    clause: MergeClause,
+    source_columns: Sequence[str],
+    target_alias: str,
+    source_alias: str,
+    names: tuple[Name, ...],
+) -> When:
+    def bind(sql: Sql) -> str:
+        return env.bound(sql, names)
+
+    condition = None if clause.condition is None else bind(clause.condition)
+    if clause.action == "delete":
+        return When(condition, "delete")
+    if clause.star:
+        sources = _by_position(table, clause, source_columns) if clause.star == "position" else _by_name(table, clause, source_columns)
+        values = {name: f"{backquoted(source_alias)}.{backquoted(source)}" for name, source in sources.items()}
+        return When(condition, clause.action, values)
+    values = _values(table, clause.assignments, target_alias, partial(bind))
+    if clause.action == "insert":
+        values = {column.name: values.get(column.name) or default_sql(column) for column in table.columns}
+    return When(condition, clause.action, values)
+
+
+def _by_name(table: Table, clause: MergeClause, source_columns: Sequence[str]) -> dict[str, str]:
+    """Every column of the table with the source's column of that name."""
+    there = {fold(name): name for name in source_columns}
+    missing = [column.name for column in table.columns if fold(column.name) not in there]
+    if missing:
+        raise StatementError(
+            f"{clause.action.upper()} * of {table.schema_name}.{table.name} needs every column of the table in the source, which lacks: "
+            f"{', '.join(missing)}. Name the columns to set instead"
+        )
+    return {column.name: there[fold(column.name)] for column in table.columns}
+
+
+def _by_position(table: Table, clause: MergeClause, source_columns: Sequence[str]) -> dict[str, str]:
+    if len(source_columns) != len(table.columns):
+        raise StatementError(
+            f"{clause.action.upper()} by position of {table.schema_name}.{table.name} needs {len(table.columns)} columns in the source, "
+            f"which has {len(source_columns)}. Name the columns to set instead"
+        )
+    return {column.name: source for column, source in zip(table.columns, source_columns, strict=True)}

@@ -1,0 +1,107 @@
+"""Running one statement: each of its kinds finds its action here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ..errors import StatementError
+from ..plan.resolve import resolve
+from ..spark.node_settings import require_protected, restore_protected
+from ..spark.rows import column_types, fetch, with_line
+from ..spark.settings import require_allowed_setting
+from ..sql import values as v
+from ..sql.settings_text import changed_setting
+from .definitions import (
+    run_alter,
+    run_comment,
+    run_create_function,
+    run_create_schema,
+    run_create_table,
+    run_create_view,
+    run_drop_function,
+    run_drop_macro,
+    run_drop_relation,
+    run_drop_schema,
+    run_rename,
+    run_set_properties,
+)
+from .environment import Environment
+from .inspect import run_describe, run_show
+from .procedures import run_call
+from .result import FilesWritten, Result, ResultColumn
+from .rows import run_delete, run_insert, run_merge, run_truncate, run_update
+from .temporary_views import run_create_temporary_view
+
+_RUNNERS: dict[type, Callable[[Environment, Any], Result]] = {
+    v.CreateSchema: run_create_schema,
+    v.DropSchema: run_drop_schema,
+    v.CreateTable: run_create_table,
+    v.CreateView: run_create_view,
+    v.CreateTemporaryView: run_create_temporary_view,
+    v.DropRelation: run_drop_relation,
+    v.CreateFunction: run_create_function,
+    v.DropFunction: run_drop_function,
+    v.DropMacro: run_drop_macro,
+    v.RenameRelation: run_rename,
+    v.AlterTable: run_alter,
+    v.SetProperties: run_set_properties,
+    v.Comment: run_comment,
+    v.Insert: run_insert,
+    v.Update: run_update,
+    v.Delete: run_delete,
+    v.Truncate: run_truncate,
+    v.Merge: run_merge,
+    v.Show: run_show,
+    v.Describe: run_describe,
+    v.Call: run_call,
+}
+
+
+def run(env: Environment, statement: v.Statement) -> Result:
+    """Run a statement in its surroundings: stage its changes, or give the rows of its query, which Spark has analysed but not computed.
+
+    BEGIN, COMMIT, ROLLBACK and USE are the session's.
+    """
+    before = env.transaction.written_files()
+    match statement:
+        case v.Query(query):
+            result = _rows(env, query)
+        case v.PassThrough(query):
+            result = _passed_through(env, query)
+        case _:
+            result = _RUNNERS[type(statement)](env, statement)
+    sizes = [size for path, size in env.transaction.written_files().items() if path not in before]
+    return replace(result, files=tuple(env.reads), written=FilesWritten(len(sizes), sum(sizes)))
+
+
+def _rows(env: Environment, query: v.Sql) -> Result:
+    frame = env.query(query)
+    if env.reads and query.text.split(None, 1)[0].upper() == "EXPLAIN" and frame.columns == ["plan"]:
+        lines = "\n".join(["== Files ==", *map(str, env.reads)])
+        frame = with_line(frame, lines)
+    columns = tuple(ResultColumn(*column) for column in column_types(frame))
+    return Result("OK", columns=columns, frame=frame, fetcher=fetch)
+
+
+def _passed_through(env: Environment, query: v.Sql) -> Result:
+    """Spark's own statement. It may change any setting of the Spark session, and it may keep what it reads for later."""
+    change = changed_setting(query.text)
+    if change is not None and change.key is not None:
+        require_allowed_setting(change.key, change.value)
+    env.state.setting_changes += 1
+    words = query.text.upper().split(None, 6)
+    lasts = words[:1] == ["CREATE"] and ("FUNCTION" in words or "GLOBAL" in words)
+    if lasts and resolve(query, env.names, env.planning).reads_lake:
+        raise StatementError(
+            "a temporary function or global temporary view cannot read tables of a lake, since it would keep showing them as they are: "
+            "CREATE FUNCTION schema.name and CREATE VIEW schema.name are of the lake"
+        )
+    result = _rows(env, query)
+    env.state.registry.keep()
+    env.state.forget_hidden(env.names.in_spark)
+    if change is not None and change.key is None:
+        restore_protected(env.spark)
+    require_protected(env.spark)  # EXECUTE IMMEDIATE and variables can hide what is set
+    return result

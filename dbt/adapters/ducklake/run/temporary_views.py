@@ -1,0 +1,59 @@
+"""Running CREATE TEMPORARY VIEW, and caching the rows of temporary views."""
+
+from __future__ import annotations
+
+from ..errors import StatementError
+from ..plan.bound import BoundRows
+from ..plan.names import TemporaryView
+from ..spark.held import as_leaf
+from ..spark.temporary import drop_temporary_view
+from ..spec.identifiers import fold
+from ..sql.references import rows_of
+from ..sql.values import CreateTemporaryView, Name
+from .environment import Environment
+from .result import Result
+
+
+def run_create_temporary_view(env: Environment, statement: CreateTemporaryView) -> Result:
+    """CREATE TEMPORARY VIEW: the text is kept in the session, and resolved whenever the view is used.
+
+    Spark analyses the query, so that a view that cannot work is refused now.
+    """
+    name = statement.name.parts[0]
+    exists = env.is_temporary(statement.name)
+    if exists and statement.if_not_exists:
+        return Result("CREATE TEMPORARY VIEW: it exists")
+    if exists and not statement.replace:
+        raise StatementError(
+            f"temporary view {name} exists already; write CREATE OR REPLACE TEMPORARY VIEW to replace it, or IF NOT EXISTS to keep it"
+        )
+    frame = env.analysed(statement.query)
+    if statement.columns and len(statement.columns) != len(frame.columns):
+        raise StatementError(
+            f"CREATE TEMPORARY VIEW {name}: {len(statement.columns)} columns are named, the query gives {len(frame.columns)}"
+        )
+    if exists and env.names.temporary_view(statement.name) is None:
+        drop_temporary_view(env.spark, name)
+    named = (reference.name for reference in statement.query.references)
+    visible = frozenset(fold(each.parts[0]) for each in named if env.is_temporary(each))
+    view = TemporaryView(name, statement.query, statement.columns, env.lake, env.schema, visible)
+    later = env.with_temporary(view)
+    later.described(statement.name)  # refuses a view that reads itself
+    later.keep_temporary()
+    return Result("CREATE TEMPORARY VIEW")
+
+
+def cache_rows(env: Environment, name: str) -> int:
+    """Compute the rows of a temporary view once; until `release` the view shows these rows.
+
+    Returns:
+        The number of rows.
+    """
+    bound = env.resolve(rows_of(Name((name,))))
+    frame, view = env.frame(bound).persist(), env.state.registry.new_name(name)
+    env.state.frames.append((frame, view))
+    count = int(frame.count())
+    as_leaf(frame).createOrReplaceTempView(view)
+    rows = BoundRows(view, name, tuple(bound.reads), tuple(bound.depends_on))
+    env.state.cached = {**env.state.cached, fold(name): rows}
+    return count

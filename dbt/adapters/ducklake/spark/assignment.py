@@ -1,0 +1,102 @@
+"""Store assignment: a value as the type of the column that takes it, by the same strict rules whatever the session's ANSI setting is.
+
+A plain cast follows `spark.sql.ansi.enabled`: without ANSI, 3000000000 becomes the INT -1294967296 and a text that is no date becomes NULL.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from .conversions import same_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+
+_WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_DIGITS = dict(zip(_WHOLE, (3, 5, 10, 19), strict=True))
+_FRACTIONS = (T.FloatType, T.DoubleType)
+_TEXTS = (T.StringType, T.BinaryType)
+_DATED = (T.DateType, T.TimestampType, T.TimestampNTZType)
+_STRICT_ALREADY = (T.NullType, T.VariantType)
+"""Types whose casts do not depend on the session: NULL stays NULL, and a variant that does not fit is an error."""
+
+
+def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column: str) -> SparkColumn:
+    """`value` as `target`; one that does not fit is an error when it is computed.
+
+    Args:
+        value: of type `source`.
+        column: the name of the column that takes it, for the error.
+    """
+    if _always_fits(source, target):
+        return value.cast(target)
+    match source, target:
+        case T.ArrayType(), T.ArrayType():
+            old, new = source.elementType, target.elementType
+            return F.transform(value, lambda item: assigned(item, old, new, f"{column}.element"))
+        case T.MapType(), T.MapType():
+            return _entries(value, source, target, column)
+        case T.StructType(), T.StructType() if len(source) == len(target):
+            fields = [
+                assigned(value.getField(old.name), old.dataType, new.dataType, f"{column}.{new.name}").alias(new.name)
+                for old, new in zip(source.fields, target.fields, strict=True)
+            ]
+            return F.when(value.isNotNull(), F.struct(*fields))
+    text = F.concat(F.lit(f"column {column}: "), value.cast("string"), F.lit(f" does not fit the type {target.simpleString()}"))
+    return F.coalesce(value.try_cast(target), F.when(value.isNotNull(), failure(text)).cast(target))
+
+
+def failure(text: SparkColumn) -> SparkColumn:
+    """Raises, when it is computed, the error that `conform.data_error` understands."""
+    return F.raise_error(F.concat(F.lit("[DUCKLAKE_DATA]"), text, F.lit("[/DUCKLAKE_DATA]")))
+
+
+def _entries(value: SparkColumn, source: T.MapType, target: T.MapType, column: str) -> SparkColumn:
+    if not _always_fits(source.keyType, target.keyType):
+        value = F.transform_keys(value, lambda key, _: assigned(key, source.keyType, target.keyType, f"{column}.key"))
+    if not _always_fits(source.valueType, target.valueType):
+        value = F.transform_values(value, lambda _, item: assigned(item, source.valueType, target.valueType, f"{column}.value"))
+    return value.cast(target)
+
+
+def _always_fits(source: T.DataType, target: T.DataType) -> bool:
+    """Whether the plain cast does the same with and without ANSI."""
+    if same_type(source, target) or isinstance(source, _STRICT_ALREADY):
+        return True
+    match source, target:
+        case T.ArrayType(), T.ArrayType():
+            return _always_fits(source.elementType, target.elementType)
+        case T.MapType(), T.MapType():
+            return _always_fits(source.keyType, target.keyType) and _always_fits(source.valueType, target.valueType)
+        case T.StructType(), T.StructType():
+            pairs = zip(source.fields, target.fields, strict=False)
+            return len(source) == len(target) and all(_always_fits(old.dataType, new.dataType) for old, new in pairs)
+    return _leaf_always_fits(source, target)
+
+
+def _leaf_always_fits(source: T.DataType, target: T.DataType) -> bool:
+    match source, target:
+        case _, T.StringType() if not isinstance(source, T.ArrayType | T.MapType | T.StructType):
+            return True
+        case _, T.DecimalType():
+            return _decimal_fits(source, target)
+    if isinstance(source, _WHOLE):
+        return isinstance(target, _FRACTIONS) or (isinstance(target, _WHOLE) and _DIGITS[type(source)] <= _DIGITS[type(target)])
+    return (
+        (isinstance(source, T.FloatType | T.DecimalType) and isinstance(target, T.DoubleType))
+        or (isinstance(source, _TEXTS) and isinstance(target, _TEXTS))
+        or (isinstance(source, _DATED) and isinstance(target, _DATED))
+    )
+
+
+def _decimal_fits(source: T.DataType, target: T.DecimalType) -> bool:
+    """Whether every number of the type has room before the point, one more that rounding may need included."""
+    room = target.precision - target.scale
+    if isinstance(source, _WHOLE):
+        return room >= _DIGITS[type(source)]
+    if isinstance(source, T.DecimalType):
+        return room >= source.precision - source.scale + (target.scale < source.scale)
+    return False

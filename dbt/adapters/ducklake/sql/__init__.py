@@ -1,0 +1,1 @@
+"""From SQL text to frozen values: words, names, statements. Knows neither a lake nor Spark."""

@@ -1,0 +1,196 @@
+"""ALTER TABLE and ALTER VIEW."""
+
+from __future__ import annotations
+
+from ..errors import StatementError
+from ..spec.types import parse_type
+from .columns import (
+    AFTER_TYPE,
+    column_definition,
+    default_value,
+    partition_keys,
+    properties,
+    refuse_constraint,
+    refuse_position,
+)
+from .definitions import query_behind_as
+from .sort_keys import sort_keys
+from .tokens import Cursor, Kind
+from .values import (
+    AddColumns,
+    Alteration,
+    AlterTable,
+    ColumnDefinition,
+    CreateView,
+    DropColumns,
+    Name,
+    PartitionKey,
+    RenameColumn,
+    RenameRelation,
+    SetComment,
+    SetDefault,
+    SetNullable,
+    SetPartitioning,
+    SetProperties,
+    SetSorting,
+    SetType,
+    Statement,
+)
+
+Path = tuple[str, ...]
+
+
+def alter_table(cursor: Cursor) -> Statement:
+    """`[IF EXISTS] name action`, behind ALTER TABLE."""
+    if_exists = cursor.accept("IF", "EXISTS")
+    name = cursor.name()
+    if cursor.accept("RENAME", "TO"):
+        return _rename("table", name, cursor, if_exists)
+    if cursor.at_any(("SET", "UNSET")) and cursor.peek(1).word == "TBLPROPERTIES":
+        return _properties("table", name, cursor, if_exists)
+    action = _action(cursor)
+    cursor.finish()
+    return AlterTable(name, action, if_exists)
+
+
+def alter_view(cursor: Cursor) -> Statement:
+    """`[IF EXISTS] name RENAME TO name | [AS] query`, behind ALTER VIEW."""
+    if_exists = cursor.accept("IF", "EXISTS")
+    name = cursor.name()
+    if cursor.accept("RENAME", "TO"):
+        return _rename("view", name, cursor, if_exists)
+    if cursor.at_any(("SET", "UNSET")) and cursor.peek(1).word == "TBLPROPERTIES":
+        return _properties("view", name, cursor, if_exists)
+    return CreateView(name, query_behind_as(cursor), replace=True)
+
+
+def _rename(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> RenameRelation:
+    if if_exists:
+        raise StatementError("RENAME TO with IF EXISTS is not supported: leave IF EXISTS out")
+    to = cursor.name()
+    cursor.finish()
+    return RenameRelation(kind, name, to)
+
+
+def _properties(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> Statement:
+    """SET TBLPROPERTIES ('key' = 'value', …) and UNSET TBLPROPERTIES [IF EXISTS] ('key', …)."""
+    unset = cursor.accept_any("SET", "UNSET") == "UNSET"
+    cursor.expect("TBLPROPERTIES")
+    pairs: tuple[tuple[str, str | None], ...]
+    if unset:
+        cursor.accept("IF", "EXISTS")
+        pairs = tuple((_property_name(item), None) for item in cursor.group().items())
+    else:
+        pairs = properties(cursor.group())
+    if not pairs:
+        raise cursor.error("a property was expected")
+    cursor.finish()
+    return SetProperties(kind, name, pairs, if_exists)
+
+
+def _property_name(item: Cursor) -> str:
+    name = item.string() if item.peek().kind is Kind.STRING else ".".join(item.parts())
+    item.finish()
+    return name
+
+
+def _action(cursor: Cursor) -> Alteration:
+    match cursor.peek().word:
+        case "ADD":
+            return _add(cursor)
+        case "DROP":
+            return _drop(cursor)
+        case "RENAME":
+            cursor.position += 1
+            cursor.accept("COLUMN")
+            column = cursor.parts()
+            cursor.expect("TO")
+            return RenameColumn(column, cursor.identifier())
+        case "ALTER" | "CHANGE":
+            cursor.position += 1
+            cursor.accept("COLUMN")
+            return _change(cursor, cursor.parts())
+        case "SET" | "RESET" if cursor.peek(1).word == "PARTITIONED":
+            resetting = cursor.accept_any("SET", "RESET") == "RESET"
+            cursor.expect("PARTITIONED", "BY")
+            return SetPartitioning(() if resetting else _keys(cursor))
+        case "SET" | "RESET" if cursor.peek(1).word == "SORTED":
+            resetting = cursor.accept_any("SET", "RESET") == "RESET"
+            cursor.expect("SORTED", "BY")
+            return SetSorting(() if resetting else sort_keys(cursor.group()))
+    what = " ".join(cursor.peek(ahead).text for ahead in range(2)).strip()
+    if not what:
+        raise cursor.error("an action was expected, such as ADD COLUMN")
+    raise StatementError(
+        f"ALTER TABLE … {what} is not supported; there are ADD COLUMN, DROP COLUMN, RENAME COLUMN, RENAME TO, "
+        "ALTER COLUMN, SET and RESET PARTITIONED BY, SET and RESET SORTED BY, and SET and UNSET TBLPROPERTIES"
+    )
+
+
+def _keys(cursor: Cursor) -> tuple[PartitionKey, ...]:
+    keys, columns = partition_keys(cursor.group())
+    if columns:
+        raise StatementError(f"SET PARTITIONED BY: {columns[0].name} stands with a type; name existing columns only")
+    return keys
+
+
+def _add(cursor: Cursor) -> AddColumns:
+    cursor.expect("ADD")
+    refuse_constraint(cursor)
+    if cursor.at("PARTITION"):
+        raise StatementError("ADD PARTITION is not supported: partitions of a lake follow from its rows")
+    cursor.accept_any("COLUMNS", "COLUMN")
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    inside = cursor.group() if cursor.at("(") else cursor
+    columns = tuple(_added(item) for item in inside.items())
+    if not columns:
+        raise cursor.error("a column was expected")
+    return AddColumns(columns, if_not_exists)
+
+
+def _added(item: Cursor) -> tuple[Path, ColumnDefinition]:
+    item.accept("COLUMN")
+    path = item.parts()
+    return path[:-1], column_definition(item, path[-1])
+
+
+def _drop(cursor: Cursor) -> DropColumns:
+    cursor.expect("DROP")
+    refuse_constraint(cursor)
+    if cursor.at("PARTITION"):
+        raise StatementError("DROP PARTITION is not supported: write DELETE FROM … WHERE")
+    cursor.accept_any("COLUMNS", "COLUMN")
+    if_exists = cursor.accept("IF", "EXISTS")
+    inside = cursor.group() if cursor.at("(") else cursor
+    columns: list[Path] = []
+    for item in inside.items():
+        if item.accept("DROP"):
+            item.accept("COLUMN")
+        columns.append(item.parts())
+        item.accept_any("CASCADE", "RESTRICT")
+        item.finish()
+    if not columns:
+        raise cursor.error("a column was expected")
+    return DropColumns(tuple(columns), if_exists)
+
+
+def _change(cursor: Cursor, column: Path) -> Alteration:
+    """What follows ALTER COLUMN name."""
+    if cursor.accept("SET", "DATA", "TYPE") or cursor.accept("SET", "TYPE") or cursor.accept("TYPE"):
+        action: Alteration = SetType(column, parse_type(cursor.upto((*AFTER_TYPE, ",")).text))
+    elif cursor.accept("SET", "NOT", "NULL"):
+        action = SetNullable(column, False)
+    elif cursor.accept("DROP", "NOT", "NULL"):
+        action = SetNullable(column, True)
+    elif cursor.accept("SET", "DEFAULT"):
+        action = SetDefault(column, default_value(cursor.upto((",",))))
+    elif cursor.accept("DROP", "DEFAULT"):
+        action = SetDefault(column, None)
+    elif cursor.accept("COMMENT"):
+        action = SetComment(column, None if cursor.accept("NULL") else cursor.string())
+    else:
+        refuse_position(cursor)
+        raise cursor.error("TYPE, COMMENT, SET or DROP NOT NULL, SET or DROP DEFAULT was expected")
+    if not cursor.done:
+        raise StatementError("ALTER COLUMN does one thing at a time: write one ALTER TABLE for each")
+    return action

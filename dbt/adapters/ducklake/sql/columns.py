@@ -1,0 +1,186 @@
+"""Columns, defaults and partition keys as CREATE TABLE and ALTER TABLE write them."""
+
+from __future__ import annotations
+
+from ..errors import StatementError
+from ..spec.constraints import Constraint
+from ..spec.objects import Default
+from ..spec.types import parse_type
+from .constraints import STARTS, column_constraint, starts_table_constraint, table_constraint
+from .tokens import Cursor, Kind, syntax_error, words
+from .values import ColumnDefinition, PartitionKey
+
+AFTER_TYPE = words(
+    "NOT NULL DEFAULT COMMENT GENERATED PRIMARY UNIQUE CHECK REFERENCES CONSTRAINT FOREIGN FIRST AFTER COLLATE MASK",
+    "AUTO_INCREMENT",
+)
+REFUSED = {
+    "GENERATED": ("a generated or identity column", "compute the value in the query that fills the table"),
+    "AUTO_INCREMENT": ("AUTO_INCREMENT", "compute the value in the query that fills the table"),
+    "COLLATE": ("a collation", "compare with collate() in queries"),
+    "MASK": ("a column mask", "mask the column in a view"),
+}
+_TRANSFORMS = {
+    **dict.fromkeys(("year", "years"), "year"),
+    **dict.fromkeys(("month", "months"), "month"),
+    **dict.fromkeys(("day", "days"), "day"),
+    **dict.fromkeys(("hour", "hours"), "hour"),
+    "identity": "identity",
+}
+_DATED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIME"})
+
+
+def refuse_constraint(cursor: Cursor) -> None:
+    """Raises StatementError if a constraint comes next, which only CREATE TABLE can give."""
+    if cursor.at_any(STARTS):
+        raise StatementError(
+            f"{cursor.peek().text.upper()} is not supported here: CREATE [OR REPLACE] TABLE gives a table its constraints, "
+            "and ALTER COLUMN … SET NOT NULL that one"
+        )
+    _refuse(cursor)
+
+
+def _refuse(cursor: Cursor) -> None:
+    refused = REFUSED.get(cursor.peek().word)
+    if refused is not None:
+        raise StatementError(f"DuckLake has no {refused[0].removeprefix('a ')}: leave it out and {refused[1]}")
+
+
+def column_definitions(group: Cursor) -> tuple[tuple[ColumnDefinition, ...], tuple[Constraint, ...]]:
+    """`name type [NOT NULL] [DEFAULT …] [COMMENT '…'] [constraint …], constraint, …`, the inside of the brackets of CREATE TABLE."""
+    columns = []
+    constraints: list[Constraint] = []
+    for item in group.items():
+        if starts_table_constraint(item):
+            constraints.append(table_constraint(item))
+        else:
+            columns.append(column_definition(item, constraints=constraints))
+    if not columns:
+        raise group.error("a column was expected")
+    return tuple(columns), tuple(constraints)
+
+
+def column_definition(item: Cursor, name: str | None = None, constraints: list[Constraint] | None = None) -> ColumnDefinition:
+    """One column.
+
+    Args:
+        name: if it has been read already.
+        constraints: gets those of the column; without it they are refused.
+    """
+    start = item.peek()
+    if name is None:
+        name = item.identifier()
+        item.accept(":")
+    type_text = item.upto(AFTER_TYPE).text
+    if not type_text:
+        raise syntax_error(item.source.text, start.start, f"the type of column {name} is missing")
+    data_type = parse_type(type_text)
+    nullable, default, comment = True, None, None
+    while not item.done:
+        if item.accept("NOT", "NULL"):
+            nullable = False
+        elif item.accept("NULL"):
+            nullable = True
+        elif item.accept("COMMENT"):
+            comment = item.string()
+        elif item.accept("DEFAULT"):
+            default = default_value(_default_text(item))
+        elif constraints is not None and item.at_any(STARTS):
+            constraints.append(column_constraint(item, name))
+        else:
+            refuse_constraint(item)
+            refuse_position(item)
+            raise item.error(f"this cannot follow the type of column {name}")
+    return ColumnDefinition(name, data_type, nullable, default, comment)
+
+
+def refuse_position(item: Cursor) -> None:
+    """Raises StatementError for FIRST and AFTER."""
+    if item.at_any(("FIRST", "AFTER")):
+        raise StatementError("DuckLake adds columns at the end of a table: leave FIRST and AFTER out")
+
+
+def _default_text(item: Cursor) -> Cursor:
+    if item.at("NULL"):
+        item.position += 1
+        return Cursor(item.source, item.position - 1, item.position)
+    return item.upto(AFTER_TYPE)
+
+
+def default_value(value: Cursor) -> Default | None:
+    """A default: the plain text of a literal, or an expression in Spark's SQL; None for NULL.
+
+    Specification: `default_value`, `default_value_type`, `default_value_dialect` of `ducklake_column`.
+    """
+    text = value.text
+    if not text:
+        raise value.error("a value was expected behind DEFAULT")
+    first = value.peek()
+    size = value.stop - value.position
+    if size == 1 and first.word == "NULL":
+        return None
+    if first.kind is Kind.STRING and all(value.peek(ahead).kind is Kind.STRING for ahead in range(size)):
+        return Default(value.string())
+    sign = "-" if first.word == "-" else ""
+    number = value.peek(1) if first.word in ("-", "+") else first
+    if number.kind is Kind.NUMBER and size == 1 + (number is not first):
+        return Default(sign + number.text.rstrip("BDLSYFbdlsyf"))
+    if first.word in _DATED and size == 2 and value.peek(1).kind is Kind.STRING:
+        value.position += 1
+        return Default(value.string())
+    return Default(text, "expression", "spark")
+
+
+def partition_keys(group: Cursor) -> tuple[tuple[PartitionKey, ...], tuple[ColumnDefinition, ...]]:
+    """The inside of PARTITIONED BY (…): its keys, and the columns that it declares with a type, as Hive does."""
+    keys: list[PartitionKey] = []
+    columns: list[ColumnDefinition] = []
+    for item in group.items():
+        name = item.identifier()
+        if item.at("("):
+            keys.append(_transform(name, item.group()))
+            item.finish()
+        elif item.done:
+            keys.append(PartitionKey(name))
+        elif item.at("."):
+            raise StatementError(f"PARTITIONED BY: {name} is a nested column; DuckLake partitions by columns of the table itself")
+        else:
+            columns.append(column_definition(item, name))
+            keys.append(PartitionKey(name))
+    return tuple(keys), tuple(columns)
+
+
+def _transform(name: str, arguments: Cursor) -> PartitionKey:
+    transform = _TRANSFORMS.get(name.lower())
+    if transform is not None:
+        column = arguments.identifier()
+        arguments.finish()
+        return PartitionKey(column, transform)
+    if name.lower() == "bucket":
+        number = arguments.peek()
+        if number.kind is not Kind.NUMBER or not number.text.isdecimal() or int(number.text) == 0:
+            raise arguments.error("bucket needs a number of buckets, as in bucket(16, column)")
+        arguments.position += 1
+        arguments.expect(",")
+        column = arguments.identifier()
+        arguments.finish()
+        return PartitionKey(column, f"bucket({int(number.text)})")
+    raise StatementError(f"PARTITIONED BY: {name} is not a transform of DuckLake; it has year, month, day, hour and bucket(n, column)")
+
+
+def properties(group: Cursor) -> tuple[tuple[str, str], ...]:
+    """The inside of TBLPROPERTIES (…) or OPTIONS (…): `'key' = 'value'`, `key.part value`."""
+    pairs = []
+    for item in group.items():
+        key = item.string() if item.peek().kind is Kind.STRING else ".".join(item.parts())
+        if not item.accept("="):
+            item.accept("=>")
+        if item.peek().kind is Kind.STRING:
+            value = item.string()
+        else:
+            value = item.rest().text
+            if not value:
+                raise item.error(f"the value of {key} is missing")
+        item.finish()
+        pairs.append((key, value))
+    return tuple(pairs)

@@ -1,0 +1,228 @@
+"""CREATE, DROP and COMMENT ON for schemas, tables, views and functions."""
+
+from __future__ import annotations
+
+from ..errors import StatementError
+from ..spec.constraints import Constraint
+from .columns import column_definitions, partition_keys, properties
+from .references import piece
+from .sort_keys import sort_keys
+from .tokens import Cursor
+from .values import (
+    AlterTable,
+    ColumnDefinition,
+    Comment,
+    CreateFunction,
+    CreateSchema,
+    CreateTable,
+    CreateTemporaryView,
+    CreateView,
+    DropFunction,
+    DropMacro,
+    DropRelation,
+    DropSchema,
+    Name,
+    PartitionKey,
+    SetComment,
+    SortKey,
+    Sql,
+    Statement,
+)
+
+SCHEMA = ("SCHEMA", "DATABASE", "NAMESPACE")
+FORMATS = ("parquet", "ducklake")
+_REFUSED = {
+    "LOCATION": "LOCATION is not supported: the lake's data_path says where files are",
+    "CLUSTERED": "CLUSTERED BY is not supported: use PARTITIONED BY (bucket(n, column))",
+    "CLUSTER": "CLUSTER BY is not supported in CREATE TABLE: use PARTITIONED BY",
+    "SKEWED": "SKEWED BY is not supported: leave it out",
+    "ROW": "ROW FORMAT is not supported: tables of a lake are Parquet; leave it out",
+    "DEFAULT": "DEFAULT COLLATION is not supported: leave it out",
+    "LIKE": "CREATE TABLE … LIKE is not supported: write CREATE TABLE … AS SELECT * FROM … LIMIT 0",
+    "SHALLOW": "CLONE is not supported: write CREATE TABLE … AS SELECT * FROM …",
+    "DEEP": "CLONE is not supported: write CREATE TABLE … AS SELECT * FROM …",
+    "CLONE": "CLONE is not supported: write CREATE TABLE … AS SELECT * FROM …",
+}
+
+
+def create_schema(cursor: Cursor) -> CreateSchema:
+    """`[IF NOT EXISTS] name [COMMENT 'text']`, behind CREATE SCHEMA."""
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = cursor.name()
+    comment = None
+    while not cursor.done:
+        if cursor.accept("COMMENT"):
+            comment = cursor.string()
+        elif cursor.at_any(("LOCATION", "MANAGED")):
+            raise StatementError("CREATE SCHEMA … LOCATION is not supported: the lake's data_path says where files are")
+        elif cursor.at("WITH"):
+            raise StatementError("CREATE SCHEMA … WITH PROPERTIES is not supported: leave it out")
+        else:
+            raise cursor.error("this cannot follow CREATE SCHEMA name")
+    return CreateSchema(name, if_not_exists, comment)
+
+
+def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
+    """`[IF NOT EXISTS] name [(columns)] clauses [[AS] query]`, behind CREATE TABLE."""
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if replace and if_not_exists:
+        raise StatementError("CREATE OR REPLACE TABLE and IF NOT EXISTS exclude each other: leave one out")
+    name = cursor.name()
+    columns: tuple[ColumnDefinition, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    if cursor.at("(") and not cursor.source.query_starts(cursor.position):
+        columns, constraints = column_definitions(cursor.group())
+    comment: str | None = None
+    keys: tuple[PartitionKey, ...] | None = None
+    options: tuple[tuple[str, str], ...] = ()
+    sorting: tuple[SortKey, ...] | None = None
+    while not cursor.done and not (cursor.at("AS") or cursor.source.query_starts(cursor.position)):
+        if cursor.accept("USING"):
+            _check_format("USING", cursor.identifier())
+        elif cursor.accept("STORED", "AS"):
+            _check_format("STORED AS", cursor.identifier())
+        elif cursor.accept("COMMENT"):
+            comment = cursor.string()
+        elif cursor.accept_any("TBLPROPERTIES", "OPTIONS"):
+            options += properties(cursor.group())
+        elif cursor.accept("PARTITIONED", "BY"):
+            keys, more = partition_keys(cursor.group())
+            columns += more
+        elif cursor.accept("SORTED", "BY"):
+            sorting = sort_keys(cursor.group())
+        else:
+            _refuse(cursor)
+            raise cursor.error("this cannot follow CREATE TABLE name")
+    query = query_behind_as(cursor) if not cursor.done else None
+    if query is None and not columns:
+        raise cursor.error(f"table {name} needs columns, or AS and a query")
+    return CreateTable(name, columns, query, replace, if_not_exists, comment, keys, options, sorting, constraints)
+
+
+def query_behind_as(cursor: Cursor) -> Sql:
+    """`[AS] query`, to the end."""
+    cursor.accept("AS")
+    if not cursor.source.query_starts(cursor.position) or cursor.done:
+        raise cursor.error("a query was expected")
+    return piece(cursor)
+
+
+def _check_format(clause: str, name: str) -> None:
+    if name.lower() not in FORMATS:
+        raise StatementError(f"{clause} {name} is not supported: tables of a lake are Parquet; leave {clause} out")
+
+
+def _refuse(cursor: Cursor) -> None:
+    reason = _REFUSED.get(cursor.peek().word)
+    if reason is not None:
+        raise StatementError(reason)
+
+
+def create_view(cursor: Cursor, *, replace: bool) -> CreateView:
+    """`[IF NOT EXISTS] name [(column [COMMENT 'text'], …)] [COMMENT 'text'] AS query`, behind CREATE VIEW."""
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if replace and if_not_exists:
+        raise StatementError("CREATE OR REPLACE VIEW and IF NOT EXISTS exclude each other: leave one out")
+    name = cursor.name()
+    columns = _view_columns(cursor)
+    comment = None
+    while not cursor.at("AS"):
+        if cursor.accept("COMMENT"):
+            comment = cursor.string()
+        elif cursor.accept("WITH", "SCHEMA", "COMPENSATION") or cursor.accept("WITH", "SCHEMA", "EVOLUTION"):
+            pass
+        elif cursor.at("TBLPROPERTIES"):
+            raise StatementError("CREATE VIEW … TBLPROPERTIES is not supported: leave it out; COMMENT is kept")
+        elif cursor.at("WITH"):
+            raise StatementError("CREATE VIEW … WITH is not supported: leave it out; a view's columns follow its query")
+        else:
+            raise cursor.error("AS and a query were expected")
+    return CreateView(name, query_behind_as(cursor), columns, replace, if_not_exists, comment)
+
+
+def create_temporary_view(cursor: Cursor, *, replace: bool) -> CreateTemporaryView | None:
+    """`VIEW [IF NOT EXISTS] name [(column [COMMENT 'text'], …)] [COMMENT 'text'] [TBLPROPERTIES (…)] AS query`, behind TEMPORARY.
+
+    None if its rows come from a data source (`USING …`), which is Spark's.
+    """
+    cursor.expect("VIEW")
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if replace and if_not_exists:
+        raise StatementError("CREATE OR REPLACE TEMPORARY VIEW and IF NOT EXISTS exclude each other: leave one out")
+    name = cursor.name()
+    if len(name.parts) > 1:
+        raise StatementError(f"the temporary view {name} must have a name of one part, since it belongs to no schema")
+    columns = _view_columns(cursor)
+    while not cursor.at("AS"):
+        if cursor.at("USING"):
+            return None
+        if cursor.accept("COMMENT"):
+            cursor.string()
+        elif cursor.accept("TBLPROPERTIES"):
+            cursor.group()
+        else:
+            raise cursor.error("AS and a query were expected")
+    return CreateTemporaryView(name, query_behind_as(cursor), tuple(column for column, _ in columns), replace, if_not_exists)
+
+
+def _view_columns(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:
+    """`(column [COMMENT 'text'], …)`, or nothing."""
+    columns: list[tuple[str, str | None]] = []
+    if cursor.at("("):
+        for item in cursor.group().items():
+            column = item.identifier()
+            columns.append((column, item.string() if item.accept("COMMENT") else None))
+            item.finish()
+    return tuple(columns)
+
+
+def create_function(cursor: Cursor, *, replace: bool) -> CreateFunction | None:
+    """`FUNCTION [IF NOT EXISTS] name (parameter type [DEFAULT expression], …) RETURNS type … RETURN body`, behind CREATE.
+
+    None if it is a function of a class (`name AS 'class'`), which is Spark's.
+    """
+    cursor.expect("FUNCTION")
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if replace and if_not_exists:
+        raise StatementError("CREATE OR REPLACE FUNCTION and IF NOT EXISTS exclude each other: leave one out")
+    name = cursor.name()
+    if not cursor.at("("):
+        return None
+    behind = cursor.source.skip(cursor.position)
+    if cursor.source.token(behind).word == "RETURNS" and cursor.source.token(behind + 1).word == "TABLE":
+        raise StatementError(f"function {name} RETURNS TABLE, which is not supported: create a view")
+    return CreateFunction(name, piece(cursor), replace, if_not_exists)
+
+
+def drop(cursor: Cursor) -> Statement:
+    """`SCHEMA | TABLE | VIEW | FUNCTION | MACRO [TABLE] [IF EXISTS] name [CASCADE | RESTRICT | PURGE]`, behind DROP."""
+    what = cursor.accept_any(*SCHEMA, "TABLE", "VIEW", "FUNCTION", "MACRO")
+    assert what is not None
+    is_table_macro = what == "MACRO" and cursor.accept("TABLE")
+    if_exists = cursor.accept("IF", "EXISTS")
+    name = cursor.name()
+    cascade = cursor.accept_any("CASCADE", "RESTRICT", "PURGE") == "CASCADE"
+    cursor.finish()
+    if what in SCHEMA:
+        return DropSchema(name, if_exists, cascade)
+    if what == "FUNCTION":
+        return DropFunction(name, if_exists)
+    if what == "MACRO":
+        return DropMacro(name, is_table_macro, if_exists)
+    return DropRelation(what.lower(), name, if_exists)
+
+
+def comment_on(cursor: Cursor) -> Statement:
+    """`SCHEMA | TABLE | VIEW | COLUMN name IS 'text' | NULL`, behind COMMENT ON."""
+    what = cursor.accept_any(*SCHEMA, "TABLE", "VIEW", "COLUMN")
+    if what is None:
+        raise cursor.error("SCHEMA, TABLE, VIEW or COLUMN was expected")
+    parts = cursor.parts() if what == "COLUMN" else cursor.name().parts
+    cursor.expect("IS")
+    comment = None if cursor.accept("NULL") else cursor.string()
+    cursor.finish()
+    if what == "COLUMN":
+        if not 2 <= len(parts) <= 4:
+            raise StatementError("COMMENT ON COLUMN needs the table and the column: schema.table.column")
+        return AlterTable(Name(parts[:-1]), SetComment(parts[-1:], comment))
+    return Comment("schema" if what in SCHEMA else what.lower(), Name(parts), comment)

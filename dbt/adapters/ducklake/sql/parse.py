@@ -1,0 +1,154 @@
+"""From a text to a statement: the first words decide who reads the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ..errors import StatementError
+from .alterations import alter_table, alter_view
+from .definitions import SCHEMA, comment_on, create_function, create_schema, create_table, create_temporary_view, create_view, drop
+from .inspection import call, checkpoint, describe, show, transaction, use
+from .merge import merge
+from .references import fragment
+from .rows import delete, insert, truncate, update
+from .scripts import is_script
+from .tokens import QUERY_STARTS, Cursor, Source
+from .values import PassThrough, Query, Sql, Statement
+from .with_clause import with_clause
+
+_VERBATIM = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*(?:SET(?!\s+VAR(?:IABLE)?\b)|RESET|ADD|LIST)\b", re.IGNORECASE)
+"""Statements whose words are not SQL: configuration values and paths."""
+
+_READERS: dict[str, Callable[[Cursor], Statement]] = {
+    "SHOW": show,
+    "DESCRIBE": describe,
+    "DESC": describe,
+    "USE": use,
+    "CALL": call,
+    "TRUNCATE": truncate,
+    "CHECKPOINT": checkpoint,
+}
+_TRANSACTION = frozenset({"BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT"})
+_UNSUPPORTED = {
+    "MATERIALIZED": "materialized views are not supported: create a table, or an incremental model",
+    "MACRO": "macros are made by DuckDB: it could not open a lake that holds one which it fails to parse. Run CREATE MACRO there; "
+    "its views can be queried here",
+    "STREAMING": "streaming tables are not supported: create a table",
+}
+
+
+def parse(text: str) -> Statement:
+    """What one statement asks for.
+
+    Args:
+        text: Spark's SQL with DuckLake's additions; comments before it and semicolons behind it are allowed.
+
+    Raises:
+        StatementError: a statement that is ours is wrong ("Syntax error in line …") or asks for something that a lake
+            cannot do. What only Spark can judge is a `Query` or `PassThrough`.
+    """
+    if _VERBATIM.match(text):
+        return PassThrough(Sql(text.rstrip().rstrip(";")))
+    source = _one_statement(text)
+    cursor = Cursor(source)
+    ctes = with_clause(cursor)
+    match cursor.peek().word:
+        case "INSERT" if cursor.peek(2).word not in ("DIRECTORY", "LOCAL"):
+            return insert(cursor, ctes)
+        case "UPDATE":
+            return update(cursor, ctes)
+        case "DELETE":
+            return delete(cursor, ctes)
+        case "MERGE":
+            return merge(cursor, ctes)
+        case "CREATE" | "REPLACE":
+            return _create(cursor)
+        case "DROP":
+            return _drop(cursor)
+        case "ALTER":
+            return _alter(cursor)
+        case "COMMENT":
+            cursor.expect("COMMENT", "ON")
+            return comment_on(cursor)
+        case word if word in _READERS:
+            return _READERS[word](cursor)
+        case word if word in _TRANSACTION and not is_script(source.tokens):
+            return transaction(cursor)
+        case word if word in QUERY_STARTS or word in ("(", "EXPLAIN"):
+            _refuse_insert_behind_from(source)
+            return Query(fragment(source, whole=True))
+        case _:
+            return PassThrough(fragment(source, whole=True))
+
+
+def _one_statement(text: str) -> Source:
+    """The text without semicolons and comments at its end."""
+    source = Source(text)
+    count = len(source.tokens)
+    while count and source.tokens[count - 1].word == ";":
+        count -= 1
+    if count == 0:
+        raise StatementError("the statement is empty: write SQL")
+    if source.tokens[count - 1].end < len(text):
+        source = Source(text[: source.tokens[count - 1].end], source.tokens[:count])
+    if not is_script(source.tokens):
+        second = next((token for token in source.tokens if token.word == ";"), None)
+        if second is not None:
+            raise StatementError("there is more than one statement: run each by itself, without semicolons between them")
+    return source
+
+
+def _create(cursor: Cursor) -> Statement:
+    replace = cursor.accept_any("CREATE", "REPLACE") == "REPLACE"
+    if cursor.accept("OR", "REPLACE"):
+        replace = True
+    cursor.accept("EXTERNAL")
+    word = cursor.peek().word
+    reason = _UNSUPPORTED.get(word)
+    if reason is not None:
+        raise StatementError(reason)
+    if cursor.accept("TABLE"):
+        return create_table(cursor, replace=replace)
+    if cursor.accept("VIEW"):
+        return create_view(cursor, replace=replace)
+    if cursor.accept_any(*SCHEMA):
+        return create_schema(cursor)
+    if cursor.accept_any("TEMP", "TEMPORARY") is not None:
+        view = create_temporary_view(cursor, replace=replace) if cursor.at("VIEW") else None
+        return PassThrough(fragment(cursor.source, whole=True)) if view is None else view
+    if cursor.at("FUNCTION"):
+        function = create_function(cursor, replace=replace)
+        if function is not None:
+            return function
+    return PassThrough(fragment(cursor.source, whole=True))
+
+
+def _drop(cursor: Cursor) -> Statement:
+    cursor.expect("DROP")
+    reason = None if cursor.at("MACRO") else _UNSUPPORTED.get(cursor.peek().word)
+    if reason is not None:
+        raise StatementError(reason)
+    if cursor.at_any((*SCHEMA, "TABLE", "VIEW", "MACRO", "FUNCTION")):
+        return drop(cursor)
+    return PassThrough(fragment(cursor.source, whole=True))
+
+
+def _alter(cursor: Cursor) -> Statement:
+    cursor.expect("ALTER")
+    if cursor.accept("TABLE"):
+        return alter_table(cursor)
+    if cursor.accept("VIEW"):
+        return alter_view(cursor)
+    if cursor.at_any(SCHEMA):
+        raise StatementError("ALTER SCHEMA is not supported: use COMMENT ON SCHEMA … IS for a comment")
+    return PassThrough(fragment(cursor.source, whole=True))
+
+
+def _refuse_insert_behind_from(source: Source) -> None:
+    """FROM t INSERT INTO …, Hive's statement with several targets."""
+    cursor = Cursor(source)
+    if cursor.at("FROM"):
+        cursor.upto(("INSERT",))
+        if not cursor.done and cursor.peek(1).word in ("INTO", "OVERWRITE"):
+            raise StatementError("FROM … INSERT is not supported: write INSERT INTO … SELECT … FROM … for each table")

@@ -1,0 +1,355 @@
+"""Where a text names relations: after FROM, JOIN, TABLE, INTO, UPDATE and USING, with the scopes of CTEs.
+
+Only tokens are looked at. Expressions are walked through, never understood: whatever Spark's grammar allows in them,
+today or in its next version, cannot hide a name. The grammar obeyed is `relationPrimary` and what leads to it in
+Spark's `SqlBaseParser.g4`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from ..errors import StatementError
+from ..spec.identifiers import fold
+from .relation import NOT_AN_ALIAS, alias_at, name_at, relation_at
+from .scopes import Scope, shows
+from .tokens import Cursor, Source, Token, words
+from .values import VIRTUAL_COLUMNS, FunctionCall, Name, Qualifier, Reference, Sql, Star, TimeTravel
+
+CTES = frozenset[str]
+Place = TypeVar("Place", Reference, Qualifier, FunctionCall)
+
+ENDS_FROM = words(
+    "WHERE GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW UNION EXCEPT MINUS SETMINUS INTERSECT SELECT",
+    "SET QUALIFY LATERAL INSERT |>",
+)
+SET_OPERATIONS = words("UNION EXCEPT MINUS SETMINUS INTERSECT")
+BEFORE_STAR = words("SELECT DISTINCT ALL , (")
+FUNCTIONS_WITH_FROM = words("TRIM EXTRACT SUBSTRING SUBSTR OVERLAY POSITION")
+
+
+def references(text: str) -> Sql:
+    """The text with its references and qualifiers; CTEs, table functions, files (`` parquet.`/path` ``) are none.
+
+    Raises:
+        StatementError: a quote or bracket is not closed, or time travel is not to a number or a moment.
+    """
+    return fragment(Source(text), 0, None, whole=True)
+
+
+def fragment(source: Source, start: int = 0, stop: int | None = None, *, outer: Iterable[Name] = (), whole: bool = False) -> Sql:
+    """The tokens [start, stop) of a source as written, with the names in them.
+
+    Args:
+        source: the text.
+        start: index of the first token.
+        stop: index behind the last token; None: all.
+        outer: relations without alias named elsewhere in the statement, whose names may qualify columns here.
+        whole: with the comments before and behind.
+    """
+    stop = len(source.tokens) if stop is None else stop
+    if start >= stop:
+        return Sql(source.text if whole else "")
+    finder = _Finder(source, outer)
+    try:
+        finder.scan(start, stop, frozenset())
+    except RecursionError:
+        raise StatementError("the statement is nested too deeply: name parts of it with WITH") from None
+    begin, end = (0, len(source.text)) if whole else (source.tokens[start].start, source.tokens[stop - 1].end)
+    return Sql(
+        source.text[begin:end],
+        tuple(_shifted(found, begin) for found in finder.found()),
+        tuple(_shifted(found, begin) for found in finder.qualifiers()),
+        tuple(_shifted(found, begin) for found in finder.calls),
+        tuple(Star(star.end - begin, star.excepts, tuple(_shifted(each, begin) for each in star.references)) for star in finder.stars()),
+        finder.virtual(),
+    )
+
+
+def _shifted(found: Place, begin: int) -> Place:
+    """The same place, counted from `begin`."""
+    return replace(found, start=found.start - begin, end=found.end - begin)
+
+
+def rows_of(name: Name, at: TimeTravel | None = None) -> Sql:
+    """`SELECT * FROM name`."""
+    start = len("SELECT * FROM ")
+    text = f"SELECT * FROM {name.quoted}"
+    return Sql(text, (Reference(start, len(text), name, at),))
+
+
+def piece(cursor: Cursor, outer: Iterable[Name] = ()) -> Sql:
+    """What is left in a cursor, with the names in it; moves to its end."""
+    start, cursor.position = cursor.position, cursor.stop
+    return fragment(cursor.source, start, cursor.stop, outer=outer)
+
+
+class _Finder:
+    """Walks over the tokens of a source and collects the places that name relations."""
+
+    def __init__(self, source: Source, outer: Iterable[Name] = ()) -> None:
+        self.source = source
+        self.outer = tuple(outer)
+        self.tokens = source.tokens
+        self.calls: list[FunctionCall] = []
+        self._scopes: list[Scope] = []
+        self._scope = Scope(None)
+
+    def found(self) -> list[Reference]:
+        """The references of all scopes in the order of the text."""
+        found = (reference for scope in self._scopes for reference in scope.final())
+        return sorted(found, key=lambda reference: reference.start)
+
+    def stars(self) -> list[Star]:
+        """The stars of SELECTs in which virtual columns are named."""
+        found = []
+        for scope in self._scopes:
+            for qualifier, index in scope.stars if scope.virtual and scope.selects else ():
+                excepts = self.source.token(index + 1).word == "EXCEPT" and self.source.token(index + 2).word == "("
+                shown = [each for each in scope.final() if each.called is not None and shows(qualifier, each)]
+                found.append(Star(self.tokens[index + 2 * excepts].end, excepts, tuple(shown)))
+        return found
+
+    def virtual(self) -> tuple[str, ...]:
+        """The virtual columns that are named anywhere."""
+        return tuple(name for name in VIRTUAL_COLUMNS if any(name in scope.virtual for scope in self._scopes))
+
+    def qualifiers(self) -> list[Qualifier]:
+        """Chains of names that begin with the name, or the end of the name, of a relation in sight without an alias."""
+        found = []
+        for scope in self._scopes:
+            names = scope.in_sight(self.outer) if scope.chains else {}
+            for start, stop in scope.chains if names else ():
+                parts = tuple(fold(token.identifier) for token in self.tokens[start:stop:2] if token.is_identifier)
+                for length in (3, 2):
+                    named = names.get(parts[:length])
+                    behind = start + 2 * length - 1
+                    if named is not None and len(parts) >= length and self.source.token(behind).word == ".":
+                        found.append(Qualifier(self.tokens[start].start, self.tokens[behind - 1].end, *named))
+                        break
+        return found
+
+    def scan(self, index: int, stop: int, ctes: CTES, *, query: bool = True, listing: bool = False) -> None:
+        """Walks over [index, stop) with a scope of its own, or in the scope of a FROM list if `listing`.
+
+        `query`: FROM is a clause here; `listing`: a comma is followed by a relation.
+        """
+        around = self._scope
+        if not listing:
+            self._open(around)
+        self._walk(index, stop, ctes, query, listing, around)
+        self._scope = around
+
+    def _walk(self, index: int, stop: int, ctes: CTES, query: bool, listing: bool, around: Scope) -> None:
+        outer, first, merging = ctes, index, False
+        while index < stop:
+            token = self.tokens[index]
+            if token.word in ("(", "["):
+                self._bracket(index, ctes)
+                index = self.source.skip(index)
+            elif index and self.tokens[index - 1].word == ".":
+                index += 1
+            elif token.is_identifier and self.source.token(index + 1).word == ".":
+                index = self._chain(index, stop)
+            elif token.word == ";":
+                self._open(around)
+                ctes, listing, merging = outer, False, False
+                first = index = index + 1
+            elif token.word == "WITH" and (closed := self._with(index, stop, ctes)):
+                index, ctes = closed
+                first = index
+            elif (token.word == "FROM" and query and not self._is_comparison(index)) or (token.word == "," and listing):
+                index = self._relation(index + 1, stop, ctes)
+                listing = True
+            elif token.word == "JOIN":
+                index = self._relation(index + 1, stop, ctes)
+            elif token.word == "USING" and merging:
+                merging = False
+                index = self._relation(index + 1, stop, ctes)
+            else:
+                if token.word in SET_OPERATIONS and self.source.token(index - 1).word != "*":  # of a star, EXCEPT takes columns
+                    self._open(around)
+                merging = merging or (token.word == "MERGE" and index == first)
+                listing = listing and token.word not in ENDS_FROM
+                self._note(index)
+                index = self._word(index, stop, ctes, first=index == first)
+
+    def _note(self, index: int) -> None:
+        """SELECT, a star and a virtual column, where they stand by themselves."""
+        token, before, behind = self.tokens[index], self.source.token(index - 1).word, self.source.token(index + 1).word
+        if token.word == "SELECT":
+            self._scope.selects = True
+        elif token.word == "*":
+            counts = before == "(" and self.source.token(index - 2).word == "COUNT"
+            if before in BEFORE_STAR and not counts:
+                self._scope.stars.append(((), index))
+        elif token.is_identifier and fold(token.identifier) in VIRTUAL_COLUMNS and behind != "(" and before != "AS":
+            self._scope.name_virtual(fold(token.identifier))
+
+    def _word(self, index: int, stop: int, ctes: CTES, *, first: bool) -> int:
+        """The words that name a relation without a FROM clause: TABLE t, INTO t, OVERWRITE t, UPDATE t."""
+        word, before = self.tokens[index].word, self.source.token(index - 1).word
+        behind = index + 1
+        if word == "TABLE":
+            if self.source.token(behind).word == "(":
+                close = self.source.skip(behind) - 1
+                parts, end = name_at(self.source, behind + 1, close)
+                if parts and end == close:
+                    self._add_bare(behind + 1, close, ctes)
+                    return close + 1
+                return behind
+            while self.source.token(behind).word in ("IF", "NOT", "EXISTS"):
+                behind += 1
+            if before in ("CACHE", "LAZY") and self._defines(behind, stop):
+                return behind
+            return self._add_bare(behind, stop, ctes)
+        if (word == "INTO" and before in ("INSERT", "MERGE", "EVOLUTION")) or (word == "OVERWRITE" and before in ("INSERT", "EVOLUTION")):
+            if self.source.token(behind).word in ("DIRECTORY", "LOCAL"):
+                return behind
+            behind += self.source.token(behind).word == "TABLE"
+            merging = before == "MERGE" or self.source.token(index - 4).word == "MERGE"
+            return self._add(behind, stop, frozenset(), bare=not merging, columns=not merging)
+        if word == "UPDATE" and first:
+            return self._add(behind, stop, frozenset())
+        return behind
+
+    def _defines(self, index: int, stop: int) -> bool:
+        """CACHE TABLE name [OPTIONS (…)] [AS] query: the name is a new one."""
+        behind = name_at(self.source, index, stop)[1]
+        if self.source.token(behind).word == "OPTIONS":
+            behind = self.source.skip(behind + 1)
+        return self.source.token(behind).word == "AS" or self.source.query_starts(behind)
+
+    def _bracket(self, index: int, ctes: CTES) -> None:
+        close = self.source.partner[index]
+        before = self.source.token(index - 1).word
+        query = self.tokens[index].word == "(" and self.source.query_starts(index) and before not in FUNCTIONS_WITH_FROM
+        if query:
+            self.scan(index + 1, close, ctes)
+        else:
+            self._walk(index + 1, close, ctes, False, False, self._scope)
+
+    def _with(self, index: int, stop: int, ctes: CTES) -> tuple[int, CTES] | None:
+        """The CTEs of a WITH clause: the index behind them and the names visible then; None for another WITH."""
+        index += 1
+        recursive = self.source.token(index).word == "RECURSIVE" and self.source.token(index + 1).is_identifier
+        index += recursive
+        begun = False
+        while index < stop and self.tokens[index].is_identifier:
+            name = fold(self.tokens[index].identifier)
+            body = index + 1
+            if self.source.token(body).word == "(" and self.source.token(self.source.skip(body)).word in (
+                "AS",
+                "MAX",
+                "(",
+            ):
+                body = self.source.skip(body)
+            if [self.source.token(body + ahead).word for ahead in range(3)] == ["MAX", "RECURSION", "LEVEL"]:
+                body += 4
+            body += self.source.token(body).word == "AS"
+            if body >= stop or self.tokens[body].word != "(":
+                return None
+            self.scan(body + 1, self.source.partner[body], ctes | {name} if recursive else ctes)
+            ctes |= {name}
+            begun = True
+            index = self.source.skip(body)
+            if self.source.token(index).word != ",":
+                break
+            index += 1
+        return (index, ctes) if begun else None
+
+    def _relation(self, index: int, stop: int, ctes: CTES) -> int:
+        """A relation and its alias; the index behind."""
+        bare = False
+        while self.source.token(index).word in ("LATERAL", "STREAM") and self._goes_on(index):
+            bare = self.source.token(index).word == "STREAM"
+            index += 1
+        if bare and self.source.token(index).word == "(":
+            self._add_bare(index + 1, self.source.partner[index], ctes)
+            return alias_at(self.source, self.source.skip(index), stop)[1]
+        token = self.source.token(index)
+        if index >= stop:
+            return index
+        if token.word == "(":
+            if self.source.query_starts(index):
+                self.scan(index + 1, self.source.partner[index], ctes)
+            else:
+                self._parenthesised(index, ctes)
+            index = self.source.skip(index)
+            return alias_at(self.source, index, stop)[1]
+        if token.word == "VALUES" and self.source.token(index + 1).word not in (".", ""):
+            return self._values(index + 1, stop, ctes)
+        return self._add(index, stop, ctes)
+
+    def _open(self, parent: Scope | None) -> None:
+        self._scope = Scope(parent)
+        self._scopes.append(self._scope)
+
+    def _goes_on(self, index: int) -> bool:
+        """LATERAL and STREAM are words of the grammar here: something to read follows."""
+        behind = self.source.token(index + 1)
+        return behind.word == "(" or (behind.is_identifier and behind.word not in NOT_AN_ALIAS)
+
+    def _parenthesised(self, index: int, ctes: CTES) -> None:
+        close = self.source.partner[index]
+        behind = self._relation(index + 1, close, ctes)
+        self.scan(behind, close, ctes, listing=True)
+
+    def _values(self, index: int, stop: int, ctes: CTES) -> int:
+        """The rows of an inline table: their commas separate rows."""
+        while index < stop:
+            if self.tokens[index].word == "(":
+                self._bracket(index, ctes)
+            index = self.source.skip(index)
+            if self.source.token(index).word != "," or self.source.token(index + 1).is_identifier:
+                break
+            index += 1
+        return alias_at(self.source, index, stop)[1]
+
+    def _add(self, index: int, stop: int, ctes: CTES, *, bare: bool = False, columns: bool = False) -> int:
+        """Collects the relation named at `index`. `bare`: the grammar allows no alias; `columns`: but a list of columns."""
+        relation = relation_at(self.source, index, stop, columns=columns)
+        if relation is None:
+            return index
+        reference = relation.reference
+        if len(reference.name.parts) == 1 and reference.at is None and fold(reference.name.parts[0]) in ctes:
+            return relation.stop
+        if bare:
+            behind = next(i for i in range(index, stop + 1) if self.source.token(i).start >= reference.end)
+            self._scope.references.append(replace(reference, aliased=True, enclosed=False))
+            return behind
+        self._scope.references.append(reference)
+        if relation.alias is not None:
+            self._scope.aliases[reference.start] = relation.alias
+        return relation.stop
+
+    def _add_bare(self, index: int, stop: int, ctes: CTES) -> int:
+        return self._add(index, stop, ctes, bare=True)
+
+    def _chain(self, index: int, stop: int) -> int:
+        """A dotted name in an expression."""
+        start = index
+        while index + 2 < stop and self.tokens[index + 1].word == "." and self._may_follow(self.tokens[index + 2]):
+            index += 2
+        called = index + 1 < stop and self.tokens[index + 1].word == "("
+        if called and 2 <= index - start <= 4:
+            parts = tuple(token.identifier for token in self.tokens[start : index + 1 : 2])
+            self.calls.append(FunctionCall(self.tokens[start].start, self.tokens[index].end, Name(parts)))
+        last = self.tokens[index]
+        if last.word == "*":
+            self._scope.stars.append((tuple(fold(token.identifier) for token in self.tokens[start : index - 1 : 2]), index))
+        elif not called and fold(last.identifier) in VIRTUAL_COLUMNS:
+            self._scope.name_virtual(fold(last.identifier))
+        if not called and (index - start >= 4 or (index > start and self.tokens[index].word == "*")):
+            self._scope.chains.append((start, index + 1))
+        return index + 1
+
+    @staticmethod
+    def _may_follow(token: Token) -> bool:
+        return token.is_identifier or token.word == "*"
+
+    def _is_comparison(self, index: int) -> bool:
+        """IS [NOT] DISTINCT FROM."""
+        return self.source.token(index - 1).word == "DISTINCT" and self.source.token(index - 2).word in ("IS", "NOT")

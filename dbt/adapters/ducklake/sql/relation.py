@@ -1,0 +1,127 @@
+"""One relation where it is named: its name, time travel, sample and alias, in the order of Spark's grammar or of DuckDB's."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..spec.identifiers import fold
+from .timetravel import time_travel
+from .tokens import QUERY_STARTS, Kind, Source, string_value, words
+from .values import Name, Reference
+
+NOT_A_NAME = words(
+    "SELECT FROM WHERE GROUP HAVING ORDER SORT DISTRIBUTE LIMIT OFFSET UNION EXCEPT MINUS INTERSECT JOIN INNER LEFT",
+    "RIGHT FULL CROSS NATURAL SEMI ANTI ON USING SET AS WHEN THEN WITH LATERAL AND OR NOT IN IS",
+)
+NOT_AN_ALIAS = NOT_A_NAME | words(
+    "CLUSTER WINDOW QUALIFY PIVOT UNPIVOT TABLESAMPLE INSERT MAP REDUCE VALUES WATERMARK FOR REPLACE PARTITION BY",
+    "TABLE OPTIONS DELETE UPDATE SETMINUS DO END",
+)
+FILE_FORMATS = words("parquet csv json orc text avro xml binaryfile delta iceberg hudi")
+PATH = re.compile(r"[/\\:.*]")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What `relation_at` found: the reference, and the index of the token behind its alias."""
+
+    reference: Reference
+    stop: int
+    alias: str | None
+
+
+def relation_at(source: Source, index: int, stop: int, *, columns: bool = False) -> Relation | None:
+    """The relation named at a token; None for a function of Spark, a file, a keyword, or a name of more than three parts.
+
+    `columns`: a bracket behind the name lists columns; else it makes the name a function's.
+    """
+    parts, behind = name_at(source, index, stop)
+    if not columns and source.token(behind).word == "(" and _may_be_ours(parts):
+        return _call(source, index, behind, stop, parts)
+    if not parts or source.token(behind).word in (("-",) if columns else ("(", "-", "$", "{")):
+        return None
+    start, end = source.tokens[index].start, source.tokens[behind - 1].end
+    at, after = time_travel(source, behind, stop)
+    if at is not None:
+        end = source.tokens[after - 1].end
+    options = source.token(after).word == "WITH" and source.token(after + 1).word == "("
+    if options:
+        after = source.skip(after + 1)
+    sampled = after
+    while source.token(after).word in ("TABLESAMPLE", "REPEATABLE") and source.token(after + 1).word == "(":
+        after = source.skip(after + 1)
+    alias, behind_alias = alias_at(source, after, stop)
+    if len(parts) > 3 or _is_file(source, index, parts):
+        return None
+    if alias is not None and at is None and after == behind:
+        at, behind_alias = time_travel(source, behind_alias, stop)
+        if at is not None:
+            end = source.tokens[behind_alias - 1].end
+            return Relation(Reference(start, end, Name(parts), at, alias=alias), behind_alias, alias)
+    enclosed = alias is None and not options and after > sampled
+    reference = Reference(start, end, Name(parts), at, aliased=alias is not None or options, enclosed=enclosed)
+    return Relation(reference, behind_alias, alias)
+
+
+def _may_be_ours(parts: tuple[str, ...]) -> bool:
+    """Whether a function may be one of the lake's, by its name: `lake.snapshots`, `lake.s.table_changes`, `ducklake_snapshots`."""
+    return len(parts) in (2, 3) or (len(parts) == 1 and fold(parts[0]).startswith("ducklake_"))
+
+
+def _call(source: Source, index: int, bracket: int, stop: int, parts: tuple[str, ...]) -> Relation:
+    """A function of the lake with its arguments and alias."""
+    close = source.partner[bracket]
+    inside = source.text[source.tokens[bracket].end : source.tokens[close].start]
+    alias, behind = alias_at(source, close + 1, stop)
+    start, end = source.tokens[index].start, source.tokens[close].end
+    return Relation(Reference(start, end, Name(parts), aliased=alias is not None, arguments=inside), behind, alias)
+
+
+def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int]:
+    """The parts of a name, also as IDENTIFIER('name'), and the index behind; no parts if there is none."""
+    token = source.token(index)
+    if index >= stop or not token.is_identifier:
+        return (), index
+    if token.word == "IDENTIFIER" and source.token(index + 1).word == "(":
+        literal = source.token(index + 2)
+        if literal.kind is not Kind.STRING or source.token(index + 3).word != ")":
+            return (), index
+        inner = Source(string_value(literal.text))
+        parts, behind = name_at(inner, 0, len(inner.tokens))
+        return (parts if behind == len(inner.tokens) else ()), index + 4
+    if token.word in NOT_A_NAME and source.token(index + 1).word != ".":
+        return (), index
+    parts = (token.identifier,)
+    index += 1
+    while index + 1 < stop and source.tokens[index].word == "." and source.tokens[index + 1].is_identifier:
+        parts += (source.tokens[index + 1].identifier,)
+        index += 2
+    return parts, index
+
+
+def _is_file(source: Source, index: int, parts: tuple[str, ...]) -> bool:
+    """`` parquet.`/path` ``: Spark reads the path itself."""
+    return (
+        len(parts) == 2
+        and parts[0].lower() in FILE_FORMATS
+        and source.token(index + 2).kind is Kind.QUOTED
+        and PATH.search(parts[1]) is not None
+    )
+
+
+def alias_at(source: Source, index: int, stop: int) -> tuple[str | None, int]:
+    """An alias with its column list, and the index behind."""
+    token = source.token(index)
+    said = token.word == "AS"
+    if said:
+        index += 1
+        token = source.token(index)
+    if index >= stop or not token.is_identifier or (token.kind is Kind.WORD and token.word in NOT_AN_ALIAS and not said):
+        return None, index - said
+    if said and token.word in QUERY_STARTS:
+        return None, index - 1
+    index += 1
+    if source.token(index).word == "(" and index < stop:
+        index = source.skip(index)
+    return token.identifier, index

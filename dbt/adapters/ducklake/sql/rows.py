@@ -1,0 +1,200 @@
+"""INSERT, UPDATE, DELETE and TRUNCATE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..errors import StatementError
+from ..spec.identifiers import fold
+from .references import fragment, piece, references
+from .relation import NOT_AN_ALIAS, relation_at
+from .tokens import Cursor, Source
+from .values import Assignment, Delete, Insert, Name, Sql, Truncate, Update
+from .with_clause import WithClause
+
+_QUERY = ("SELECT", "VALUES", "TABLE", "FROM", "WITH", "MAP", "REDUCE")
+
+
+def alias(cursor: Cursor) -> str | None:
+    """`[AS] alias`, if one comes next."""
+    if cursor.accept("AS"):
+        return cursor.identifier()
+    token = cursor.peek()
+    if token.is_identifier and token.word not in NOT_AN_ALIAS:
+        return cursor.identifier()
+    return None
+
+
+def insert(cursor: Cursor, ctes: WithClause) -> Insert:
+    """INSERT INTO | OVERWRITE [TABLE] name [PARTITION (…)] [(columns) | BY NAME | REPLACE WHERE condition] query."""
+    cursor.expect("INSERT")
+    if cursor.at("WITH", "SCHEMA", "EVOLUTION"):
+        raise StatementError("INSERT WITH SCHEMA EVOLUTION is not supported: add the columns with ALTER TABLE … ADD COLUMN first")
+    overwrite = cursor.accept("OVERWRITE")
+    if not overwrite:
+        cursor.expect("INTO")
+    cursor.accept("TABLE")
+    name = cursor.name()
+    partition = _partition(cursor)
+    if cursor.at("IF", "NOT", "EXISTS"):
+        raise StatementError("INSERT … IF NOT EXISTS is not supported: leave it out")
+    columns = None
+    by_name = cursor.accept("BY", "NAME")
+    replace_where = None
+    if cursor.accept("REPLACE", "WHERE"):
+        replace_where = ctes.into(piece(_before_query(cursor), (name,)))
+    elif cursor.at("REPLACE"):
+        raise StatementError("INSERT … REPLACE is only supported with WHERE: write INSERT INTO … REPLACE WHERE condition SELECT …")
+    elif not by_name and cursor.at("(") and not cursor.source.query_starts(cursor.position):
+        columns = tuple(_column(item) for item in cursor.group().items())
+        by_name = False
+    if cursor.at("DEFAULT", "VALUES"):
+        raise StatementError("INSERT … DEFAULT VALUES is not supported: name a column and write VALUES (…)")
+    if cursor.done or not cursor.source.query_starts(cursor.position):
+        raise cursor.error("a query was expected: SELECT, VALUES, TABLE or FROM")
+    return Insert(name, ctes.before(cursor), columns, by_name, overwrite, partition, replace_where)
+
+
+def _column(item: Cursor) -> str:
+    column = item.identifier()
+    item.finish()
+    return column
+
+
+def _before_query(cursor: Cursor) -> Cursor:
+    """The condition of REPLACE WHERE: what stands before the query."""
+    found = cursor.upto(_QUERY)
+    if not cursor.done:
+        return found
+    position = found.position
+    while position < found.stop:
+        behind = found.source.skip(position)
+        if behind == found.stop and found.source.query_starts(position):
+            cursor.position = position
+            return Cursor(found.source, found.position, position)
+        position = behind
+    return found
+
+
+def _partition(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:
+    if not cursor.accept("PARTITION"):
+        return ()
+    keys: list[tuple[str, str | None]] = []
+    for item in cursor.group().items():
+        key = item.identifier()
+        keys.append((key, item.rest().text if item.accept("=") else None))
+        item.finish()
+    return tuple(keys)
+
+
+def update(cursor: Cursor, ctes: WithClause) -> Update:
+    """UPDATE name [AS alias] SET column = value, … [WHERE condition]."""
+    cursor.expect("UPDATE")
+    name = cursor.name()
+    given = alias(cursor)
+    outer = () if given else (name,)
+    cursor.expect("SET")
+    changes = assignments(cursor.upto(("WHERE", "FROM")), target(name, given), outer, ctes)
+    if cursor.at("FROM"):
+        raise StatementError("UPDATE … FROM is not supported: write MERGE INTO … USING … WHEN MATCHED THEN UPDATE SET …")
+    condition = where(cursor, outer, ctes)
+    return Update(name, given, changes, condition)
+
+
+def target(name: Name, given: str | None) -> tuple[tuple[str, ...], ...]:
+    """The qualifiers that a column of the target may carry, without case, longest first."""
+    if given is not None:
+        return ((fold(given),),)
+    parts = tuple(fold(part) for part in name.parts)
+    return tuple(parts[index:] for index in range(len(parts)))
+
+
+def assignments(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequence[Name], ctes: WithClause) -> tuple[Assignment, ...]:
+    """`column = value, …`; `qualifiers` are taken off the columns."""
+    changes = []
+    for item in cursor.items():
+        path = column_path(item, qualifiers)
+        if not item.accept("=") and not item.accept("=="):
+            raise item.error("= and a value were expected")
+        changes.append(Assignment(path, value(item, outer, ctes)))
+    if not changes:
+        raise cursor.error("an assignment was expected, as in SET column = value")
+    return tuple(changes)
+
+
+def column_path(item: Cursor, qualifiers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The path of a column of the target without its qualifier."""
+    path = item.parts()
+    folded = tuple(fold(part) for part in path)
+    for qualifier in qualifiers:
+        if len(path) > len(qualifier) and folded[: len(qualifier)] == qualifier:
+            return path[len(qualifier) :]
+    return path
+
+
+def value(item: Cursor, outer: Sequence[Name], ctes: WithClause) -> Sql | None:
+    """What is left as a value; None for the word DEFAULT."""
+    if item.done:
+        raise item.error("a value was expected")
+    if item.at("DEFAULT") and item.position + 1 == item.stop:
+        return None
+    return ctes.into(piece(item, outer))
+
+
+def where(cursor: Cursor, outer: Sequence[Name], ctes: WithClause) -> Sql | None:
+    """`WHERE condition` to the end, or nothing."""
+    if cursor.done:
+        return None
+    cursor.expect("WHERE")
+    if cursor.done:
+        raise cursor.error("a condition was expected behind WHERE")
+    return ctes.into(piece(cursor, outer))
+
+
+def delete(cursor: Cursor, ctes: WithClause) -> Delete:
+    """DELETE FROM name [AS alias] [USING relation, …] [WHERE condition]; USING becomes a condition with EXISTS."""
+    cursor.expect("DELETE", "FROM")
+    name = cursor.name()
+    given = alias(cursor)
+    outer = () if given else (name,)
+    if not cursor.accept("USING"):
+        return Delete(name, given, where(cursor, outer, ctes))
+    sources = cursor.upto(("WHERE",))
+    found = relation_at(sources.source, sources.position, sources.stop)
+    if found is not None and fold(found.alias or found.reference.name.parts[-1]) == fold(given or name.parts[-1]):
+        raise StatementError(f"DELETE … USING: both relations are called {given or name.parts[-1]}; give one an alias")
+    text = f"EXISTS (SELECT 1 FROM {sources.text}{_behind(cursor)})"
+    source = Source(text)
+    return Delete(name, given, ctes.into(fragment(source, outer=outer)))
+
+
+def _behind(cursor: Cursor) -> str:
+    return f" {cursor.text}" if not cursor.done else ""
+
+
+def truncate(cursor: Cursor) -> Truncate:
+    """TRUNCATE TABLE name."""
+    cursor.expect("TRUNCATE")
+    cursor.accept("TABLE")
+    name = cursor.name()
+    if cursor.at("PARTITION"):
+        raise StatementError("TRUNCATE … PARTITION is not supported: write DELETE FROM … WHERE")
+    cursor.finish()
+    return Truncate(name)
+
+
+def fill_defaults(query: Sql, default: Callable[[int], str]) -> Sql:
+    """The rows of an INSERT with the word DEFAULT in a VALUES list replaced by `default(ordinal)`, SQL for that column, from 0."""
+    source = Source(query.text)
+    if source.token(0).word != "VALUES":
+        return query
+    text = query.text
+    cells: list[tuple[int, Cursor]] = []
+    for row in Cursor(source, 1).items():
+        single = row.at("(") and source.skip(row.position) == row.stop
+        cells += enumerate(row.group().items() if single else [row])
+    for ordinal, cell in reversed(cells):
+        if cell.at("DEFAULT") and cell.position + 1 == cell.stop:
+            token = cell.peek()
+            text = text[: token.start] + default(ordinal) + text[token.end :]
+    return query if text == query.text else references(text)

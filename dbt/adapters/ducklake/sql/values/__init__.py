@@ -1,0 +1,122 @@
+"""What a statement of SQL asks for, as frozen values: the only form in which SQL travels past the door."""
+
+from __future__ import annotations
+
+from .definitions import (
+    AddColumns,
+    Alteration,
+    AlterTable,
+    ColumnDefinition,
+    Comment,
+    CreateFunction,
+    CreateSchema,
+    CreateTable,
+    CreateTemporaryView,
+    CreateView,
+    DropColumns,
+    DropFunction,
+    DropMacro,
+    DropRelation,
+    DropSchema,
+    PartitionKey,
+    RenameColumn,
+    RenameRelation,
+    SetComment,
+    SetDefault,
+    SetNullable,
+    SetPartitioning,
+    SetProperties,
+    SetSorting,
+    SetType,
+    SortKey,
+)
+from .rows import Assignment, Delete, Insert, Merge, MergeClause, Truncate, Update
+from .session import Argument, Begin, Call, Checkpoint, Commit, Describe, PassThrough, Query, Rollback, Show, Use
+from .text import VIRTUAL_COLUMNS, FunctionCall, Name, Qualifier, Reference, Sql, Star, TimeTravel
+
+Statement = (
+    CreateSchema
+    | DropSchema
+    | CreateTable
+    | CreateTemporaryView
+    | CreateView
+    | DropRelation
+    | CreateFunction
+    | DropFunction
+    | DropMacro
+    | RenameRelation
+    | AlterTable
+    | SetProperties
+    | Comment
+    | Insert
+    | Update
+    | Delete
+    | Truncate
+    | Merge
+    | Begin
+    | Commit
+    | Rollback
+    | Use
+    | Checkpoint
+    | Call
+    | Show
+    | Describe
+    | Query
+    | PassThrough
+)
+
+__all__ = [
+    "VIRTUAL_COLUMNS",
+    "AddColumns",
+    "AlterTable",
+    "Alteration",
+    "Argument",
+    "Assignment",
+    "Begin",
+    "Call",
+    "Checkpoint",
+    "ColumnDefinition",
+    "Comment",
+    "Commit",
+    "CreateFunction",
+    "CreateSchema",
+    "CreateTable",
+    "CreateTemporaryView",
+    "CreateView",
+    "Delete",
+    "Describe",
+    "DropColumns",
+    "DropFunction",
+    "DropMacro",
+    "DropRelation",
+    "DropSchema",
+    "FunctionCall",
+    "Insert",
+    "Merge",
+    "MergeClause",
+    "Name",
+    "PartitionKey",
+    "PassThrough",
+    "Qualifier",
+    "Query",
+    "Reference",
+    "RenameColumn",
+    "RenameRelation",
+    "Rollback",
+    "SetComment",
+    "SetDefault",
+    "SetNullable",
+    "SetPartitioning",
+    "SetProperties",
+    "SetSorting",
+    "SetType",
+    "Show",
+    "SortKey",
+    "Sql",
+    "Star",
+    "Statement",
+    "TimeTravel",
+    "Truncate",
+    "Update",
+    "Use",
+]

@@ -1,0 +1,226 @@
+"""What CREATE, DROP, ALTER and COMMENT ON ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...spec.constraints import Constraint
+from ...spec.objects import Default
+from ...spec.types import DataType
+from .text import Name, Sql
+
+
+@dataclass(frozen=True)
+class ColumnDefinition:
+    """A column as CREATE TABLE or ADD COLUMN names it."""
+
+    name: str
+    type: DataType
+    nullable: bool = True
+    default: Default | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class PartitionKey:
+    """`column` or `transform(column)`; transform is `identity`, `year`, `month`, `day`, `hour` or `bucket(n)`."""
+
+    column: str
+    transform: str = "identity"
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """`expression [ASC | DESC] [NULLS FIRST | NULLS LAST]`; the expression is the user's text, the rest as the lake spells it."""
+
+    expression: str
+    direction: str = "ASC"
+    nulls: str = "NULLS_LAST"
+
+
+@dataclass(frozen=True)
+class CreateSchema:
+    name: Name
+    if_not_exists: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class DropSchema:
+    name: Name
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True)
+class CreateTable:
+    """CREATE TABLE, with columns or AS a query (with both, the columns rule and the query is matched by position)."""
+
+    name: Name
+    columns: tuple[ColumnDefinition, ...] = ()
+    query: Sql | None = None
+    replace: bool = False
+    if_not_exists: bool = False
+    comment: str | None = None
+    partitioning: tuple[PartitionKey, ...] | None = None
+    """None: not said (a replaced table keeps its own)."""
+    properties: tuple[tuple[str, str], ...] = ()
+    """TBLPROPERTIES and OPTIONS; USING/LOCATION are refused by the parser unless they say parquet or ducklake."""
+    sorting: tuple[SortKey, ...] | None = None
+    """None: not said (a replaced table keeps its own)."""
+    constraints: tuple[Constraint, ...] = ()
+    """Beside NOT NULL; a replaced table has these and no others."""
+
+
+@dataclass(frozen=True)
+class CreateView:
+    """CREATE VIEW (not temporary). `columns`: (name, comment) pairs, empty when not given."""
+
+    name: Name
+    query: Sql
+    columns: tuple[tuple[str, str | None], ...] = ()
+    replace: bool = False
+    if_not_exists: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class CreateTemporaryView:
+    """CREATE TEMPORARY VIEW of a query. `columns`: new names of its columns, empty when not given."""
+
+    name: Name
+    query: Sql
+    columns: tuple[str, ...] = ()
+    replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropRelation:
+    """`kind` is "table" or "view"."""
+
+    kind: str
+    name: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class CreateFunction:
+    """`definition` is all that stands behind the name: `(x INT) RETURNS INT RETURN x + 1`."""
+
+    name: Name
+    definition: Sql
+    replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropFunction:
+    name: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropMacro:
+    name: Name
+    is_table: bool = False
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class RenameRelation:
+    kind: str
+    name: Name
+    to: Name
+
+
+@dataclass(frozen=True)
+class AddColumns:
+    """Each: (path to the parent struct, () at top level; the definition)."""
+
+    columns: tuple[tuple[tuple[str, ...], ColumnDefinition], ...]
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropColumns:
+    columns: tuple[tuple[str, ...], ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class RenameColumn:
+    column: tuple[str, ...]
+    to: str
+
+
+@dataclass(frozen=True)
+class SetType:
+    column: tuple[str, ...]
+    type: DataType
+
+
+@dataclass(frozen=True)
+class SetNullable:
+    column: tuple[str, ...]
+    nullable: bool
+
+
+@dataclass(frozen=True)
+class SetDefault:
+    """`default` None is DROP DEFAULT."""
+
+    column: tuple[str, ...]
+    default: Default | None
+
+
+@dataclass(frozen=True)
+class SetComment:
+    """COMMENT ON COLUMN / ALTER COLUMN … COMMENT."""
+
+    column: tuple[str, ...]
+    comment: str | None
+
+
+@dataclass(frozen=True)
+class SetPartitioning:
+    """SET PARTITIONED BY (…); empty keys: RESET PARTITIONED BY."""
+
+    keys: tuple[PartitionKey, ...]
+
+
+@dataclass(frozen=True)
+class SetSorting:
+    """SET SORTED BY (…); no keys: RESET SORTED BY."""
+
+    keys: tuple[SortKey, ...]
+
+
+Alteration = AddColumns | DropColumns | RenameColumn | SetType | SetNullable | SetDefault | SetComment | SetPartitioning | SetSorting
+
+
+@dataclass(frozen=True)
+class AlterTable:
+    name: Name
+    action: Alteration
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class Comment:
+    """COMMENT ON SCHEMA / TABLE / VIEW … IS; `kind` is "schema", "table" or "view". COMMENT ON COLUMN is AlterTable(SetComment)."""
+
+    kind: str
+    name: Name
+    comment: str | None
+
+
+@dataclass(frozen=True)
+class SetProperties:
+    """ALTER TABLE / VIEW … SET and UNSET TBLPROPERTIES; `kind` is "table" or "view"."""
+
+    kind: str
+    name: Name
+    properties: tuple[tuple[str, str | None], ...]
+    """(name, value) pairs; None: the property ends."""
+    if_exists: bool = False

@@ -1,0 +1,85 @@
+"""What queries, SHOW, DESCRIBE, CALL and the statements of transactions ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from .text import Name, Sql, TimeTravel
+
+
+@dataclass(frozen=True)
+class Begin:
+    pass
+
+
+@dataclass(frozen=True)
+class Commit:
+    pass
+
+
+@dataclass(frozen=True)
+class Rollback:
+    pass
+
+
+@dataclass(frozen=True)
+class Use:
+    """USE [SCHEMA|DATABASE|CATALOG] name."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """CHECKPOINT [name]: all maintenance with the settings of the lake."""
+
+    name: Name | None = None
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of CALL: its name (None: positional) and its value as a Python constant (str, int, float, bool, None, datetime, list)."""
+
+    name: str | None
+    value: str | int | float | bool | datetime | list[object] | None
+
+
+@dataclass(frozen=True)
+class Call:
+    """CALL name(arguments)."""
+
+    name: Name
+    arguments: tuple[Argument, ...] = ()
+
+
+@dataclass(frozen=True)
+class Show:
+    """SHOW SCHEMAS / TABLES / VIEWS / COLUMNS, TABLE EXTENDED. `name`: IN/FROM …; `like`: a pattern of Spark (`*`, `|`)."""
+
+    what: str
+    name: Name | None = None
+    like: str | None = None
+
+
+@dataclass(frozen=True)
+class Describe:
+    """DESCRIBE [TABLE] [EXTENDED] name."""
+
+    name: Name
+    extended: bool = False
+    at: TimeTravel | None = None
+
+
+@dataclass(frozen=True)
+class Query:
+    """Rows come back: SELECT, VALUES, TABLE, FROM, EXPLAIN …"""
+
+    query: Sql
+
+
+@dataclass(frozen=True)
+class PassThrough:
+    """Spark's own statement (SET, CREATE TEMPORARY FUNCTION, CACHE TABLE, …), run at once with its names bound."""
+
+    query: Sql

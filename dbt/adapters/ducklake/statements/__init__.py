@@ -1,1 +1,0 @@
-"""What SQL text means: classify it, bind its names, run it. The only home of sqlglot."""

@@ -1,0 +1,123 @@
+"""Calls of DuckDB's macros in a text of its dialect, replaced by what the macros stand for, so that the text can be translated.
+
+Specification: the pages "ducklake_macro" and "ducklake_macro_parameters". As in DuckDB, an implementation is chosen by the number of
+arguments, arguments may be named (`f(x, y := 3)`), and a parameter hides columns of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ..spec.identifiers import fold
+from ..spec.objects import Macro, MacroBody
+from ..spec.types import from_stored, spark_name
+from .dialects import PLACEHOLDER, plain_words
+
+DEEPEST_MACRO = 32
+
+Find = Callable[[tuple[str, ...], bool], Macro | None]
+"""The macro of a name of one to three parts, a table macro if the flag says so; None if that is no macro of the lake."""
+
+
+def expand_macros(text: str, find: Find) -> str | None:
+    """A query without calls of macros; None where it cannot be told what a call stands for. Text without calls comes back as it is."""
+    try:
+        tree = sqlglot.parse_one(plain_words(text, keep_main=True).replace(PLACEHOLDER, f'"{PLACEHOLDER}"'), read="duckdb")
+        expanded = _expand(tree, find, 0)
+    except (SqlglotError, RecursionError, _UnclearError):
+        return None
+    if expanded is None:
+        return text
+    return expanded.sql(dialect="duckdb").replace(f'"{PLACEHOLDER}"', PLACEHOLDER)
+
+
+class _UnclearError(Exception):
+    """A call that no implementation fits."""
+
+
+def _expand(tree: exp.Expr, find: Find, depth: int) -> exp.Expr | None:
+    """The tree with its calls replaced; None if it has none."""
+    if depth > DEEPEST_MACRO:
+        raise _UnclearError("a macro that calls itself")
+    for function in tree.find_all(exp.Func):
+        if not isinstance(function, exp.Anonymous) and find((function.sql_name(),), False) is not None:
+            raise _UnclearError(f"a macro with the name of the function {function.sql_name()}")
+    replaced = False
+    for call in list(tree.find_all(exp.Anonymous)):
+        node, parts, table = _place_of(call)
+        macro = find(parts, table is not None)
+        if macro is None:
+            continue
+        body = _body(macro, call.expressions)
+        body = _expand(body, find, depth + 1) or body
+        replaced = True
+        if table is not None:
+            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(macro.name))
+            new: exp.Expr = exp.Subquery(this=body, alias=alias)
+        else:
+            new = body if isinstance(body, exp.Paren) else exp.Paren(this=body)
+        if node is tree:
+            tree = new
+        else:
+            node.replace(new)
+    return tree if replaced else None
+
+
+def _place_of(call: exp.Anonymous) -> tuple[exp.Expr, tuple[str, ...], exp.Table | None]:
+    """(the node to replace, the parts of the name, the relation if the call stands in FROM)."""
+    node: exp.Expr = call
+    parts: list[str] = [call.name]
+    while isinstance(node.parent, exp.Dot) and node.parent.expression is node:
+        node = node.parent
+        qualifier = node.this
+        parts = [*(part.name for part in ([qualifier] if not isinstance(qualifier, exp.Dot) else qualifier.parts)), *parts]
+    if isinstance(call.parent, exp.Table) and call.parent.this is call:
+        table = call.parent
+        return table, tuple(part for part in (table.catalog, table.db, call.name) if part), table
+    return node, tuple(parts), None
+
+
+def _body(macro: Macro, given: Sequence[exp.Expr]) -> exp.Expr:
+    """The implementation for these arguments, with the arguments in the place of its parameters."""
+    for body in macro.bodies:
+        arguments = _arguments(body, given)
+        if arguments is not None:
+            return _filled(sqlglot.parse_one(body.sql, read="duckdb"), arguments)
+    raise _UnclearError(f"no implementation of {macro.name} takes {len(given)} arguments")
+
+
+def _arguments(body: MacroBody, given: Sequence[exp.Expr]) -> dict[str, exp.Expr] | None:
+    named = {fold(each.this.name): each.expression for each in given if isinstance(each, exp.PropertyEQ)}
+    positional = [each for each in given if not isinstance(each, exp.PropertyEQ)]
+    names = [fold(parameter.name) for parameter in body.parameters]
+    if len(positional) > len(names) or not set(named) <= set(names[len(positional) :]):
+        return None
+    found = dict(zip(names, positional, strict=False)) | named
+    for parameter in body.parameters:
+        key = fold(parameter.name)
+        if key not in found:
+            if parameter.default is None:
+                return None
+            found[key] = _default(parameter.default.text, parameter.default.kind)
+        if parameter.type is not None:
+            found[key] = exp.cast(found[key], exp.DataType.build(spark_name(from_stored(parameter.type)), dialect="spark"))
+    return found
+
+
+def _default(text: str, kind: str) -> exp.Expr:
+    """A default is stored as plain text, with its type."""
+    return exp.cast(exp.Literal.string(text), exp.DataType.build(spark_name(from_stored(kind)), dialect="spark"))
+
+
+def _filled(tree: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
+    def fill(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and not node.table and fold(node.name) in arguments:
+            argument = arguments[fold(node.name)].copy()
+            return argument if isinstance(argument, exp.Literal | exp.Column | exp.Cast) else exp.Paren(this=argument)
+        return node
+
+    return tree.transform(fill)

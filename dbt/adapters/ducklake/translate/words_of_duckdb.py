@@ -1,0 +1,262 @@
+"""What Spark's SQL says in other words than DuckDB's: rules for the text of our views that DuckDB reads (`shared_sql`).
+
+A template's text is DuckDB's. The types of columns are not known, so that some ask for them with `typeof`, which DuckDB knows beforehand.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from ..spec.identifiers import fold
+from .shared_checks import (
+    INTEGERS,
+    PART_OF,
+    UPPER_DIFFERS,
+    WHOLE,
+    Rule,
+    is_marked,
+    is_text,
+    is_whole,
+    marked,
+    part_and_moment,
+    refuse_unless,
+    refuse_unless_integer,
+)
+from .shared_sql import filled
+
+_PARTS = {
+    **{part: f"{part}(x)" for part in ("year", "month", "day", "quarter", "hour", "minute")},
+    "dow": "dayofweek(x) + 1",
+    "doy": "dayofyear(x)",
+    "week": "weekofyear(x)",
+}
+_SYNONYMS = {"dayofweek": "dow", "dayofmonth": "day"}
+_UNITS = {
+    **{name: name for name in ("year", "quarter", "month", "week", "day", "hour", "minute")},
+    "yyyy": "year",
+    "yy": "year",
+    "mon": "month",
+    "mm": "month",
+    "dd": "day",
+}
+_MOVES = ("year", "month", "week", "day", "hour", "minute", "second")
+_OF_DATES = ("year", "month", "week", "day")
+
+
+def _duckdb(text: str, **parts: exp.Expr) -> exp.Expr:
+    return filled(text, "duckdb", **parts)
+
+
+# -- before the parts are said -------------------------------------------------------------------------------------------------
+
+
+def _function(node: exp.Expr) -> exp.Expr:
+    """A function that sqlglot does not know by this name."""
+    name, given = fold(node.name), node.expressions
+    match name, len(given):
+        case (("date_part" | "datepart"), 2):
+            refuse_unless(is_text(given[0]))
+            return exp.Extract(this=exp.var(given[0].name), expression=given[1])
+        case "weekday", 1:
+            return exp.Extract(this=exp.var("weekday"), expression=given[0])
+        case "isnull", 1:
+            return exp.Is(this=given[0], expression=exp.Null())
+        case "isnotnull", 1:
+            return exp.Not(this=exp.Is(this=given[0], expression=exp.Null()))
+    refuse_unless(False)
+    return node
+
+
+def _undressed(node: exp.Expr) -> exp.Expr:
+    """Without the conversion that sqlglot puts around the argument."""
+    if isinstance(node.this, exp.TsOrDsToDate | exp.TimeStrToTime):
+        node.set("this", node.this.this)
+    return node
+
+
+def _to_date(node: exp.Expr) -> exp.Expr:
+    refuse_unless(not node.args.get("format"))
+    return exp.cast(node.this, "date")
+
+
+def _moved(node: exp.Expr) -> exp.Expr:
+    """A moment and an interval."""
+    interval = node.expression
+    if not isinstance(interval, exp.Interval):
+        return node
+    unit = interval.args["unit"].name.lower().removesuffix("s") if isinstance(interval.args.get("unit"), exp.Var) else ""
+    refuse_unless(unit in _MOVES and interval.this is not None and interval.this.name.isdecimal())
+    kind = exp.TimestampAdd if isinstance(node, exp.Add) else exp.TimestampSub
+    return marked(kind(this=node.this, expression=exp.Literal.number(interval.this.name), unit=exp.var(unit)))
+
+
+# -- afterwards ----------------------------------------------------------------------------------------------------------------
+
+
+def _is_date(node: exp.Expr) -> bool:
+    node = node.unnest()
+    return isinstance(node, exp.CurrentDate) or (isinstance(node, exp.Cast) and node.args["to"].this is exp.DType.DATE)
+
+
+def _moment_moved(node: exp.Expr) -> exp.Expr:
+    """Spark leaves a date a date; `spark/plan_types.py` refuses dates that cannot be told here."""
+    refuse_unless(is_marked(node))
+    unit = node.args["unit"].name.lower()
+    text = f"x {'+' if isinstance(node, exp.TimestampAdd) else '-'} INTERVAL {node.expression.name} {unit}"
+    return _duckdb(f"CAST({text} AS DATE)" if unit in _OF_DATES and _is_date(node.this) else text, x=node.this)
+
+
+def _cast(node: exp.Expr) -> exp.Expr:
+    """Spark cuts the fraction off, DuckDB rounds."""
+    kind, inner = node.args["to"].this, node.this.unnest()
+    refuse_unless(kind is not exp.DType.DECIMAL or node.args["to"].expressions)
+    if kind in INTEGERS and is_text(inner):
+        refuse_unless_integer(inner)
+        return node
+    if kind in INTEGERS and not is_whole(inner) and not isinstance(inner, WHOLE):
+        return _duckdb(
+            f"CASE WHEN typeof(x) IN ('FLOAT', 'DOUBLE') THEN CAST(trunc(TRY_CAST(x AS DOUBLE)) AS {kind.value}) "
+            f"WHEN typeof(x) LIKE 'DECIMAL%' THEN CAST(split_part(CAST(x AS TEXT), '.', 1) AS {kind.value}) "
+            f"ELSE CAST(x AS {kind.value}) END",
+            x=inner,
+        )
+    return node
+
+
+def _part(node: exp.Expr) -> exp.Expr:
+    name, value = part_and_moment(node, PART_OF)
+    if name == "weekday":
+        return _duckdb("isodow(x) - 1", x=value)
+    name = _SYNONYMS.get(name, name)
+    refuse_unless(name in _PARTS)
+    return _duckdb(_PARTS[name], x=value)
+
+
+def _truncated(node: exp.Expr) -> exp.Expr:
+    unit = _UNITS.get(node.args["unit"].name.lower())
+    refuse_unless(unit)
+    return _duckdb(f"CAST(date_trunc('{unit}', x) AS TIMESTAMPTZ)", x=node.this)
+
+
+def _date_truncated(node: exp.Expr) -> exp.Expr:
+    unit = _UNITS.get(node.args["unit"].name.lower())
+    refuse_unless(unit in ("year", "quarter", "month", "week"))
+    return _duckdb(f"CAST(date_trunc('{unit}', x) AS DATE)", x=node.this)
+
+
+def _difference(node: exp.Expr) -> exp.Expr:
+    refuse_unless(node.args["unit"].name.lower() == "day")
+    return _duckdb("date_diff('day', CAST(a AS DATE), CAST(b AS DATE))", b=node.this, a=node.expression)
+
+
+def _days_added(node: exp.Expr) -> exp.Expr:
+    refuse_unless(node.args["unit"].name.lower() == "day")
+    return _duckdb("CAST(x AS DATE) + CAST(n AS INTEGER)", x=node.this, n=node.expression)
+
+
+def _months_added(node: exp.Expr) -> exp.Expr:
+    return _duckdb("CAST(CAST(x AS DATE) + to_months(CAST(n AS INTEGER)) AS DATE)", x=node.this, n=node.expression)
+
+
+def _upper(node: exp.Expr) -> exp.Expr:
+    """Spark makes more than one letter of some."""
+    return _duckdb(
+        f"CASE WHEN regexp_matches(x, '{UPPER_DIFFERS}') THEN error('a text of which upper makes another one in Spark') "
+        "ELSE upper(replace(x, 'ß', 'SS')) END",
+        x=node.this,
+    )
+
+
+def _lower(node: exp.Expr) -> exp.Expr:
+    """The last sigma of a word is another letter in Spark."""
+    return _duckdb(
+        "CASE WHEN contains(x, 'Σ') THEN error('a text of which lower makes another one in Spark') ELSE lower(replace(x, 'İ', 'i̇')) END",
+        x=node.this,
+    )
+
+
+def _ilike(node: exp.Expr) -> exp.Expr:
+    node.set("this", _duckdb("replace(x, 'İ', 'i̇')", x=node.this))
+    return node
+
+
+def _trim(node: exp.Expr) -> exp.Expr:
+    characters = node.args.get("expression")
+    refuse_unless(characters is None or is_text(characters))
+    node.set("expression", characters or exp.Literal.string(" "))
+    return node
+
+
+def _element(node: exp.Expr) -> exp.Expr:
+    refuse_unless(len(node.expressions) == 1)
+    index = node.expressions[0]
+    refuse_unless(is_text(index) or is_whole(index, node.args.get("offset") or 0))
+    return node
+
+
+def _collected(node: exp.Expr) -> exp.Expr:
+    refuse_unless(node.args.get("nulls_excluded") and not isinstance(node.this, exp.Distinct | exp.Order))
+    refuse_unless(not isinstance(node.parent, exp.Window | exp.Filter))
+    return _duckdb("COALESCE(list(x) FILTER (WHERE x IS NOT NULL), [])", x=node.this)
+
+
+def _formatted(node: exp.Expr) -> exp.Expr:
+    format_ = node.args["format"]
+    refuse_unless(is_text(format_) and re.fullmatch(r"(%Y|%mstrict|%dstrict|[-/. ])+", format_.name))
+    return _duckdb("strftime(x, f)", x=node.this, f=exp.Literal.string(format_.name.replace("strict", "")))
+
+
+def _values(node: exp.Expr) -> exp.Expr:
+    alias = node.args.get("alias")
+    refuse_unless(alias is not None and alias.args.get("columns"))
+    return node
+
+
+def _concat(node: exp.Expr) -> exp.Expr:
+    refuse_unless(len(node.expressions) > 1)
+    return node
+
+
+def _text(node: exp.Expr) -> exp.Expr:
+    return exp.cast(node, "text")
+
+
+MORE: dict[type[exp.Expr], str] = {
+    exp.TimestampAdd: "this expression unit",
+    exp.TimestampSub: "this expression unit",
+    exp.TsOrDsAdd: "this expression unit",
+    exp.AddMonths: "this expression",
+    exp.DateTrunc: "this unit",
+    exp.VarMap: "keys values",
+    exp.ArrayAgg: "this nulls_excluded",
+    exp.RawString: "this",
+}
+EARLY: dict[type[exp.Expr], Rule] = {
+    exp.Anonymous: _function,
+    **dict.fromkeys((*PART_OF, exp.TimeToStr, exp.DayOfWeek), _undressed),
+    exp.TsOrDsToDate: _to_date,
+    exp.Add: _moved,
+    exp.Sub: _moved,
+}
+RULES: dict[type[exp.Expr], Rule] = {
+    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _moment_moved),
+    **dict.fromkeys((exp.Extract, *PART_OF), _part),
+    exp.Cast: _cast,
+    exp.Upper: _upper,
+    exp.Lower: _lower,
+    exp.ILike: _ilike,
+    exp.TimestampTrunc: _truncated,
+    exp.DateTrunc: _date_truncated,
+    exp.DateDiff: _difference,
+    exp.TsOrDsAdd: _days_added,
+    exp.AddMonths: _months_added,
+    exp.Trim: _trim,
+    exp.Bracket: _element,
+    exp.ArrayAgg: _collected,
+    exp.TimeToStr: _formatted,
+    exp.Values: _values,
+    exp.Concat: _concat,
+    exp.Uuid: _text,
+}

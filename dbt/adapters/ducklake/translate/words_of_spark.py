@@ -1,0 +1,353 @@
+"""What DuckDB's SQL says in other words than Spark's: rules for reading views of DuckDB (`shared_sql`).
+
+A template's text is Spark's. The types of columns are not known, so that some ask for them with `typeof`, which Spark knows beforehand.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from ..spec.identifiers import fold
+from .shared_checks import (
+    INTEGERS,
+    PART_OF,
+    UPPER_DIFFERS,
+    WHOLE,
+    Rule,
+    is_marked,
+    is_text,
+    is_whole,
+    marked,
+    part_and_moment,
+    plain_pattern,
+    refuse_unless,
+    refuse_unless_integer,
+)
+from .shared_sql import filled
+
+_SPACES = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+"""What `trim` removes in DuckDB: Unicode's space separators. Spark removes the first only."""
+
+_MOMENT = r"^\\s*\\d{1,4}-\\d{1,2}-\\d{1,2}([ T]\\d{1,2}:\\d{2}:\\d{2}(\\.\\d{1,6})?)?\\s*$"
+
+_PARTS = {
+    **{part: f"{part}(x)" for part in ("year", "month", "day", "quarter", "hour", "minute", "second")},
+    "dow": "dayofweek(x) - 1",
+    "isodow": "weekday(x) + 1",
+    "doy": "dayofyear(x)",
+    "week": "weekofyear(x)",
+}
+_PART_OF = {**PART_OF, exp.Second: "second", exp.DayOfWeekIso: "isodow", exp.Week: "week"}
+_SYNONYMS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week", "dayofmonth": "day"}
+
+_TRUNCATED = {
+    "day": "y - (y - CAST(y AS DATE))",
+    **{part: f"y - (y - trunc(y, '{part}'))" for part in ("year", "quarter", "month", "week")},
+    "hour": "y - make_dt_interval(0, 0, minute(y), extract(SECOND FROM y))",
+    "minute": "y - make_dt_interval(0, 0, 0, extract(SECOND FROM y))",
+}
+_DIFFERENCES = {
+    "day": "datediff(b, a)",
+    "month": "(year(b) - year(a)) * 12 + month(b) - month(a)",
+    "quarter": "(year(b) - year(a)) * 4 + quarter(b) - quarter(a)",
+    "year": "year(b) - year(a)",
+}
+_INTERVALS = {
+    "year": "make_ym_interval(n, 0)",
+    "quarter": "make_ym_interval(0, 3 * n)",
+    "month": "make_ym_interval(0, n)",
+    "week": "make_dt_interval(7 * n, 0, 0, 0)",
+    "day": "make_dt_interval(n, 0, 0, 0)",
+    "hour": "make_dt_interval(0, n, 0, 0)",
+    "minute": "make_dt_interval(0, 0, n, 0)",
+    "second": "make_dt_interval(0, 0, 0, n)",
+}
+_TO_INTERVAL = {f"to_{unit}s": unit for unit in _INTERVALS}
+_SIMPLE_INTERVAL = re.compile(r"\s*(\d+)\s+([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
+_LETTERS = "translate(x, 'İΣ', 'iσ')"
+"""Whose lower-case letters are DuckDB's in Spark too."""
+_MOMENT_OF = "COALESCE(x, CAST(NULL AS TIMESTAMP_NTZ))"
+"""A date as a timestamp, a timestamp of either kind as it is."""
+
+
+def _spark(text: str, **parts: exp.Expr) -> exp.Expr:
+    return filled(text, "spark", **parts)
+
+
+def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+# -- before the parts are said -------------------------------------------------------------------------------------------------
+
+
+def _any(node: exp.Expr) -> exp.Expr:
+    """`a = ANY(SELECT …)`, as DuckDB stores `a IN (SELECT …)`."""
+    return exp.In(this=node.this, query=node.expression.this) if isinstance(node.expression, exp.Any) else node
+
+
+def _function(node: exp.Expr) -> exp.Expr:
+    """A function that sqlglot does not know by this name."""
+    name, given = fold(node.name), node.expressions
+    match name, len(given):
+        case "count_star", 0:
+            return exp.Count(this=exp.Star())
+        case (("now" | "get_current_timestamp" | "transaction_timestamp"), 0):
+            return exp.CurrentTimestamp()
+        case (("date_part" | "datepart"), 2):
+            refuse_unless(is_text(given[0]))
+            return exp.Extract(this=exp.var(given[0].name), expression=given[1])
+        case (("list_apply" | "array_apply" | "apply" | "array_transform"), 2):
+            return exp.Transform(this=given[0], expression=given[1])
+        case "prefix", 2:
+            return exp.StartsWith(this=given[0], expression=given[1])
+        case (("suffix" | "ends_with"), 2):
+            return exp.EndsWith(this=given[0], expression=given[1])
+        case "isodow", 1:
+            return exp.Extract(this=exp.var("isodow"), expression=given[0])
+    refuse_unless(False)
+    return node
+
+
+def _average(node: exp.Expr) -> exp.Expr:
+    """The sum by the number: Spark rounds the average of decimals to a decimal."""
+    inner = node
+    while isinstance(inner, exp.Window | exp.Filter):
+        inner = inner.this
+    if not isinstance(inner, exp.Avg):
+        return node
+
+    def of(kind: type[exp.Expr]) -> exp.Expr:
+        copy = node.copy()
+        average = copy.find(exp.Avg)
+        assert average is not None
+        if average is copy:
+            return kind(this=average.this)
+        average.replace(kind(this=average.this))
+        return copy
+
+    return exp.SafeDivide(this=exp.cast(of(exp.Sum), "double"), expression=of(exp.Count))
+
+
+def _unit_and_number(node: exp.Expr) -> tuple[str, exp.Expr] | None:
+    """Of an interval as DuckDB stores it, `to_days(CAST(trunc(CAST(n AS DOUBLE)) AS INTEGER))` or `CAST('1 day' AS INTERVAL)`."""
+    if isinstance(node, exp.Cast) and node.args["to"].this is exp.DType.INTERVAL:
+        found = _SIMPLE_INTERVAL.fullmatch(node.this.name) if is_text(node.this) else None
+        refuse_unless(found)
+        assert found is not None
+        return found[2].lower(), exp.Literal.number(found[1])
+    if isinstance(node, exp.Interval):
+        refuse_unless(isinstance(node.args.get("unit"), exp.Var) and node.this is not None)
+        return node.args["unit"].name.lower().removesuffix("s"), node.this
+    name = node.name if isinstance(node, exp.Anonymous) else node.sql_name() if isinstance(node, exp.Func) else ""
+    unit = _TO_INTERVAL.get(name.lower())
+    if unit is None:
+        return None
+    number = node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
+    while isinstance(number, exp.Cast | exp.Trunc | exp.Paren):
+        number = number.this
+    return unit, number
+
+
+def _moved(node: exp.Expr) -> exp.Expr:
+    """A moment and an interval."""
+    found = _unit_and_number(node.expression)
+    moment = node.this
+    if found is None and isinstance(node, exp.Add):
+        found, moment = _unit_and_number(node.this), node.expression
+    if found is None:
+        return node
+    unit, number = found
+    refuse_unless(unit in _INTERVALS)
+    if is_text(number):
+        refuse_unless(number.name.isdecimal())
+        number = exp.Literal.number(number.name)
+    refuse_unless(unit != "second" or is_whole(number))
+    kind = exp.TimestampAdd if isinstance(node, exp.Add) else exp.TimestampSub
+    return marked(kind(this=moment, expression=number, unit=exp.var(unit)))
+
+
+def _cte(node: exp.Expr) -> exp.Expr:
+    node.set("materialized", None)
+    return node
+
+
+# -- afterwards ----------------------------------------------------------------------------------------------------------------
+
+
+def _moment_moved(node: exp.Expr) -> exp.Expr:
+    refuse_unless(is_marked(node))
+    sign = "+" if isinstance(node, exp.TimestampAdd) else "-"
+    number = node.expression if is_whole(node.expression) else _spark("CAST(CAST(n AS DOUBLE) AS INT)", n=node.expression)
+    return _spark(f"{_MOMENT_OF} {sign} {_INTERVALS[node.args['unit'].name.lower()]}", x=node.this, n=number)
+
+
+def _cast(node: exp.Expr) -> exp.Expr:
+    kind = node.args["to"].this
+    inner = node.this.unnest()
+    if kind in INTEGERS and is_text(inner):
+        refuse_unless_integer(inner)
+        return node
+    if kind in INTEGERS and not is_whole(inner) and not isinstance(inner, WHOLE):
+        whole = f"CAST(CAST(x AS DECIMAL(38, 0)) AS {kind.value})"
+        rounded = f"CAST(rint(CAST(x AS DOUBLE)) AS {kind.value})"
+        return _spark(f"CASE WHEN typeof(x) IN ('double', 'float') THEN {rounded} ELSE {whole} END", x=inner)
+    if kind is exp.DType.TIMESTAMPNTZ and not is_text(inner):
+        return _spark(
+            f"CASE WHEN typeof(x) = 'string' AND NOT CAST(x AS STRING) RLIKE '{_MOMENT}' "
+            "THEN raise_error('a text that Spark and DuckDB may take for different timestamps') ELSE CAST(x AS TIMESTAMP_NTZ) END",
+            x=inner,
+        )
+    if kind is exp.DType.TIMESTAMPTZ:
+        return exp.cast(node.this, exp.DType.TIMESTAMPLTZ)
+    if kind in (exp.DType.TEXT, exp.DType.VARCHAR):
+        return exp.cast(node.this, "text")
+    return node
+
+
+def _part(node: exp.Expr) -> exp.Expr:
+    name, value = part_and_moment(node, _PART_OF)
+    name = _SYNONYMS.get(name, name)
+    refuse_unless(name in _PARTS)
+    return _spark(_PARTS[name], x=value)
+
+
+def _truncated(node: exp.Expr) -> exp.Expr:
+    unit = node.args["unit"].name.lower()
+    refuse_unless(unit in _TRUNCATED)
+    return _spark(_TRUNCATED[unit], y=_spark(_MOMENT_OF, x=node.this))
+
+
+def _difference(node: exp.Expr) -> exp.Expr:
+    unit = node.args["unit"].name.lower()
+    refuse_unless(unit in _DIFFERENCES)
+    return _spark(_DIFFERENCES[unit], b=node.this, a=node.expression)
+
+
+def _quotient(node: exp.Expr) -> exp.Expr:
+    """Of floating point numbers, as DuckDB divides."""
+    return _spark("CAST(a AS DOUBLE) / CAST(b AS DOUBLE)", a=node.this, b=node.expression)
+
+
+def _concat(node: exp.Expr) -> exp.Expr:
+    """DuckDB leaves NULLs out."""
+    return _call("CONCAT", *(_spark("COALESCE(CAST(x AS STRING), '')", x=each) for each in node.expressions))
+
+
+def _upper(node: exp.Expr) -> exp.Expr:
+    """DuckDB makes one letter of one."""
+    return _spark(
+        f"CASE WHEN x RLIKE '{UPPER_DIFFERS}' THEN raise_error('a text of which upper makes another one in DuckDB') "
+        "ELSE upper(translate(x, 'ß', 'ẞ')) END",
+        x=node.this,
+    )
+
+
+def _lower(node: exp.Expr) -> exp.Expr:
+    return _spark(f"lower({_LETTERS})", x=node.this)
+
+
+def _ilike(node: exp.Expr) -> exp.Expr:
+    node.set("this", _spark(_LETTERS, x=node.this))
+    return node
+
+
+def _trim(node: exp.Expr) -> exp.Expr:
+    characters = node.args.get("expression")
+    refuse_unless(characters is None or is_text(characters))
+    node.set("expression", characters or exp.Literal.string(_SPACES))
+    node.set("position", node.args.get("position") or "BOTH")
+    return node
+
+
+def _element(node: exp.Expr) -> exp.Expr:
+    """Of a list, counted from 1, or of a map; NULL where there is none."""
+    refuse_unless(len(node.expressions) == 1)
+    index = node.expressions[0]
+    return node if is_text(index) else _call("TRY_ELEMENT_AT", node.this, index)
+
+
+def _full_match(node: exp.Expr) -> exp.Expr:
+    refuse_unless(plain_pattern(node.expression))
+    return _spark("x RLIKE p", x=node.this, p=exp.Literal.string(rf"^(?:{node.expression.name})\z"))
+
+
+def _formatted(node: exp.Expr) -> exp.Expr:
+    format_ = node.args["format"]
+    refuse_unless(is_text(format_) and re.fullmatch(r"(%Y|%m|%d|[-/. ])+", format_.name))
+    return node
+
+
+def _any_value(node: exp.Expr) -> exp.Expr:
+    """Of the values that are not NULL."""
+    return _call("ANY_VALUE", node.this, exp.Boolean(this=True))
+
+
+def _bare_any_value(node: exp.Expr) -> exp.Expr:
+    return node.this if isinstance(node.this, exp.AnyValue) else node
+
+
+def _count(node: exp.Expr) -> exp.Expr:
+    """`count()`."""
+    return node if node.this is not None else exp.Count(this=exp.Star())
+
+
+def _field(node: exp.Expr) -> exp.Expr:
+    refuse_unless(is_text(node.expression))
+    return exp.Dot(this=exp.Paren(this=node.this), expression=exp.to_identifier(node.expression.name, quoted=True))
+
+
+def _values(node: exp.Expr) -> exp.Expr:
+    """Columns without names are col0, col1, …; Spark counts from 1."""
+    alias = node.args["alias"]
+    if not alias.args.get("columns"):
+        alias.set("columns", [exp.to_identifier(f"col{i}") for i in range(len(node.expressions[0].expressions))])
+    return node
+
+
+MORE: dict[type[exp.Expr], str] = {
+    exp.SafeDivide: "this expression",
+    exp.TimestampAdd: "this expression unit",
+    exp.TimestampSub: "this expression unit",
+    exp.AnyValue: "this",
+    exp.StructExtract: "this expression",
+    exp.DayOfWeekIso: "this",
+    exp.Week: "this",
+    exp.RegexpFullMatch: "this expression",
+    exp.Map: "keys values",
+    exp.Transform: "this expression",
+    exp.Lambda: "this expressions",
+}
+EARLY: dict[type[exp.Expr], Rule] = {
+    exp.EQ: _any,
+    exp.Anonymous: _function,
+    exp.Avg: _average,
+    exp.Filter: _average,
+    exp.Window: _average,
+    exp.Add: _moved,
+    exp.Sub: _moved,
+    exp.CTE: _cte,
+    exp.IgnoreNulls: _bare_any_value,
+    exp.Count: _count,
+}
+RULES: dict[type[exp.Expr], Rule] = {
+    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _moment_moved),
+    **dict.fromkeys((exp.Extract, *_PART_OF), _part),
+    exp.Cast: _cast,
+    exp.Upper: _upper,
+    exp.Lower: _lower,
+    exp.ILike: _ilike,
+    exp.TimestampTrunc: _truncated,
+    exp.DateDiff: _difference,
+    exp.Div: _quotient,
+    exp.Concat: _concat,
+    exp.Trim: _trim,
+    exp.Bracket: _element,
+    exp.RegexpFullMatch: _full_match,
+    exp.TimeToStr: _formatted,
+    exp.AnyValue: _any_value,
+    exp.StructExtract: _field,
+    exp.Values: _values,
+}

@@ -1,0 +1,31 @@
+"""DuckDB with extensions from the package registry: the reference implementation that tests compare with."""
+
+from __future__ import annotations
+
+import functools
+
+import duckdb
+from duckdb_extensions import import_extension
+
+
+def open_duckdb(*extensions: str, database: str = ":memory:", threads: int = 2) -> duckdb.DuckDBPyConnection:
+    """A DuckDB instance with these extensions loaded.
+
+    Args:
+        extensions: names, such as `ducklake`.
+        database: a file, which is created if it is not there.
+        threads: worker threads of the instance.
+    """
+    # pip has checked the packages; checking the signature of 80 MB again takes longer than most tests.
+    connection = duckdb.connect(database, config={"threads": threads, "allow_unsigned_extensions": "true"})
+    for extension in extensions:
+        _install(extension)
+        connection.execute(f"LOAD {extension}")
+    return connection
+
+
+@functools.cache
+def _install(extension: str) -> None:
+    """Copy an extension from its package to DuckDB's folder."""
+    with duckdb.connect() as connection:
+        import_extension(extension, con=connection)

@@ -1,0 +1,1 @@
+"""Random interleavings of two sessions of ours and DuckDB, whose histories must be serializable."""

@@ -1,0 +1,211 @@
+"""Those who work on a lake: a session of ours, and DuckDB. Each says what came of a statement in the words of the checker."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+from duckdb_extensions import import_extension
+
+from dbt.adapters.ducklake.errors import ConflictError, DataError, EngineError, StatementError
+from dbt.adapters.ducklake.session import LakeSession
+from tests.catalogs import CatalogUnderTest
+from tests.interop import oracle
+
+from .history import Answer, Done, Kind, State, Statement, TableRows, ViewText, in_order
+from .history import Relation as Found
+from .statements import is_counted, view_number
+
+
+class AbortedError(Exception):
+    """The transaction is gone; a client would begin again."""
+
+
+class CrashError(Exception):
+    """An error that no client expects."""
+
+
+@dataclass
+class Work:
+    """What an actor did since it began, outside a transaction for one statement only."""
+
+    begun: int
+    seen: int
+    explicit: bool
+    done: list[Done] = field(default_factory=list)
+
+
+class Ours:
+    """A session of ours."""
+
+    def __init__(self, session: LakeSession) -> None:
+        self.session = session
+        self.replays = 0
+        self.told: list[str] = []
+        session.tell = self._told
+
+    def _told(self, message: str) -> None:
+        self.replays += 1
+        self.told.append(message)
+
+    def begin(self) -> None:
+        self._safely(self.session.begin)
+
+    def commit(self) -> None:
+        self._safely(self.session.commit)
+
+    def rollback(self) -> None:
+        self._safely(self.session.rollback)
+
+    def run(self, statement: Statement) -> Answer:
+        """The answer to a statement; the rows of a query are fetched.
+
+        Raises:
+            AbortedError: a conflict.
+            CrashError: an error that is none of the user's.
+        """
+
+        def run() -> Answer:
+            try:
+                result = self.session.execute(statement.text)
+                if statement.kind is Kind.QUERY:
+                    return Answer(rows=in_order(result.fetch()))
+                return Answer(
+                    count=result.counts.total if result.counts is not None and is_counted(statement.kind, statement.text) else None
+                )
+            except (StatementError, DataError, EngineError) as error:
+                if isinstance(error, EngineError) and error.condition not in _OF_THE_USER:
+                    raise
+                return Answer(refused=True, message=_brief(error))
+
+        return self._safely(run)
+
+    def _safely(self, action: Callable[[], Any]) -> Any:
+        try:
+            return action()
+        except ConflictError as error:
+            raise AbortedError(_brief(error)) from error
+        except Exception as error:
+            raise CrashError(_brief(error)) from error
+
+    def refresh(self) -> None:
+        """Nothing is to be done after maintenance."""
+
+
+_OF_THE_USER = frozenset({"TABLE_OR_VIEW_NOT_FOUND"})
+"""What Spark says of a name that nothing has."""
+
+
+class DuckDB:
+    """DuckDB with its extension, on one connection for all lakes: loading the extension takes longer than a history."""
+
+    replays = 0
+
+    def __init__(self) -> None:
+        self.connection = duckdb.connect(config={"threads": 1})
+        for extension in oracle.EXTENSIONS:
+            import_extension(extension, con=self.connection)
+            self.connection.execute(f"LOAD {extension}")
+        self.connection.execute("SET TimeZone = 'UTC'")
+
+    def attach(self, place: CatalogUnderTest, inlining: int) -> None:
+        """Come to a lake."""
+        self._place, self._inlining = place, inlining
+        oracle.attach(self.connection, place, data_inlining_row_limit=inlining)
+        self.connection.execute("USE lake")
+
+    def detach(self) -> None:
+        """Leave it, whatever is open."""
+        with contextlib.suppress(duckdb.Error):
+            self.connection.execute("ROLLBACK")
+        with contextlib.suppress(duckdb.Error):
+            self.connection.execute("USE memory")
+            self.connection.execute("DETACH lake")
+
+    def refresh(self) -> None:
+        """Forget what is cached: after compactions and flushes that is wrong, see `test_found_faults`."""
+        self.detach()
+        self.attach(self._place, self._inlining)
+
+    def begin(self) -> None:
+        self.connection.execute("BEGIN")
+
+    def commit(self) -> None:
+        try:
+            self.connection.execute("COMMIT")
+        except duckdb.Error as error:
+            with contextlib.suppress(duckdb.Error):
+                self.connection.execute("ROLLBACK")
+            if not isinstance(error, duckdb.TransactionException):
+                raise CrashError(_brief(error)) from error
+            raise AbortedError(_brief(error)) from error
+
+    def rollback(self) -> None:
+        with contextlib.suppress(duckdb.TransactionException):  # an error has ended it already
+            self.connection.execute("ROLLBACK")
+
+    def run(self, statement: Statement) -> Answer:
+        """As `Ours.run`."""
+        try:
+            rows = self.connection.execute(statement.text).fetchall()
+        except (duckdb.CatalogException, duckdb.BinderException) as error:
+            return Answer(refused=True, message=_brief(error))
+        except duckdb.TransactionException as error:
+            with contextlib.suppress(duckdb.Error):
+                self.connection.execute("ROLLBACK")
+            raise AbortedError(_brief(error)) from error
+        except duckdb.Error as error:
+            raise CrashError(_brief(error)) from error
+        if statement.kind is Kind.QUERY:
+            return Answer(rows=in_order(rows))
+        return Answer(count=rows[0][0] if is_counted(statement.kind, statement.text) else None)
+
+    # -- as the observer --------------------------------------------------------------------------------------------------------
+
+    def snapshots(self) -> list[int]:
+        """The ids of those that have not expired, in order."""
+        query = "SELECT snapshot_id FROM __ducklake_metadata_lake.ducklake_snapshot ORDER BY ALL"
+        return [row[0] for row in self.connection.execute(query).fetchall()]
+
+    def state(self, snapshot: int) -> State:
+        """All rows at a snapshot."""
+        relations: dict[str, Found] = {}
+        visible = f"begin_snapshot <= {snapshot} AND (end_snapshot IS NULL OR end_snapshot > {snapshot})"
+        metadata = "__ducklake_metadata_lake"
+        names = self.connection.execute(f"SELECT table_name FROM {metadata}.ducklake_table WHERE {visible}").fetchall()
+        for (name,) in names:
+            found = self.connection.execute(f"SELECT * FROM lake.main.{name} AT (VERSION => {snapshot})")
+            columns = [column[0] for column in found.description or ()]
+            relations[name] = TableRows.of(columns, found.fetchall())
+        for name, text in self.connection.execute(f"SELECT view_name, sql FROM {metadata}.ducklake_view WHERE {visible}").fetchall():
+            relations[name] = ViewText(view_number(text))
+        return State.of(relations)
+
+
+def read_by_us(session: LakeSession, states: dict[int, State]) -> dict[int, State]:
+    """The same snapshots as a session of ours reads them, by one query; views are taken over."""
+    found: dict[int, dict[str, Found]] = {}
+    queries, columns = [], {}
+    for snapshot, state in states.items():
+        found[snapshot] = {name: each for name, each in state.relations if isinstance(each, ViewText)}
+        for name, each in state.relations:
+            if isinstance(each, TableRows):
+                columns[snapshot, name] = each.columns
+                third = "c" if "c" in each.columns else "CAST(NULL AS INT)"
+                queries.append(f"SELECT '{snapshot} {name}' AS place, id, n, {third} AS c FROM {name} VERSION AS OF {snapshot}")
+    rows: dict[tuple[int, str], list[tuple[Any, ...]]] = {place: [] for place in columns}
+    for place, *values in session.execute(" UNION ALL ".join(queries)).fetch():
+        snapshot, name = place.split()
+        rows[int(snapshot), name].append(tuple(values))
+    for (snapshot, name), listed in rows.items():
+        width = len(columns[snapshot, name])
+        found[snapshot][name] = TableRows.of(columns[snapshot, name], [row[:width] for row in listed])
+    return {snapshot: State.of(relations) for snapshot, relations in found.items()}
+
+
+def _brief(error: BaseException) -> str:
+    text = str(error).split("Stack Trace")[0].strip().splitlines()
+    return f"{type(error).__name__}: {text[0] if text else ''}"[:300]

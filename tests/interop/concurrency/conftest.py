@@ -1,0 +1,34 @@
+"""A player of scripts on each of the usual catalog databases; lakes come and go, Spark and DuckDB stay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from tests.places import USUAL_DATABASES
+
+from .model import Model
+from .playing import Player, places_on
+
+
+@pytest.fixture(params=USUAL_DATABASES)
+def database(request: pytest.FixtureRequest) -> str:
+    """The catalog database."""
+    return str(request.param)
+
+
+@pytest.fixture
+def player(database: str, request: pytest.FixtureRequest, runtime: SparkRuntime) -> Iterator[Player]:
+    """Plays scripts on new lakes."""
+    server = request.getfixturevalue("postgres_server") if database == "postgres" else None
+    player = Player(places_on(database, server), runtime)
+    yield player
+    player.close()
+
+
+@pytest.fixture(scope="session")
+def model() -> Model:
+    """What statements mean when nobody else is there."""
+    return Model()

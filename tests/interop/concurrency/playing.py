@@ -1,0 +1,230 @@
+"""Plays a script on a new lake, one statement after the other in one thread, and notes what everybody was told."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.ducklake.catalog.transaction import RetrySettings
+from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from tests.catalogs import CatalogUnderTest
+from tests.fast_files import fast_folder
+from tests.postgres import fresh_database
+
+from .actors import AbortedError, CrashError, DuckDB, Ours, Work, read_by_us
+from .history import Actor, Answer, Done, History, Kind, Script, State, Statement, Step, Transaction
+from .scripts import EXPIRE, REWRITE
+
+Place = Callable[[], AbstractContextManager[CatalogUnderTest]]
+"""Makes an empty place for a lake, and removes it at the end."""
+LATER = 2
+"""How many of the last snapshots are read by us, too."""
+LOCK_SECONDS = 20
+
+
+def places_on(database: str, server: Any = None) -> Place:
+    """Places on a catalog database, files in memory where that is possible."""
+    numbers = itertools.count()
+
+    @contextmanager
+    def place() -> Iterator[CatalogUnderTest]:
+        folder = Path(fast_folder(f"h{next(numbers)}-"))
+        try:
+            if database == "sqlite":
+                yield CatalogUnderTest(database, f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/")
+            else:
+                with fresh_database(server) as url:
+                    _limit_lock_waits(url)
+                    yield CatalogUnderTest(database, url, f"{folder}/files/")
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    return place
+
+
+def _limit_lock_waits(url: str) -> None:
+    """Make a wait for a lock an error, which the report of the history shows: all actors are in one thread, so it would never end."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        (name,) = connection.execute("SELECT current_database()").fetchone() or ("",)
+        connection.execute(f"ALTER DATABASE {name} SET lock_timeout = '{LOCK_SECONDS}s'")
+
+
+class Player:
+    """Plays scripts; Spark and the two DuckDB connections are the same for all.
+
+    Args:
+        place: makes places for lakes.
+        runtime: Spark.
+        settings: further fields of `LakeSettings` for our sessions.
+    """
+
+    def __init__(self, place: Place, runtime: SparkRuntime, **settings: object) -> None:
+        self._place, self._runtime, self._settings = place, runtime, settings
+        self._duck, self._observer = DuckDB(), DuckDB()
+
+    def play(self, script: Script) -> History:
+        """What comes of a script."""
+        with ExitStack() as stack:
+            place = stack.enter_context(self._place())
+            for duck in (self._duck, self._observer):
+                duck.attach(place, script.inlining)
+                stack.callback(duck.detach)
+            for text in script.setup:
+                self._duck.connection.execute(text)
+            retry = RetrySettings(wait_ms=1, backoff=1)
+            lake = place.open(self._runtime, data_inlining_row_limit=script.inlining, retry=retry, **self._settings)
+            stack.callback(lake.catalog.close)
+            actors: dict[Actor, Ours | DuckDB] = {"A": Ours(lake.session()), "B": Ours(lake.session()), "duckdb": self._duck}
+            stack.callback(lambda: [each.session.close() for each in actors.values() if isinstance(each, Ours)])
+            return _Play(script, actors, self._observer).history()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._duck.connection.close()
+        self._observer.connection.close()
+
+
+class _Play:
+    """One script on one lake."""
+
+    def __init__(self, script: Script, actors: dict[Actor, Ours | DuckDB], observer: DuckDB) -> None:
+        self._script, self._actors, self._observer = script, actors, observer
+        self._latest = observer.snapshots()[-1]
+        self._states: dict[int, State] = {self._latest: observer.state(self._latest)}
+        self._open: dict[Actor, Work] = {}
+        self._views: dict[Actor, dict[str, str]] = {actor: {} for actor in actors}
+        self._transactions: list[Transaction] = []
+        self._lines: list[str] = [f"limit of inlining {script.inlining}", *(f"setup    {text}" for text in script.setup)]
+        self._faults: list[str] = []
+        self._committed = False
+        """Whether the last step made a snapshot."""
+
+    def history(self) -> History:
+        """Play all steps, and look at the lake at the end."""
+        for number, step in enumerate(self._script.steps):
+            self._step(number, step)
+        for actor in list(self._open):
+            self._step(len(self._script.steps), Step(actor, Statement(Kind.ROLLBACK, "ROLLBACK")))
+        self._look_back()
+        return History(self._script, tuple(self._lines), tuple(self._transactions), self._states, tuple(self._faults))
+
+    def _step(self, number: int, step: Step) -> None:
+        actor, statement = self._actors[step.actor], step.statement
+        is_open = step.actor in self._open
+        if (is_open and statement.kind is Kind.BEGIN) or (not is_open and statement.kind in (Kind.COMMIT, Kind.ROLLBACK)):
+            return  # a conflict has ended the transaction, or a step was taken out of the script
+        if statement.kind is Kind.MAINTENANCE and not (statement := self._call(statement)).text:
+            return
+        work = self._open.get(step.actor) or Work(number, self._latest, statement.kind is Kind.BEGIN)
+        replays, committed, ended = actor.replays, True, not work.explicit
+        try:
+            match statement.kind:
+                case Kind.BEGIN:
+                    actor.begin()
+                    self._open[step.actor] = work
+                    said = "done"
+                case Kind.COMMIT:
+                    ended = True
+                    actor.commit()
+                    said = "committed"
+                case Kind.ROLLBACK:
+                    ended, committed = True, False
+                    actor.rollback()
+                    said = "rolled back"
+                case _:
+                    said = str(self._answer(step.actor, statement, work))
+        except (AbortedError, CrashError) as error:
+            ended, committed, said = True, False, f"aborted: {error}"
+            if isinstance(error, CrashError):
+                self._faults.append(f"step {number}, {step.actor}: {statement.text}: {error}")
+            if statement.kind is not Kind.COMMIT and work.explicit:
+                actor.rollback()
+        if actor.replays > replays:
+            said += f", planned anew {actor.replays - replays} times"
+        self._after(number, step.actor, work, committed, ended, actor.replays - replays, statement)
+        self._lines.append(f"{number:2} {step.actor:6} {statement.text} → {said}{f' [snapshot {self._latest}]' if self._committed else ''}")
+
+    def _answer(self, name: Actor, statement: Statement, work: Work) -> Answer:
+        views = tuple(self._views[name].items())
+        answer = self._actors[name].run(statement)
+        work.done.append(Done(statement, answer, views))
+        if statement.temporary is not None and not answer.refused:
+            self._views[name][statement.temporary] = statement.text
+        return answer
+
+    def _after(self, number: int, name: Actor, work: Work, committed: bool, ended: bool, replays: int, statement: Statement) -> None:
+        """Note the transaction if it has ended, and the snapshots that it made."""
+        before, moved = self._latest, statement.kind is Kind.MAINTENANCE
+        if moved:
+            self._observer.refresh()
+            if "duckdb" not in self._open:
+                self._actors["duckdb"].refresh()
+        new = [snapshot for snapshot in self._observer.snapshots() if snapshot > before]
+        self._committed = bool(new)
+        for snapshot in new:
+            self._states[snapshot] = self._state(snapshot)
+            self._latest = snapshot
+        if new and not (ended and committed):
+            self._faults.append(f"step {number}, {name}: snapshots {new} were committed by a transaction that was not")
+        if not ended:
+            return
+        self._open.pop(name, None)
+        self._transactions.append(
+            Transaction(
+                len(self._transactions),
+                name,
+                work.begun,
+                number,
+                committed,
+                tuple(work.done),
+                (work.seen, before),
+                tuple(new),
+                work.explicit,
+                replays,
+            )
+        )
+
+    def _call(self, statement: Statement) -> Statement:
+        """The call that an act of maintenance is now; empty if there is nothing to do."""
+        kind, _, kept = statement.text.partition(" ")
+        arguments = ""
+        if kind == EXPIRE:
+            versions = self._observer.snapshots()[: -int(kept)]
+            if not versions:
+                return Statement(Kind.MAINTENANCE, "")
+            arguments = f", versions => {versions}"
+        elif kind == REWRITE:
+            arguments = ", delete_threshold => 0.1"
+        return Statement(Kind.MAINTENANCE, f"CALL ducklake_{kind}('lake'{arguments})")
+
+    def _state(self, snapshot: int) -> State:
+        """The rows of a snapshot; what DuckDB has cached of the lake may be wrong once."""
+        try:
+            return self._observer.state(snapshot)
+        except Exception:
+            self._observer.refresh()
+            return self._observer.state(snapshot)
+
+    def _look_back(self) -> None:
+        """Each snapshot reads as it did when it was committed, and we read the last ones as DuckDB does."""
+        self._observer.refresh()
+        alive = [snapshot for snapshot in self._observer.snapshots() if snapshot in self._states]
+        for snapshot in alive:
+            now = self._state(snapshot)
+            if now != self._states[snapshot]:
+                self._faults.append(f"snapshot {snapshot} was {self._states[snapshot]} and is {now} at the end")
+        ours = self._actors["A"]
+        assert isinstance(ours, Ours)
+        theirs = {snapshot: self._states[snapshot] for snapshot in alive[-LATER:]}
+        try:
+            for snapshot, state in read_by_us(ours.session, theirs).items():
+                if state != theirs[snapshot]:
+                    self._faults.append(f"we read snapshot {snapshot} as {state}, DuckDB as {theirs[snapshot]}")
+        except Exception as error:
+            self._faults.append(f"we cannot read the lake at the end: {type(error).__name__}: {error}")

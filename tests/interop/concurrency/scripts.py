@@ -1,0 +1,151 @@
+"""A random script from a seed: which actor does what in which order. No lake is asked, so a script can be shortened and played again."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from .history import BEGIN, COMMIT, ROLLBACK, Actor, Kind, Script, Statement, Step
+from .statements import COMING_AND_GOING, TABLES, TEMPORARY_VIEW, THEMES, VIEW, Words
+
+MOST_COMMITS = 6
+OURS: tuple[Actor, Actor] = ("A", "B")
+FLUSH, MERGE_FILES, REWRITE, EXPIRE = "flush_inlined_data", "merge_adjacent_files", "rewrite_data_files", "expire_snapshots"
+FEATURES = ("temporary views", "views", "definitions", "maintenance", "duckdb")
+"""What a run may leave out (`CONCURRENCY_WITHOUT`), to look for what else there is."""
+
+
+@dataclass
+class _Open:
+    """An open transaction of an actor."""
+
+    statements: int = 0
+
+
+@dataclass
+class Writer:
+    """Draws a script step by step.
+
+    Args:
+        rng: where randomness comes from.
+        spanning: whether others can commit while DuckDB has a transaction open.
+        without: features to leave out.
+    """
+
+    rng: random.Random
+    spanning: bool
+    without: frozenset[str] = frozenset()
+    steps: list[Step] = field(default_factory=list)
+    commits: int = 0
+    _open: dict[Actor, _Open] = field(default_factory=dict)
+    _has_temporary: set[Actor] = field(default_factory=set)
+    _altered: set[str] = field(default_factory=set)
+    _dropped: bool = False
+
+    def script(self) -> Script:
+        """The whole of it."""
+        self.inlining = self.rng.choice([0, 10])
+        hot = self.rng.choice([("t",), ("t",), ("t", "t", "u"), ("t", "u"), ("t", "u", COMING_AND_GOING)])
+        hot = hot if "definitions" not in self.without else tuple(name for name in hot if name in TABLES)
+        self.words = Words(self.rng, hot, self.rng.choice(list(THEMES)))
+        setup = self._setup()
+        self._views = () if "views" in self.without else (VIEW,)
+        length = self.rng.randint(10, 16)
+        while len(self.steps) < length and self.commits < MOST_COMMITS:
+            self._step(self._actor())
+        for actor in sorted(self._open, key=lambda _: self.rng.random()):
+            self._end(actor)
+        return Script(self.inlining, setup, tuple(self.steps))
+
+    def _setup(self) -> tuple[str, ...]:
+        """Two tables with a few rows in one or two files each, maybe with deleted rows; and the view of the lake."""
+        statements = [f"CREATE TABLE {table} (id INTEGER, n INTEGER)" for table in TABLES]
+        for table in TABLES:
+            for first in (1, 4)[: self.rng.randint(1, 2)]:
+                rows = ", ".join(f"({first + i}, {self.words.small()})" for i in range(self.rng.randint(1, 3)))
+                statements.append(f"INSERT INTO {table} VALUES {rows}")
+        if self.rng.random() < 0.4:
+            statements.append(f"DELETE FROM t WHERE id = {self.words.rng.choice([1, 2, 4])}")
+        if "views" not in self.without:
+            statements.append(self.words.create_view().text)
+        return tuple(statements)
+
+    def _actor(self) -> Actor:
+        if not self.spanning and "duckdb" in self._open:
+            return "duckdb"
+        actors: list[Actor] = ["A", "A", "B", "B"]
+        return self.rng.choice(actors if "duckdb" in self.without else [*actors, "duckdb"])
+
+    def _step(self, actor: Actor) -> None:
+        chance = self.rng.random()
+        if actor not in self._open:
+            if chance < (0.6 if actor in OURS else 0.3):
+                self._open[actor] = _Open()
+                self._say(actor, BEGIN)
+            else:
+                statement = self._statement(actor)
+                self._say(actor, statement)
+                self.commits += statement.kind not in (Kind.QUERY, Kind.TEMPORARY)
+            return
+        done = self._open[actor].statements
+        if chance < (0, 0.15, 0.35, 0.6)[min(done, 3)]:
+            self._end(actor)
+        else:
+            self._open[actor].statements += 1
+            self._say(actor, self._statement(actor))
+
+    def _end(self, actor: Actor) -> None:
+        del self._open[actor]
+        self._say(actor, ROLLBACK if self.rng.random() < 0.08 else COMMIT)
+        self.commits += 1
+
+    def _say(self, actor: Actor, statement: Statement) -> None:
+        self.steps.append(Step(actor, statement))
+        if statement.temporary:
+            self._has_temporary.add(actor)
+        if statement.text.startswith("ALTER"):
+            self._altered |= statement.writes
+        self._dropped |= statement.text.startswith(("DROP TABLE", "CREATE OR REPLACE TABLE"))
+
+    def _statement(self, actor: Actor) -> Statement:
+        while True:
+            statement = self._drawn(actor)
+            if actor in OURS or self._duckdb_is_right_about(statement):
+                return statement
+
+    def _drawn(self, actor: Actor) -> Statement:
+        views = [*self._views, *([TEMPORARY_VIEW] * 2 if actor in self._has_temporary else [])]
+        chance = self.rng.random()
+        if chance < 0.24:
+            return self.words.query(views)
+        if chance < 0.34 and actor in OURS and "temporary views" not in self.without:
+            return self.words.create_temporary_view(views)
+        if chance < 0.42 and "definitions" not in self.without:
+            kind = self.rng.random()
+            if kind < 0.5:
+                return self.words.define_table(views)
+            return self.words.add_column() if kind < 0.75 or not self._views else self.words.create_view()
+        if chance < 0.5 and actor not in self._open and "duckdb" not in self._open and "maintenance" not in self.without:
+            return self.words.maintenance([FLUSH, MERGE_FILES, REWRITE, EXPIRE, EXPIRE])
+        return self.words.change(views)
+
+    def _duckdb_is_right_about(self, statement: Statement) -> bool:
+        """Whether DuckDB does this right: the rest are faults of the reference, see `test_found_faults` and decision 0007."""
+        text = statement.text
+        if self.inlining and (text.startswith("ALTER") or (statement.kind is Kind.CHANGE and statement.writes & self._altered)):
+            return False  # columns of inlined rows get lost
+        if statement.text in (MERGE_FILES, REWRITE) and self._dropped:
+            return False  # a compaction forgets dropped tables
+        if "duckdb" in self._open and self.spanning:
+            # Its rules let an INSERT … SELECT pass beside any insert, a change of definitions beside changes of rows, and
+            # inlined deletes beside compactions.
+            reads_itself = "SELECT" in text or text.startswith("MERGE")
+            return statement.kind is Kind.QUERY or (
+                statement.kind is Kind.CHANGE and not reads_itself and (not self.inlining or "VALUES" in text)
+            )
+        return True
+
+
+def script_of(seed: int, *, spanning: bool, without: frozenset[str] = frozenset()) -> Script:
+    """The script of a seed."""
+    return Writer(random.Random(seed), spanning, without).script()

@@ -1,0 +1,73 @@
+"""Two sessions of ours and DuckDB work on one lake in random interleavings, and what they were told and left behind is serializable.
+
+`make concurrency HISTORIES=500` is the long run; `SEED` repeats one. A failing history is made short and printed as a script.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections import Counter
+
+import pytest
+
+from .checker import Finding, Verdict, check
+from .history import History, Script
+from .model import Model
+from .playing import Player
+from .scripts import FEATURES, script_of
+from .shrinking import shrink
+
+LONG = "CONCURRENCY_HISTORIES" in os.environ
+HISTORIES = int(os.environ.get("CONCURRENCY_HISTORIES") or 5)
+SEED = int(os.environ.get("CONCURRENCY_SEED") or (random.randrange(10**6) if LONG else 1))
+"""Of the first history; the next one has the next seed. The short run is always the same."""
+WITHOUT = frozenset(filter(None, os.environ.get("CONCURRENCY_WITHOUT", "").split(",")))
+ACCEPTED = {
+    "strict": {Verdict.SERIALIZABLE},
+    "snapshot": {Verdict.SERIALIZABLE, Verdict.REORDERED, Verdict.WRITE_SKEW},
+}
+"""Which verdicts pass (`CONCURRENCY_MODE`). A session isolates by snapshots unless it is told otherwise."""
+MODE = os.environ.get("CONCURRENCY_MODE", "snapshot")
+MOST_REPORTS = int(os.environ.get("CONCURRENCY_REPORTS", "3"))
+"""After so many failures a run ends; each is made short, which takes some twenty more plays."""
+
+
+def report(history: History, finding: Finding) -> str:
+    """A history as a script with its answers, and what is wrong with it."""
+    return "\n".join([finding.verdict.value, *(f"  ! {reason}" for reason in finding.reasons), *(f"    {line}" for line in history.lines)])
+
+
+def shortened(script: Script, verdict: Verdict, player: Player, model: Model) -> str:
+    """The report of the shortest script that has the same verdict."""
+    short = shrink(script, lambda candidate: check(player.play(candidate), model).verdict is verdict)
+    history = player.play(short)
+    return report(history, check(history, model))
+
+
+def test_histories_are_serializable(player: Player, model: Model, database: str) -> None:
+    assert set(FEATURES) >= WITHOUT, f"CONCURRENCY_WITHOUT takes some of {', '.join(FEATURES)}"
+    print(f"\n{database}: CONCURRENCY_SEED={SEED} CONCURRENCY_HISTORIES={HISTORIES}", flush=True)
+    seen: Counter[str] = Counter()
+    failed: list[str] = []
+    seconds: list[float] = []
+    for seed in range(SEED, SEED + HISTORIES):
+        script = script_of(seed, spanning=database == "postgres", without=WITHOUT)
+        start = time.monotonic()
+        history = player.play(script)
+        finding = check(history, model)
+        seconds.append(time.monotonic() - start)
+        seen[finding.verdict.value] += 1
+        seen["committed"] += sum(each.committed for each in history.transactions)
+        seen["aborted"] += sum(not each.committed for each in history.transactions)
+        seen["planned anew"] += sum(each.replays for each in history.transactions)
+        if finding.verdict not in ACCEPTED[MODE]:
+            failed.append(f"seed {seed}: {shortened(script, finding.verdict, player, model)}")
+            print(failed[-1], flush=True)
+            if len(failed) >= MOST_REPORTS:
+                break
+    print(f"{len(seconds)} histories: {dict(seen)}, {sum(seconds) / len(seconds):.2f} s each", flush=True)
+    if failed:
+        pytest.fail("\n\n".join(failed), pytrace=False)
+    assert not LONG or HISTORIES < 100 or seen["planned anew"], "no transaction was planned anew: the run has shown nothing"

@@ -1,0 +1,207 @@
+"""Wrong answers that were found by reading, as scripts; the numbers are those of the list that they came from."""
+
+from __future__ import annotations
+
+import pytest
+
+from .checker import check
+from .model import Model
+from .playing import Player
+from .scripted import script
+from .statements import VIEWS
+from .test_concurrency import ACCEPTED, report
+
+FILLED = ("INSERT INTO t VALUES (1, 1), (2, 2)", "INSERT INTO u VALUES (1, 1), (2, 2)")
+DAY = "CREATE OR REPLACE TEMPORARY VIEW x AS SELECT id, n FROM u WHERE n = 1"
+APPEND = "INSERT INTO t (id, n) SELECT id, n FROM"
+in_files_and_inlined = pytest.mark.parametrize("inlining", [0, 10], ids=["files", "inlined"])
+"""For cases that depend on where rows are."""
+
+
+def passes(player: Player, model: Model, *lines: str, inlining: int = 0, setup: tuple[str, ...] = FILLED) -> None:
+    """The history of a script is good enough, and somebody commits."""
+    history = player.play(script(*lines, inlining=inlining, setup=setup))
+    finding = check(history, model)
+    if finding.verdict not in ACCEPTED["snapshot"]:
+        pytest.fail(report(history, finding), pytrace=False)
+    assert any(each.committed for each in history.transactions)
+
+
+def test_case_1_a_temporary_view_of_before_begin_is_read_anew(player: Player, model: Model) -> None:
+    passes(
+        player,
+        model,
+        f"A {DAY}",
+        "A BEGIN",
+        "A DELETE FROM t WHERE n = 1",
+        f"A {APPEND} x",
+        "B INSERT INTO u VALUES (9, 1)",
+        "B INSERT INTO t VALUES (9, 1)",
+        "A COMMIT",
+    )
+
+
+def test_case_1_also_where_all_counts_are_the_same(player: Player, model: Model) -> None:
+    passes(
+        player,
+        model,
+        f"A {DAY}",
+        "A BEGIN",
+        "A DELETE FROM t WHERE n = 1",
+        f"A {APPEND} x",
+        "duckdb UPDATE u SET id = 9 WHERE id = 1",
+        "duckdb UPDATE t SET id = 9 WHERE id = 1",
+        "A COMMIT",
+    )
+
+
+@in_files_and_inlined
+def test_case_2_a_count_is_an_answer(player: Player, model: Model, inlining: int) -> None:
+    upsert = ("UPDATE t SET n = n + 1 WHERE id = 7", "INSERT INTO t (id, n) VALUES (7, 0)")
+    passes(
+        player,
+        model,
+        "A BEGIN",
+        "B BEGIN",
+        *(f"{actor} {statement}" for statement in upsert for actor in ("A", "B")),
+        "A COMMIT",
+        "B COMMIT",
+        inlining=inlining,
+    )
+
+
+@pytest.mark.parametrize("actor", ["B", "duckdb"])
+@in_files_and_inlined
+def test_case_3_deletes_count_from_the_snapshot_that_committed_them(player: Player, model: Model, inlining: int, actor: str) -> None:
+    passes(
+        player,
+        model,
+        "A BEGIN",
+        "A DELETE FROM t WHERE id = 2",
+        f"{actor} INSERT INTO u VALUES (5, 5)",
+        f"{actor} INSERT INTO u VALUES (6, 6)",
+        "A COMMIT",
+        inlining=inlining,
+        setup=("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)", "DELETE FROM t WHERE id = 1"),
+    )
+
+
+@pytest.mark.parametrize(
+    "view", [f"CREATE VIEW v AS {VIEWS[3]}", f"CREATE OR REPLACE TEMPORARY VIEW x AS {VIEWS[3]}"], ids=["lake", "temporary"]
+)
+@pytest.mark.parametrize("read_first", [False, True], ids=["unread", "read first"])
+def test_case_4_an_append_depends_on_what_its_view_reads(player: Player, model: Model, view: str, read_first: bool) -> None:
+    name = view.split(" AS ")[0][-1]
+    made = ("A " + view, "B " + view) if name == "x" else ("A " + view,)
+    reading = tuple(f"{actor} SELECT id, n FROM {name}" for actor in ("A", "B")) if read_first else ()
+    passes(
+        player,
+        model,
+        *made,
+        *reading,
+        "A BEGIN",
+        "B BEGIN",
+        f"A {APPEND} {name}",
+        f"B {APPEND} {name}",
+        "A COMMIT",
+        "B COMMIT",
+        setup=("INSERT INTO u VALUES (1, 1), (2, 2)",),
+    )
+
+
+@in_files_and_inlined
+def test_case_4_also_beside_an_append_of_duckdb(player: Player, model: Model, inlining: int) -> None:
+    passes(
+        player,
+        model,
+        f"A CREATE VIEW v AS {VIEWS[3]}",
+        "A BEGIN",
+        f"A {APPEND} v",
+        f"duckdb {APPEND} v",
+        "A COMMIT",
+        inlining=inlining,
+        setup=("INSERT INTO u VALUES (1, 1), (2, 2)",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("actor", "statement"),
+    [
+        ("B", "SELECT id, n FROM t"),
+        ("duckdb", "SELECT id, n FROM t"),
+        ("B", "DELETE FROM t WHERE id > 0"),
+        ("duckdb", "INSERT INTO u SELECT id, n FROM t"),
+    ],
+)
+@in_files_and_inlined
+def test_case_5_a_pinned_snapshot_expires(player: Player, model: Model, inlining: int, statement: str, actor: str) -> None:
+    passes(
+        player,
+        model,
+        "A BEGIN",
+        *(f"{actor} {each}" for each in ("BEGIN", "TRUNCATE TABLE t", "INSERT INTO t VALUES (9, 9)", "COMMIT", "expire_snapshots 1")),
+        f"A {statement}",
+        "A INSERT INTO u VALUES (5, 5)",
+        "A COMMIT",
+        inlining=inlining,
+    )
+
+
+@pytest.mark.parametrize("statement", ["SELECT id, n FROM w", "INSERT INTO w VALUES (5, 5)", "ALTER TABLE w ADD COLUMN c INT"])
+def test_case_5_a_table_that_is_dropped_and_expired(player: Player, model: Model, statement: str) -> None:
+    passes(
+        player,
+        model,
+        "A CREATE TABLE w AS SELECT id, n FROM t",
+        "A BEGIN",
+        "B DROP TABLE w",
+        "B INSERT INTO t VALUES (9, 9)",
+        "B expire_snapshots 1",
+        f"A {statement}",
+        "A INSERT INTO u VALUES (5, 5)",
+        "A COMMIT",
+    )
+
+
+def test_case_11_temporary_views_are_read_when_they_are_used(player: Player, model: Model) -> None:
+    passes(
+        player,
+        model,
+        "A CREATE OR REPLACE TEMPORARY VIEW x AS SELECT id, n FROM t",
+        "A INSERT INTO t VALUES (5, 5)",
+        "A SELECT id, n FROM x",
+        "A BEGIN",
+        "A INSERT INTO t VALUES (6, 6)",
+        "A CREATE OR REPLACE TEMPORARY VIEW x AS SELECT id, n FROM t",
+        "A ROLLBACK",
+        "A SELECT id, n FROM x",
+        "B INSERT INTO t VALUES (7, 7)",
+        "A SELECT id, n FROM x",
+    )
+
+
+def test_a_read_through_a_view_counts_for_the_table_that_is_changed(player: Player, model: Model) -> None:
+    passes(
+        player,
+        model,
+        "A CREATE VIEW v AS SELECT id, n FROM t WHERE id > -100",
+        "A BEGIN",
+        "A CREATE TABLE w AS SELECT id, n FROM v",
+        "A INSERT INTO t VALUES (5, 5)",
+        "duckdb INSERT INTO t SELECT max(id) + 1, 0 FROM t",
+        "A COMMIT",
+    )
+
+
+def test_a_replay_whose_statements_are_refused_is_a_conflict(player: Player, model: Model) -> None:
+    passes(
+        player,
+        model,
+        "A CREATE TABLE w AS SELECT id, n FROM t",
+        "A BEGIN",
+        "A UPDATE t SET n = n + 1 WHERE id = 1",
+        "A INSERT INTO u SELECT id, n FROM w",
+        "B DROP TABLE w",
+        "B UPDATE t SET n = n + 1 WHERE id = 1",
+        "A COMMIT",
+    )

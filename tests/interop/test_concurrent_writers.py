@@ -1,0 +1,196 @@
+"""Answers that stay right while others commit, expire, merge or roll back: DuckDB reads every snapshot as the one who committed it meant it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.errors import ConflictError, LakeError, MissingFileError
+from dbt.adapters.ducklake.session import LakeSession
+from tests.interop.conftest import Both, comparable_rows
+
+pytestmark = pytest.mark.parity
+
+
+@pytest.fixture
+def other(both: Both) -> LakeSession:
+    """A second session of ours."""
+    return both.session.lake.session()
+
+
+@pytest.fixture(params=["duckdb", "ours"])
+def elsewhere(request: pytest.FixtureRequest, both: Both, other: LakeSession) -> Callable[[str], Any]:
+    """Another writer, of each kind in turn."""
+    return both.duckdb if request.param == "duckdb" else other.execute
+
+
+def newest(both: Both) -> int:
+    return both.duck.execute("SELECT max(snapshot_id) FROM lake.snapshots()").fetchone()[0]
+
+
+def ids(both: Both, version: int) -> list[int]:
+    """What DuckDB reads of `t` at a snapshot."""
+    return [row[0] for row in both.duck.execute(f"SELECT id FROM t AT (VERSION => {version}) ORDER BY id").fetchall()]
+
+
+def feed(both: Both, first: int, last: int) -> list[tuple[Any, ...]]:
+    """The change feed of `t`, which both sides tell alike."""
+    query = f"SELECT snapshot_id, change_type, id, v FROM lake.table_changes('t', {first}, {last})"
+    told = comparable_rows(both.duck.execute(query).fetchall())
+    assert comparable_rows(both.session.execute(query).fetch()) == told
+    return told
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+def test_deletes_are_dated_with_the_snapshot_that_is_committed(both: Both, elsewhere: Callable[[str], Any], vectors: bool) -> None:
+    both.duckdb("CREATE TABLE other (id INT)")
+    both.duckdb("CREATE TABLE t (id INT, v VARCHAR)")
+    both.duckdb(f"CALL lake.set_option('write_deletion_vectors', {vectors}, table_name => 't')")
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    both.duckdb("INSERT INTO t SELECT i, 'a' FROM range(10) r (i)")
+    both.duckdb("INSERT INTO t SELECT 10 + i, 'a' FROM range(10) r (i)")
+    both.spark("DELETE FROM t WHERE id = 1")
+    start = newest(both)
+    with both.transaction():
+        both.spark("DELETE FROM t WHERE id = 2")  # its file has a delete file
+        both.spark("DELETE FROM t WHERE id = 3")
+        both.spark("DELETE FROM t WHERE id = 12")  # its file has none, and is deleted from twice
+        both.spark("UPDATE t SET v = 'b' WHERE id = 13")
+        elsewhere("INSERT INTO other VALUES (1)")
+        elsewhere("INSERT INTO other VALUES (2)")
+    done = newest(both)
+    assert done == start + 3
+    before = [0, *range(2, 20)]
+    after = [each for each in before if each not in (2, 3, 12)]
+    assert [ids(both, version) for version in range(start, done + 1)] == [before, before, before, after]
+    both.check_history("t")
+    changed = [(done, "delete", each, "a") for each in (2, 3, 12)]
+    changed += [(done, "update_postimage", 13, "b"), (done, "update_preimage", 13, "a")]
+    assert feed(both, start + 1, done) == comparable_rows(changed)
+    assert feed(both, done, done) == comparable_rows(changed)
+    assert feed(both, start + 1, done - 1) == []
+    orphans = "CALL ducklake_delete_orphaned_files('lake', cleanup_all => true, dry_run => true)"
+    assert both.session.execute(orphans).fetch() == []
+    both.spark(f"CALL ducklake_rollback('lake', version => {done - 1}, table_name => 't')")
+    assert ids(both, newest(both)) == before
+    both.check_history("t")
+
+
+def test_a_transaction_whose_snapshot_expires_is_done_again(both: Both, elsewhere: Callable[[str], Any], other: LakeSession) -> None:
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    both.duckdb("CREATE TABLE t AS SELECT i AS id, 'a' AS v FROM range(5) r (i)")
+    both.duckdb("CREATE TABLE made (n BIGINT)")
+    both.duckdb("CREATE TABLE unread AS SELECT 1 AS id")
+    with both.transaction():
+        both.spark("INSERT INTO made SELECT 0")
+        start = newest(both)
+        elsewhere("DELETE FROM t WHERE id >= 0")
+        elsewhere("INSERT INTO t SELECT 7, 'b'")
+        elsewhere(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
+        both.spark("INSERT INTO made SELECT count(*) FROM t")
+    assert both.rows("SELECT n FROM made") == [(0,), (1,)]
+    both.session.begin()
+    assert both.session.execute("SELECT id FROM t").fetch() == [(7,)]
+    start = newest(both)
+    elsewhere("INSERT INTO t SELECT 8, 'b'")
+    elsewhere("DELETE FROM t WHERE id = 7")
+    elsewhere(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
+    both.spark("INSERT INTO made SELECT count(*) FROM t")  # the files of the earlier plan are still there
+    with pytest.raises(ConflictError, match=f"snapshot {start}, which this reads, was expired.*an answer that it was given has changed"):
+        both.session.commit()
+    assert not both.session.in_transaction
+    both.session.begin()
+    assert both.session.execute("SELECT sum(n) FROM made").fetch() == [(1,)]
+    start = newest(both)
+    elsewhere("INSERT INTO made SELECT 5")
+    elsewhere("DELETE FROM unread WHERE id = 1")
+    elsewhere(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
+    with pytest.raises(ConflictError, match=f"snapshot {start}, which this reads, was expired.*an answer that it was given has changed"):
+        both.session.execute("SELECT id FROM unread")
+    assert not both.session.in_transaction
+    assert both.rows("SELECT n FROM made") == [(0,), (1,), (5,)]
+
+
+def test_files_that_are_merged_and_removed_while_a_transaction_reads_them(both: Both, elsewhere: Callable[[str], Any]) -> None:
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    both.duckdb("CREATE TABLE t (id INT, v VARCHAR)")
+    both.duckdb("CREATE TABLE made (n BIGINT)")
+    for number in range(3):
+        both.duckdb(f"INSERT INTO t SELECT {number}, 'a'")
+    told: list[str] = []
+    both.session.tell = told.append
+    late = both.session.execute("SELECT id FROM t ORDER BY id")
+    with both.transaction():
+        assert both.session.execute("SELECT count(*) FROM t").fetch() == [(3,)]
+        slow = both.session.execute("SELECT id FROM t ORDER BY id DESC")
+        elsewhere("CALL ducklake_merge_adjacent_files('lake')")
+        elsewhere("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
+        both.spark("INSERT INTO made SELECT count(*) FROM t")
+        assert slow.fetch() == [(2,), (1,), (0,)]
+    assert late.fetch() == [(0,), (1,), (2,)]
+    assert both.rows("SELECT n FROM made") == [(3,)]
+    assert any("was merged, rewritten or expired, and then removed, by concurrent maintenance" in each for each in told)
+
+
+def test_a_lost_file_is_no_conflict(both: Both) -> None:
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    both.duckdb("CREATE TABLE t AS SELECT 1 AS id, 'a' AS v")
+    ((path,),) = both.session.execute("SELECT data_file FROM ducklake_list_files('lake', 't')").fetch()
+    os.remove(path)
+    both.session.begin()
+    with pytest.raises(MissingFileError, match="is missing, though the lake's catalog lists it"):
+        both.session.execute("SELECT id FROM t").fetch()
+    both.session.rollback()
+
+
+def test_a_file_that_duckdb_added_twice(both: Both, tmp_path: Path) -> None:
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    both.duckdb("CREATE TABLE t (id INT, v VARCHAR)")
+    both.duckdb(f"COPY (SELECT i::INT AS id, 'a' AS v FROM range(4) r (i)) TO '{tmp_path}/f.parquet'")
+    for _ in range(2):
+        both.duckdb(f"CALL ducklake_add_data_files('lake', 't', '{tmp_path}/f.parquet')")
+    both.duckdb("INSERT INTO t SELECT 9, 'b'")
+    assert both.rows("SELECT rowid, id FROM t") == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 0), (5, 1), (6, 2), (7, 3), (8, 9)]
+    assert both.rows("SELECT count(*) FROM t") == [(9,)]
+    both.spark("DELETE FROM t WHERE id = 1 OR rowid = 6")
+    assert both.rows("SELECT rowid, id FROM t") == [(0, 0), (2, 2), (3, 3), (4, 0), (7, 3), (8, 9)]
+    both.spark("UPDATE t SET v = 'c' WHERE id = 0")
+    assert both.rows("SELECT rowid, id, v FROM t") == [(0, 0, "c"), (2, 2, "a"), (3, 3, "a"), (4, 0, "c"), (7, 3, "a"), (8, 9, "b")]
+    both.check_history("t")
+
+
+def test_a_file_that_is_added_twice_at_once(both: Both, other: LakeSession, tmp_path: Path) -> None:
+    both.duckdb("CREATE TABLE t (id INT)")
+    both.duckdb("CREATE TABLE u (id INT)")
+    for name in "fg":
+        both.duckdb(f"COPY (SELECT 1::INT AS id) TO '{tmp_path}/{name}.parquet'")
+    os.symlink(tmp_path / "f.parquet", tmp_path / "link.parquet")
+
+    def add(name: str, table: str = "t") -> str:
+        return f"CALL ducklake_add_data_files('lake', '{table}', '{tmp_path}/{name}.parquet')"
+
+    with both.transaction():
+        both.spark(add("f"))
+        for again in (add("f"), add("f", "u"), add("*"), add("link")):
+            with pytest.raises(LakeError, match="is a file of this lake already"):
+                both.spark(again)
+        both.session.rollback()
+        both.session.begin()
+        both.spark(add("f"))
+        other.execute(add("f", "u"))
+        with pytest.raises(ConflictError, match=r"refused now: .* is a file of this lake already"):
+            both.session.commit()
+        both.session.begin()
+        both.spark(add("g"))
+        both.duckdb(add("g", "u"))
+        with pytest.raises(ConflictError, match=r"refused now: .* is a file of this lake already"):
+            both.session.commit()
+        both.session.begin()
+    with pytest.raises(LakeError, match="is a file of this lake already"):
+        both.spark(add("[fl]*"))
+    assert both.rows("SELECT id FROM t") == []
+    assert both.rows("SELECT id FROM u") == [(1,), (1,)]

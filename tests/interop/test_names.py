@@ -1,0 +1,49 @@
+"""Names that DuckDB keeps apart stay apart: only the letters A to Z are equal to their lower case."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.interop.conftest import Both
+
+PAIRS = [("straße", "strasse"), ("Ä", "ä"), ("İ", "i̇"), ("ſ", "s")]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_tables_and_schemas_that_differ_in_other_letters(both: Both, one: str, other: str) -> None:
+    for side, name in ((both.duckdb, one), (both.spark, other)):
+        quote = '"' if side == both.duckdb else "`"
+        side(f"CREATE TABLE {quote}{name}{quote} (a INT)")
+        side(f"CREATE SCHEMA {quote}{name}{quote}")
+        side(f"CREATE TABLE {quote}{name}{quote}.t (a INT)")
+        side(f"INSERT INTO {quote}{name}{quote} VALUES ({len(name)}), ({len(name)} + 10)")
+        side(f"INSERT INTO {quote}{name}{quote}.t VALUES ({len(name)} + 20)")
+    for name in (one, other):
+        assert both.rows(f'SELECT a FROM "{name}"', f"SELECT a FROM `{name}`") == [(len(name),), (len(name) + 10,)]
+        assert both.rows(f'SELECT a FROM "{name}".t', f"SELECT a FROM `{name}`.t") == [(len(name) + 20,)]
+    both.spark(f"UPDATE `{one}` SET a = 0")
+    both.spark(f"DELETE FROM `{other}` WHERE a > 10")
+    assert both.rows(f'SELECT a FROM "{one}"', f"SELECT a FROM `{one}`") == [(0,), (0,)]
+    assert both.rows(f'SELECT a FROM "{other}"', f"SELECT a FROM `{other}`") == [(len(other),)]
+    both.spark(f"DROP TABLE `{one}`")
+    both.spark(f"DROP SCHEMA `{one}` CASCADE")
+    assert both.rows(f'SELECT a FROM "{other}"', f"SELECT a FROM `{other}`") == [(len(other),)]
+    assert both.rows(f'SELECT a FROM "{other}".t', f"SELECT a FROM `{other}`.t") == [(len(other) + 20,)]
+
+
+def test_columns_that_differ_in_other_letters(both: Both) -> None:
+    both.duckdb('CREATE TABLE t ("straße" INT, strasse INT)')
+    both.duckdb("INSERT INTO t SELECT range, 100 + range FROM range(50)")
+    both.duckdb("INSERT INTO t SELECT 1000 + range, 2000 + range FROM range(50)")
+    assert both.rows("SELECT strasse FROM t WHERE strasse = 105") == [(105,)]
+    assert both.rows('SELECT count(*) FROM t WHERE "straße" < 10', "SELECT count(*) FROM t WHERE `straße` < 10") == [(10,)]
+    both.spark("UPDATE t SET strasse = -1 WHERE `straße` = 7")
+    assert both.rows('SELECT "straße", strasse FROM t WHERE strasse < 0', "SELECT `straße`, strasse FROM t WHERE strasse < 0") == [(7, -1)]
+
+
+def test_letters_of_ascii_are_equal_to_their_lower_case(both: Both) -> None:
+    both.duckdb("CREATE TABLE Orders (Id INT)")
+    both.spark("INSERT INTO ORDERS (iD) VALUES (1)")
+    assert both.rows("SELECT ID FROM orders") == [(1,)]
+    with pytest.raises(Exception, match="exists already"):
+        both.spark("CREATE TABLE oRDERS (a INT)")

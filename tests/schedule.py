@@ -1,0 +1,84 @@
+"""Which worker runs what: whole files, the longest first, by the seconds that `tests/durations.json` has of each.
+
+`pytest -n 2 --dist loadfile` uses it. Workers that take the longest file that is left end at nearly the same time. `--store-durations` writes
+the file anew (`make test ARGS=--store-durations`), for the short run or for the full matrix; only the order of size matters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.places import FULL_MATRIX
+
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadFileScheduling
+    from xdist.workermanage import WorkerController
+
+DURATIONS = Path(__file__).with_name("durations.json")
+MATRIX = "full" if FULL_MATRIX else "short"
+UNKNOWN = 60.0
+"""Seconds that a file takes which nobody has measured: it begins early."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--store-durations`."""
+    parser.addoption("--store-durations", action="store_true", help="write how long each file took to tests/durations.json")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure in the process that gets all reports."""
+    if config.getoption("--store-durations") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Stopwatch(), "durations")
+
+
+class _Stopwatch:
+    """Adds up the seconds of each file."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid.partition("::")[0]] += report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        """Replace what was measured; other files keep their seconds while they exist."""
+        stored = _stored()
+        known = {file: seconds for file, seconds in stored[MATRIX].items() if DURATIONS.parents[1].joinpath(file).exists()}
+        measured = {file: round(seconds, 1) for file, seconds in self.seconds.items()}
+        stored[MATRIX] = dict(sorted((known | measured).items()))
+        DURATIONS.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+
+
+def _stored() -> dict[str, dict[str, float]]:
+    """Seconds by matrix and file."""
+    found: dict[str, dict[str, float]] = json.loads(DURATIONS.read_text(encoding="utf-8"))
+    return found
+
+
+def durations() -> dict[str, float]:
+    """Seconds by file in this run's matrix; those of the short run where the full one has not been measured."""
+    stored = _stored()
+    return stored["short"] | stored[MATRIX]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+    """xdist's own scheduler for files would begin with the files that have the most tests."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    known = durations()
+
+    class LongestFirst(LoadFileScheduling):
+        def _assign_work_unit(self, node: WorkerController) -> None:
+            longest = max(self.workqueue, key=lambda file: known.get(file, UNKNOWN))
+            self.workqueue.move_to_end(longest, last=False)
+            super()._assign_work_unit(node)
+
+    return LongestFirst(config, log)

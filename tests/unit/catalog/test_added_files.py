@@ -1,0 +1,66 @@
+"""A file that another program wrote belongs to one table, once: of two transactions that add it, one commits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction import Transaction
+from dbt.adapters.ducklake.errors import ConflictError
+from dbt.adapters.ducklake.spec.files import MappedField
+from tests.unit.catalog.conftest import committed, create, file_of, table_of
+
+MAPPING = (MappedField("a", 1), MappedField("b", 2))
+
+
+def adds(path: str, name: str = "t") -> Callable[[Transaction], Any]:
+    def work(tx: Transaction) -> None:
+        table = table_of(tx, name)
+        tx.rows.add_files(table, [replace(file_of(table), path=path, mapping=MAPPING)])
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        (adds("/others/f.parquet"), adds("/others/f.parquet")),
+        (adds("/others/f.parquet"), adds("/others/f.parquet", "u")),
+        (adds("/others/f.parquet"), adds("file:///others/./f.parquet")),
+        (adds("s3a://bucket/f.parquet"), adds("s3://bucket//f.parquet")),
+    ],
+)
+def test_two_at_once(lake: LakeCatalog, mine: Callable[[Transaction], Any], theirs: Callable[[Transaction], Any]) -> None:
+    create(lake)
+    create(lake, "u")
+    me = lake.begin()
+    mine(me)
+    committed(lake, theirs)
+    with pytest.raises(ConflictError, match="a concurrent transaction added it to the lake"):
+        me.commit()
+    assert me.abandoned_files() == []
+
+
+def test_one_that_was_added_and_scheduled_for_deletion_meanwhile(lake: LakeCatalog) -> None:
+    create(lake)
+    create(lake, "u")
+    me = lake.begin()
+    adds("/others/f.parquet")(me)
+    keeper = lake.latest().snapshot_id
+    committed(lake, adds("/others/f.parquet", "u"))
+    committed(lake, lambda tx: tx.objects.drop_table(table_of(tx, "u")))
+    lake.upkeep.expire(versions=[keeper + 1], dry_run=False)
+    with pytest.raises(ConflictError):
+        me.commit()
+
+
+def test_different_files_do_not_conflict(lake: LakeCatalog) -> None:
+    create(lake)
+    me = lake.begin()
+    adds("/others/f.parquet")(me)
+    committed(lake, adds("/others/g.parquet"))
+    assert me.commit() is not None

@@ -1,0 +1,90 @@
+"""A delete file that names the snapshot of its transaction is written again until it names the one that is committed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction import Transaction
+from dbt.adapters.ducklake.errors import ConflictError
+from dbt.adapters.ducklake.spec.files import WrittenDeleteFile
+from tests.unit.catalog.conftest import committed, create, file_of, insert, metadata, table_of
+
+
+@pytest.fixture
+def begun(lake: LakeCatalog) -> Transaction:
+    """A transaction on snapshot 3, in which the file of `t` has a delete file."""
+    table = create(lake)
+    insert(lake, file_of(table))
+    first = WrittenDeleteFile(0, table.path + "first.parquet", 1, 1, 1)
+    committed(lake, lambda tx: tx.rows.delete_rows(table, delete_files=[first]))
+    return lake.begin()
+
+
+def second(begun: Transaction) -> WrittenDeleteFile:
+    """It takes the place of the first, and names the snapshot that the transaction expects to become."""
+    return WrittenDeleteFile(0, table_of(begun).path + "4.parquet", 2, 10, 5, min_snapshot=3, max_snapshot=4)
+
+
+def overtake(lake: LakeCatalog) -> None:
+    committed(lake, lambda tx: tx.objects.new_schema(f"s{lake.latest().snapshot_id}"))
+
+
+class Rewriter:
+    """Writes on paper only; each of the first `overtaken` times others commit meanwhile."""
+
+    def __init__(self, lake: LakeCatalog, overtaken: int = 0) -> None:
+        self.lake, self.overtaken, self.written = lake, overtaken, []
+
+    def __call__(self, file: WrittenDeleteFile, after: int, snapshot_id: int) -> WrittenDeleteFile:
+        assert after == 3
+        self.written.append(snapshot_id)
+        if len(self.written) <= self.overtaken:
+            overtake(self.lake)
+        path = file.path.rpartition("/")[0] + f"/{snapshot_id}.parquet"
+        return replace(file, path=path, size_bytes=10 + snapshot_id, max_snapshot=snapshot_id)
+
+
+def registered(lake: LakeCatalog) -> list[tuple[object, ...]]:
+    return metadata(lake, "SELECT path, begin_snapshot, partial_max, file_size_bytes FROM ducklake_delete_file")
+
+
+def test_nothing_is_written_again_where_nobody_came_first(lake: LakeCatalog, begun: Transaction) -> None:
+    rewriter = Rewriter(lake)
+    begun.rows.delete_rows(table_of(begun), delete_files=[second(begun)], redate=rewriter)
+    begun.commit()
+    assert rewriter.written == []
+    assert registered(lake) == [("4.parquet", 3, 4, 10)]
+    assert begun.abandoned_files() == []
+
+
+def test_it_is_written_before_the_lock_is_taken_and_again_if_others_come_first_even_then(lake: LakeCatalog, begun: Transaction) -> None:
+    table = table_of(begun)
+    rewriter = Rewriter(lake, overtaken=1)  # this commit would wait for ever if the lock were held
+    begun.rows.delete_rows(table, delete_files=[second(begun)], redate=rewriter)
+    overtake(lake)
+    overtake(lake)
+    snapshot = begun.commit()
+    assert snapshot is not None
+    assert snapshot.snapshot_id == 7
+    assert rewriter.written == [6, 7]
+    assert registered(lake) == [("7.parquet", 3, 7, 17)]
+    assert begun.abandoned_files() == [table.path + "4.parquet", table.path + "6.parquet"]
+
+
+def test_after_a_conflict_none_of_them_is_kept(lake: LakeCatalog, begun: Transaction) -> None:
+    table = table_of(begun)
+    begun.rows.delete_rows(table, delete_files=[second(begun)], redate=Rewriter(lake))
+    committed(lake, lambda tx: tx.rows.delete_rows(table, ended_files=[0]))
+    with pytest.raises(ConflictError, match="deleted rows of the same files"):
+        begun.commit()
+    assert begun.abandoned_files() == [table.path + "4.parquet", table.path + "5.parquet"]
+
+
+def test_one_that_cannot_be_written_again_is_a_conflict(lake: LakeCatalog, begun: Transaction) -> None:
+    begun.rows.delete_rows(table_of(begun), delete_files=[second(begun)])
+    overtake(lake)
+    with pytest.raises(ConflictError, match="says that snapshot 4 deleted its rows"):
+        begun.commit()

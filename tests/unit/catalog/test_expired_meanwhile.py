@@ -1,0 +1,111 @@
+"""A transaction whose snapshot expires while it is open: neither its reads nor its commit take what is left for everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction import Transaction
+from dbt.adapters.ducklake.errors import ConflictError, NotFoundError
+from tests.places import CatalogPlace
+from tests.unit.catalog.conftest import COLUMNS, committed, create, file_of, insert, table_of
+
+EXPIRED = "snapshot 2, which this reads, was expired"
+
+
+@pytest.fixture
+def begun(lake: LakeCatalog, place: CatalogPlace) -> Iterator[Transaction]:
+    """A transaction of another process on snapshot 2, in which `t` has a file; it has read nothing yet."""
+    table = create(lake)
+    insert(lake, file_of(table))
+    with place.open() as opened:
+        yield opened.begin()
+
+
+def rebuild(lake: LakeCatalog) -> None:
+    """All rows of `t` are others now, and the snapshots before are gone."""
+
+    def work(tx: Transaction) -> None:
+        tx.rows.truncate(table_of(tx))
+        tx.rows.add_files(table_of(tx), [file_of(table_of(tx), 20, 29)])
+
+    committed(lake, work)
+    expire(lake)
+
+
+def drop(lake: LakeCatalog) -> None:
+    committed(lake, lambda tx: tx.objects.drop_table(table_of(tx)))
+    expire(lake)
+
+
+def expire(lake: LakeCatalog) -> None:
+    newest = lake.latest().snapshot_id
+    lake.upkeep.expire(versions=range(newest), dry_run=False)
+
+
+def test_the_rows_of_an_expired_snapshot_are_not_read_as_none(lake: LakeCatalog, begun: Transaction) -> None:
+    table = table_of(begun)
+    rebuild(lake)
+    reads: list[Callable[[], Any]] = [
+        lambda: begun.scan_plan(table),
+        lambda: begun.rows.truncate(table),
+        lambda: begun.inlined_deletes(table),
+        lambda: begun.base.compaction_plan(table),
+        lambda: begun.base.flush_plan(table),
+        lambda: begun.base.change_plan(table, 2),
+        lambda: lake.reader().change_plan(table, 2),
+        lambda: lake.reader().rollback_plan(table, begun.snapshot),
+        lambda: begun.base.rollback_plan(table, lake.latest()),
+    ]
+    for read in reads:
+        with pytest.raises(ConflictError, match="snapshot 2, which this reads, was expired"):
+            read()
+
+
+def test_a_table_that_was_dropped_and_expired_is_a_conflict(lake: LakeCatalog, begun: Transaction) -> None:
+    names = begun.names()  # without the definitions
+    drop(lake)
+    for read in (lambda: begun.find("main", "t"), lambda: begun.named(names), begun.relations):
+        with pytest.raises(ConflictError, match=EXPIRED):
+            read()
+
+
+def test_what_was_not_looked_at_before_is_not_missed(lake: LakeCatalog, begun: Transaction) -> None:
+    drop(lake)
+    for read in (lambda: begun.find("main", "t"), begun.schemas, begun.macros):
+        with pytest.raises(ConflictError, match=EXPIRED):
+            read()
+
+
+def test_definitions_live_as_long_as_any_snapshot_of_their_schema_version(lake: LakeCatalog, begun: Transaction) -> None:
+    table = table_of(begun)
+    insert(lake, file_of(table, 20, 29))
+    later = lake.begin()
+    expire(lake)
+    assert table_of(later) == table
+    assert begun.find("main", "t") == table
+    assert len(later.scan_plan(table).files) == 2
+
+
+@pytest.mark.parametrize("work", [rebuild, drop])
+def test_it_does_not_commit(lake: LakeCatalog, begun: Transaction, work: Callable[[LakeCatalog], None]) -> None:
+    create(lake, "other")
+    begun = lake.begin()
+    begun.objects.new_table(begun.schema("main"), "made_of_t", COLUMNS)  # type: ignore[arg-type]
+    work(lake)
+    before = lake.latest()
+    with pytest.raises(ConflictError, match="snapshot 3, which this reads, was expired"):
+        begun.commit()
+    assert lake.latest() == before
+
+
+def test_a_lake_opened_at_a_snapshot_that_expires(lake: LakeCatalog, begun: Transaction, place: CatalogPlace) -> None:
+    table = table_of(begun)
+    with place.open(snapshot_version=2) as past:
+        assert len(past.reader().scan_plan(table).files) == 1
+        rebuild(lake)
+        with pytest.raises(NotFoundError, match="was opened at it"):
+            past.reader().scan_plan(table)

@@ -1,0 +1,36 @@
+"""A missing file is a conflict if maintenance has taken it out of the catalog, and lost if the catalog still lists it."""
+
+from __future__ import annotations
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.errors import LakeError, MissingFileError
+from dbt.adapters.ducklake.lake.missing_files import removed_meanwhile
+from tests.unit.catalog.conftest import create, file_of, insert
+
+
+def missing(path: str) -> MissingFileError:
+    return MissingFileError("it is not there", path)
+
+
+def test_a_file_that_no_row_names_any_more(sqlite_lake: LakeCatalog) -> None:
+    table = create(sqlite_lake)
+    for path in (f"{table.path}gone.parquet", f"file://{table.path}k=a%20b/gone.parquet"):
+        conflict = removed_meanwhile(missing(path), {}, [sqlite_lake])
+        assert conflict is not None
+        assert path in str(conflict)
+
+
+def test_a_file_that_is_lost(sqlite_lake: LakeCatalog) -> None:
+    table = create(sqlite_lake)
+    file = file_of(table)
+    insert(sqlite_lake, file)
+    for path in (file.path, f"file://{file.path}", f"file:{file.path}"):
+        assert removed_meanwhile(missing(path), {}, [sqlite_lake]) is None
+
+
+def test_files_of_others_and_other_errors(sqlite_lake: LakeCatalog) -> None:
+    table = create(sqlite_lake)
+    assert removed_meanwhile(missing("/others/gone.parquet"), {}, [sqlite_lake]) is None
+    assert removed_meanwhile(missing("s3://others/gone.parquet"), {}, [sqlite_lake]) is None
+    assert removed_meanwhile(LakeError(f"{table.path}gone.parquet"), {}, [sqlite_lake]) is None
+    assert removed_meanwhile(KeyError(f"{table.path}gone.parquet"), {}, [sqlite_lake]) is None

@@ -1,0 +1,226 @@
+"""Which conditions of a text say that a file is not needed, and which do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.plan.filters import of_condition, of_join, of_reference
+from dbt.adapters.ducklake.spec.files import ColumnFilter
+from dbt.adapters.ducklake.spec.objects import Column, Table
+from dbt.adapters.ducklake.sql.references import references
+from dbt.adapters.ducklake.sql.values import Reference, Sql
+
+T = Table(
+    1,
+    "u",
+    "main",
+    "t",
+    "/lake/t/",
+    tuple(
+        Column(index, *pair)
+        for index, pair in enumerate(
+            [
+                ("id", "int32"),
+                ("name", "varchar"),
+                ("day", "date"),
+                ("at", "timestamp"),
+                ("moment", "timestamptz"),
+                ("price", "decimal(10,2)"),
+                ("ratio", "float64"),
+                ("ok", "boolean"),
+                ("fine", "timestamp_ns"),
+                ("key", "uuid"),
+                ("raw", "blob"),
+            ],
+            start=1,
+        )
+    ),
+    12,
+)
+OTHER = Table(2, "v", "main", "o", "/lake/o/", (Column(1, "id", "int32"), Column(2, "note", "varchar")), 3)
+
+
+def shown(filters: object) -> list[str]:
+    """Each filter as `column: low..high | … or NULL`."""
+    names = {column.column_id: column.name for column in T.columns}
+    texts = []
+    for each in filters:  # type: ignore[attr-defined]
+        assert isinstance(each, ColumnFilter)
+        parts = [f"{range_.low or ''}..{range_.high or ''}" for range_ in each.ranges] + ["NULL"] * each.nulls
+        texts.append(f"{names[each.column_id]}: {' | '.join(parts)}")
+    return texts
+
+
+def where(condition: str, *, utc: bool = False) -> list[str]:
+    return shown(of_condition(Sql(condition), T, "t", lambda: utc))
+
+
+def lookup(reference: Reference) -> Table | None:
+    return {"t": T, "o": OTHER}.get(reference.name.parts[-1])
+
+
+def query(text: str, which: int = 0) -> list[str]:
+    """The filters of the reference number `which` to t."""
+    sql = references(text)
+    found = [each for each in sql.references if each.name.parts[-1] == "t"]
+    return shown(of_reference(sql, found[which], T, lookup, lambda: True))
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("id = 5", "id: 5..5"),
+        ("t.id <=> 5", "id: 5..5"),
+        ("5 < id", "id: 6.."),
+        ("id <= 5.5", "id: ..5"),
+        ("id < -5", "id: ..-6"),
+        ("id >= 5L", "id: 5.."),
+        ("id BETWEEN 2 AND 4", "id: 2..4"),
+        ("id IN (1, 7)", "id: 1..1 | 7..7"),
+        ("id = 1 OR (id > 5 OR id IS NULL)", "id: 1..1 | 6.. | NULL"),
+        ("id IS NULL", "id: NULL"),
+        ("id IS NOT NULL", "id: .."),
+        ("name = 'x'", "name: x..x"),
+        ("name > 'x'", "name: x.."),
+        ("name = CAST('x' AS STRING)", "name: x..x"),
+        ("name LIKE 'ab%c'", "name: ab..ac"),
+        ("name LIKE 'a_'", "name: a..b"),
+        ("name LIKE 'ab'", "name: ab..ab"),
+        ("day >= '2024-02-01'", "day: 2024-02-01.."),
+        ("day < DATE'2024-02-01'", "day: ..2024-01-31"),
+        ("day > CAST('2024-02-01' AS DATE)", "day: 2024-02-02.."),
+        ("day >= TIMESTAMP'2024-02-02 10:00:00'", "day: 2024-01-31.."),
+        ("at >= '2024-02-01'", "at: 2024-02-01 00:00:00.."),
+        ("at < DATE'2024-02-01'", "at: ..2024-01-31 23:59:59.999999999"),
+        ("at = TIMESTAMP_NTZ'2024-02-01 01:02:03'", "at: 2024-02-01 01:02:03..2024-02-01 01:02:03.000000999"),
+        ("at > TIMESTAMP'2024-02-03 00:00:00'", "at: 2024-02-01 00:00:00.."),
+        ("moment >= '2024-02-03 00:00:00'", "moment: 2024-02-01 00:00:00+00.."),
+        ("moment >= '2024-02-03 01:00:00+01:00'", "moment: 2024-02-03 00:00:00+00.."),
+        ("fine = '2024-02-03 00:00:00'", "fine: 2024-02-03 00:00:00..2024-02-03 00:00:00.000000999"),
+        ("price > 1.005", "price: 1.01.."),
+        ("price < 7", "price: ..6.99"),
+        ("ratio >= 1e300", "ratio: 1e+300.."),
+        ("ratio < 0.1", "ratio: ..0.1"),
+        ("ok", "ok: 1..1"),
+        ("NOT ok", "ok: 0..0"),
+        ("ok IS TRUE", "ok: 1..1"),
+    ],
+)
+def test_a_comparison_with_a_constant_is_a_range(condition: str, expected: str) -> None:
+    assert where(condition) == [expected]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "id = '5'",
+        "id + 1 = 5",
+        "id = 1e1",
+        "id <> 5",
+        "id NOT IN (1, 2)",
+        "NOT id = 5",
+        "id IN (1, NULL)",
+        "id IN (SELECT 1)",
+        "id = 1 OR name = 'x'",
+        "id = 0.0000000000000000000000000000001",
+        "name = 5",
+        "name = 'it''s'",
+        r"name = 'a\tb'",
+        'name = "x"',
+        "name = '${x}'",
+        "name LIKE '%a'",
+        r"name LIKE 'a\_b%'",
+        "name LIKE 'a%' ESCAPE '/'",
+        "name NOT LIKE 'a%'",
+        "name ILIKE 'a%'",
+        "name RLIKE 'a'",
+        "name = 'x' COLLATE UTF8_LCASE",
+        "lower(name) = 'x'",
+        "day = '2024'",
+        "day = 20240201",
+        "day = '2024-02-30'",
+        "day = date_add(DATE'2024-01-01', 1)",
+        "at = '2024-01-01 00:00:00+01:00'",
+        "at = TIMESTAMP'2024-01-01 00:00:00 Europe/Berlin'",
+        "price = 1e3",
+        "ratio = 'NaN'",
+        "ratio = double('NaN')",
+        "id = CAST(5 AS TINYINT)",
+        "key = 'aaaa'",
+        "raw = X'00'",
+        "other.id = 5",
+        "t.id.x = 5",
+        "id = :x",
+        "id BETWEEN SYMMETRIC 5 AND 1",
+        "ok IS NOT TRUE",
+        "this is no SQL (",
+    ],
+)
+def test_in_doubt_there_is_no_condition(condition: str) -> None:
+    assert where(condition) == []
+
+
+def test_the_conjuncts_of_a_condition_count_each_for_itself() -> None:
+    assert where("(id > 5 AND (name = 'x' AND lower(name) = 'y')) AND rand() < 1") == ["id: 6..", "name: x..x"]
+
+
+def test_instants_are_exact_where_the_zone_is_utc() -> None:
+    assert where("moment < TIMESTAMP'2024-02-03 00:00:00'", utc=True) == ["moment: ..2024-02-02 23:59:59.999999999+00"]
+    assert where("day <= TIMESTAMP'2024-02-02 10:00:00'", utc=True) == ["day: ..2024-02-02"]
+
+
+def test_the_window_of_a_batch_is_exact_for_every_column_of_times() -> None:
+    """As dbt writes its ends, with an offset; in another zone it is wider by the days that the zones may lie apart."""
+    window = "{0} >= timestamp '2024-02-02 00:00:00+00:00' and {0} < timestamp '2024-02-03 00:00:00+00:00'"
+    assert where(window.format("moment")) == ["moment: 2024-02-02 00:00:00+00..", "moment: ..2024-02-02 23:59:59.999999999+00"]
+    assert where(window.format("at"), utc=True) == ["at: 2024-02-02 00:00:00..", "at: ..2024-02-02 23:59:59.999999999"]
+    assert where(window.format("day"), utc=True) == ["day: 2024-02-02..", "day: ..2024-02-02"]
+    assert where(window.format("at")) == ["at: 2024-01-31 00:00:00..", "at: ..2024-02-05 00:00:00"]
+    assert where(window.format("day")) == ["day: 2024-01-31..", "day: ..2024-02-05"]
+    assert where("day >= timestamp '2024-02-02 00:00:00+09:00'", utc=True) == ["day: 2024-02-02.."]
+    assert where("at >= timestamp_ntz '2024-02-02 00:00:00+09:00'", utc=True) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT * FROM t WHERE id = 1", ["id: 1..1"]),
+        ("EXPLAIN FORMATTED SELECT * FROM main.t AS x WHERE x.id = 1", ["id: 1..1"]),
+        ("SELECT * FROM `t` VERSION AS OF 3 AS x WHERE id = 1", ["id: 1..1"]),
+        ("SELECT /* é */ * FROM lake.main.t, o WHERE t.id = 1 AND price > 1", ["id: 1..1", "price: 1.01.."]),
+        ("SELECT * FROM o LEFT JOIN t ON o.id = t.id WHERE t.id = 1", ["id: 1..1"]),
+        ("SELECT * FROM o FULL JOIN t USING (id) WHERE t.name = 'x' AND id = 1", ["name: x..x"]),
+        ("SELECT * FROM o LEFT JOIN t ON o.id = t.id WHERE t.id IS NULL", []),
+        ("SELECT * FROM t LEFT JOIN o ON o.id = t.id WHERE t.id IS NULL", ["id: NULL"]),
+        ("SELECT * FROM t RIGHT JOIN o ON o.id = t.id WHERE t.id IS NULL", []),
+        ("SELECT * FROM o ANTI JOIN t ON o.id = t.id WHERE t.id = 1", []),
+        ("SELECT * FROM o WHERE EXISTS (SELECT 1 FROM t WHERE t.id = o.id AND day = '2024-01-01')", ["day: 2024-01-01..2024-01-01"]),
+        ("WITH c AS (SELECT * FROM t WHERE ok) SELECT * FROM c WHERE id = 1", ["ok: 1..1"]),
+        ("SELECT * FROM o, t WHERE id = 1", []),
+        ("SELECT * FROM (SELECT 1 AS day) s, t WHERE day = '2024-01-01' AND t.id = 1", ["id: 1..1"]),
+        ("SELECT * FROM t LATERAL VIEW explode(array(1)) x AS id WHERE id = 1 AND t.id = 2", ["id: 2..2"]),
+        ("SELECT * FROM t TABLESAMPLE (10 ROWS) WHERE id = 1", []),
+        ("SELECT * FROM t PIVOT (sum(price) FOR id IN (1, 2)) WHERE name = 'x'", []),
+        ("SELECT * FROM o JOIN t PIVOT (sum(price) FOR id IN (1, 2)) WHERE name = 'x'", []),
+        ("SELECT * FROM t AS x (id, b, c, d, e, f, g, h, i, j, k) WHERE x.id = 1", []),
+        ("SELECT * FROM t JOIN t AS t ON true WHERE t.id = 1", []),
+        ("SELECT * FROM (t JOIN o ON t.id = o.id) WHERE t.id = 1", []),
+        ("SELECT * FROM o JOIN t JOIN (SELECT 1 AS price) ON true ON true WHERE price = 1", []),
+        ("FROM t |> WHERE id = 1", []),
+        ("SELECT count(*) FROM t GROUP BY id HAVING id = 1", []),
+        ("SELECT * FROM t QUALIFY row_number() OVER (ORDER BY id) = 1 ", []),
+        ("SELECT * FROM o WHERE id = 1 UNION ALL SELECT id, name FROM t", []),
+    ],
+)
+def test_only_the_select_that_names_the_relation_counts(text: str, expected: list[str]) -> None:
+    assert query(text) == expected
+
+
+def test_two_references_to_one_table_have_conditions_of_their_own() -> None:
+    text = "SELECT * FROM t AS a JOIN t AS b ON a.id = b.id WHERE a.id = 1 AND b.name = 'x'"
+    assert query(text, 0) == ["id: 1..1"]
+    assert query(text, 1) == ["name: x..x"]
+
+
+def test_the_condition_of_a_merge_must_name_the_target() -> None:
+    assert shown(of_join("t.id = s.id AND t.day >= '2024-01-01' AND id = 5", T, "t", lambda: True)) == ["day: 2024-01-01.."]

@@ -1,0 +1,205 @@
+"""Names become values: equal values mean equal rows, and a value says what the outcome depends on. No Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction import Transaction
+from dbt.adapters.ducklake.errors import LakeError, NotFoundError, StatementError
+from dbt.adapters.ducklake.plan.bound import Bound, BoundFunction, BoundQuery, BoundTable, RowsRead
+from dbt.adapters.ducklake.plan.names import Names, TemporaryView
+from dbt.adapters.ducklake.plan.resolve import Planning, resolve
+from dbt.adapters.ducklake.plan.scans import ScanPlans
+from dbt.adapters.ducklake.plan.view import LakeView, Settings
+from dbt.adapters.ducklake.spec.files import ColumnStats, WrittenFile
+from dbt.adapters.ducklake.spec.objects import FUNCTION_TAG, Column, Table
+from dbt.adapters.ducklake.spec.paths import new_uuid
+from dbt.adapters.ducklake.sql.references import references
+from dbt.adapters.ducklake.sql.values import Name, TimeTravel
+from tests.places import empty_place
+
+COLUMNS = (Column(1, "a", "int32"), Column(2, "b", "varchar"))
+
+
+@dataclass
+class TwoLakes:
+    """The lakes of a session, each with its open transaction."""
+
+    catalogs: dict[str, LakeCatalog]
+    transactions: dict[str, Transaction] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.catalogs)
+
+    def view(self, lake: str) -> LakeView:
+        if lake not in self.transactions:
+            self.transactions[lake] = self.catalogs[lake].begin()
+        return self.transactions[lake]
+
+    def view_at(self, lake: str, at: TimeTravel) -> LakeView:
+        return self.catalogs[lake].reader(self.catalogs[lake].resolve(version=at.version))
+
+
+@dataclass
+class Session:
+    """What resolving a text needs."""
+
+    lakes: TwoLakes
+    names: Names
+    planning: Planning
+
+    def bound(self, text: str, **changes: object) -> Bound:
+        return resolve(references(text), replace(self.names, **changes), self.planning)  # type: ignore[arg-type]
+
+    def write(self, lake: str = "lake") -> Transaction:
+        """The open transaction of a lake."""
+        view = self.lakes.view(lake)
+        assert isinstance(view, Transaction)
+        return view
+
+    def commit(self, lake: str = "lake") -> None:
+        self.write(lake).commit()
+        del self.lakes.transactions[lake]
+
+
+@pytest.fixture
+def session(request: pytest.FixtureRequest, tmp_path: object) -> Iterator[Session]:
+    catalogs = {name: empty_place("sqlite", request, tmp_path).open() for name in ("lake", "raw")}  # type: ignore[arg-type]
+    lakes = TwoLakes(catalogs)
+    made = Session(lakes, Names("lake", "main", lakes), Planning(Settings, ScanPlans(), lambda names, reference: None))
+    for name in catalogs:
+        transaction = made.write(name)
+        transaction.objects.new_table(transaction.schema("main"), "t", COLUMNS)  # type: ignore[arg-type]
+        made.commit(name)
+    yield made
+    for catalog in catalogs.values():
+        catalog.close()
+
+
+def table_of(session: Session, lake: str = "lake") -> Table:
+    found = session.lakes.view(lake).find("main", "t")
+    assert isinstance(found, Table)
+    return found
+
+
+def add_file(session: Session, low: int, high: int) -> None:
+    table = table_of(session)
+    stats = (ColumnStats(1, 50, 10, 0, str(low), str(high)), ColumnStats(2, 50, 10, 0, "x", "y"))
+    session.write().rows.add_files(table, [WrittenFile(f"{table.path}{new_uuid()}.parquet", 10, 1000, 300, stats)])
+
+
+def shape(bound: Bound) -> str:
+    """The text with the kind of each value in its place."""
+    return bound.text(lambda relation: f"<{type(relation).__name__} {relation.user_name}>")
+
+
+def test_names_become_values_where_they_stand(session: Session) -> None:
+    assert shape(session.bound("select t.a, parquet from t join main.t x on t.a = x.a, csv.`/f`, other.s.u")) == (
+        "select t.a, parquet from <BoundTable t> AS `t` join <BoundTable main.t> x on t.a = x.a, csv.`/f`, other.s.u"
+    )
+    (mine, theirs) = session.bound("select * from t, raw.main.t").relations
+    assert isinstance(mine, BoundTable)
+    assert isinstance(theirs, BoundTable)
+    assert (mine.lake, theirs.lake) == ("lake", "raw")
+
+
+def test_values_are_equal_where_the_rows_are(session: Session) -> None:
+    assert session.bound("select * from t") == session.bound("select * from t")
+    assert session.bound("select * from main.t x").pieces[1] == session.bound("select * from lake.main.t y").pieces[1]
+    before = session.bound("select * from t")
+    add_file(session, 0, 9)
+    staged = session.bound("select * from t")
+    assert staged != before
+    assert staged == session.bound("select * from t")
+    add_file(session, 0, 9)
+    assert session.bound("select * from t") != staged
+    session.write().rollback()
+    del session.lakes.transactions["lake"]
+    assert session.bound("select * from t") == before
+
+
+def test_files_that_no_condition_needs_are_left_out_of_the_value(session: Session) -> None:
+    for low in (0, 100, 200):
+        add_file(session, low, low + 9)
+        session.commit()
+    whole, some, none = (session.bound(f"select * from t{where}") for where in ("", " where a > 150", " where a >= 0"))
+    assert [files.read for bound in (whole, some, none) for files in bound.reads] == [3, 1, 3]
+    assert whole.pieces[1] == none.pieces[1]
+    assert whole.pieces[1] != some.pieces[1]
+    (depends,) = some.depends_on
+    assert (depends.lake, depends.table_id, [each.column_id for each in depends.filters]) == ("lake", table_of(session).table_id, [1])
+
+
+def test_a_view_is_resolved_with_its_own_names(session: Session) -> None:
+    transaction = session.write()
+    transaction.objects.new_schema("other")
+    other = transaction.schema("other")
+    assert other is not None
+    transaction.objects.new_table(other, "t", COLUMNS)
+    transaction.objects.new_view(other, "v", "SELECT a FROM t", dialect="spark")
+    temporary = {"t": TemporaryView("t", references("select 1"), (), "lake", "main")}
+    (view,) = session.bound("select * from other.v", temporary=temporary).relations
+    assert isinstance(view, BoundQuery)
+    (table,) = view.body.relations
+    assert isinstance(table, BoundTable)
+    assert table.table.schema_name == "other"
+
+
+def test_a_temporary_view_is_resolved_when_it_is_used(session: Session) -> None:
+    temporary = {"v": TemporaryView("v", references("select max(a) as n from t"), ("n",), "lake", "main")}
+    before = session.bound("select * from V", temporary=temporary)
+    add_file(session, 0, 9)
+    after = session.bound("select * from v", temporary=temporary)
+    assert before.pieces[1] != after.pieces[1]
+    assert [files.read for files in after.reads] == [1]
+    assert list(after.depends_on) == [RowsRead("lake", table_of(session).table_id)]
+
+
+def test_a_function_is_resolved_with_what_its_body_reads(session: Session) -> None:
+    schema = session.write().schema("main")
+    assert schema is not None
+    session.write().objects.put_schema(replace(schema, tags={FUNCTION_TAG + "newest": "() RETURNS INT RETURN (SELECT max(a) FROM t)"}))
+    bound = session.bound("select main.newest(), main.other()")
+    assert shape(bound) == "select <BoundFunction main.newest>(), main.other()"
+    (function,) = bound.relations
+    assert isinstance(function, BoundFunction)
+    assert list(bound.depends_on) == [RowsRead("lake", table_of(session).table_id)]
+
+
+def test_an_earlier_snapshot_depends_on_nobody(session: Session) -> None:
+    add_file(session, 0, 9)
+    session.commit()
+    assert list(session.bound("select * from t version as of 1").depends_on) == []
+    assert list(session.bound("select * from t").depends_on) != []
+    assert session.bound("select * from t version as of 1").pieces[1] != session.bound("select * from t version as of 2").pieces[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("select * from nope version as of 1", NotFoundError, "Only tables of the lake have earlier versions"),
+        ("select * from main.nope", NotFoundError, r"table or view main\.nope does not exist"),
+        ("select * from lake.nope.t", NotFoundError, "CREATE SCHEMA nope"),
+        ("select * from loop", LakeError, "refers to itself"),
+        ("select * from broken", LakeError, "view broken is broken: table or view main.nope does not exist"),
+    ],
+)
+def test_errors_name_what_is_missing(session: Session, text: str, error: type[Exception], message: str) -> None:
+    temporary = {
+        name: TemporaryView(name, references(query), (), "lake", "main", frozenset({name}))
+        for name, query in (("loop", "select * from loop"), ("broken", "select * from main.nope"))
+    }
+    with pytest.raises(error, match=message):
+        session.bound(text, temporary=temporary)
+
+
+def test_what_belongs_to_no_lake_cannot_be_changed(session: Session) -> None:
+    with pytest.raises(StatementError, match="the lakes here are lake, raw"):
+        session.names.place(Name(("x", "y", "z")))
+    place = session.names.place(Name(("raw", "t")))
+    assert (place.names.lake, place.schema, place.name) == ("raw", "main", "t")

@@ -1,0 +1,96 @@
+"""The arguments of CALL."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import cast
+
+import pytest
+
+from dbt.adapters.ducklake.errors import StatementError
+from dbt.adapters.ducklake.run.arguments import (
+    Parameter,
+    arguments,
+    boolean,
+    constant,
+    integer,
+    integers,
+    interval,
+    number,
+    of_lake,
+    text,
+    timestamp,
+)
+from dbt.adapters.ducklake.sql.parse import parse
+from dbt.adapters.ducklake.sql.values import Call
+
+PARAMETERS = (
+    Parameter("key", text, required=True),
+    Parameter("many", integers),
+    Parameter("count", integer, only_named=True),
+    Parameter("dry", boolean, only_named=True),
+    Parameter("at", timestamp, only_named=True),
+    Parameter("span", interval, only_named=True),
+    Parameter("share", number, only_named=True),
+    Parameter("any", constant, only_named=True),
+)
+EMPTY = dict.fromkeys(("key", "many", "count", "dry", "at", "span", "share", "any"))
+NOON = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
+
+
+def call(inside: str) -> Call:
+    return cast(Call, parse(f"CALL lake.f({inside})"))
+
+
+@pytest.mark.parametrize(
+    ("inside", "expected"),
+    [
+        ("'a'", {"key": "a"}),
+        ("key => 'a', COUNT => 3", {"key": "a", "count": 3}),
+        ("key = 'a', count := -3", {"key": "a", "count": -3}),
+        ("'a', [1, 2]", {"key": "a", "many": [1, 2]}),
+        ("'a', many => array(1)", {"key": "a", "many": [1]}),
+        ("7", {"key": "7"}),
+        ("null", {"key": None}),
+        ("'a', dry => true", {"key": "a", "dry": True}),
+        ("'a', dry => 0", {"key": "a", "dry": False}),
+        ("'a', dry => 'False'", {"key": "a", "dry": False}),
+        ("'a', at => timestamp '2026-01-31 12:00:00'", {"key": "a", "at": NOON.replace(tzinfo=None)}),
+        ("'a', at => '2026-01-31T12:00:00Z'", {"key": "a", "at": NOON}),
+        ("'a', span => '1 week'", {"key": "a", "span": "1 week"}),
+        ("'a', span => interval '7 days'", {"key": "a", "span": "7 days"}),
+        ("'a', span => INTERVAL 7 DAYS", {"key": "a", "span": "7 days"}),
+        ("'a', share => 0.5", {"key": "a", "share": 0.5}),
+        ("'a', any => 16", {"key": "a", "any": 16}),
+    ],
+)
+def test_arguments_are_read(inside: str, expected: dict[str, object]) -> None:
+    assert arguments(call(inside), PARAMETERS) == EMPTY | expected
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ("", "lacks key; it takes key, many, count => …"),
+        ("'a', 'b', 3", "many is a list of whole numbers, such as .*, not 'b'"),
+        ("'a', [1], 3", "check argument 3"),
+        ("'a', key => 'b'", "check argument key"),
+        ("'a', nope => 1", "check argument nope"),
+        ("'a', count => 1.5", "count is a whole number, not 1.5"),
+        ("'a', count => true", "count is a whole number"),
+        ("'a', dry => 2", "dry is TRUE or FALSE"),
+        ("'a', at => 'soon'", "at is a timestamp"),
+        ("'a', share => 'half'", "share is a number"),
+        ("true", "key is a text"),
+    ],
+)
+def test_wrong_arguments_are_refused(inside: str, message: str) -> None:
+    with pytest.raises(StatementError, match=message):
+        arguments(call(inside), PARAMETERS)
+
+
+def test_functions_of_the_extension_name_the_lake_first() -> None:
+    assert of_lake(call("'LAKE', 'a'"), ["lake", "other"]) == ("LAKE", call("'a'"))
+    for inside in ("", "'another'", "key => 'lake'"):
+        with pytest.raises(StatementError, match="the first argument is the lake's name, 'lake'"):
+            of_lake(call(inside), ["lake"])

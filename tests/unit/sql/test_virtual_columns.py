@@ -1,0 +1,60 @@
+"""Virtual columns in texts: they become real ones of their tables, and no star shows them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.sql.references import references
+from dbt.adapters.ducklake.sql.values import Reference
+
+CASES = [
+    ("select rowid, * from t", "select rowid, * EXCEPT (`t`.`rowid`) from [t+rowid] AS `t`"),
+    ("select x.*, x.RowId from s.t as x", "select x.* EXCEPT (`x`.`rowid`), x.RowId from [s.t+rowid] as x"),
+    ("select * from t where t.filename = 'a'", "select * EXCEPT (`t`.`filename`) from [t+filename] AS `t` where t.filename = 'a'"),
+    ("select count(*), a * rowid from t", "select count(*), a * rowid from [t+rowid] AS `t`"),
+    ("select * except (a) from t order by rowid", "select * except (`t`.`rowid`, a) from [t+rowid] AS `t` order by rowid"),
+    (
+        "select *, t.rowid from t join u x on t.rowid = x.rowid",
+        "select * EXCEPT (`t`.`rowid`, `x`.`rowid`), t.rowid from [t+rowid] AS `t` join [u+rowid] x on t.rowid = x.rowid",
+    ),
+    (
+        "select u.*, t.* from t, u where snapshot_id > 1 and rowid = 0",
+        (
+            "select u.* EXCEPT (`u`.`rowid`, `u`.`snapshot_id`), t.* EXCEPT (`t`.`rowid`, `t`.`snapshot_id`) "
+            "from [t+rowid+snapshot_id] AS `t`, [u+rowid+snapshot_id] AS `u` where snapshot_id > 1 and rowid = 0"
+        ),
+    ),
+    (
+        "select * from t where exists (select * from u where u.k = t.rowid)",
+        (
+            "select * EXCEPT (`t`.`rowid`) from [t+rowid] AS `t` "
+            "where exists (select * EXCEPT (`u`.`rowid`) from [u+rowid] AS `u` where u.k = t.rowid)"
+        ),
+    ),
+    (
+        "select * from t union all select a from u where rowid = 1",
+        "select * from [t] AS `t` union all select a from [u+rowid] AS `u` where rowid = 1",
+    ),
+    ("with c as (select rowid r from t) select * from c", "with c as (select rowid r from [t+rowid] AS `t`) select * from c"),
+    ("select a as rowid from t", "select a as rowid from [t] AS `t`"),
+    ("select f.filename(1), filename(2) from t", "select f.filename(1), filename(2) from [t] AS `t`"),
+    ("from t |> where rowid = 1", "from [t] AS `t` |> where rowid = 1"),
+    ("select * from t", "select * from [t] AS `t`"),
+]
+
+
+def shown(reference: Reference) -> tuple[str, ...]:
+    return tuple(name for name in reference.virtual if str(reference.name) != "real")
+
+
+def bound(text: str) -> str:
+    return "".join(references(text).pieces(lambda each: f"[{'+'.join([str(each.name), *shown(each)])}]", virtual=shown))
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES)
+def test_they_become_columns_that_no_star_shows(text: str, expected: str) -> None:
+    assert bound(text) == expected
+
+
+def test_a_real_column_of_the_name_is_shown_by_a_star() -> None:
+    assert bound("select *, rowid from real") == "select *, rowid from [real] AS `real`"

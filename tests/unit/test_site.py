@@ -1,0 +1,110 @@
+"""The documentation site: every page is in it, links between files of the repository lead to pages, and what pages name exists."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from dataclasses import fields
+from pathlib import Path
+from types import ModuleType
+
+from dbt.adapters.ducklake.attachments import Attachment
+from dbt.adapters.ducklake.credentials import RETRY_FIELDS, DuckLakeCredentials
+from dbt.adapters.ducklake.spark.settings import SparkSettings
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PACKAGE = ROOT / "dbt/adapters/ducklake"
+MODULE = re.compile(r"`((?:\w+/)+\w+\.py)`")
+"""A module of the package, such as `lake/merge.py`; names without a folder are files of any kind."""
+PROFILE = DOCS / "profile.md"
+VERSIONS = DOCS / "versions.md"
+NAMES = {"Python": "python", "Java": "java", "DuckDB, with its `ducklake` extension": "duckdb"}
+
+
+def rows(page: Path) -> list[list[str]]:
+    """The cells of every row of the tables of a page, without markup."""
+    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in lines]
+
+
+def loaded(path: Path) -> ModuleType:
+    """A file of Python outside the package, as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# -- the site ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    assert pages - set(re.findall(r"[\w/-]+\.md", navigation)) == set()
+
+
+def test_modules_that_pages_name_exist() -> None:
+    named = {name for page in DOCS.rglob("*.md") for name in MODULE.findall(page.read_text(encoding="utf-8"))}
+    assert len(named) > 20
+    assert [name for name in sorted(named) if not (ROOT / name).exists() and not (PACKAGE / name).exists()] == []
+
+
+def test_links_between_files_become_links_between_pages() -> None:
+    site = loaded(DOCS / "hooks.py")
+    pages = {"README.md": "index.md", "docs/profile.md": "profile.md", "docs/configs/README.md": "configs/README.md"}
+    text = "[a](docs/profile.md#spark) [b](docs/configs) [c](Makefile) [d](https://x.y/z) [e](#f) `[g](docs/profile.md)`"
+    assert site.linked(text, "README.md", pages, "https://host/blob/main/") == (
+        "[a](profile.md#spark) [b](configs/README.md) [c](https://host/blob/main/Makefile) [d](https://x.y/z) [e](#f) `[g](docs/profile.md)`"
+    )
+    assert site.linked("[`a`](../../README.md#x)", "docs/configs/README.md", pages, "") == "[`a`](../index.md#x)"
+    assert site.titled("```bash every night\ndbt\n```") == '```bash title="every night"\ndbt\n```'
+
+
+# -- the pages -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_profile_page_has_every_field() -> None:
+    named = {name for row in rows(PROFILE) for name in re.findall(r"`([\w.]+)`", row[0])}
+    own = {field.name for field in fields(DuckLakeCredentials)} - {"retries", "spark", "_extra"}
+    spark = {f"spark.{field.name}" for field in fields(SparkSettings)}
+    assert named >= own | {f"retries.{name}" for name in RETRY_FIELDS} | spark
+    assert named - spark - own - {f"retries.{name}" for name in RETRY_FIELDS} == {"type", "threads"}
+
+
+def test_the_page_on_attached_lakes_has_every_field() -> None:
+    named = {name for row in rows(DOCS / "attach.md") for name in re.findall(r"`([\w.]+)`", row[0])}
+    assert named >= {field.name for field in fields(Attachment)} - {"alias"}
+
+
+def test_the_versions_page_says_what_the_constraints_test() -> None:
+    constraints = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE))
+    tested = {name.lower(): version for name, version in constraints.items()}
+    found = {row[0]: row[1] for row in rows(VERSIONS) if NAMES.get(row[0], row[0].lower()) in tested}
+    assert len(found) > 8
+    assert {name: tested[NAMES.get(name, name.lower())] for name in found} == found
+
+
+def test_the_versions_page_says_what_is_allowed() -> None:
+    dependencies = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("\ndependencies = [")[2].partition("\n]")[0]
+    lower = {name.lower(): bound for name, bound in re.findall(r"([\w-]+)>=([\d.]+)", dependencies)}
+    shown = {row[0].lower(): row[2] for row in rows(VERSIONS) if row[0].lower() in lower}
+    assert set(shown) == set(lower) - {"agate", "packaging"}
+    assert [name for name, text in shown.items() if not re.match(rf"{re.escape(lower[name])}(\.0)? or newer", text)] == []
+
+
+# -- the release ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_release_needs_a_tag_a_section_and_an_address_that_agree(tmp_path: Path) -> None:
+    module = loaded(ROOT / ".ci/check_release.py")
+    (tmp_path / "dbt/adapters/ducklake").mkdir(parents=True)
+    (tmp_path / "dbt/adapters/ducklake/__version__.py").write_text('version = "1.2.3"\n')
+    (tmp_path / "pyproject.toml").write_text('Source = "https://host/owner/name"\n')
+    (tmp_path / "CHANGELOG.md").write_text("## [Unreleased]\n\n## [1.2.3] - 2026-01-31\n")
+    assert module.disagreements("v1.2.3", "https://host/Owner/name", tmp_path) == []
+    (tmp_path / "CHANGELOG.md").write_text("## [Unreleased]\n")
+    assert len(module.disagreements("v1.2.4", "https://host/fork/name", tmp_path)) == 3

@@ -1,0 +1,98 @@
+"""Views and defaults are said in DuckDB's words where it has them, and understood in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.sql.references import references
+from dbt.adapters.ducklake.sql.values import Name, Reference
+from dbt.adapters.ducklake.translate.dialects import qualify, to_duckdb, to_spark, without_spark_words
+
+
+def fill(reference: Reference) -> Name | None:
+    parts = reference.name.parts
+    if parts[0] == "other":
+        return Name(("Other", *parts[1:]))
+    return None if parts[0] == "elsewhere" else Name(("main", *parts)[-2:])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("select * from t", "select * from {DUCKLAKE_CATALOG}.`main`.`t`"),
+        ("select t.a from s.t, `a b` x", "select t.a from {DUCKLAKE_CATALOG}.`s`.`t`, {DUCKLAKE_CATALOG}.`main`.`a b` x"),
+        ("select lake.s.t.a from lake.s.t", "select lake.s.t.a from {DUCKLAKE_CATALOG}.`s`.`t`"),
+        ("with t as (select * from u) select * from t", "with t as (select * from {DUCKLAKE_CATALOG}.`main`.`u`) select * from t"),
+        ("select * from t version as of 3 x", "select * from {DUCKLAKE_CATALOG}.`main`.`t` version as of 3 x"),
+        ("select * from elsewhere.t", "select * from elsewhere.t"),
+        ("select * from other.s.t, t", "select * from `Other`.`s`.`t`, {DUCKLAKE_CATALOG}.`main`.`t`"),
+        (
+            "select 'ü😀' from /* t */ t -- t\n, u",
+            "select 'ü😀' from /* t */ {DUCKLAKE_CATALOG}.`main`.`t` -- t\n, {DUCKLAKE_CATALOG}.`main`.`u`",
+        ),
+    ],
+)
+def test_names_are_written_in_full(text: str, expected: str) -> None:
+    assert qualify(references(text), fill) == expected
+
+
+def test_the_placeholder_is_a_name() -> None:
+    found = references("select {DUCKLAKE_CATALOG}.main.t.a from {DUCKLAKE_CATALOG}.main.t")
+    assert [r.name for r in found.references] == [Name(("{DUCKLAKE_CATALOG}", "main", "t"))]
+    assert len(found.qualifiers) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('select `a b`, "c" from {DUCKLAKE_CATALOG}.`s`.`t`', 'SELECT "a b", \'c\' FROM {DUCKLAKE_CATALOG}."s"."t"'),
+        ("select cast(a as double), count(*) > 1 from t", "SELECT CAST(a AS DOUBLE), COUNT(*) > 1 FROM t"),
+        ("select try_cast(b as int) from t", None),
+        ("select * from t version as of 3 x", "SELECT * FROM t AS x AT (VERSION => 3)"),
+        ("select x.i from t as x at (version => 3)", 'SELECT x.i FROM t AS "x" AT (VERSION => 3)'),
+        ("select * from t timestamp as of '2026-01-01'", "SELECT * FROM t AT (TIMESTAMP => '2026-01-01')"),
+        ("select collect_list(a) from t", "SELECT (COALESCE(ARRAY_AGG(a) FILTER(WHERE NOT a IS NULL), [])) FROM t"),
+        ("select my_function(a) from t", None),
+        ("select a from t order by a", "SELECT a FROM t ORDER BY a NULLS FIRST"),
+        ("select 1; select 2", None),
+        ("select from where", None),
+        ("select 'a", None),
+    ],
+)
+def test_spark_to_duckdb(text: str, expected: str | None) -> None:
+    assert to_duckdb(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            'SELECT "a b", i::DOUBLE AS k FROM {DUCKLAKE_CATALOG}.main.t',
+            "SELECT `a b`, CAST(i AS DOUBLE) AS k FROM {DUCKLAKE_CATALOG}.main.t",
+        ),
+        ("(1 + 2)", "(1 + 2)"),
+        ("CAST('t' AS BOOLEAN)", "CAST('t' AS BOOLEAN)"),
+        ("now()", "CURRENT_TIMESTAMP()"),
+        ("uuid()", "UUID()"),
+        ("SELECT main.list_value(a, 1) AS l, main.\"position\"(s, 'x') AS p", "SELECT ARRAY(a, 1) AS l, LOCATE('x', s) AS p"),
+        ('SELECT CAST(a AS "DATE") AS "DATE"', "SELECT CAST(a AS DATE) AS `DATE`"),
+        ("SELECT l[2], l[-1], m['k'] FROM t", "SELECT TRY_ELEMENT_AT(l, 2), TRY_ELEMENT_AT(l, -1), m['k'] FROM t"),
+        ("SELECT a FROM t ORDER BY a", "SELECT a FROM t ORDER BY a NULLS LAST"),
+        ("SELECT some_macro(a) FROM t", None),
+        ("SELECT * FROM", None),
+    ],
+)
+def test_duckdb_to_spark(text: str, expected: str | None) -> None:
+    assert to_spark(text) == expected
+
+
+def test_the_piece_without_words_is_named() -> None:
+    assert without_spark_words("SELECT a, median(b + 1) AS m FROM t") == "MEDIAN(b + 1)"
+    assert without_spark_words("SELECT list_sum(a) FROM t") == "LIST_SUM(a)"
+
+
+def test_words_that_would_grow_without_end_are_none() -> None:
+    text = "a"
+    for _ in range(12):
+        text = f"CAST({text} + 1.5 AS INTEGER)"
+    assert to_spark(text) is None
