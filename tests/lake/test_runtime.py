@@ -50,11 +50,11 @@ def test_a_protected_setting_that_was_changed_unseen_is_refused_and_restored(spa
 def test_a_scope_marks_the_jobs_of_its_thread_and_ends(spark_runtime: SparkRuntime) -> None:
     session = spark_runtime.session()
     context = session.sparkContext
-    with spark_runtime.scope(session, "outer", "g1", "first"):
-        with spark_runtime.scope(session, "inner", "g2", "second"):
-            assert context.getLocalProperty("spark.jobGroup.id") == "g2"
+    with spark_runtime.scope(session, "outer", "g1", "first") as outer:
+        with spark_runtime.scope(session, "inner", "g2", "second") as inner:
+            assert context.getLocalProperty("spark.jobGroup.id") == inner.group
             assert context.getLocalProperty("spark.scheduler.pool") == "inner"
-        assert context.getLocalProperty("spark.jobGroup.id") == "g1"
+        assert context.getLocalProperty("spark.jobGroup.id") == outer.group
         assert context.getLocalProperty("spark.job.description") == "first"
     assert context.getLocalProperty("spark.jobGroup.id") is None
     assert context.getLocalProperty("spark.scheduler.pool") is None
@@ -84,6 +84,17 @@ def test_a_group_is_cancelled_from_another_thread(spark_runtime: SparkRuntime) -
         done.set()
         thread.join()
     assert session.sql("SELECT 1").collect()[0][0] == 1
+
+
+def test_a_job_that_starts_after_the_cancellation_is_refused(spark_runtime: SparkRuntime) -> None:
+    session = spark_runtime.session()
+    with spark_runtime.scope(session, "p", "cancelled early", "first"):
+        spark_runtime.cancel("cancelled early")
+        with pytest.raises(Exception) as caught:  # noqa: PT011
+            session.range(3).count()
+        assert isinstance(translate(caught.value), CancelledError)
+    with spark_runtime.scope(session, "p", "cancelled early", "second"):
+        assert session.range(3).count() == 3
 
 
 def test_a_session_that_was_given_is_neither_stopped_nor_changed(spark_runtime: SparkRuntime) -> None:

@@ -138,14 +138,16 @@ class _Search:
     def _pinned(self, transaction: Transaction, pinned: State, state: State) -> State | str:
         """What the transaction leaves if it read at an earlier snapshot, or why it cannot have.
 
-        Ours must find the tables that it changes as if it had read them now. DuckDB's own rules do not require that.
+        Ours must find the tables that it changes as if it had read them now; a statement that changed no row changed no table. DuckDB's own
+        rules do not require that.
         """
         outcome = self._model.run(transaction.work, pinned)
         mismatch = outcome.mismatch(transaction.work)
         if mismatch is not None:
             return mismatch
+        changed = [name for name in transaction.writes if pinned.get(name) != outcome.state.get(name)]
         after = state
-        for name in transaction.writes:
+        for name in changed:
             was, is_now, here = pinned.get(name), outcome.state.get(name), state.get(name)
             if was == here:
                 after = after.with_those([name], outcome.state)
@@ -154,15 +156,15 @@ class _Search:
                 if moved is None:
                     return f"rows of {name} that it removed, or columns, were no longer there when it committed"
                 after = after.with_those([name], State.of({name: moved}))
-            elif was != is_now:
+            else:
                 return f"{name} was made, dropped or replaced meanwhile"
         if transaction.actor in OURS:
-            mixed = self._model.run(transaction.work, pinned.with_those(transaction.writes, state))
+            mixed = self._model.run(transaction.work, pinned.with_those(changed, state))
             mismatch = mixed.mismatch(transaction.work)
             if mismatch is not None:
                 return f"{mismatch}, in the tables that it changes as they are when it commits"
-            if after.with_those(transaction.writes, mixed.state) != after:
-                return f"it leaves {after}, it should be {after.with_those(transaction.writes, mixed.state)}"
+            if after.with_those(changed, mixed.state) != after:
+                return f"it leaves {after}, it should be {after.with_those(changed, mixed.state)}"
         return after
 
     def _fail(self, depth: int, reason: str) -> None:

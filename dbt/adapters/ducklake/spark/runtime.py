@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import itertools
 import os
 import shutil
 import tempfile
@@ -25,16 +26,21 @@ if TYPE_CHECKING:
 
 SCRATCH = "spark.dbt.ducklake.scratch"
 """Session configuration: a directory of this process that the driver's JVM can read; absent with Spark Connect."""
+INTERRUPT_SECONDS = 0.5
+"""How often a cancelled statement of Spark Connect is interrupted until it ends."""
 NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 class Scope:
-    """The work of one statement, as `SparkRuntime.scope` gives it."""
+    """The work of one statement, as `SparkRuntime.scope` gives it. Its job group is its own: a cancelled group accepts no further job."""
+
+    _numbers = itertools.count(1)
 
     def __init__(self, group: str, session: SparkSession) -> None:
-        self.group = group
+        self.group = f"{group}-{next(Scope._numbers)}"
         self._session = session
         self._cancelled = threading.Event()
+        self._ended = threading.Event()
 
     @property
     def cancelled(self) -> bool:
@@ -42,12 +48,23 @@ class Scope:
         return self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """Stop the jobs that run, and remember it: there may be none running just now."""
+        """Stop the jobs that run, and those that the statement starts after this."""
         self._cancelled.set()
         if is_connect(self._session):
-            self._session.interruptTag(_tag(self.group))
+            threading.Thread(target=self._interrupt, daemon=True).start()
         else:
-            self._session.sparkContext.cancelJobGroup(self.group)
+            self._session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self.group)
+
+    def end(self) -> None:
+        """No more jobs follow."""
+        self._ended.set()
+
+    def _interrupt(self) -> None:
+        """Spark Connect interrupts only what runs already, so this repeats until the statement has ended."""
+        while True:
+            self._session.interruptTag(_tag(self.group))
+            if self._ended.wait(INTERRUPT_SECONDS):
+                return
 
     def check(self) -> None:
         """Between two steps: go no further if the statement was cancelled.
@@ -118,9 +135,10 @@ class SparkRuntime:
         with self._lock:
             self._scopes.setdefault(group, []).append(scope)
         try:
-            with _tagged(session, group) if is_connect(session) else _grouped(session, pool, group, description):
+            with _tagged(session, scope.group) if is_connect(session) else _grouped(session, pool, scope.group, description):
                 yield scope
         finally:
+            scope.end()
             with self._lock:
                 rest = [other for other in self._scopes[group] if other is not scope]
                 if rest:
