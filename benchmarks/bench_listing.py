@@ -23,9 +23,9 @@ from timing import in_turn, report
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.docs import describe
+from dbt.adapters.ducklake.format.objects import Column, Table
+from dbt.adapters.ducklake.format.paths import new_uuid
 from dbt.adapters.ducklake.session import connect
-from dbt.adapters.ducklake.spec.objects import Column, Table
-from dbt.adapters.ducklake.spec.paths import new_uuid
 
 COLUMNS = 10
 SMALL = (50, 200)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
-from dbt.adapters.ducklake.spark.settings import SparkSettings
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 from tests.places import FULL_MATRIX, USUAL_DATABASES, address_of, tried
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.location import parse_location
+from dbt.adapters.ducklake.catalog.store.location import parse_location
 from tests.fast_files import fast_folder
 
 FULL_MATRIX = os.environ.get("DUCKLAKE_TEST_MATRIX", "") == "full"

@@ -11,7 +11,7 @@ from dbt.tests.fixtures.project import *  # noqa: F403 -- the suite's fixtures
 from dbt.tests.fixtures.project import TestProjInfo
 from dbt_common.behavior_flags import BehaviorFlagRendered
 
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.functional.adapter.dialect import in_spark
 from tests.places import FULL_MATRIX
 

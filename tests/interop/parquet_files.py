@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dbt.adapters.ducklake.spec.files import (
+from dbt.adapters.ducklake.format.files import (
     DELETE_PATH_FIELD_ID,
     DELETE_POSITION_FIELD_ID,
     ROW_ID_COLUMN,
@@ -21,8 +21,8 @@ from dbt.adapters.ducklake.spec.files import (
     WrittenDeleteFile,
     WrittenFile,
 )
-from dbt.adapters.ducklake.spec.objects import Column, Table
-from dbt.adapters.ducklake.spec.paths import data_file_name, delete_file_name
+from dbt.adapters.ducklake.format.objects import Column, Table
+from dbt.adapters.ducklake.format.paths import data_file_name, delete_file_name
 
 _ARROW = {
     "int32": pa.int32(),

@@ -7,8 +7,8 @@ import random
 import duckdb
 import pytest
 
-from dbt.adapters.ducklake.spec.float_literals import prunable_bounds, read_by_duckdb
-from dbt.adapters.ducklake.spec.statistics import float_text
+from dbt.adapters.ducklake.format.float_literals import prunable_bounds, read_by_duckdb
+from dbt.adapters.ducklake.format.statistics import float_text
 
 NUMBERS = random.Random(20261121)
 

@@ -9,14 +9,14 @@ import duckdb
 import pytest
 from sqlalchemy import text
 
-from dbt.adapters.ducklake.catalog.database import Database
-from dbt.adapters.ducklake.catalog.location import parse_location
+from dbt.adapters.ducklake.catalog.store.database import Database
+from dbt.adapters.ducklake.catalog.store.location import parse_location
 from dbt.adapters.ducklake.errors import ConflictError, DataError, NotFoundError, StatementError
+from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.lake.context import Context
 from dbt.adapters.ducklake.lake.flush import flush_inlined_data
 from dbt.adapters.ducklake.lake.seed import append_rows
 from dbt.adapters.ducklake.session import Lake, LakeSession
-from dbt.adapters.ducklake.spec.objects import Table
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import comparable_rows
 from tests.interop.oracle import connect as connect_duckdb
@@ -234,7 +234,7 @@ def test_duckdb_reads_the_same_values_as_from_a_file(catalog: CatalogUnderTest, 
     bounds += "JOIN ducklake_table t USING (table_id) JOIN ducklake_column c ON c.table_id = s.table_id AND c.column_id = s.column_id"
     stats = sorted(meta(catalog, bounds), key=lambda row: row[:2])
     kept, filed = ([row[1:] for row in stats if row[0] == table] for table in ("kept", "filed"))
-    # A file has no bounds of floats where DuckDB would miss rows by them (spec/float_literals.py), and where there are none is no row.
+    # A file has no bounds of floats where DuckDB would miss rows by them (format/float_literals.py), and where there are none is no row.
     known = {row[0] for row in filed}
     assert [row for row in kept if row[0] in known or not row[2].startswith("float")] == filed
 

@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.ducklake.errors import ConflictError, EngineError, LakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.lake.context import Context
 from dbt.adapters.ducklake.lake.rollback import roll_back
-from dbt.adapters.ducklake.spark.storage import remove
+from dbt.adapters.ducklake.spark.files.storage import remove
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
 from tests.interop.oracle import connect as connect_duckdb

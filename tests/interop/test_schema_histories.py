@@ -13,8 +13,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
-from dbt.adapters.ducklake.spec.types import can_promote
+from dbt.adapters.ducklake.format.types import can_promote
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
 from tests.interop import oracle
 from tests.interop.conftest import Both

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.errors import DuckLakeError, StatementError
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
-from dbt.adapters.ducklake.spec.files import ColumnRange, ColumnStats
-from dbt.adapters.ducklake.spec.statistics import outside
+from dbt.adapters.ducklake.format.files import ColumnRange, ColumnStats
+from dbt.adapters.ducklake.format.statistics import outside
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
 from tests.interop import oracle
 from tests.interop.types.cases import CASES, SHAPES, Case, column, duck_leaf, duck_value, our_type, spark_leaf

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
 from tests.interop import oracle
 from tests.interop.types.cases import CASES, Case, column, our_type

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.location import parse_location
-from dbt.adapters.ducklake.catalog.migrations import migrate as migrations
+from dbt.adapters.ducklake.catalog.store.location import parse_location
+from dbt.adapters.ducklake.catalog.store.migrations import migrate as migrations
 from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError, DuckLakeError, LakeError
+from dbt.adapters.ducklake.format.objects import Table
+from dbt.adapters.ducklake.format.versions import CURRENT
 from dbt.adapters.ducklake.lake.migrate import migrate
 from dbt.adapters.ducklake.session import Lake, LakeSettings
-from dbt.adapters.ducklake.spec.objects import Table
-from dbt.adapters.ducklake.spec.versions import CURRENT
 from tests.frozen import OLDER, FrozenLake, thaw
 from tests.interop.oracle import connect
 from tests.interop.version_places import in_duckdb, in_postgres, tables_of

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Column, MetaData, Table, create_engine, text
 from sqlalchemy.types import VARCHAR
 
-from dbt.adapters.ducklake.catalog import tables as t
-from dbt.adapters.ducklake.catalog.location import parse_location
+from dbt.adapters.ducklake.catalog.store import tables as t
+from dbt.adapters.ducklake.catalog.store.location import parse_location
 from tests.duckdb_instances import open_duckdb
 from tests.frozen import FrozenLake
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
-from dbt.adapters.ducklake.spec.files import ScanPlan
+from dbt.adapters.ducklake.format.files import ScanPlan
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.duckdb_instances import open_duckdb
 from tests.lake.written import WrittenLake
 

@@ -11,7 +11,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError, DuckLakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.duckdb_instances import open_duckdb
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.ducklake.errors import DataError, StatementError
+from dbt.adapters.ducklake.format.constraints import constraints_of
 from dbt.adapters.ducklake.session import LakeSession
-from dbt.adapters.ducklake.spec.constraints import constraints_of
 
 TABLE = """
     CREATE TABLE t (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dbt.adapters.ducklake.spark.held import held
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.rows.fetch.cached import held
+
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 
 
 def test_they_are_computed_once_and_are_a_plan_of_one_node(runtime: SparkRuntime) -> None:

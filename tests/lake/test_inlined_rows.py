@@ -10,7 +10,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import DataError, DuckLakeError
 from dbt.adapters.ducklake.session import LakeSession
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
 from tests.interop.oracle import connect as connect_duckdb
 

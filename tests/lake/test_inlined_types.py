@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
 from tests.places import EVERY_DATABASE, METADATA_SCHEMA
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.errors import StatementError
+from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.session import LakeSession
-from dbt.adapters.ducklake.spec.objects import Table
 
 ROWS = "SELECT id AS a, cast(id * 7919 % 1000 AS int) AS b, md5(cast(id AS string)) AS s FROM range({})"
 
@@ -127,7 +127,7 @@ class TestSorting:
         assert column(path, "b")[:20] == [None] * 5 + [3] * 5 + [2] * 5 + [1] * 5
 
     def test_files_of_a_large_result_hold_ranges(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("dbt.adapters.ducklake.spark.sizes.SMALL_BYTES", 1000)
+        monkeypatch.setattr("dbt.adapters.ducklake.spark.write.sizes.SMALL_BYTES", 1000)
         lake.execute("CREATE TABLE t (a BIGINT, b INT, s STRING) SORTED BY (a DESC)")
         lake.execute("SET spark.sql.adaptive.coalescePartitions.enabled = false")
         lake.execute(f"INSERT INTO t {ROWS.format(40_000)}")

@@ -11,9 +11,9 @@ import pytest
 
 from dbt.adapters.ducklake.errors import CancelledError, ConfigurationError
 from dbt.adapters.ducklake.spark.errors import translate
-from dbt.adapters.ducklake.spark.node_settings import require_protected, restore_protected
-from dbt.adapters.ducklake.spark.runtime import SCRATCH, SparkRuntime
-from dbt.adapters.ducklake.spark.settings import REQUIRED
+from dbt.adapters.ducklake.spark.session.node_settings import require_protected, restore_protected
+from dbt.adapters.ducklake.spark.session.runtime import SCRATCH, SparkRuntime
+from dbt.adapters.ducklake.spark.session.settings import REQUIRED
 
 
 def test_sessions_share_spark_and_nothing_else(spark_runtime: SparkRuntime) -> None:

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.errors import LakeError
+from dbt.adapters.ducklake.format.files import INLINED_BASE, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from dbt.adapters.ducklake.spark.errors import translate
-from dbt.adapters.ducklake.spark.scan import scan
-from dbt.adapters.ducklake.spec.files import INLINED_BASE, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
+from dbt.adapters.ducklake.spark.read.scan import scan
 
 from .conftest import DuckLake, ordered
 

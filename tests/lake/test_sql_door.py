@@ -16,7 +16,7 @@ from dbt.adapters.ducklake.errors import (
     StatementError,
 )
 from dbt.adapters.ducklake.session import LakeSession
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
 from tests.places import EVERY_DATABASE
 

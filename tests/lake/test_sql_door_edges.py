@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from dbt.adapters.ducklake.catalog.transaction.transaction.rows import RowStaging
+from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
-from dbt.adapters.ducklake.catalog.staging_rows import RowStaging
-from dbt.adapters.ducklake.catalog.transaction import Transaction
 from dbt.adapters.ducklake.errors import (
     CancelledError,
     ConfigurationError,
@@ -21,7 +21,7 @@ from dbt.adapters.ducklake.errors import (
 )
 from dbt.adapters.ducklake.lake import row_changes
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 
 
 @pytest.fixture

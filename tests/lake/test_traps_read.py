@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.errors import LakeError
+from dbt.adapters.ducklake.format.files import LINEAGE_POSITION, DataFile, ScanPlan
+from dbt.adapters.ducklake.format.objects import Column
 from dbt.adapters.ducklake.spark.errors import translate
-from dbt.adapters.ducklake.spark.scan import scan
-from dbt.adapters.ducklake.spec.files import LINEAGE_POSITION, DataFile, ScanPlan
-from dbt.adapters.ducklake.spec.objects import Column
+from dbt.adapters.ducklake.spark.read.scan import scan
 
 from .conftest import DuckLake, ordered
 

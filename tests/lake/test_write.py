@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
+from dbt.adapters.ducklake.spark.write.write.write import write_rows
 
 from dbt.adapters.ducklake.errors import ConfigurationError, DataError
-from dbt.adapters.ducklake.spark.write import write_rows
-from dbt.adapters.ducklake.spec.files import WriteOptions, WrittenFile
-from dbt.adapters.ducklake.spec.objects import PartitionField, SortField
+from dbt.adapters.ducklake.format.files import WriteOptions, WrittenFile
+from dbt.adapters.ducklake.format.objects import PartitionField, SortField
 from tests.lake.written import OPTIONS, WrittenLake, columns_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def test_rows_and_statistics_are_those_that_duckdb_writes(spark: SparkSession, s
         theirs = duckdb.execute(f"SELECT a FROM lake.theirs_{number}").fetchall()
     assert sorted(map(repr, ours)) == sorted(map(repr, theirs))
     stats, wanted = shared.column_stats(f"ours_{number}"), shared.column_stats(f"theirs_{number}")
-    if type_ == "float" and stats[0][3:5] == (None, None):  # spec/float_literals.py: DuckDB would miss rows by its own bounds
+    if type_ == "float" and stats[0][3:5] == (None, None):  # format/float_literals.py: DuckDB would miss rows by its own bounds
         wanted = [(*row[:3], None, None, *row[5:]) for row in wanted]
     assert stats == wanted
 

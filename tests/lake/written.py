@@ -11,9 +11,9 @@ from typing import Any
 import duckdb
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.spec.files import WriteOptions, WrittenFile
-from dbt.adapters.ducklake.spec.objects import Column, PartitionField, Table
-from dbt.adapters.ducklake.spec.types import Field, assign_ids, parse_type
+from dbt.adapters.ducklake.format.files import WriteOptions, WrittenFile
+from dbt.adapters.ducklake.format.objects import Column, PartitionField, Table
+from dbt.adapters.ducklake.format.types import Field, assign_ids, parse_type
 from tests.interop.oracle import connect
 
 Write = Callable[[Table], list[WrittenFile]]

@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError, DuckLakeError
+from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
-from dbt.adapters.ducklake.spec.objects import Table
 from tests.duckdb_instances import open_duckdb
 from tests.guides import GUIDES, block, titles
 from tests.postgres import server_directory

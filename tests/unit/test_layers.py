@@ -12,16 +12,38 @@ PACKAGE = Path(__file__).parents[2] / "dbt" / "adapters" / "ducklake"
 
 MAY_IMPORT = {
     "errors": set(),
-    "spec": {"errors"},
-    "catalog": {"spec", "errors"},
-    "spark": {"spec", "errors"},
-    "sql": {"spec", "errors"},
-    "translate": {"sql", "spec", "errors"},
-    "lake": {"catalog", "spark", "translate", "spec", "errors"},
-    "plan": {"sql", "translate", "spec", "errors"},
-    "run": {"plan", "lake", "catalog", "spark", "sql", "translate", "spec", "errors", "__version__"},
-    "session": {"run", "plan", "lake", "catalog", "spark", "sql", "spec", "errors"},
+    "format": {"errors"},
+    "catalog": {"format", "errors"},
+    "spark": {"format", "errors"},
+    "sql": {"format", "errors"},
+    "translate": {"sql", "format", "errors"},
+    "lake": {"catalog", "spark", "translate", "format", "errors"},
+    "plan": {"sql", "translate", "format", "errors"},
+    "run": {"plan", "lake", "catalog", "spark", "sql", "translate", "format", "errors", "__version__"},
+    "session": {"run", "plan", "lake", "catalog", "spark", "sql", "format", "errors"},
 }
+ROOMS = {
+    "catalog": {
+        "store": set(),
+        "staged": set(),
+        "read": {"store", "staged"},
+        "commit": {"read", "store", "staged"},
+        "transaction": {"commit", "read", "store", "staged"},
+        "maintenance": {"commit", "read", "store"},
+        "lake": {"transaction", "maintenance", "commit", "read", "store"},
+    },
+    "spark": {
+        "files": set(),
+        "values": set(),
+        "session": set(),
+        "errors": {"values"},
+        "rows": {"files", "values"},
+        "arrow": {"rows", "files", "values"},
+        "read": {"rows", "files", "values", "session"},
+        "write": {"read", "files", "values"},
+    },
+}
+"""Inside the two large packages."""
 HOMES = {
     "sqlalchemy": {"catalog"},
     "sqlglot": {"translate", "plan"},
@@ -74,6 +96,18 @@ def test_imports_point_down(path: Path) -> None:
         root = name.split(".")[0]
         if root == "dbt" and layer in MAY_IMPORT:
             assert name.startswith("dbt.adapters.ducklake"), f"{layer} imports {name}: dbt belongs to the dbt layer"
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_imports_between_rooms_point_one_way(package: str) -> None:
+    for path in sorted((PACKAGE / package).rglob("*.py")):
+        room = path.relative_to(PACKAGE / package).parts[0].removesuffix(".py")
+        if room == "__init__":
+            continue
+        for name in imports(path):
+            if name.startswith(f"dbt.adapters.ducklake.{package}."):
+                target = name.split(".")[4]
+                assert target == room or target in ROOMS[package][room], f"{package}/{room} imports {name}"
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:

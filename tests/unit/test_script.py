@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.ducklake.script import literal, with_values
+from dbt.adapters.ducklake.cursor import literal, with_values
 
 
 def test_values_take_their_places_outside_quotes() -> None:

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from dbt.adapters.ducklake.attachments import Attachment
 from dbt.adapters.ducklake.credentials import RETRY_FIELDS, DuckLakeCredentials
-from dbt.adapters.ducklake.spark.settings import SparkSettings
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

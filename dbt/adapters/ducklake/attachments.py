@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .catalog.location import parse_location
+from .catalog.store.location import parse_location
 from .errors import ConfigurationError
+from .format.identifiers import fold
 from .snapshot_pin import pin
-from .spec.identifiers import fold
 from .unknown import refuse_unknown
 
 if TYPE_CHECKING:

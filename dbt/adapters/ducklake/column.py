@@ -8,9 +8,9 @@ from typing import Any
 from dbt.adapters.base.column import Column
 
 from .errors import DuckLakeError
-from .spec.identifiers import backquoted
-from .spec.nested_fields import new_fields
-from .spec.types import can_promote, decimal_parameters, parse_type, spark_name, stored
+from .format.identifiers import backquoted
+from .format.nested_fields import new_fields
+from .format.types import can_promote, decimal_parameters, parse_type, spark_name, stored
 
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _FLOATS = frozenset({"float", "double"})

@@ -13,7 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from .attachments import Attachment, attachments, check_lake
 from .errors import ConfigurationError
-from .spark.settings import SparkSettings
+from .spark.session.settings import SparkSettings
 from .unknown import refuse_unknown
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class DuckLakeCredentials(Credentials):
 
     def lake_settings(self) -> LakeSettings:
         """Everything that opening the lake, and those attached to it, needs."""
-        from .catalog.transaction import RetrySettings
+        from .catalog.transaction.transaction import RetrySettings
         from .session import LakeSettings
 
         retry = RetrySettings(**{RETRY_FIELDS[name]: value for name, value in self.retries.items()})

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime, time
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .script import with_values
+from .format.identifiers import text_literal
 from .sql.scripts import controls_transaction, split
+from .sql.tokens import tokenize
 
 if TYPE_CHECKING:
+    from .format.objects import Snapshot
     from .plan.bound import FilesRead
     from .provenance import Provenance
     from .run.result import FilesWritten, Result
     from .session import LakeSession
-    from .spec.objects import Snapshot
 
 
 @dataclass(frozen=True)
@@ -174,3 +177,49 @@ class LakeCursor:
         if self.result is None or not self.result.columns:
             raise DbtRuntimeError("The last statement gave no rows to fetch")
         return self.result
+
+
+def with_values(text: str, values: Sequence[Any]) -> str:
+    """The text with each `%s` or `?` outside quotes and comments replaced by SQL for the next value.
+
+    Raises:
+        DbtRuntimeError: there are more or fewer places than values.
+    """
+    remaining = iter(values)
+    pieces: list[str] = []
+    places = end = 0
+    tokens = tokenize(text)
+    for token, behind in zip(tokens, [*tokens[1:], None], strict=True):
+        formatted = token.word == "%" and behind is not None and behind.text == "s" and behind.start == token.end
+        if formatted or token.word == "?":
+            places += 1
+            pieces += [text[end : token.start], literal(next(remaining, None))]
+            end = token.end + formatted
+    if places != len(values):
+        raise DbtRuntimeError(f"The statement has {places} places for values and was given {len(values)}")
+    return "".join([*pieces, text[end:]])
+
+
+def literal(value: Any) -> str:
+    """A Python value as Spark SQL."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int():
+            return str(value)
+        case float():
+            return f"CAST('{value!r}' AS DOUBLE)"
+        case Decimal():
+            return f"{value:f}BD"
+        case datetime():
+            return f"TIMESTAMP '{value.isoformat(sep=' ')}'" if value.tzinfo else f"TIMESTAMP_NTZ '{value.isoformat(sep=' ')}'"
+        case date():
+            return f"DATE '{value.isoformat()}'"
+        case time():
+            return f"TIME '{value.isoformat()}'"
+        case bytes():
+            return f"X'{value.hex()}'"
+        case _:
+            return text_literal(str(value))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
 
-from .spec.objects import Relation, Table
-from .spec.partitioning import key_columns, key_texts
-from .spec.types import data_type_of, spark_name
+from .format.objects import Relation, Table
+from .format.partitioning import key_columns, key_texts
+from .format.types import data_type_of, spark_name
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
 
-    from .catalog.definitions import RelationName
-    from .catalog.facts import TableFacts
+    from .catalog.read.definitions import RelationName
+    from .catalog.read.facts import TableFacts
     from .session import LakeSession
 
 
@@ -102,7 +102,7 @@ def _columns(relation: Relation) -> Iterator[tuple[str, str, str | None]]:
         for column in relation.columns:
             yield column.name, spark_name(data_type_of(column)), column.comment
         return
-    from .spec.view_columns import view_columns
+    from .format.view_columns import view_columns
 
     for recorded in view_columns(relation):
         yield recorded.name, recorded.type, recorded.comment

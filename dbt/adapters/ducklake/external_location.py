@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from string import Template
 from typing import Any
 
-from .spark.locations import SPARK_SCHEMES
-from .spec.identifiers import backquoted, text_literal
+from .format.identifiers import backquoted, text_literal
+from .spark.files.locations import SPARK_SCHEMES
 
 _STRICT = {"mode": "FAILFAST"}
 _CSV = {"header": "true", "inferSchema": "true", **_STRICT}

@@ -18,6 +18,8 @@ from dbt_common.events.functions import warn_or_error
 
 from .connections import DuckLakeResponse, logger
 from .foreign_configs import notes_of, warnings_of
+from .format.identifiers import backquoted
+from .format.objects import Table
 from .layout import Layout, documentation_actions, layout_actions, layout_of, reset_actions
 from .merge_configs import MergePlan, check, missing_keys, plan
 from .metadata import LakeMetadata
@@ -25,8 +27,6 @@ from .provenance import of_connection
 from .python_submissions import run_model
 from .relation import DuckLakeRelation
 from .seeds import fitted_rows, seed_columns
-from .spec.identifiers import backquoted
-from .spec.objects import Table
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
@@ -142,7 +142,7 @@ class DuckLakeAdapter(LakeMetadata):
                     reader.schemas()
                 probe_data_path(session.lake.catalog_of(lake))
             if self.config.credentials.spark_settings().remote is None:
-                from .spark.java import find_java
+                from .spark.session.java import find_java
 
                 find_java()
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .spec.identifiers import fold, text_literal
-from .spec.objects import PROPERTY_TAG, Relation, Table
-from .spec.option_values import is_option, stored_value
-from .spec.options import Options
+from .format.identifiers import fold, text_literal
+from .format.objects import PROPERTY_TAG, Relation, Table
+from .format.option_values import is_option, stored_value
+from .format.options import Options
 
 CONFIGURED = "dbt.configured"
 """The property that lists what configs have set."""

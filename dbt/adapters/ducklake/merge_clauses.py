@@ -8,7 +8,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .spec.identifiers import backquoted, fold, text_literal
+from .format.identifiers import backquoted, fold, text_literal
 
 _KEYS = {
     "when_matched": ("action", "mode", "condition", "update", "error_message"),

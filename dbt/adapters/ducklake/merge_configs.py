@@ -14,8 +14,8 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from .format.identifiers import fold
 from .merge_clauses import Clause, Columns, Names, bare, clause_of, problems_of
-from .spec.identifiers import fold
 
 MERGE_CONFIGS = (
     "merge_update_columns", "merge_exclude_columns", "merge_update_condition", "merge_insert_condition", "merge_update_set_expressions",

@@ -21,17 +21,17 @@ from .column import DuckLakeColumn
 from .connections import DuckLakeConnectionManager
 from .docs import Described, catalog_rows, catalog_table, describe
 from .errors import NotFoundError
+from .format.identifiers import fold
+from .format.objects import Table
 from .relation import DuckLakeRelation
 from .snapshot_pin import Pin, pin
-from .spec.identifiers import fold
-from .spec.objects import Table
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
 
-    from .catalog.definitions import RelationName
-    from .catalog.reader import SnapshotReader
-    from .catalog.transaction import Transaction
+    from .catalog.read.definitions import RelationName
+    from .catalog.read.reader import SnapshotReader
+    from .catalog.transaction.transaction import Transaction
     from .session import LakeSession
 
 FULL = CapabilitySupport(support=Support.Full)

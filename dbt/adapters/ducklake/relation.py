@@ -14,8 +14,8 @@ from dbt.adapters.contracts.relation import ComponentName, HasQuoting, RelationC
 from dbt_common.exceptions import DbtRuntimeError
 
 from .external_location import file_relation, formatted
+from .format.identifiers import backquoted, fold
 from .snapshot_pin import pin
-from .spec.identifiers import backquoted, fold
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from .spec.identifiers import fold
+from .format.identifiers import fold
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable

@@ -7,7 +7,7 @@ import json
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 
-from dbt.adapters.ducklake.spec.objects import Table
+from dbt.adapters.ducklake.format.objects import Table
 from tests.functional.adapter.test_one_node_one_snapshot import OnALake
 
 LAID_OUT = "partition_by=['part'], sorted_by='id desc', tblproperties={'parquet_compression': 'zstd', 'team': 'blue'}"

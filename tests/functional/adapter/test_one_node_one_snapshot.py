@@ -9,8 +9,8 @@ import pytest
 from dbt.tests.fixtures.project import TestProjInfo
 from dbt.tests.util import run_dbt, write_file
 
-from dbt.adapters.ducklake.catalog.history import SnapshotRecord
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.read.history import SnapshotRecord
 
 
 class OnALake:

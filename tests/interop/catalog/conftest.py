@@ -8,10 +8,10 @@ from typing import Any
 
 import duckdb
 import pytest
+from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.transaction import Transaction
-from dbt.adapters.ducklake.spec.objects import Column, Table
+from dbt.adapters.ducklake.format.objects import Column, Table
 from tests.interop import oracle
 from tests.interop.parquet_files import write_file
 from tests.places import METADATA_SCHEMA, METADATA_SCHEMA_NAME, REFERENCE_DATABASES, CatalogPlace, empty_place

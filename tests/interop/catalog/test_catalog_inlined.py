@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from dbt.adapters.ducklake.spec.objects import Column
+from dbt.adapters.ducklake.format.objects import Column
 from tests.interop import oracle
 from tests.interop.catalog.conftest import Connect, table_of
 from tests.places import CatalogPlace

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.errors import NotFoundError, StatementError
+from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
-from dbt.adapters.ducklake.spec.objects import Table
 from tests.interop.catalog.conftest import Connect, rows_of
 from tests.places import CatalogPlace
 

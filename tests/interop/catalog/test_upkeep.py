@@ -136,8 +136,8 @@ def test_a_crash_between_file_and_row_is_finished_by_the_next_run(grown: LakeCat
 
 
 def schedule(place: CatalogPlace, lake: LakeCatalog, path: str, is_relative: bool) -> None:
-    from dbt.adapters.ducklake.catalog import tables as t
-    from dbt.adapters.ducklake.catalog.database import insert_rows
+    from dbt.adapters.ducklake.catalog.store import tables as t
+    from dbt.adapters.ducklake.catalog.store.database import insert_rows
 
     row = {"data_file_id": 1, "path": path, "path_is_relative": is_relative, "schedule_start": datetime(2020, 1, 1, tzinfo=timezone.utc)}
     with lake.upkeep.database.writing() as connection:

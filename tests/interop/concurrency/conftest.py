@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.places import USUAL_DATABASES
 
 from .model import Model

@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.ducklake.catalog.transaction import RetrySettings
-from dbt.adapters.ducklake.spark.runtime import SparkRuntime
+from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import RetrySettings
+
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
 from tests.fast_files import fast_folder
 from tests.postgres import fresh_database

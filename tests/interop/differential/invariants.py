@@ -13,7 +13,7 @@ from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.spec.types import DataType
+from dbt.adapters.ducklake.format.types import DataType
 
 from .values import duckdb_name
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import duckdb
 
+from dbt.adapters.ducklake.format.objects import Table, View
+from dbt.adapters.ducklake.format.types import DataType, Field, data_type_of
 from dbt.adapters.ducklake.session import LakeSession
-from dbt.adapters.ducklake.spec.objects import Table, View
-from dbt.adapters.ducklake.spec.types import DataType, Field, data_type_of
 
 from .values import of_duckdb
 

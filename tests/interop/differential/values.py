@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import duckdb
 
-from dbt.adapters.ducklake.spec.types import DataType, Field, decimal_parameters, spark_name
+from dbt.adapters.ducklake.format.types import DataType, Field, decimal_parameters, spark_name
 
 Dialect = Literal["duckdb", "spark"]
 Value = Any

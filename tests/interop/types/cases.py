@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from dbt.adapters.ducklake.spec.moments import INFINITY_DAYS, parse_date, parse_timestamp
+from dbt.adapters.ducklake.format.timestamps import INFINITY_DAYS, parse_date, parse_timestamp
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 from sqlalchemy import Connection, create_engine, text
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.transaction import Transaction
-from dbt.adapters.ducklake.spec.files import ColumnStats, WrittenFile
-from dbt.adapters.ducklake.spec.objects import Column, Table, View
-from dbt.adapters.ducklake.spec.paths import new_uuid
+from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
+from dbt.adapters.ducklake.format.objects import Column, Table, View
+from dbt.adapters.ducklake.format.paths import new_uuid
 from tests.places import EVERY_DATABASE, METADATA_SCHEMA, CatalogPlace, empty_place
 
 COLUMNS = (Column(1, "a", "int32"), Column(2, "b", "varchar"))

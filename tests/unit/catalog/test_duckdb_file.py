@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import inspect
 
-from dbt.adapters.ducklake.catalog.dialects import duckdb_driver
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.store.dialects import duckdb_driver
 from dbt.adapters.ducklake.errors import EngineError
 from tests.places import CatalogPlace, empty_place
 from tests.unit.catalog.conftest import create, file_of, insert, table_of

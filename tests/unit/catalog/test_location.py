@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.location import parse_location
+from dbt.adapters.ducklake.catalog.store.location import parse_location
 from dbt.adapters.ducklake.errors import ConfigurationError
 
 

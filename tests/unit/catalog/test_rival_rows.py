@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError
-from dbt.adapters.ducklake.spec.files import ColumnFilter, ColumnStats, WrittenDeleteFile
-from dbt.adapters.ducklake.spec.objects import Column, PartitionField
+from dbt.adapters.ducklake.format.files import ColumnFilter, ColumnStats, WrittenDeleteFile
+from dbt.adapters.ducklake.format.objects import Column, PartitionField
 from tests.places import CatalogPlace, empty_place
 from tests.unit.catalog.conftest import by_hand, change, committed, create, file_of, insert, table_of
 

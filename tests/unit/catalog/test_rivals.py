@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError
-from dbt.adapters.ducklake.spec.files import WrittenDeleteFile
-from dbt.adapters.ducklake.spec.objects import Column
+from dbt.adapters.ducklake.format.files import WrittenDeleteFile
+from dbt.adapters.ducklake.format.objects import Column
 from tests.places import EVERY_DATABASE
 from tests.unit.catalog.conftest import COLUMNS, change, create, file_of, insert, metadata, table_of, view_of
 

@@ -9,8 +9,8 @@ import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import EngineError, LakeError, NotFoundError, StatementError
-from dbt.adapters.ducklake.spec.files import ColumnFilter, ColumnStats, WrittenDeleteFile
-from dbt.adapters.ducklake.spec.objects import Column, Default, PartitionField, Partitioning, SortField
+from dbt.adapters.ducklake.format.files import ColumnFilter, ColumnStats, WrittenDeleteFile
+from dbt.adapters.ducklake.format.objects import Column, Default, PartitionField, Partitioning, SortField
 from tests.unit.catalog.conftest import COLUMNS, change, committed, create, file_of, insert, metadata, table_of, view_of
 
 

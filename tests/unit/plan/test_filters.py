@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.ducklake.format.files import ColumnFilter
+from dbt.adapters.ducklake.format.objects import Column, Table
 from dbt.adapters.ducklake.plan.filters import of_condition, of_join, of_reference
-from dbt.adapters.ducklake.spec.files import ColumnFilter
-from dbt.adapters.ducklake.spec.objects import Column, Table
 from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import Reference, Sql
 

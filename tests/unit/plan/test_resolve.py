@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
+from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.transaction import Transaction
 from dbt.adapters.ducklake.errors import LakeError, NotFoundError, StatementError
+from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
+from dbt.adapters.ducklake.format.objects import FUNCTION_TAG, Column, Table
+from dbt.adapters.ducklake.format.paths import new_uuid
 from dbt.adapters.ducklake.plan.bound import Bound, BoundFunction, BoundQuery, BoundTable, RowsRead
 from dbt.adapters.ducklake.plan.names import Names, TemporaryView
 from dbt.adapters.ducklake.plan.resolve import Planning, resolve
 from dbt.adapters.ducklake.plan.scans import ScanPlans
 from dbt.adapters.ducklake.plan.view import LakeView, Settings
-from dbt.adapters.ducklake.spec.files import ColumnStats, WrittenFile
-from dbt.adapters.ducklake.spec.objects import FUNCTION_TAG, Column, Table
-from dbt.adapters.ducklake.spec.paths import new_uuid
 from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import Name, TimeTravel
 from tests.places import empty_place

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from dbt.adapters.ducklake.spark.arrow.write.flushed import write_deletes
 
 from dbt.adapters.ducklake.errors import LakeError
-from dbt.adapters.ducklake.spark.deletes import positions_table, write_delete_file
-from dbt.adapters.ducklake.spark.field_ids import read_schema
-from dbt.adapters.ducklake.spark.flushed import write_deletes
-from dbt.adapters.ducklake.spark.footers import read_footer
-from dbt.adapters.ducklake.spec.files import DeleteFile, InlinedDeletes, WrittenDeleteFile
+from dbt.adapters.ducklake.format.files import DeleteFile, InlinedDeletes, WrittenDeleteFile
+from dbt.adapters.ducklake.spark.files.deletes import positions_table, write_delete_file
+from dbt.adapters.ducklake.spark.files.field_ids import read_schema
+from dbt.adapters.ducklake.spark.files.footers import read_footer
 
 
 def registered(written: WrittenDeleteFile, limit: int = 2**62) -> DeleteFile:

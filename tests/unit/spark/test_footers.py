@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.errors import DataError, LakeError
-from dbt.adapters.ducklake.spark.field_ids import read_schema
-from dbt.adapters.ducklake.spark.footers import FileToRead, read_files, read_footer, replace_footer
-from dbt.adapters.ducklake.spark.rules import check_rules
-from dbt.adapters.ducklake.spec.files import ColumnStats, WrittenFile
+from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
+from dbt.adapters.ducklake.spark.files.field_ids import read_schema
+from dbt.adapters.ducklake.spark.files.footers import FileToRead, read_files, read_footer, replace_footer
+from dbt.adapters.ducklake.spark.values.rules import check_rules
 from tests.lake.written import columns_of
 
 
@@ -88,7 +88,7 @@ def test_a_large_footer_is_read_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("in_place", [True, False])
 def test_a_footer_may_become_shorter(tmp_path: Path, in_place: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbt.adapters.ducklake.spark.storage.is_local", lambda path: in_place)
+    monkeypatch.setattr("dbt.adapters.ducklake.spark.files.storage.is_local", lambda path: in_place)
     file = write(tmp_path / "x.parquet", pa.table({"a": [1]}))
     footer = read_footer(file.path, file.size_bytes)
     padded = footer + b"\0" * 100

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
-from dbt.adapters.ducklake.spark import java
-from dbt.adapters.ducklake.spark.java import find_java, parse_version, wrapper_home
+from dbt.adapters.ducklake.spark.session import java
+from dbt.adapters.ducklake.spark.session.java import find_java, parse_version, wrapper_home
 
 
 @pytest.mark.parametrize(

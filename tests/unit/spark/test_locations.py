@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from dbt.adapters.ducklake.spark.locations import hive_value, manifest_path, metadata_path, reader_path, spark_path
+from dbt.adapters.ducklake.spark.files.locations import hive_value, manifest_path, metadata_path, reader_path, spark_path
 
 
 @pytest.mark.parametrize(

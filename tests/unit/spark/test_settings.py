@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
-from dbt.adapters.ducklake.spark.node_settings import node_settings
-from dbt.adapters.ducklake.spark.settings import PROTECTED, REQUIRED, SparkSettings, available_cores, require_allowed_setting
+from dbt.adapters.ducklake.spark.session.node_settings import node_settings
+from dbt.adapters.ducklake.spark.session.settings import PROTECTED, REQUIRED, SparkSettings, available_cores, require_allowed_setting
 
 
 def test_a_local_master_stays_on_this_machine_and_shuffles_as_wide_as_it_has_threads() -> None:

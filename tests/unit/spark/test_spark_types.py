@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import types as T
 
 from dbt.adapters.ducklake.errors import StatementError
-from dbt.adapters.ducklake.spark.types import FIELD_ID, fields_of, struct_type
-from dbt.adapters.ducklake.spec.types import Field, assign_ids, parse_type
+from dbt.adapters.ducklake.format.types import Field, assign_ids, parse_type
+from dbt.adapters.ducklake.spark.values.types import FIELD_ID, fields_of, struct_type
 from tests.lake.written import columns_of
 
 

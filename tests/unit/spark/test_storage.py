@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.ducklake.spark import storage
+from dbt.adapters.ducklake.spark.files import storage
 
 
 def test_plain_paths_and_file_urls_are_local_and_stay_as_they_are(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
-from dbt.adapters.ducklake.spark.write_options import arrow_options, spark_options
-from dbt.adapters.ducklake.spec.files import WriteOptions
+from dbt.adapters.ducklake.format.files import WriteOptions
+from dbt.adapters.ducklake.spark.files.write_options import arrow_options, spark_options
 
 
 def test_options_of_the_lake_are_passed_on_to_spark() -> None:

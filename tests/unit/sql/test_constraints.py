@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.ducklake.errors import StatementError
-from dbt.adapters.ducklake.spec.constraints import (
+from dbt.adapters.ducklake.format.constraints import (
     CONSTRAINTS_TAG,
     Constraint,
     constraints_of,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.ducklake.errors import StatementError
+from dbt.adapters.ducklake.format.objects import Default
+from dbt.adapters.ducklake.format.types import parse_type
 from dbt.adapters.ducklake.plan.defaults import stored_default
-from dbt.adapters.ducklake.spec.objects import Default
-from dbt.adapters.ducklake.spec.types import parse_type
 from dbt.adapters.ducklake.sql.parse import parse
 from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import (

@@ -9,20 +9,20 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import ConfigurationError
-from ..spec.objects import Column, Snapshot, Table
-from ..spec.options import DEFAULTS, Options
-from ..spec.versions import CURRENT, MergedFile, RewrittenFile
-from .attach import LakeFacts, attach
-from .commit_inlined import can_inline_rows
-from .database import Database
-from .facts import TableFacts, read_facts
-from .history import SnapshotRecord, first_snapshot_from, resolve, snapshot_records
-from .location import CatalogLocation, parse_location
-from .migrations.migrate import migrate
-from .options import read_options
-from .reader import DefinitionCache, SnapshotReader
-from .transaction import RetrySettings, Transaction
-from .upkeep import Upkeep
+from ..format.objects import Column, Snapshot, Table
+from ..format.options import DEFAULTS, Options
+from ..format.versions import CURRENT, MergedFile, RewrittenFile
+from .commit.inlined import can_inline_rows
+from .commit.options import read_options
+from .maintenance.maintenance import Upkeep
+from .read.facts import TableFacts, read_facts
+from .read.history import SnapshotRecord, first_snapshot_from, resolve, snapshot_records
+from .read.reader import DefinitionCache, SnapshotReader
+from .store.attach import LakeFacts, attach
+from .store.database import Database
+from .store.location import CatalogLocation, parse_location
+from .store.migrations.migrate import migrate
+from .transaction.transaction import RetrySettings, Transaction
 
 
 @dataclass(frozen=True)

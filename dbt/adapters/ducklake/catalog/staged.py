@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from ..spec.compaction import Compaction
-from ..spec.files import ColumnStats, Condition, FlushedFile, WrittenDeleteFile, WrittenFile
-from ..spec.objects import Column, Macro, Schema, Table, View
-from ..spec.options import StoredOption
+from ..format.compaction import Compaction
+from ..format.files import ColumnStats, Condition, FlushedFile, WrittenDeleteFile, WrittenFile
+from ..format.objects import Column, Macro, Schema, Table, View
+from ..format.options import StoredOption
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -10,10 +10,10 @@ import os
 from collections.abc import Collection, Sequence
 
 from ..errors import LakeError
-from ..spark.footers import FileToRead
-from ..spark.foreign_files import Matching, find_files, read_foreign
-from ..spec.objects import Table
-from ..spec.paths import is_url, plain
+from ..format.objects import Table
+from ..format.paths import is_url, plain
+from ..spark.arrow.foreign_files import Matching, find_files, read_foreign
+from ..spark.files.footers import FileToRead
 from .context import Context
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..errors import DataError, NotFoundError, StatementError
-from ..spark.scan import scan
-from ..spec import evolution
-from ..spec.constraints import with_renamed_column, without_column
-from ..spec.evolution import NewColumn
-from ..spec.identifiers import backquoted
-from ..spec.objects import Default, SortField, Table
-from ..spec.partitioning import bucket_count
-from ..spec.types import DataType
+from ..format import evolution
+from ..format.constraints import with_renamed_column, without_column
+from ..format.evolution import NewColumn
+from ..format.identifiers import backquoted
+from ..format.objects import Default, SortField, Table
+from ..format.partitioning import bucket_count
+from ..format.types import DataType
+from ..spark.read.scan import scan
 from .context import Context
 from .tables import kind_of, partition_fields, repartitioned, required_relation, required_table
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ..errors import StatementError
-from ..spark import changes
-from ..spec.files import ChangePlan
-from ..spec.identifiers import fold
+from ..format.files import ChangePlan
+from ..format.identifiers import fold
+from ..spark.read import changes
 from .context import Context
 from .tables import required_table
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ..spec.paths import plain
+from ..format.paths import plain
 from .context import Context
 from .safe_removal import Removal, remove_file
 

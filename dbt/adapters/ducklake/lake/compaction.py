@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import StatementError
-from ..spark.compaction import Job, write_compacted
-from ..spark.storage import remove
-from ..spec.compaction import Candidate, Compacted, Compaction, Group, to_merge, to_rewrite
-from ..spec.objects import Table
+from ..format.compaction import Candidate, Compacted, Compaction, Group, to_merge, to_rewrite
+from ..format.objects import Table
+from ..spark.files.storage import remove
+from ..spark.write.compaction import Job, write_compacted
 from .context import Context
 from .maintained import maintained_tables
 from .order import spark_order

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..catalog.lake import LakeCatalog
-from ..catalog.transaction import Transaction
+from ..catalog.transaction.transaction import Transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

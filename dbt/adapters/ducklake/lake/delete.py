@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..catalog.staged import Flush
-from ..spark.flushed import remove, write_deletes
-from ..spark.row_positions import collect_positions
-from ..spec.files import ColumnFilter, ScanPlan
-from ..spec.objects import Table
+from ..format.files import ColumnFilter, ScanPlan
+from ..format.objects import Table
+from ..spark.arrow.flushed import remove, write_deletes
+from ..spark.rows.positions import collect_positions
 from .context import Context, RowCounts
 from .row_changes import end_rows
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..catalog.staged import Flush
-from ..spark.flushed import remove, write_deletes, write_flushed
-from ..spec.files import FlushedFile, WrittenDeleteFile
-from ..spec.objects import Table
+from ..format.files import FlushedFile, WrittenDeleteFile
+from ..format.objects import Table
+from ..spark.arrow.flushed import remove, write_deletes, write_flushed
 from .context import Context
 from .maintained import is_maintained, maintained_tables
 

@@ -1,7 +1,7 @@
 """CREATE FUNCTION and DROP FUNCTION.
 
 A function is Spark's SQL and stands in a tag of its schema: the format has a place for DuckDB's macros only, and DuckDB cannot open a lake
-that holds a macro which it fails to parse (`catalog/macros.py`). Sessions make a temporary function of it when a statement calls it.
+that holds a macro which it fails to parse (`catalog/read/macros.py`). Sessions make a temporary function of it when a statement calls it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..errors import NotFoundError, StatementError
-from ..spec.objects import FUNCTION_TAG, Function
+from ..format.objects import FUNCTION_TAG, Function
 from .context import Context
 from .schemas import required_schema
 

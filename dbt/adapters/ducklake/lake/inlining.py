@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import DataError
-from ..spark.arrow_rows import python_rows
-from ..spark.local_rows import fitted_rows, local_row_count
-from ..spark.rules import check_rules, null_text
-from ..spec.files import WrittenFile
-from ..spec.objects import Table
-from ..spec.row_statistics import stats_of_rows
+from ..format.files import WrittenFile
+from ..format.objects import Table
+from ..format.row_statistics import stats_of_rows
+from ..spark.arrow.rows import python_rows
+from ..spark.values.rules import check_rules, null_text
+from ..spark.write.local_rows import fitted_rows, local_row_count
 from .context import Context
 
 if TYPE_CHECKING:

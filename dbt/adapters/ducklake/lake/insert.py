@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..spark.checks import checked
-from ..spark.frames import local_frame
-from ..spark.write import write_rows
-from ..spec.constraints import checks_of
-from ..spec.objects import Table
-from ..spec.types import data_type_of, spark_name
+from ..format.constraints import checks_of
+from ..format.objects import Table
+from ..format.types import data_type_of, spark_name
+from ..spark.rows.frames import local_frame
+from ..spark.values.checks import checked
+from ..spark.write.write import write_rows
 from .context import Context
 from .inlining import inline_query
 from .order import spark_order

@@ -8,9 +8,9 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from ..catalog.reader import SnapshotReader
-from ..catalog.transaction import Transaction
-from ..spec.objects import Table
+from ..catalog.read.reader import SnapshotReader
+from ..catalog.transaction.transaction import Transaction
+from ..format.objects import Table
 from .context import Context
 
 FILE_COLUMNS = (

@@ -1,9 +1,9 @@
-"""DROP MACRO. Macros are DuckDB's to make: only DuckDB can tell whether it will be able to parse them (`catalog/macros.py`)."""
+"""DROP MACRO. Macros are DuckDB's to make: only DuckDB can tell whether it will be able to parse them (`catalog/read/macros.py`)."""
 
 from __future__ import annotations
 
 from ..errors import NotFoundError
-from ..spec.identifiers import fold
+from ..format.identifiers import fold
 from .context import Context
 
 

@@ -5,8 +5,8 @@ Specification: the pages "Flush Inlined Data", "Merge Adjacent Files" and "Rewri
 
 from __future__ import annotations
 
-from ..spec.objects import Table
-from ..spec.options import truth
+from ..format.objects import Table
+from ..format.options import truth
 from .context import Context
 from .schemas import required_schema
 from .tables import required_table

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import DataError
-from ..spark.extremes import measure, within
-from ..spark.held import held
-from ..spark.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, Outcome, When, numbered, outcome
-from ..spark.row_positions import Positions, count, united
-from ..spark.scan import scan
-from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, ColumnFilter, ScanPlan
-from ..spec.objects import Column, Table
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ColumnFilter, ScanPlan
+from ..format.objects import Column, Table
+from ..spark.read.scan import scan
+from ..spark.rows.cached import held
+from ..spark.rows.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, Outcome, When, numbered, outcome
+from ..spark.rows.positions import Positions, count, united
+from ..spark.values.extremes import measure, within
 from .context import Context, RowCounts
 from .insert import insert
 from .row_changes import end_rows

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..catalog.lake import LakeCatalog
 from ..errors import ConflictError, LakeError
-from ..spark.snapshot_ids import with_snapshot_ids
-from ..spark.storage import remove
-from ..spec.versions import MergedFile, RewrittenFile
+from ..format.versions import MergedFile, RewrittenFile
+from ..spark.files.snapshot_ids import with_snapshot_ids
+from ..spark.files.storage import remove
 
 
 def migrate(catalog: LakeCatalog) -> str:

@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 from ..catalog.lake import LakeCatalog
 from ..errors import ConflictError, MissingFileError
+from ..format.paths import plain
 from ..spark.errors import translate
-from ..spec.paths import plain
 from .safe_removal import is_inside
 
 

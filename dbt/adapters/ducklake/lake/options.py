@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import StatementError
-from ..spec.identifiers import fold
-from ..spec.inlined import RESERVED_NAMES
-from ..spec.objects import Schema, Table
-from ..spec.option_values import description_of, stored_value
+from ..format.identifiers import fold
+from ..format.inlined import RESERVED_NAMES
+from ..format.objects import Schema, Table
+from ..format.option_values import description_of, stored_value
 from .context import Context
 from .schemas import required_schema
 from .tables import required_table

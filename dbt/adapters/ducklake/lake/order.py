@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from ..spec.files import WriteOptions
-from ..spec.objects import SortField, Table
+from ..format.files import WriteOptions
+from ..format.objects import SortField, Table
 from ..translate.dialects import sort_expression_for_spark
 
 logger = logging.getLogger(__name__)

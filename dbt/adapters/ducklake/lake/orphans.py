@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from ..spark.storage import list_files_with_times
-from ..spec.paths import plain
+from ..format.paths import plain
+from ..spark.files.storage import list_files_with_times
 from .context import Context
 from .safe_removal import Removal, remove_file
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import StatementError
-from ..spark.extremes import measure
-from ..spark.held import held
-from ..spark.partition_match import rows_of_same_partitions
-from ..spark.scan import scan
-from ..spec.identifiers import backquoted
-from ..spec.objects import Table
+from ..format.identifiers import backquoted
+from ..format.objects import Table
+from ..spark.read.scan import scan
+from ..spark.rows.cached import held
+from ..spark.rows.partition_match import rows_of_same_partitions
+from ..spark.values.extremes import measure
 from .context import Context, RowCounts
 from .delete import delete, truncate
 from .insert import insert

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from ..catalog.lake import LakeCatalog
 from ..errors import ConfigurationError
-from ..spark.storage import filesystem, is_local, make_directory, remove
+from ..spark.files.storage import filesystem, is_local, make_directory, remove
 
 
 def probe_data_path(catalog: LakeCatalog) -> None:

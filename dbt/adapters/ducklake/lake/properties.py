@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import NotFoundError, StatementError
-from ..spec.objects import PROPERTY_TAG, Relation, Table, View
-from ..spec.option_values import is_option
+from ..format.objects import PROPERTY_TAG, Relation, Table, View
+from ..format.option_values import is_option
 from .alter import comment_on
 from .context import Context
 from .options import set_option, unset_option

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..catalog.reader import SnapshotReader
+from ..catalog.read.reader import SnapshotReader
 from ..errors import NotFoundError, StatementError
-from ..spec.changes import Kind
-from ..spec.identifiers import fold
-from ..spec.objects import Relation, Schema, Snapshot, Table, View
+from ..format.changes import Kind
+from ..format.identifiers import fold
+from ..format.objects import Relation, Schema, Snapshot, Table, View
 from .context import Context
 from .rollback_rows import Difference, difference, stage
 from .schemas import required_schema

@@ -12,16 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..catalog.rollback_plan import FormerFile, RollbackPlan
+from ..catalog.read.rollback_plan import FormerFile, RollbackPlan
 from ..catalog.staged import Flush, Returned, ReturnedFile, RowChanges, StagedRows
-from ..spark import storage
-from ..spark.deletes import write_delete_file
-from ..spark.flushed import write_deletes
-from ..spark.returned import absent_rows, bring_back, new_name, require_file, write_rows
-from ..spec.files import DataFile, InlinedRows
-from ..spec.inlined_cells import conformed, initial_value
-from ..spec.objects import Table
-from ..spec.row_statistics import stats_of_rows
+from ..format.files import DataFile, InlinedRows
+from ..format.inlined_cells import conformed, initial_value
+from ..format.objects import Table
+from ..format.row_statistics import stats_of_rows
+from ..spark.arrow.flushed import write_deletes
+from ..spark.arrow.returned import absent_rows, bring_back, new_name, require_file, write_rows
+from ..spark.files import storage
+from ..spark.files.deletes import write_delete_file
 from .context import Context
 from .order import stored_order
 

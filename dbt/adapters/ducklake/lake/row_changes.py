@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..errors import LakeError
-from ..spark.deleted_rows import deleted_rows
-from ..spark.deletes import redated, write_delete_file, write_deletion_vector
-from ..spark.row_positions import PositionArray, Positions, count
-from ..spark.storage import remove
-from ..spec.files import INLINED_BASE, DataFile, ScanPlan, WrittenDeleteFile
-from ..spec.objects import Table
+from ..format.files import INLINED_BASE, DataFile, ScanPlan, WrittenDeleteFile
+from ..format.objects import Table
+from ..spark.files.deletes import redated, write_delete_file, write_deletion_vector
+from ..spark.files.storage import remove
+from ..spark.rows.deleted import deleted_rows
+from ..spark.rows.positions import PositionArray, Positions, count
 from .context import Context
 
 

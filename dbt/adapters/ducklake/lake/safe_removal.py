@@ -10,8 +10,8 @@ import os
 from collections.abc import Set
 from dataclasses import dataclass
 
-from ..spark.storage import is_local, remove
-from ..spec.paths import plain
+from ..format.paths import plain
+from ..spark.files.storage import is_local, remove
 
 
 @dataclass(frozen=True)

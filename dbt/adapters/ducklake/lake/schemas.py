@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import NotFoundError, StatementError
-from ..spec.objects import Schema, Table
+from ..format.objects import Schema, Table
 from .context import Context
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..spark.arrow import arrow_table, write_arrow
-from ..spark.frames import to_dataframe
-from ..spec.constraints import checks_of
-from ..spec.evolution import NewColumn
-from ..spec.objects import Table
+from ..format.constraints import checks_of
+from ..format.evolution import NewColumn
+from ..format.objects import Table
+from ..spark.arrow.write import arrow_table, write_arrow
+from ..spark.rows.frames import to_dataframe
 from .context import Context
 from .delete import end_all_rows
 from .inlining import inline_arrow

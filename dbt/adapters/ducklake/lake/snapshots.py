@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..catalog.history import SnapshotRecord
-from ..spec.changes import CREATIONS, Change, Kind
+from ..catalog.read.history import SnapshotRecord
+from ..format.changes import CREATIONS, Change, Kind
 
 COLUMNS = (
     ("snapshot_id", "bigint"),

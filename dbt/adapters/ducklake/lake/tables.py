@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..catalog.reader import SnapshotReader
+from ..catalog.read.reader import SnapshotReader
 from ..errors import NotFoundError, StatementError
-from ..spec.constraints import Constraint, named, with_constraints
-from ..spec.evolution import NewColumn, columns_of, rebuilt
-from ..spec.identifiers import fold
-from ..spec.objects import Column, PartitionField, Partitioning, Relation, SortField, Table, View
-from ..spec.sort_text import names_in
+from ..format.constraints import Constraint, named, with_constraints
+from ..format.evolution import NewColumn, columns_of, rebuilt
+from ..format.identifiers import fold
+from ..format.objects import Column, PartitionField, Partitioning, Relation, SortField, Table, View
+from ..format.sort_text import names_in
 from .context import Context
 from .delete import end_all_rows
 from .insert import insert

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..spark.held import held
-from ..spark.row_positions import collect_positions
-from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, ColumnFilter, ScanPlan
-from ..spec.objects import Table
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ColumnFilter, ScanPlan
+from ..format.objects import Table
+from ..spark.rows.cached import held
+from ..spark.rows.positions import collect_positions
 from .context import Context, RowCounts
 from .insert import insert
 from .row_changes import end_rows

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import NotFoundError, StatementError
-from ..spec.identifiers import fold
-from ..spec.objects import PROPERTY_TAG, Table, View
-from ..spec.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, ViewColumn, columns_text, view_columns
+from ..format.identifiers import fold
+from ..format.objects import PROPERTY_TAG, Table, View
+from ..format.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, ViewColumn, columns_text, view_columns
 from .context import Context
 from .schemas import required_schema
 from .tables import kind_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..spec.files import ColumnFilter, ScanPlan
-from ..spec.objects import Table, View
+from ..format.files import ColumnFilter, ScanPlan
+from ..format.objects import Table, View
 from .view import Version
 
 

@@ -4,7 +4,7 @@ A bound is given where Spark's comparison of that type of column with that kind 
 statistics, else None. What is certain:
 
 - Numbers with a column of integers or decimals, as long as the type that Spark compares in holds every digit of both.
-- Numbers with a float column: Spark compares doubles, or floats; the slack of `spec.statistics.outside` is wider than their rounding.
+- Numbers with a float column: Spark compares doubles, or floats; the slack of `format.statistics.outside` is wider than their rounding.
 - Texts with a text column. A text with a quote, backslash or `$` in it could be another one to Spark.
 - Dates and times in ISO form, as literals, casts or texts, with a date or timestamp column. Comparing an instant with a wall clock
   depends on the zone of the session and its history; wherever that is, the two are less than a day apart, so a bound is moved
@@ -21,11 +21,11 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from sqlglot import exp
 
-from ..spec.files import ColumnRange
-from ..spec.moments import DAY_NANOS, date_text, parse_timestamp
-from ..spec.objects import Column
-from ..spec.statistics import FLOATS, TIMESTAMPS, decimal_text, encode_plain
-from ..spec.types import decimal_parameters
+from ..format.files import ColumnRange
+from ..format.objects import Column
+from ..format.statistics import FLOATS, TIMESTAMPS, decimal_text, encode_plain
+from ..format.timestamps import DAY_NANOS, date_text, parse_timestamp
+from ..format.types import decimal_parameters
 
 Zone = Callable[[], bool]
 """Whether the session's zone is UTC; asked only where it matters."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..errors import StatementError
-from ..spec.identifiers import text_literal
-from ..spec.objects import Column, Default
-from ..spec.types import data_type_of, spark_name
+from ..format.identifiers import text_literal
+from ..format.objects import Column, Default
+from ..format.types import data_type_of, spark_name
 from ..translate.dialects import to_duckdb, to_spark
 
 

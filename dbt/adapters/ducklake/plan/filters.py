@@ -25,9 +25,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ..spec.files import ColumnFilter, ColumnRange
-from ..spec.identifiers import fold
-from ..spec.objects import Column, Table
+from ..format.files import ColumnFilter, ColumnRange
+from ..format.identifiers import fold
+from ..format.objects import Column, Table
 from ..sql.values import Reference, Sql
 from .constants import Constant, Zone, between, comparable, constant, prefixed
 

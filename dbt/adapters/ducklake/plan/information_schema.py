@@ -10,11 +10,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..spec.constraints import Constraint, constraints_of
-from ..spec.identifiers import backquoted, fold, text_literal
-from ..spec.objects import Relation, Table, View
-from ..spec.types import data_type_of, decimal_parameters, spark_name
-from ..spec.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, view_columns
+from ..format.constraints import Constraint, constraints_of
+from ..format.identifiers import backquoted, fold, text_literal
+from ..format.objects import Relation, Table, View
+from ..format.types import data_type_of, decimal_parameters, spark_name
+from ..format.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, view_columns
 from ..translate.dialects import PLACEHOLDER
 
 if TYPE_CHECKING:

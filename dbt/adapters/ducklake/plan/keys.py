@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ..spec.identifiers import fold
-from ..spec.objects import Column, Table
+from ..format.identifiers import fold
+from ..format.objects import Column, Table
 from .filters import parsed
 
 

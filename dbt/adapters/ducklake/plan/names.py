@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..errors import NotFoundError, StatementError
-from ..spec.identifiers import fold
-from ..spec.objects import Function, Relation
+from ..format.identifiers import fold
+from ..format.objects import Function, Relation
 from ..sql.values import Name, Sql, TimeTravel
 from .bound import BoundRows
 from .information_schema import INFORMATION_SCHEMA, information_view

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import TypeVar
 
 from ..errors import LakeError, NotFoundError, StatementError
-from ..spec.identifiers import backquoted, fold
-from ..spec.objects import Macro, Table, View
+from ..format.identifiers import backquoted, fold
+from ..format.objects import Macro, Table, View
 from ..sql.references import references
 from ..sql.values import Name, Reference, Sql
 from ..translate.dialects import PLACEHOLDER

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..spec.files import ColumnFilter, ScanPlan
-from ..spec.objects import Table
+from ..format.files import ColumnFilter, ScanPlan
+from ..format.objects import Table
 from .view import LakeView, Version
 
 Filters = tuple[ColumnFilter, ...]

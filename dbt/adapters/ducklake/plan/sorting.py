@@ -12,9 +12,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ..errors import NotFoundError, StatementError
-from ..spec.identifiers import fold
-from ..spec.objects import SortField
-from ..spec.sort_text import bare_column, sql_name
+from ..format.identifiers import fold
+from ..format.objects import SortField
+from ..format.sort_text import bare_column, sql_name
 from ..sql.values import SortKey
 from ..translate.dialects import sort_expression_for_spark, to_duckdb
 

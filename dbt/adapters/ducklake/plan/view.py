@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..spec.files import Filters, ScanPlan
-from ..spec.objects import Macro, Relation, Schema, Snapshot, Table
+from ..format.files import Filters, ScanPlan
+from ..format.objects import Macro, Relation, Schema, Snapshot, Table
 from ..sql.values import TimeTravel
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..spec.identifiers import fold
-from ..spec.objects import Table
+from ..format.identifiers import fold
+from ..format.objects import Table
 from ..sql.tokens import tokenize
 from ..sql.values import VIRTUAL_COLUMNS, Merge, Sql
 

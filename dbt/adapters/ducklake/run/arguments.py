@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from ..errors import StatementError
-from ..spec.identifiers import fold
+from ..format.identifiers import fold
 from ..sql.values import Call
 
 TRUE, FALSE = frozenset({"true", "t", "yes", "1"}), frozenset({"false", "f", "no", "0"})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..errors import StatementError
-from ..spec.identifiers import fold
+from ..format.identifiers import fold
 from ..sql.values import Call, Checkpoint, Name
 from .result import Result, local
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import StatementError
+from ..format.evolution import NewColumn
+from ..format.identifiers import fold
+from ..format.objects import PROPERTY_TAG, Function, Table
+from ..format.option_values import is_option, stored_value
+from ..format.view_columns import ViewColumn
 from ..lake import alter
 from ..lake.context import RowCounts
 from ..lake.functions import create_function, drop_function, find_function
@@ -16,15 +21,10 @@ from ..lake.tables import TableRequest, create_table, create_table_as, drop_tabl
 from ..lake.views import ViewRequest, create_view, drop_view
 from ..plan.defaults import stored_default
 from ..plan.sorting import sort_fields
-from ..spark.plan_types import differing
-from ..spark.rows import column_types
-from ..spark.temporary import drop_temporary_view
-from ..spark.types import fields_of
-from ..spec.evolution import NewColumn
-from ..spec.identifiers import fold
-from ..spec.objects import PROPERTY_TAG, Function, Table
-from ..spec.option_values import is_option, stored_value
-from ..spec.view_columns import ViewColumn
+from ..spark.rows.fetch import column_types
+from ..spark.session.plan_types import differing
+from ..spark.session.temporary import drop_temporary_view
+from ..spark.values.types import fields_of
 from ..sql.values import (
     AddColumns,
     AlterTable,

@@ -9,7 +9,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ..catalog.transaction import Transaction
+from ..catalog.transaction.transaction import Transaction
+from ..format.files import ColumnFilter, ScanPlan
+from ..format.identifiers import fold, text_literal
+from ..format.objects import Table
 from ..lake.context import Context
 from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead
 from ..plan.filters import of_condition
@@ -17,10 +20,7 @@ from ..plan.names import Found, Names, TemporaryView
 from ..plan.resolve import Planning, resolve
 from ..plan.scans import ScanPlans
 from ..plan.view import LakeView, Settings
-from ..spark.temporary import session_settings, timestamp_value
-from ..spec.files import ColumnFilter, ScanPlan
-from ..spec.identifiers import fold, text_literal
-from ..spec.objects import Table
+from ..spark.session.temporary import session_settings, timestamp_value
 from ..sql.references import rows_of
 from ..sql.values import Name, Sql, TimeTravel
 from .registry import ScanRegistry

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import StatementError
+from ..format.identifiers import fold
 from ..lake.changes import VIRTUAL, Bound, table_changes, table_deletions, table_insertions
 from ..lake.context import Context
 from ..lake.listing import FILE_COLUMNS, TABLE_COLUMNS, list_files, table_info
@@ -20,9 +21,8 @@ from ..lake.tables import required_table
 from ..plan.bound import BoundCall
 from ..plan.names import Names
 from ..plan.resolve import version_of
-from ..spark.frames import local_frame
-from ..spark.rows import column_types, fetch
-from ..spec.identifiers import fold
+from ..spark.rows.fetch import column_types, fetch
+from ..spark.rows.frames import local_frame
 from ..sql.inspection import call_arguments
 from ..sql.tokens import Cursor, Source
 from ..sql.values import Call, Reference

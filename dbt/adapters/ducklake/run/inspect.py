@@ -6,16 +6,16 @@ import re
 from collections.abc import Callable, Iterator
 
 from ..errors import StatementError
+from ..format.constraints import constraints_of
+from ..format.objects import Relation, Table, View
+from ..format.partitioning import key_columns, key_texts
+from ..format.types import data_type_of, spark_name
+from ..format.view_columns import ViewColumn, view_columns
 from ..lake.properties import properties
 from ..lake.schemas import required_schema
 from ..lake.tables import required_relation
 from ..plan.resolve import text_of_view
-from ..spark.rows import column_types
-from ..spec.constraints import constraints_of
-from ..spec.objects import Relation, Table, View
-from ..spec.partitioning import key_columns, key_texts
-from ..spec.types import data_type_of, spark_name
-from ..spec.view_columns import ViewColumn, view_columns
+from ..spark.rows.fetch import column_types
 from ..sql.values import Describe, Name, Show, TimeTravel
 from .environment import Environment
 from .result import Result, local

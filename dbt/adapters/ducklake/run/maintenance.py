@@ -10,6 +10,7 @@ from dataclasses import astuple
 from datetime import datetime, timezone
 
 from ..errors import StatementError
+from ..format.intervals import before
 from ..lake.cleanup import cleanup_old_files
 from ..lake.compaction import COLUMNS as COMPACTION_COLUMNS
 from ..lake.compaction import United, merge_adjacent_files, rewrite_data_files
@@ -21,7 +22,6 @@ from ..lake.rollback import roll_back
 from ..lake.safe_removal import Removal
 from ..lake.snapshots import COLUMNS as SNAPSHOT_COLUMNS
 from ..lake.snapshots import snapshot_rows
-from ..spec.intervals import before
 from .arguments import Parameter, boolean, integer, integers, number, text, timestamp
 from .environment import Environment
 from .procedure import Arguments, Procedure

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import StatementError
+from ..format.identifiers import fold
 from ..plan.names import Names
-from ..spec.identifiers import fold
 from ..sql.values import Call
 from .arguments import Parameter, arguments, of_lake, text
 from .environment import Environment

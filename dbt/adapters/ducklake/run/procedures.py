@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..errors import StatementError
+from ..format.versions import CURRENT
 from ..lake.add_files import add_data_files
 from ..lake.migrate import migrate
 from ..lake.options import set_option
 from ..lake.tables import required_table
-from ..spark.foreign_files import Matching
-from ..spec.versions import CURRENT
+from ..spark.arrow.foreign_files import Matching
 from ..sql.values import Call
 from .arguments import Parameter, boolean, constant, text, texts
 from .environment import Environment

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..errors import DuckLakeError, NotFoundError, StatementError
+from ..format.identifiers import backquoted
 from ..plan.bound import Bound, BoundCall, BoundFunction, BoundQuery, BoundRelation, BoundRows, BoundTable
 from ..plan.resolve import broken_view
 from ..plan.view import Settings
 from ..spark.errors import translate
-from ..spark.plan_types import differing
-from ..spark.runtime import is_connect
-from ..spark.scan import scan
-from ..spec.identifiers import backquoted
+from ..spark.read.scan import scan
+from ..spark.session.plan_types import differing
+from ..spark.session.runtime import is_connect
 from ..translate.view_text import is_our_text, without_counterpart
 
 if TYPE_CHECKING:

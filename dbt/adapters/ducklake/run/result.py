@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from ..format.objects import Snapshot
 from ..lake.context import RowCounts
 from ..plan.bound import FilesRead
-from ..spec.objects import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

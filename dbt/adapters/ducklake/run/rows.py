@@ -7,6 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import StatementError
+from ..format.evolution import NewColumn, find_column
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
+from ..format.identifiers import backquoted, fold, text_literal
+from ..format.objects import Column, Table
+from ..format.types import data_type_of, spark_name
 from ..lake.alter import add_columns
 from ..lake.context import RowCounts
 from ..lake.delete import delete, truncate
@@ -19,14 +24,9 @@ from ..plan.defaults import default_sql
 from ..plan.filters import of_join
 from ..plan.keys import equal_keys
 from ..plan.virtual import of_target, source_with_virtual, virtual_columns
-from ..spark.match import When
-from ..spark.scan import scan
-from ..spark.types import fields_of
-from ..spec.evolution import NewColumn, find_column
-from ..spec.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
-from ..spec.identifiers import backquoted, fold, text_literal
-from ..spec.objects import Column, Table
-from ..spec.types import data_type_of, spark_name
+from ..spark.read.scan import scan
+from ..spark.rows.match import When
+from ..spark.values.types import fields_of
 from ..sql.rows import fill_defaults
 from ..sql.values import Assignment, Delete, Insert, Merge, MergeClause, Name, Sql, Truncate, Update
 from .environment import Environment

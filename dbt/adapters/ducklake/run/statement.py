@@ -8,9 +8,9 @@ from typing import Any
 
 from ..errors import StatementError
 from ..plan.resolve import resolve
-from ..spark.node_settings import require_protected, restore_protected
-from ..spark.rows import column_types, fetch, with_line
-from ..spark.settings import require_allowed_setting
+from ..spark.rows.fetch import column_types, fetch, with_line
+from ..spark.session.node_settings import require_protected, restore_protected
+from ..spark.session.settings import require_allowed_setting
 from ..sql import values as v
 from ..sql.settings_text import changed_setting
 from .definitions import (

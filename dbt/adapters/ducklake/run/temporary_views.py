@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..errors import StatementError
+from ..format.identifiers import fold
 from ..plan.bound import BoundRows
 from ..plan.names import TemporaryView
-from ..spark.held import as_leaf
-from ..spark.temporary import drop_temporary_view
-from ..spec.identifiers import fold
+from ..spark.rows.cached import as_leaf
+from ..spark.session.temporary import drop_temporary_view
 from ..sql.references import rows_of
 from ..sql.values import CreateTemporaryView, Name
 from .environment import Environment

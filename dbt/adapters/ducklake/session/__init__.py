@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..run.result import Result
-from ..spark.settings import SparkSettings
+from ..spark.session.settings import SparkSettings
 from .lake import Lake, LakeSettings
 from .session import LakeSession
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ConflictError
+from ..format.objects import Snapshot
 from ..plan.names import TemporaryView
 from ..run.result import FilesWritten, Result
-from ..spec.objects import Snapshot
 
 MOST_ROWS = 1000
 """Of a query of which more rows were fetched, the rows are not kept for comparison."""

@@ -11,13 +11,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ..catalog.lake import LakeCatalog
-from ..catalog.location import parse_location
-from ..catalog.transaction import RetrySettings
+from ..catalog.store.location import parse_location
+from ..catalog.transaction.transaction import RetrySettings
 from ..errors import ConfigurationError, DuckLakeError, EngineError
+from ..format.identifiers import fold
 from ..lake.migrate import migrate
-from ..spark.runtime import SparkRuntime
-from ..spark.settings import SparkSettings
-from ..spec.identifiers import fold
+from ..spark.session.runtime import SparkRuntime
+from ..spark.session.settings import SparkSettings
 from .session import LakeSession
 from .transactions import TablesByLake
 

@@ -12,8 +12,11 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..catalog.lake import LakeCatalog
-from ..catalog.transaction import Transaction
+from ..catalog.transaction.transaction import Transaction
 from ..errors import ConflictError
+from ..format.evolution import NewColumn
+from ..format.identifiers import backquoted
+from ..format.types import parse_type
 from ..lake.context import Context
 from ..lake.seed import load_rows
 from ..plan.names import Names
@@ -25,11 +28,8 @@ from ..run.inspect import describe_columns, named_schema
 from ..run.result import Result, watched
 from ..run.statement import run
 from ..run.temporary_views import cache_rows
-from ..spark.frames import local_frame
-from ..spark.temporary import TIME_ZONE, is_temporary_view
-from ..spec.evolution import NewColumn
-from ..spec.identifiers import backquoted
-from ..spec.types import parse_type
+from ..spark.rows.frames import local_frame
+from ..spark.session.temporary import TIME_ZONE, is_temporary_view
 from ..sql.parse import parse
 from ..sql.references import references
 from ..sql.values import (
@@ -52,7 +52,7 @@ from .transactions import Transactions
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from ..spec.view_columns import ViewColumn
+    from ..format.view_columns import ViewColumn
 
 T = TypeVar("T")
 
@@ -178,7 +178,7 @@ class LakeSession(TransactionalWork):
 
     def to_dataframe(self, rows: Any) -> DataFrame:
         """A PySpark, pandas, pandas-on-Spark, polars or Arrow table as a DataFrame of this session."""
-        from ..spark.frames import to_dataframe
+        from ..spark.rows.frames import to_dataframe
 
         with self._working("rows of a Python model"):
             return to_dataframe(self.spark(), rows)

@@ -14,12 +14,12 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import CancelledError, ConflictError, DataError, LakeError, StatementError
+from ..format.objects import Snapshot
 from ..lake.missing_files import removed_meanwhile
 from ..plan.scans import ScanPlans
 from ..run.environment import Environment, SessionState
 from ..spark.errors import translate
-from ..spark.storage import remove
-from ..spec.objects import Snapshot
+from ..spark.files.storage import remove
 from .journal import Committed, Journal, Step
 from .transactions import CommitMessage, TablesByLake, Transactions
 from .work import SparkWork

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..catalog.lake import LakeCatalog
-from ..catalog.transaction import Savepoint, Transaction
+from ..catalog.transaction.transaction import Savepoint, Transaction
 from ..errors import ConflictError, StatementError
-from ..spec.objects import Snapshot, Table
+from ..format.objects import Snapshot, Table
 
 CommitMessage = tuple[str | None, str | None, str | None]
 """Author, message, extra information."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CancelledError, DuckLakeError
 from ..run.environment import SessionState
 from ..spark.errors import translate
-from ..spark.node_settings import Former, change, node_settings, take_back
-from ..spark.runtime import Scope, SparkRuntime
+from ..spark.session.node_settings import Former, change, node_settings, take_back
+from ..spark.session.runtime import Scope, SparkRuntime
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import CancelledError, DataError, DuckLakeError, EngineError, LakeError, MissingFileError, StatementError
-from .conform import data_error
-from .conversions import REFUSED
+from .values.conform import data_error
+from .values.conversions import REFUSED
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _STACK = re.compile(r"\n+\s*(?:at [\w.$<>/]+\(|JVM stacktrace:|Driver stacktrace:|Caused by: ).*", re.DOTALL)

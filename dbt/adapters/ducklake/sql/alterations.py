@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import StatementError
-from ..spec.types import parse_type
+from ..format.types import parse_type
 from .columns import (
     AFTER_TYPE,
     column_definition,

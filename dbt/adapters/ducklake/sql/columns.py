@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..errors import StatementError
-from ..spec.constraints import Constraint
-from ..spec.objects import Default
-from ..spec.types import parse_type
+from ..format.constraints import Constraint
+from ..format.objects import Default
+from ..format.types import parse_type
 from .constraints import STARTS, column_constraint, starts_table_constraint, table_constraint
 from .tokens import Cursor, Kind, syntax_error, words
 from .values import ColumnDefinition, PartitionKey

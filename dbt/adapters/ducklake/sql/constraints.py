@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..spec.constraints import CHECK, FOREIGN_KEY, PRIMARY_KEY, UNIQUE, Constraint
+from ..format.constraints import CHECK, FOREIGN_KEY, PRIMARY_KEY, UNIQUE, Constraint
 from .tokens import Cursor
 
 STARTS = ("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "REFERENCES")

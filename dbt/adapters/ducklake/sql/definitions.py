@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import StatementError
-from ..spec.constraints import Constraint
+from ..format.constraints import Constraint
 from .columns import column_definitions, partition_keys, properties
 from .references import piece
 from .sort_keys import sort_keys

@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timezone
 
 from ..errors import StatementError
-from ..spec.intervals import before
+from ..format.intervals import before
 from .references import fragment
 from .timetravel import time_travel
 from .tokens import Cursor, Kind

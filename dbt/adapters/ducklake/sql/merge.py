@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import StatementError
-from ..spec.identifiers import backquoted, fold
+from ..format.identifiers import backquoted, fold
 from .references import fragment
 from .relation import relation_at
 from .rows import alias, assignments, column_path, target, value

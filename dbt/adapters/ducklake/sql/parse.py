@@ -7,7 +7,16 @@ from collections.abc import Callable
 
 from ..errors import StatementError
 from .alterations import alter_table, alter_view
-from .definitions import SCHEMA, comment_on, create_function, create_schema, create_table, create_temporary_view, create_view, drop
+from .definitions import (
+    SCHEMA,
+    comment_on,
+    create_function,
+    create_schema,
+    create_table,
+    create_temporary_view,
+    create_view,
+    drop,
+)
 from .inspection import call, checkpoint, describe, show, transaction, use
 from .merge import merge
 from .references import fragment

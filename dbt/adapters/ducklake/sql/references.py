@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ..errors import StatementError
-from ..spec.identifiers import fold
+from ..format.identifiers import fold
 from .relation import NOT_AN_ALIAS, alias_at, name_at, relation_at
 from .scopes import Scope, shows
 from .tokens import Cursor, Source, Token, words

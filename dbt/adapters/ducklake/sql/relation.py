@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..spec.identifiers import fold
+from ..format.identifiers import fold
 from .timetravel import time_travel
 from .tokens import QUERY_STARTS, Kind, Source, string_value, words
 from .values import Name, Reference

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..errors import StatementError
-from ..spec.identifiers import fold
+from ..format.identifiers import fold
 from .references import fragment, piece, references
 from .relation import NOT_AN_ALIAS, relation_at
 from .tokens import Cursor, Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from ..spec.identifiers import fold
+from ..format.identifiers import fold
 from .values import VIRTUAL_COLUMNS, Name, Reference
 
 

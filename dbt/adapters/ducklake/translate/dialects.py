@@ -18,7 +18,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from ..errors import StatementError
-from ..spec.identifiers import backquoted
+from ..format.identifiers import backquoted
 from ..sql.references import references
 from ..sql.tokens import Cursor, Source
 from ..sql.values import FunctionCall, Name, Reference, Sql

@@ -12,9 +12,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ..spec.identifiers import fold
-from ..spec.objects import Macro, MacroBody
-from ..spec.types import from_stored, spark_name
+from ..format.identifiers import fold
+from ..format.objects import Macro, MacroBody
+from ..format.types import from_stored, spark_name
 from .dialects import PLACEHOLDER, plain_words
 
 DEEPEST_MACRO = 32

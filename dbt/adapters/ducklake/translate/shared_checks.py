@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from ..spec.identifiers import fold
+from ..format.identifiers import fold
 
 Rule = Callable[[exp.Expr], exp.Expr]
 """Says an expression, whose parts have been said, in the other engine's words."""

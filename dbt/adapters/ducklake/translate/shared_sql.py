@@ -2,7 +2,7 @@
 
 What is not listed is refused: a view without a counterpart is an error, one that is translated by guess is a wrong value. Here is what
 needs no other words; `words_of_spark` and `words_of_duckdb` add what must be said differently. Where the types of the operands decide,
-`spark/plan_types.py` looks at the plan that Spark makes of the text.
+`spark/session/plan_types.py` looks at the plan that Spark makes of the text.
 """
 
 from __future__ import annotations

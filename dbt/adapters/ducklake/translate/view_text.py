@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..errors import LakeError
-from ..spec.identifiers import backquoted
-from ..spec.objects import View
-from ..spec.view_columns import SPARK_SQL_TAG
+from ..format.identifiers import backquoted
+from ..format.objects import View
+from ..format.view_columns import SPARK_SQL_TAG
 from .dialects import PLACEHOLDER, to_spark, without_spark_words
 from .macro_calls import Find, expand_macros
 

@@ -9,7 +9,7 @@ import re
 
 from sqlglot import exp
 
-from ..spec.identifiers import fold
+from ..format.identifiers import fold
 from .shared_checks import (
     INTEGERS,
     PART_OF,
@@ -101,7 +101,7 @@ def _is_date(node: exp.Expr) -> bool:
 
 
 def _moment_moved(node: exp.Expr) -> exp.Expr:
-    """Spark leaves a date a date; `spark/plan_types.py` refuses dates that cannot be told here."""
+    """Spark leaves a date a date; `spark/session/plan_types.py` refuses dates that cannot be told here."""
     refuse_unless(is_marked(node))
     unit = node.args["unit"].name.lower()
     text = f"x {'+' if isinstance(node, exp.TimestampAdd) else '-'} INTERVAL {node.expression.name} {unit}"

@@ -9,7 +9,7 @@ import re
 
 from sqlglot import exp
 
-from ..spec.identifiers import fold
+from ..format.identifiers import fold
 from .shared_checks import (
     INTEGERS,
     PART_OF,

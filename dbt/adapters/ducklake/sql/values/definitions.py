@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...spec.constraints import Constraint
-from ...spec.objects import Default
-from ...spec.types import DataType
+from ...format.constraints import Constraint
+from ...format.objects import Default
+from ...format.types import DataType
 from .text import Name, Sql
 
 

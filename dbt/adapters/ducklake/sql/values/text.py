@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ...spec.identifiers import backquoted, fold
+from ...format.identifiers import backquoted, fold
 
 T = TypeVar("T")
 

@@ -1,0 +1,139 @@
+"""The rows of `ducklake_column` and `ducklake_column_tag` in a commit.
+
+Specification: the page "ducklake_column". A changed column ends and begins again under the same id; the order within a parent is that
+of `column_order`, which equals the id until somebody moves a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import delete, select
+
+from ...format.objects import Column, Default
+from ..store import tables as t
+from .state import CommitState
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What is stored of a column, apart from its life and its place."""
+
+    column_id: int
+    parent: int | None
+    name: str
+    type: str
+    initial_default: str | None
+    default: Default | None
+    nullable: bool
+
+
+def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...], after: tuple[Column, ...]) -> bool:
+    """End, begin and change column rows; whether there were any."""
+    old = {row.column_id: row for row in _rows(before, None)}
+    new = {row.column_id: row for row in _rows(after, None)}
+    if before == after:
+        return False
+    old_orders = _stored_orders(state, table_id) if old else {}
+    orders = dict(_orders(after, old_orders))
+    changed = {column_id for column_id, row in new.items() if old.get(column_id) != row or old_orders.get(column_id) != orders[column_id]}
+    ended = [column_id for column_id in old if column_id in changed or column_id not in new]
+    state.end(t.column, t.column.c.column_id, ended, t.column.c.table_id == table_id)
+    for column_id, row in new.items():
+        if column_id in changed:
+            _add(state, table_id, row, orders[column_id])
+    if returned := [column_id for column_id in changed if old and column_id not in old]:
+        _forget_bounds(state, table_id, returned)  # new ones have none; those of a column that comes back may be of another type
+    retyped = [column_id for column_id in changed & set(old) if old[column_id].type != new[column_id].type]
+    if retyped:
+        _forget_bounds(state, table_id, retyped)
+        state.new_file_id()  # a running DuckDB keeps statistics by this counter, and breaks on those of the former type
+    return bool(ended or changed)
+
+
+def layout_changed(before: tuple[Column, ...], after: tuple[Column, ...]) -> bool:
+    """Whether rows inlined by position would land in other columns or types."""
+    return _layout(before) != _layout(after)
+
+
+def write_column_comments(state: CommitState, table_id: int, before: tuple[Column, ...], after: tuple[Column, ...]) -> None:
+    """End and begin comments; no other key may ever be written there, DuckDB could not load the table."""
+    old, new = _comments(before), _comments(after)
+    changed = sorted(column_id for column_id in {*old, *new} if old.get(column_id) != new.get(column_id))
+    tag = t.column_tag
+    state.end(
+        tag,
+        tag.c.column_id,
+        [column_id for column_id in changed if old.get(column_id) is not None],
+        tag.c.table_id == table_id,
+        tag.c.key == "comment",
+    )
+    for column_id in changed:
+        if column_id in new and (new[column_id] is not None or old.get(column_id) is not None):
+            state.add(
+                tag,
+                table_id=table_id,
+                column_id=column_id,
+                begin_snapshot=state.snapshot_id,
+                key="comment",
+                value=new[column_id],
+            )
+
+
+def _rows(columns: Iterable[Column], parent: int | None) -> Iterator[_Row]:
+    for column in columns:
+        nullable = column.nullable or parent is not None
+        yield _Row(column.column_id, parent, column.name, column.type, column.initial_default, column.default, nullable)
+        yield from _rows(column.children, column.column_id)
+
+
+def _layout(columns: Iterable[Column]) -> list[tuple[int, str, str, int | None]]:
+    return [(row.column_id, row.name, row.type, row.parent) for row in _rows(columns, None)]
+
+
+def _orders(columns: Iterable[Column], stored: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """(column id, column_order): the stored number, or the id of a new column, moved up where that is not ascending."""
+    last = -1
+    for column in columns:
+        last = max(stored.get(column.column_id, column.column_id), last + 1)
+        yield column.column_id, last
+        yield from _orders(column.children, stored)
+
+
+def _stored_orders(state: CommitState, table_id: int) -> dict[int, int]:
+    source = t.column
+    query = select(source.c.column_id, source.c.column_order).where(source.c.table_id == table_id, source.c.end_snapshot.is_(None))
+    return {row[0]: row[1] for row in state.connection.execute(query)}
+
+
+def _comments(columns: Iterable[Column]) -> dict[int, str | None]:
+    return {each.column_id: each.comment for column in columns for each in column.walk()}
+
+
+def _add(state: CommitState, table_id: int, row: _Row, order: int) -> None:
+    nested = row.type in ("list", "struct", "map")
+    default = row.default
+    state.add(
+        t.column,
+        column_id=row.column_id,
+        begin_snapshot=state.snapshot_id,
+        table_id=table_id,
+        column_order=order,
+        column_name=row.name,
+        column_type=row.type,
+        initial_default=row.initial_default,
+        default_value="NULL" if default is None else default.text,
+        nulls_allowed=row.nullable,
+        parent_column=row.parent,
+        default_value_type=default.kind if default is not None else "" if nested else "literal",
+        default_value_dialect="duckdb" if default is None else default.dialect,
+    )
+
+
+def _forget_bounds(state: CommitState, table_id: int, column_ids: list[int]) -> None:
+    """Bounds in the encoding of the old type may be narrower than the data in the new one (float32 to float64)."""
+    stats = t.table_column_stats
+    condition = (stats.c.table_id == table_id, stats.c.column_id.in_(column_ids))
+    if state.connection.execute(delete(stats).where(*condition)).rowcount:
+        state.new_file_id()  # DuckDB keeps table statistics until this counter moves

@@ -1,0 +1,83 @@
+"""A compaction in a commit: united files take the place of others.
+
+Specification: the pages "Merge Adjacent Files" and "Rewrite Heavily Deleted Files". Merged files are the old ones at every snapshot, so
+the rows of the old ones are removed; rewritten ones have lost rows, so the old ones only end. A delete that has come meanwhile, inlined
+or not, is never lost: the commit fails.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from sqlalchemy import func, select
+
+from ...errors import ConflictError
+from ...format.changes import Kind
+from ...format.compaction import Candidate, Compacted, Compaction
+from ...format.objects import Table
+from ..store import tables as t
+from ..store.database import batches
+from ..store.inlined import has_delete_table, positions
+from .files import live_delete_files, schedule, write_data_file
+from .state import CommitState
+
+
+def write_compaction(state: CommitState, table: Table, table_id: int, compaction: Compaction) -> None:
+    """Register the new files, and end or remove the old ones."""
+    sources = [candidate for unit in compaction.units for candidate in unit.group]
+    _require_unchanged(state, table, table_id, sources)
+    ids = [candidate.file.data_file_id for candidate in sources]
+    if compaction.rewrites:
+        state.end(t.data_file, t.data_file.c.data_file_id, ids)
+        state.end(t.delete_file, t.delete_file.c.data_file_id, ids)
+    else:
+        for source in (t.data_file, t.file_column_stats, t.file_variant_stats, t.file_partition_value, t.delete_file):
+            state.remove(source, source.c.data_file_id, ids)
+        for candidate in sources:
+            schedule(state, candidate.file.data_file_id, candidate.file.path)
+    for unit in compaction.units:
+        if unit.file is not None:
+            _write_file(state, table, table_id, unit, compaction.rewrites)
+    state.log(Kind.REWRITE_DELETE if compaction.rewrites else Kind.MERGE_ADJACENT, table_id)
+
+
+def _require_unchanged(state: CommitState, table: Table, table_id: int, sources: Sequence[Candidate]) -> None:
+    """All old files are live, with exactly the deletes that were read."""
+    ids = [candidate.file.data_file_id for candidate in sources]
+    alive: set[int] = set()
+    inlined: Counter[int] = Counter()
+    entries = positions(state.connection, table_id) if has_delete_table(state.connection, state.database.schema, table_id) else None
+    files = t.data_file
+    for batch in batches(ids, state.database.dialect.batch_size):
+        live = select(files.c.data_file_id).where(files.c.data_file_id.in_(batch), files.c.end_snapshot.is_(None))
+        alive.update(state.connection.scalars(live))
+        if entries is not None:
+            counted = select(entries.c.file_id, func.count(entries.c.row_id.distinct()).label("number"))
+            rows = state.connection.execute(counted.where(entries.c.file_id.in_(batch)).group_by(entries.c.file_id))
+            inlined.update({row.file_id: row.number for row in rows})
+    deletes = live_delete_files(state, ids)
+    for candidate in sources:
+        file = candidate.file
+        now = deletes.get(file.data_file_id)
+        before = None if file.delete_file is None else file.delete_file.delete_file_id
+        same = (None if now is None else now.delete_file_id) == before and inlined[file.data_file_id] == len(file.inlined_deletes)
+        if file.data_file_id not in alive or not same:
+            raise ConflictError(
+                f"files of {table.schema_name}.{table.name} have changed since their compaction began; nothing was written, run it again"
+            )
+
+
+def _write_file(state: CommitState, table: Table, table_id: int, unit: Compacted, rewrites: bool) -> None:
+    assert unit.file is not None
+    write_data_file(
+        state,
+        table,
+        table_id,
+        unit.file,
+        file_id=state.new_file_id(),
+        begin_snapshot=state.snapshot_id if rewrites else min(candidate.file.begin_snapshot for candidate in unit.group),
+        row_id_start=unit.row_id_start,
+        partition_id=unit.group[0].partition_id,
+        partial_max=None if rewrites else max(candidate.newest for candidate in unit.group),
+    )

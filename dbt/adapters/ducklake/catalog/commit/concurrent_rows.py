@@ -1,0 +1,75 @@
+"""What rivals did to the rows of a table since a transaction began, as far as it concerns the rows that the transaction depends on.
+
+A data file counts by its statistics and partition values, as in a scan: one that may hold a row which passes a condition concerns it. So
+does an inlined row by its values. Files are told by their ids, which only grow, since the snapshots of rows that were moved are old ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, or_, select
+
+from ...format.files import Condition
+from ...format.objects import Column, Table
+from ...format.pruning import excluded
+from ...format.row_statistics import stats_of_rows
+from ..read.column_history import TableHistory, read_history
+from ..read.pruning import prune
+from ..store import tables as t
+from ..store.inlined import InlinedTable, has_delete_table, positions, read_changed, registered
+from .state import CommitState
+
+
+def concerned(state: CommitState, table: Table, conditions: Sequence[Condition]) -> str | None:
+    """What a rival did to a row that passes one of the conditions, as a verb in the past tense; None if certainly nothing."""
+    history = read_history(state.connection, table.table_id)
+    retyped = history.retyped(table.columns)
+    for did, clause in (("inserted", _is_new(state)), ("deleted", _has_lost_rows(state, table.table_id))):
+        files = state.connection.execute(select(t.data_file).where(t.data_file.c.table_id == table.table_id, clause)).all()
+        if any(prune(state.connection, table, files, clause, retyped, condition) for condition in conditions):
+            return did
+    for did, columns, row in _inlined_rows(state, table, history):
+        if any(_may_pass(row, columns, table, condition) for condition in conditions):
+            return did
+    return None
+
+
+def _is_new(state: CommitState) -> ColumnElement[bool]:
+    return t.data_file.c.data_file_id >= state.base.snapshot.next_file_id
+
+
+def _has_lost_rows(state: CommitState, table_id: int) -> ColumnElement[bool]:
+    """Of the files that there were: ended since, or with deletes noted since, in a delete file or in the catalog."""
+    start, data, delete = state.base.snapshot, t.data_file, t.delete_file
+    with_file: Select[Any] = select(delete.c.data_file_id).where(
+        delete.c.table_id == table_id, delete.c.delete_file_id >= start.next_file_id
+    )
+    lost = [data.c.end_snapshot > start.snapshot_id, data.c.data_file_id.in_(with_file)]
+    if has_delete_table(state.connection, state.database.schema, table_id):
+        noted = positions(state.connection, table_id)
+        lost.append(data.c.data_file_id.in_(select(noted.c.file_id).where(noted.c.begin_snapshot > start.snapshot_id)))
+    return and_(data.c.data_file_id < start.next_file_id, or_(*lost))
+
+
+def _inlined_rows(state: CommitState, table: Table, history: TableHistory) -> Iterator[tuple[str, Sequence[Column], tuple[Any, ...]]]:
+    """(what was done, columns, values) of the inlined rows that began or ended since."""
+    start = state.base.snapshot.snapshot_id
+    for name, version in registered(state.connection, [table.table_id]).get(table.table_id, []):
+        inlined = InlinedTable(name, version, history.layout(version))
+        for begin, values in read_changed(state.connection, state.database.dialect, inlined, start):
+            yield ("inserted" if begin > start else "deleted"), inlined.columns, values
+
+
+def _may_pass(row: tuple[Any, ...], columns: Sequence[Column], table: Table, condition: Condition) -> bool:
+    """Whether a row may pass; it may also where its layout has the column not yet, or in another type."""
+    types = {leaf.column_id: leaf.type for column in table.columns for leaf in column.walk()}
+    stored = {leaf.column_id: leaf.type for column in columns for leaf in column.walk()}
+    stats = {each.column_id: each for each in stats_of_rows(columns, [row])}
+    return not any(
+        each.column_id in stats
+        and types.get(each.column_id) == stored[each.column_id]
+        and excluded(each, stats[each.column_id], stored[each.column_id])
+        for each in condition
+    )

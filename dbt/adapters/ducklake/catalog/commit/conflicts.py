@@ -1,0 +1,234 @@
+"""Whether a transaction can still be committed: its actions against everything that rivals committed since it began.
+
+The rules are in `format/conflicts.py`; here are the facts they need. Nothing is asked if there were no rivals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Select, select
+
+from ...errors import ConflictError
+from ...format.changes import Change
+from ...format.conflicts import MOVES, ROW_CHANGES, Act, Action, Renamed, find_conflict
+from ...format.objects import Table, View
+from ...format.paths import plain, resolve
+from ..read.history import require_kept, snapshot_records
+from ..read.known_files import scheduled_paths, table_directories
+from ..read.reader import SnapshotReader
+from ..staged import RowChanges, Staged
+from ..store import tables as t
+from ..store.database import batches
+from ..store.inlined import has_delete_table, positions
+from .concurrent_rows import concerned
+from .state import CommitState
+
+_AGAIN = "; nothing was written, run it again"
+
+
+def require_no_conflict(state: CommitState) -> None:
+    """Compare with every snapshot since the start.
+
+    Raises:
+        ConflictError: a rival's change forbids this commit, or the snapshot that it read or a later one has expired meanwhile.
+    """
+    start = state.base.snapshot
+    if state.latest.snapshot_id == start.snapshot_id:
+        return
+    require_kept(state.connection, state.database, start.snapshot_id)
+    records = snapshot_records(state.connection, after=start.snapshot_id)
+    if len(records) != state.latest.snapshot_id - start.snapshot_id:
+        raise ConflictError(
+            "snapshots that were committed during this transaction have expired already, so it cannot be told whether "
+            "they conflict with it" + _AGAIN
+        )
+    theirs: list[tuple[int | None, Change | Renamed]] = [
+        (record.snapshot.snapshot_id, change) for record in records for change in record.changes
+    ]
+    theirs += [(None, renamed) for renamed in _renamed(state)]
+    known = _tables_of_known_rows(state, [change for record in records for change in record.changes])
+    conflict = find_conflict(actions_of(state.base, state.staged, known), theirs)
+    if conflict is not None:
+        raise ConflictError(conflict.describe() + _AGAIN)
+    require_not_added(state)
+    for table_id, changes in state.staged.rows.items():
+        _require_untouched_files(state, table_id, changes)
+    for table_id in known:
+        _require_untouched_rows(state, table_id)
+
+
+def actions_of(base: SnapshotReader, staged: Staged, known: Collection[int] = ()) -> list[Action]:
+    """What the staged changes do, with names for messages.
+
+    Args:
+        known: the tables of which it is known on which rows the changes depend.
+    """
+    return [
+        *_schema_actions(base, staged),
+        *_table_actions(base, staged),
+        *_view_actions(base, staged),
+        *(Action(Act.DROP_MACRO, macro_id, macro.schema_name, macro.name) for macro_id, macro in staged.dropped_macros.items()),
+        *_row_actions(base, staged, known),
+        *(action for schema in staged.rolled_back for action in _rollback_actions(base, schema)),
+    ]
+
+
+def _rollback_actions(base: SnapshotReader, name: str | None) -> Iterator[Action]:
+    """An action for the lake; or for the schema and each object in it, since the log says of most changes only which object it was."""
+    yield Action(Act.ROLL_BACK_ALL, None if name is None else _schema_id(base, name), name)
+    if name is not None:
+        yield from (Action(Act.ROLL_BACK_ALL, each.relation_id, name, each.name) for each in base.names(name))
+        yield from (Action(Act.ROLL_BACK_ALL, each.macro_id, name, each.name) for each in base.macros(name))
+
+
+def _schema_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
+    names = {schema.schema_id: schema.name for schema in base.schemas()}
+    for schema_id, schema in staged.schemas.items():
+        if schema is None:
+            yield Action(Act.DROP_SCHEMA, schema_id, names.get(schema_id))
+        elif schema_id < 0:
+            yield Action(Act.CREATE_SCHEMA, None, schema.name)
+
+
+def _table_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
+    for table_id, table in staged.tables.items():
+        before = base.by_id(table_id) if table_id >= 0 else None
+        if table is None:
+            if isinstance(before, Table):
+                yield Action(Act.DROP_TABLE, table_id, before.schema_name, before.name)
+        elif not isinstance(before, Table):
+            yield Action(Act.CREATE, _schema_id(base, table.schema_name), table.schema_name, table.name)
+        else:
+            if (table.schema_name, table.name) != (before.schema_name, before.name):
+                yield Action(Act.RENAME_TABLE, table_id, table.schema_name, table.name)
+            if replace(table, schema_name=before.schema_name, name=before.name) != before:
+                yield Action(Act.ALTER_TABLE, table_id, before.schema_name, before.name)
+
+
+def _view_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
+    for view_id, view in staged.views.items():
+        before = base.by_id(view_id) if view_id >= 0 else None
+        if view is None:
+            if isinstance(before, View):
+                yield Action(Act.DROP_VIEW, view_id, before.schema_name, before.name)
+        elif not isinstance(before, View):
+            yield Action(Act.CREATE, _schema_id(base, view.schema_name), view.schema_name, view.name)
+        elif (view.schema_name, view.name) != (before.schema_name, before.name):
+            yield Action(Act.RENAME_VIEW, view_id, view.schema_name, view.name)
+        else:
+            yield Action(Act.ALTER_VIEW, view_id, before.schema_name, before.name)
+
+
+def _row_actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -> Iterator[Action]:
+    for table_id, changes in staged.rows.items():
+        before = base.by_id(table_id) if table_id >= 0 else None
+        if not isinstance(before, Table):
+            continue
+        acts = [
+            (Act.INSERT, changes.adds_rows),
+            (Act.DELETE, bool(changes.ended_files) or any(file_id >= 0 for file_id in changes.delete_files)),
+            (Act.DELETE_ALL, changes.truncated),
+            (Act.DELETE_INLINED, any(changes.ended_inlined.values())),
+            (Act.DEPEND_ON_ROWS, bool(changes.depends_on_rows)),
+            (Act.FLUSH, changes.flush is not None),
+            (Act.COMPACT, changes.compaction is not None),
+            (Act.ROLL_BACK, changes.returned is not None),
+        ]
+        for act, holds in acts:
+            if holds:
+                yield Action(act, table_id, before.schema_name, before.name, rows_known=table_id in known)
+
+
+def _tables_of_known_rows(state: CommitState, theirs: Sequence[Change]) -> list[int]:
+    """The tables with rows changed by a rival of which it can be told whether these are rows that this transaction depends on."""
+    changed = {change.object_id for change in theirs if change.kind in ROW_CHANGES}
+    moved = {change.object_id for change in theirs if change.kind in MOVES}
+    return [
+        table_id
+        for table_id, changes in state.staged.rows.items()
+        if changes.depends_on_rows and all(changes.depends_on_rows) and not changes.truncated and table_id in changed - moved
+    ]
+
+
+def _require_untouched_rows(state: CommitState, table_id: int) -> None:
+    """What rivals inserted and deleted are not rows that this transaction depends on."""
+    table = state.table(table_id)
+    did = concerned(state, table, state.staged.rows[table_id].depends_on_rows)
+    if did is not None:
+        raise ConflictError(
+            f"cannot change {table.schema_name}.{table.name}: a concurrent transaction {did} rows of those that this one looked at" + _AGAIN
+        )
+
+
+def _schema_id(base: SnapshotReader, name: str) -> int | None:
+    schema = base.schema(name)
+    return None if schema is None else schema.schema_id
+
+
+def _renamed(state: CommitState) -> Iterator[Renamed]:
+    """Changed tables and views that a rival gave a new row: the log of a rename does not tell which table it was."""
+    start = state.base.snapshot.snapshot_id
+    for table, key, ids in (
+        (t.table, t.table.c.table_id, [each for each in state.staged.tables if each >= 0]),
+        (t.view, t.view.c.view_id, [each for each in state.staged.views if each >= 0]),
+    ):
+        for batch in batches(ids, state.database.dialect.batch_size):
+            query: Select[Any] = select(key).where(key.in_(batch), table.c.begin_snapshot > start)
+            yield from (Renamed(found) for found in state.connection.scalars(query))
+
+
+def _require_untouched_files(state: CommitState, table_id: int, changes: RowChanges) -> None:
+    """Deletes of two transactions go together only on different files."""
+    touched = {file_id for file_id in changes.delete_files if file_id >= 0} | changes.ended_files
+    start = state.base.snapshot
+    alive: set[int] = set()
+    for batch in batches(touched, state.database.dialect.batch_size):
+        files, deletes = t.data_file, t.delete_file
+        query = select(files.c.data_file_id).where(files.c.data_file_id.in_(batch), files.c.end_snapshot.is_(None))
+        alive.update(state.connection.scalars(query))
+        newer = select(deletes.c.data_file_id).where(
+            deletes.c.data_file_id.in_(batch),
+            deletes.c.end_snapshot.is_(None),
+            deletes.c.delete_file_id >= start.next_file_id,
+        )
+        alive.difference_update(state.connection.scalars(newer))
+        if has_delete_table(state.connection, state.database.schema, table_id):
+            noted = positions(state.connection, table_id)
+            inlined = select(noted.c.file_id).where(noted.c.file_id.in_(batch), noted.c.begin_snapshot > start.snapshot_id)
+            alive.difference_update(state.connection.scalars(inlined))
+    if alive != touched:
+        table = state.table(table_id)
+        raise ConflictError(
+            f"cannot delete from {table.schema_name}.{table.name}: a concurrent transaction deleted rows of the same files" + _AGAIN
+        )
+
+
+def require_not_added(state: CommitState) -> None:
+    """Compare the added files with what was registered or scheduled for deletion since the start.
+
+    Raises:
+        ConflictError: one of them belongs to the lake by now.
+    """
+    for table_id, changes in state.staged.rows.items():
+        added = {plain(staged.file.path): staged.file.path for staged in changes.files if staged.file.mapping is not None}
+        if not added:
+            continue
+        for path in _taken(state):
+            if plain(path) in added:
+                table = state.table(table_id)
+                raise ConflictError(
+                    f"cannot add {added[plain(path)]} to {table.schema_name}.{table.name}: a concurrent transaction added it to the lake, "
+                    "and a file belongs to one table, once; nothing was written, run it again"
+                )
+
+
+def _taken(state: CommitState) -> Iterator[str]:
+    directories = table_directories(state.connection, state.data_path)
+    data = t.data_file.c
+    query = select(data.table_id, data.path, data.path_is_relative).where(data.data_file_id >= state.base.snapshot.next_file_id)
+    for row in state.connection.execute(query):
+        yield resolve(directories.get(row.table_id, state.data_path), row.path, row.path_is_relative)
+    yield from scheduled_paths(state.connection, state.data_path)

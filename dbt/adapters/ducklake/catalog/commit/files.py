@@ -1,0 +1,209 @@
+"""The rows of data files and delete files in a commit, and of files that others take the place of.
+
+Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_file_column_stats", "ducklake_file_variant_stats",
+"ducklake_file_partition_value", "ducklake_files_scheduled_for_deletion". At most one delete file per data file is ever live: a later one
+holds all positions, and the row of the earlier one is removed physically.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import select
+
+from ...format.files import MappedField, WrittenDeleteFile, WrittenFile
+from ...format.objects import Table
+from ...format.paths import relative_to, resolve
+from ...format.variant_stats import parts_of
+from ..read.file_rows import read_mappings
+from ..store import tables as t
+from ..store.database import batches
+from .state import CommitState
+
+
+def write_data_file(
+    state: CommitState,
+    table: Table,
+    table_id: int,
+    file: WrittenFile,
+    *,
+    file_id: int,
+    begin_snapshot: int,
+    row_id_start: int | None,
+    partition_id: int | None,
+    partial_max: int | None = None,
+) -> None:
+    """Register a data file with its statistics and partition values. `partial_max`: the last snapshot id in its rows, if they have any."""
+    path, is_relative = relative_to(table.path, file.path)
+    state.add(
+        t.data_file,
+        data_file_id=file_id,
+        table_id=table_id,
+        begin_snapshot=begin_snapshot,
+        path=path,
+        path_is_relative=is_relative,
+        file_format="parquet",
+        record_count=file.record_count,
+        file_size_bytes=file.size_bytes,
+        footer_size=file.footer_size,
+        row_id_start=row_id_start,
+        partition_id=partition_id,
+        partial_max=partial_max,
+        mapping_id=None if file.mapping is None else mapping_id(state, table_id, file.mapping),
+    )
+    _write_details(state, table_id, file_id, file, partition_id)
+
+
+def _write_details(state: CommitState, table_id: int, file_id: int, file: WrittenFile, partition_id: int | None) -> None:
+    """The statistics and partition values of a data file."""
+    for each in file.column_stats:
+        state.add(
+            t.file_column_stats,
+            data_file_id=file_id,
+            table_id=table_id,
+            column_id=each.column_id,
+            column_size_bytes=each.size_bytes,
+            value_count=each.value_count,
+            null_count=each.null_count,
+            min_value=each.min_value,
+            max_value=each.max_value,
+            contains_nan=each.contains_nan,
+            extra_stats=each.extra_stats,
+        )
+        for part in parts_of(each.extra_stats, each.column_id):
+            state.add(
+                t.file_variant_stats,
+                data_file_id=file_id,
+                table_id=table_id,
+                column_id=each.column_id,
+                variant_path=part.path,
+                shredded_type=part.type,
+                column_size_bytes=part.stats.size_bytes,
+                value_count=part.stats.value_count,
+                null_count=part.stats.null_count,
+                min_value=part.stats.min_value,
+                max_value=part.stats.max_value,
+                contains_nan=part.stats.contains_nan,
+            )
+    if partition_id is not None:
+        for index, value in enumerate(file.partition_values):
+            state.add(
+                t.file_partition_value,
+                data_file_id=file_id,
+                table_id=table_id,
+                partition_key_index=index,
+                partition_value=value,
+            )
+
+
+def write_delete_file(
+    state: CommitState,
+    table: Table,
+    table_id: int,
+    file: WrittenDeleteFile,
+    *,
+    data_file_id: int,
+    begin_snapshot: int,
+    partial_max: int | None = None,
+    end_snapshot: int | None = None,
+) -> None:
+    """Register a delete file. `partial_max`: the last snapshot id of its positions, if they have any."""
+    path, is_relative = relative_to(table.path, file.path)
+    state.add(
+        t.delete_file,
+        delete_file_id=state.new_file_id(),
+        table_id=table_id,
+        begin_snapshot=begin_snapshot,
+        end_snapshot=end_snapshot,
+        data_file_id=data_file_id,
+        path=path,
+        path_is_relative=is_relative,
+        format=file.format,
+        delete_count=file.delete_count,
+        file_size_bytes=file.size_bytes,
+        footer_size=file.footer_size,
+        partial_max=partial_max,
+    )
+
+
+def live_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, Any]:
+    """The row of the delete file of each data file that has one."""
+    return {data_file_id: row for data_file_id, row in _newest_delete_files(state, file_ids).items() if row.end_snapshot is None}
+
+
+def _newest_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, Any]:
+    """The row of the newest delete file of each data file that has any: the live one, or the one that ended with its data file.
+
+    Formats before 1.0 left those before it in the lake, each ended by the next: older snapshots read them.
+    """
+    found = {}
+    for batch in batches(file_ids, state.database.dialect.batch_size):
+        query = select(t.delete_file).where(t.delete_file.c.data_file_id.in_(batch)).order_by(t.delete_file.c.delete_file_id)
+        found.update({row.data_file_id: row for row in state.connection.execute(query)})
+    return found
+
+
+def supersede_delete_files(state: CommitState, table: Table, file_ids: Sequence[int]) -> dict[int, Any]:
+    """Remove the delete files of these data files, live or ended with them, of which others take the place: the row by data file id."""
+    superseded = _newest_delete_files(state, file_ids)
+    for old in superseded.values():
+        schedule(state, old.delete_file_id, resolve(table.path, old.path, old.path_is_relative))
+    state.remove(t.delete_file, t.delete_file.c.delete_file_id, [old.delete_file_id for old in superseded.values()])
+    return superseded
+
+
+def schedule(state: CommitState, file_id: int, path: str) -> None:
+    """A file, of which another has taken the place, is to be removed. Here alone a relative path begins at `data_path`."""
+    path, is_relative = relative_to(state.data_path, path)
+    state.add(
+        t.files_scheduled_for_deletion,
+        data_file_id=file_id,
+        path=path,
+        path_is_relative=is_relative,
+        schedule_start=state.time,
+    )
+
+
+Mapping = tuple[MappedField, ...]
+
+
+def mapping_id(state: CommitState, table_id: int, mapping: Mapping) -> int:
+    """The id of a mapping of a table; it is registered if it is new."""
+    known = state.mappings.get(table_id)
+    if known is None:
+        known = state.mappings[table_id] = _known(state, table_id)
+    if mapping not in known:
+        known[mapping] = state.new_file_id()
+        _write(state, table_id, known[mapping], mapping)
+    return known[mapping]
+
+
+def _known(state: CommitState, table_id: int) -> dict[Mapping, int]:
+    source = t.column_mapping.c
+    query = select(source.mapping_id).where(source.table_id == table_id, source.type == "map_by_name")
+    ids: list[int] = list(state.connection.scalars(query))
+    return {mapping: known for known, mapping in read_mappings(state.connection, state.database, ids).items()}
+
+
+def _write(state: CommitState, table_id: int, new_id: int, mapping: Mapping) -> None:
+    state.add(t.column_mapping, mapping_id=new_id, table_id=table_id, type="map_by_name")
+    written = 0
+
+    def write(fields: Iterable[MappedField], parent: int | None) -> None:
+        nonlocal written
+        for field in fields:
+            number = written
+            written += 1
+            state.add(
+                t.name_mapping,
+                mapping_id=new_id,
+                column_id=number,
+                source_name=field.source_name,
+                target_field_id=field.column_id,
+                parent_column=parent,
+                is_partition=field.is_partition,
+            )
+            write(field.children, number)
+
+    write(mapping, None)

@@ -1,0 +1,109 @@
+"""A flush in a commit: files take the place of inlined rows and of deletes that the catalog held.
+
+Specification: the page "Flush Inlined Data". Time travel goes on through the snapshot ids in the files: `begin_snapshot` is the smallest
+of them, `partial_max` the greatest. Rows that rivals have inlined meanwhile began later, and stay.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import MetaData as SqlMetaData
+from sqlalchemy import Table as SqlTable
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.sql.elements import quoted_name
+
+from ...errors import ConflictError
+from ...format.changes import Kind
+from ...format.files import FlushedFile
+from ...format.objects import Table
+from ..staged import Flush
+from ..store import tables as t
+from ..store.inlined import clause, positions, registered
+from .files import supersede_delete_files, write_data_file, write_delete_file
+from .state import CommitState
+
+
+def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
+    """Register the files, and remove what they hold from the catalog."""
+    _drop_superseded(state, table_id)
+    _remove_rows(state, table, table_id, flush)
+    for flushed in flush.files:
+        _write_file(state, table, table_id, flushed, flush.partition_id)
+    write_flushed_deletes(state, table, table_id, flush)
+    added = sum(flushed.file.size_bytes for flushed in flush.files)
+    grown = update(t.table_stats).where(t.table_stats.c.table_id == table_id)
+    state.connection.execute(grown.values(file_size_bytes=t.table_stats.c.file_size_bytes + added))
+    if flush.delete_files or any(flushed.delete_file is not None for flushed in flush.files):
+        state.log(Kind.DELETED_FROM_TABLE, table_id)
+
+
+def _remove_rows(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
+    for name, expected in flush.rows.items():
+        source = clause(state.connection, name)
+        removed = state.connection.execute(delete(source).where(source.c.begin_snapshot <= flush.until)).rowcount
+        _require(removed == expected, table)
+
+
+def write_flushed_deletes(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
+    """Register the delete files of committed data files, and remove what they hold from the catalog."""
+    state.log(Kind.INLINE_FLUSH, table_id)
+    superseded = supersede_delete_files(state, table, [file.data_file_id for file in flush.delete_files])
+    for file in flush.delete_files:
+        assert file.min_snapshot is not None
+        old = superseded.get(file.data_file_id)
+        write_delete_file(
+            state,
+            table,
+            table_id,
+            file,
+            data_file_id=file.data_file_id,
+            begin_snapshot=file.min_snapshot,
+            partial_max=file.max_snapshot,
+            end_snapshot=None if old is None else old.end_snapshot,
+        )
+    if flush.deletes:
+        entries = positions(state.connection, table_id)
+        removed = state.connection.execute(delete(entries).where(entries.c.begin_snapshot <= flush.until)).rowcount
+        _require(removed >= flush.deletes, table)
+
+
+def _require(condition: bool, table: Table) -> None:
+    if not condition:
+        raise ConflictError(
+            f"inlined rows of {table.schema_name}.{table.name} have changed since they were read; nothing was written, run it again"
+        )
+
+
+def _drop_superseded(state: CommitState, table_id: int) -> None:
+    """Drop the inlined-data tables that earlier flushes have emptied, but for the newest, into which DuckDB inlines.
+
+    DuckDB keeps the list of them by the schema version, which has to move therefore. One that has travelled to an older version before
+    still looks for them there and fails until it attaches anew. So a table is not dropped by the flush that empties it, as it is by
+    DuckDB's, but by the next one.
+    """
+    source = t.inlined_data_tables
+    for name, version in registered(state.connection, [table_id]).get(table_id, [])[:-1]:
+        if state.connection.execute(select(func.count()).select_from(clause(state.connection, name))).scalar_one():
+            continue
+        state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.schema_version == version))
+        table = SqlTable(quoted_name(name, True), SqlMetaData(), schema=state.database.schema)
+        state.database.dialect.drop_table(state.connection, table)
+        state.move_schema_version()
+
+
+def _write_file(state: CommitState, table: Table, table_id: int, flushed: FlushedFile, partition_id: int | None) -> None:
+    file_id = state.new_file_id()
+    write_data_file(
+        state,
+        table,
+        table_id,
+        flushed.file,
+        file_id=file_id,
+        begin_snapshot=flushed.begin_snapshot,
+        row_id_start=flushed.first_row_id,
+        partition_id=partition_id if flushed.file.partition_values else None,
+        partial_max=flushed.partial_max,
+    )
+    deletes = flushed.delete_file
+    if deletes is not None:
+        assert deletes.min_snapshot is not None
+        write_delete_file(state, table, table_id, deletes, data_file_id=file_id, begin_snapshot=deletes.min_snapshot)

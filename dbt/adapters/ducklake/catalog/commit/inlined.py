@@ -1,0 +1,142 @@
+"""Inlined rows in a commit: the tables that hold them, rows put in, rows ended.
+
+Specification: the page "Data Inlining". Rows go into the newest inlined-data table of their table, which has its present columns; where
+there is none, one is made and registered, and the schema version moves, because DuckDB keeps the list of them by that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import BigInteger, bindparam, update
+from sqlalchemy import MetaData as SqlMetaData
+from sqlalchemy import Table as SqlTable
+from sqlalchemy.engine import Connection
+from sqlalchemy.schema import Column as SqlColumn
+from sqlalchemy.sql.elements import quoted_name
+
+from ...errors import LakeError
+from ...format.identifiers import fold
+from ...format.inlined import RESERVED_NAMES, base_type
+from ...format.inlined_cells import conformed, initial_value
+from ...format.objects import Column, Table
+from ..read.column_history import read_history
+from ..staged import StagedRows
+from ..store import tables as t
+from ..store.database import batches
+from ..store.dialects import CatalogDialect
+from ..store.inlined import clause, data_table_name, registered, stored_names
+from .columns import layout_changed
+from .state import CommitState
+
+
+def can_inline(dialect: CatalogDialect, columns: Iterable[Column]) -> bool:
+    """Whether an inlined-data table can have these columns."""
+    return all(_sql_type(dialect, each) is not None for each in columns)
+
+
+def can_inline_rows(dialect: CatalogDialect, columns: Sequence[Column], rows: Iterable[Sequence[Any]]) -> bool:
+    """Whether every value of these rows can be stored so that DuckDB reads it back."""
+    if not can_inline(dialect, columns):
+        return False
+    try:
+        for row in rows:
+            for value, column in zip(row, columns, strict=True):
+                dialect.inlined_cell(value, column)
+    except ValueError:
+        return False
+    return True
+
+
+def write_inlined(state: CommitState, table_id: int, table: Table, staged: Sequence[StagedRows], first_row_id: int) -> None:
+    """Insert staged rows; `first_row_id` is where the row ids of this transaction begin."""
+    name = _table_for(state, table_id, table)
+    columns = table.columns
+    target = clause(state.connection, name, stored_names(state.connection, state.database.dialect, name, columns))
+    keys = [f"c{index}" for index in range(len(columns))]
+    fixed: dict[str, Any] = {"row_id": bindparam("r"), "begin_snapshot": bindparam("b")}
+    places: dict[str, Any] = dict(zip([each.name for each in target.c][3:], map(bindparam, keys), strict=True))
+    cell = state.database.dialect.inlined_cell
+    rows = [
+        {"r": first_row_id + offset, "b": state.snapshot_id, **{key: cell(v, c) for key, v, c in zip(keys, values, columns, strict=True)}}
+        for part in staged
+        for offset, values in zip(part.offsets, in_layout(part, columns), strict=True)
+    ]
+    state.connection.execute(target.insert().values({**fixed, **places}), rows)
+
+
+def in_layout(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
+    """Staged rows with the columns that the table has now: a statement after the insert may have altered it."""
+    if staged.columns == tuple(columns):
+        return list(staged.rows)
+    places = {column.column_id: index for index, column in enumerate(staged.columns)}
+    former = {column.column_id: column for column in staged.columns}
+    return [
+        tuple(
+            conformed(row[places[column.column_id]], former[column.column_id], column)
+            if column.column_id in places
+            else initial_value(column)
+            for column in columns
+        )
+        for row in staged.rows
+    ]
+
+
+def renew_data_table(state: CommitState, table_id: int, columns: Sequence[Column]) -> None:
+    """DuckDB inlines by position into the newest inlined table of a table, whatever its layout: it must have the new one."""
+    if registered(state.connection, [table_id]) and can_inline(state.database.dialect, columns):
+        _create(state, table_id, columns)
+
+
+def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Collection[int] | None, size: int) -> int:
+    """End live rows of an inlined-data table, the given ones or all; how many there were."""
+    source = clause(connection, name)
+    statement = update(source).where(source.c.end_snapshot.is_(None)).values(end_snapshot=snapshot_id)
+    if row_ids is None:
+        return connection.execute(statement).rowcount
+    return sum(connection.execute(statement.where(source.c.row_id.in_(batch))).rowcount for batch in batches(row_ids, size))
+
+
+def _table_for(state: CommitState, table_id: int, table: Table) -> str:
+    """The inlined-data table that has the layout of the table as it is now."""
+    if table_id in state.inlined_tables:
+        return state.inlined_tables[table_id]
+    found = registered(state.connection, [table_id]).get(table_id)
+    if found:
+        name, version = found[-1]
+        if not layout_changed(read_history(state.connection, table_id).layout(version), table.columns):
+            return name
+    if not can_inline(state.database.dialect, table.columns):
+        raise LakeError(
+            f"rows that this transaction inserted into {table.schema_name}.{table.name} are to be kept in the catalog, "
+            "which cannot hold its columns any more: commit before you alter the table, or set data_inlining_row_limit to 0"
+        )
+    state.move_schema_version()
+    # The reference writes no such row here, and then takes the columns of the table's first snapshot for those of the rows.
+    state.add_schema_version(table_id)
+    return _create(state, table_id, table.columns)
+
+
+def _create(state: CommitState, table_id: int, columns: Sequence[Column]) -> str:
+    dialect, schema = state.database.dialect, state.database.schema
+    name = data_table_name(table_id, state.schema_version)
+    fixed = [SqlColumn(each, BigInteger()) for each in ("row_id", "begin_snapshot", "end_snapshot")]
+    types = [SqlColumn(quoted_name(each.name, True), _sql_type(dialect, each)) for each in columns]
+    dialect.create_table(state.connection, SqlTable(quoted_name(name, True), SqlMetaData(), *fixed, *types, schema=schema))
+    state.add(t.inlined_data_tables, table_id=table_id, table_name=name, schema_version=state.schema_version)
+    state.inlined_tables[table_id] = name
+    return name
+
+
+def _sql_type(dialect: CatalogDialect, column: Column) -> Any:
+    found = dialect.inlined_types.get(base_type(column.type))
+    longest = dialect.largest_identifier
+    too_long = longest is not None and len(column.name.encode()) > longest
+    if found is None or too_long or fold(column.name) in RESERVED_NAMES or not _children_fit(dialect, column):
+        return None
+    return dialect.inlined_type(found, column)
+
+
+def _children_fit(dialect: CatalogDialect, column: Column) -> bool:
+    return all(base_type(child.type) in dialect.inlined_types and _children_fit(dialect, child) for child in column.children)

@@ -1,0 +1,219 @@
+"""The rows that schemas, tables, views, macros and their tags get in a commit.
+
+Specification: the pages of those tables. A changed object's old row ends and a new one begins, with the same id; that is also how the
+reference does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ...format.changes import Kind
+from ...format.objects import Macro, Schema, Table, View
+from ...format.paths import relative_to
+from ..read.definitions import format_aliases
+from ..store import tables as t
+from .columns import layout_changed, write_column_comments, write_columns
+from .inlined import renew_data_table
+from .state import CommitState
+
+
+def write_objects(state: CommitState) -> None:
+    """Drops first, so that names are free; then schemas, tables and views."""
+    _drop(state)
+    for schema_id, schema in state.staged.schemas.items():
+        if schema is not None:
+            _write_schema(state, schema_id, schema)
+    for table_id, table in state.staged.tables.items():
+        before = state.base.by_id(table_id) if table_id >= 0 else None
+        if table is not None and isinstance(before, Table):
+            _alter_table(state, before, table)
+        elif table is not None:
+            _create_table(state, table)
+    for view_id, view in state.staged.views.items():
+        before = state.base.by_id(view_id) if view_id >= 0 else None
+        if view is not None:
+            _write_view(state, before if isinstance(before, View) else None, view)
+    for macro_id, macro in state.staged.returned_macros.items():
+        _return_macro(state, macro_id, macro)
+
+
+def _drop(state: CommitState) -> None:
+    tables = [table_id for table_id, table in state.staged.tables.items() if table is None]
+    for table in (t.table, t.partition_info, t.column, t.column_tag, t.data_file, t.delete_file, t.sort_info):
+        state.end(table, table.c.table_id, tables)
+    views = [view_id for view_id, view in state.staged.views.items() if view is None]
+    state.end(t.view, t.view.c.view_id, views)
+    schemas = [schema_id for schema_id, schema in state.staged.schemas.items() if schema is None]
+    state.end(t.schema, t.schema.c.schema_id, schemas)
+    macros = state.staged.dropped_macros
+    state.end(t.macro, t.macro.c.macro_id, macros)
+    state.end(t.tag, t.tag.c.object_id, [*tables, *views, *schemas])
+    for kind, ids in ((Kind.DROPPED_TABLE, tables), (Kind.DROPPED_VIEW, views), (Kind.DROPPED_SCHEMA, schemas)):
+        for object_id in ids:
+            state.log(kind, object_id)
+    for macro_id, macro in macros.items():
+        state.log(Kind.DROPPED_TABLE_MACRO if macro.is_table else Kind.DROPPED_SCALAR_MACRO, macro_id)
+
+
+def _return_macro(state: CommitState, macro_id: int, macro: Macro) -> None:
+    state.add(
+        t.macro,
+        schema_id=state.catalog_id(state.schema_named(macro.schema_name).schema_id),
+        macro_id=macro_id,
+        macro_name=macro.name,
+        begin_snapshot=state.snapshot_id,
+    )
+    state.log(Kind.CREATED_TABLE_MACRO if macro.is_table else Kind.CREATED_SCALAR_MACRO, schema=macro.schema_name, name=macro.name)
+
+
+def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
+    before: Mapping[str, str] = {}
+    if schema_id < 0:
+        path, is_relative = relative_to(state.data_path, schema.path)
+        state.add(
+            t.schema,
+            schema_id=state.catalog_id(schema_id),
+            schema_uuid=schema.uuid,
+            begin_snapshot=state.snapshot_id,
+            schema_name=schema.name,
+            path=path,
+            path_is_relative=is_relative,
+        )
+        state.log(Kind.CREATED_SCHEMA, schema=schema.name)
+    else:
+        committed = state.base.schema(schema.name)
+        before = {} if committed is None else _tags(committed.comment, committed.tags)
+    _write_tags(state, state.catalog_id(schema_id), before, _tags(schema.comment, schema.tags), rivals=schema_id >= 0)
+
+
+def _create_table(state: CommitState, table: Table) -> None:
+    table_id = state.catalog_id(table.table_id)
+    _write_table_row(state, table_id, table)
+    write_columns(state, table_id, (), table.columns)
+    write_column_comments(state, table_id, (), table.columns)
+    if table.partitioning is not None:
+        _write_partitioning(state, table_id, table)
+    if table.sorting:
+        _write_sorting(state, table_id, table)
+    _write_tags(state, table_id, {}, _tags(table.comment, table.tags))
+    state.add_schema_version(table_id)
+    state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
+
+
+def _alter_table(state: CommitState, before: Table, table: Table) -> None:
+    table_id = table.table_id
+    renamed = (before.schema_name, before.name) != (table.schema_name, table.name)
+    if renamed:
+        state.end(t.table, t.table.c.table_id, [table_id])
+        _write_table_row(state, table_id, table)
+        state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
+    structural = write_columns(state, table_id, before.columns, table.columns)
+    repartitioned = before.partitioning != table.partitioning
+    if repartitioned:
+        state.end(t.partition_info, t.partition_info.c.table_id, [table_id])
+        _write_partitioning(state, table_id, table)
+    if before.sorting != table.sorting:
+        state.end(t.sort_info, t.sort_info.c.table_id, [table_id])
+        if table.sorting:
+            _write_sorting(state, table_id, table)
+    write_column_comments(state, table_id, before.columns, table.columns)
+    _write_tags(state, table_id, _tags(before.comment, before.tags), _tags(table.comment, table.tags))
+    if renamed or structural or repartitioned:
+        state.add_schema_version(table_id)
+    if layout_changed(before.columns, table.columns):
+        renew_data_table(state, table_id, table.columns)
+    if replace(table, schema_name=before.schema_name, name=before.name) != before:
+        state.log(Kind.ALTERED_TABLE, table_id)
+
+
+def _write_table_row(state: CommitState, table_id: int, table: Table) -> None:
+    schema = state.schema_named(table.schema_name)
+    path, is_relative = relative_to(schema.path, table.path)
+    state.add(
+        t.table,
+        table_id=table_id,
+        table_uuid=table.uuid,
+        begin_snapshot=state.snapshot_id,
+        schema_id=state.catalog_id(schema.schema_id),
+        table_name=table.name,
+        path=path,
+        path_is_relative=is_relative,
+    )
+
+
+def _write_partitioning(state: CommitState, table_id: int, table: Table) -> None:
+    """A row without keys means: unpartitioned from now on. Keys that the table had before are there still, under the id of then."""
+    partitioning = table.partitioning
+    partition_id = state.new_catalog_id() if partitioning is None else state.catalog_id(partitioning.partition_id)
+    state.add(t.partition_info, partition_id=partition_id, table_id=table_id, begin_snapshot=state.snapshot_id)
+    if partitioning is not None and partitioning.partition_id >= 0:
+        return
+    for index, key in enumerate(() if partitioning is None else partitioning.fields):
+        state.add(
+            t.partition_column,
+            partition_id=partition_id,
+            table_id=table_id,
+            partition_key_index=index,
+            column_id=key.column_id,
+            transform=key.transform,
+        )
+
+
+def _write_sorting(state: CommitState, table_id: int, table: Table) -> None:
+    sort_id = state.new_catalog_id()
+    state.add(t.sort_info, sort_id=sort_id, table_id=table_id, begin_snapshot=state.snapshot_id)
+    for index, key in enumerate(table.sorting):
+        state.add(
+            t.sort_expression,
+            sort_id=sort_id,
+            table_id=table_id,
+            sort_key_index=index,
+            expression=key.expression,
+            dialect=key.dialect,
+            sort_direction=key.direction,
+            null_order=key.nulls,
+        )
+
+
+def _write_view(state: CommitState, before: View | None, view: View) -> None:
+    view_id = state.catalog_id(view.view_id)
+    same = before is not None and replace(before, comment=view.comment, tags=view.tags) == view
+    if not same:
+        if before is not None:
+            state.end(t.view, t.view.c.view_id, [view_id])
+        state.add(
+            t.view,
+            view_id=view_id,
+            view_uuid=view.uuid,
+            begin_snapshot=state.snapshot_id,
+            schema_id=state.catalog_id(state.schema_named(view.schema_name).schema_id),
+            view_name=view.name,
+            dialect=view.dialect,
+            sql=view.sql,
+            column_aliases=format_aliases(view.column_aliases),
+        )
+    if before is None or (before.schema_name, before.name) != (view.schema_name, view.name):
+        state.log(Kind.CREATED_VIEW, schema=view.schema_name, name=view.name)
+    else:
+        state.log(Kind.ALTERED_VIEW, view_id)
+    old = {} if before is None else _tags(before.comment, before.tags)
+    _write_tags(state, view_id, old, _tags(view.comment, view.tags))
+
+
+def _tags(comment: str | None, tags: Mapping[str, str]) -> dict[str, str]:
+    return dict(tags) if comment is None else {**tags, "comment": comment}
+
+
+def _write_tags(state: CommitState, object_id: int, before: Mapping[str, str], after: Mapping[str, str], *, rivals: bool = False) -> None:
+    """Changed tags: the old row ends, the new one begins; a comment that goes leaves a row of NULL, as the reference does.
+
+    With `rivals` a row ends that somebody else's commit may have begun since: the format logs no change of a schema's tags.
+    """
+    changed = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
+    for key in changed:
+        if key in before or rivals:
+            state.end(t.tag, t.tag.c.object_id, [object_id], t.tag.c.key == key)
+        if key in after or key == "comment":
+            state.add(t.tag, object_id=object_id, begin_snapshot=state.snapshot_id, key=key, value=after.get(key))

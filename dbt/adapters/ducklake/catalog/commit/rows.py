@@ -1,0 +1,208 @@
+"""The changes to rows in a commit: new data files, delete files, inlined rows, and what ends.
+
+Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_snapshot_changes".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from ...errors import ConflictError, LakeError
+from ...format.changes import Kind
+from ...format.files import ColumnStats, WrittenDeleteFile, WrittenFile
+from ...format.objects import Table
+from ..read.column_history import read_history
+from ..staged import Returned, RowChanges, StagedFile
+from ..store import tables as t
+from ..store.inlined import registered
+from .compaction import write_compaction
+from .files import supersede_delete_files, write_data_file, write_delete_file
+from .flush import write_flush, write_flushed_deletes
+from .inlined import end_rows, write_inlined
+from .state import CommitState
+from .stats import TableStats, read_table_stats, write_table_stats
+
+
+def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
+    """All staged changes to rows. `next_row_ids` are the ones that reads in the transaction assumed, by table id."""
+    for staged_id, changes in state.staged.rows.items():
+        if not changes.has_changes:
+            continue
+        table = state.table(staged_id)
+        table_id = state.catalog_id(staged_id)
+        if changes.truncated:
+            _end_everything(state, table_id)
+        _end_files(state, table, table_id, changes)
+        _end_inlined(state, table, table_id, changes)
+        file_ids = {staged.file_id: state.new_file_id() for staged in changes.files}
+        _write_delete_files(state, table, table_id, changes, file_ids)
+        if changes.flush is not None and (changes.truncated or changes.returned is not None):
+            write_flushed_deletes(state, table, table_id, changes.flush)
+        elif changes.flush is not None:
+            write_flush(state, table, table_id, changes.flush)
+        if changes.compaction is not None:
+            write_compaction(state, table, table_id, changes.compaction)
+        if changes.returned is not None:
+            write_returned(state, table, table_id, changes.returned)
+        if changes.adds_rows:
+            stats = read_table_stats(state.connection, table_id)
+            _require_row_ids(table, changes, stats, next_row_ids.get(staged_id))
+            _write_files(state, table, table_id, changes, file_ids, stats)
+            _write_inlined(state, table, table_id, changes, stats)
+            write_table_stats(state, table_id, table, stats, changes)
+
+
+def _end_everything(state: CommitState, table_id: int) -> None:
+    if state.end(t.data_file, t.data_file.c.table_id, [table_id]):
+        state.log(Kind.DELETED_FROM_TABLE, table_id)
+    ended = 0
+    for name, _ in registered(state.connection, [table_id]).get(table_id, []):
+        ended += end_rows(state.connection, name, state.snapshot_id, None, state.database.dialect.batch_size)
+    if ended:
+        state.log(Kind.INLINED_DELETE, table_id)
+
+
+def _end_files(state: CommitState, table: Table, table_id: int, changes: RowChanges) -> None:
+    if not changes.ended_files or changes.truncated:
+        return
+    ended = state.end(t.data_file, t.data_file.c.data_file_id, changes.ended_files, t.data_file.c.table_id == table_id)
+    if ended != len(changes.ended_files):
+        raise _gone(table)
+    state.log(Kind.DELETED_FROM_TABLE, table_id)
+
+
+def _end_inlined(state: CommitState, table: Table, table_id: int, changes: RowChanges) -> None:
+    if changes.truncated:
+        return
+    size = state.database.dialect.batch_size
+    for name, row_ids in changes.ended_inlined.items():
+        if not row_ids:
+            continue
+        if end_rows(state.connection, name, state.snapshot_id, sorted(row_ids), size) != len(row_ids):
+            raise _gone(table)
+        state.log(Kind.INLINED_DELETE, table_id)
+
+
+def _gone(table: Table) -> ConflictError:
+    return ConflictError(
+        f"rows of {table.schema_name}.{table.name} that this transaction deletes are no longer where they were; "
+        "nothing was written, run it again"
+    )
+
+
+def _write_delete_files(state: CommitState, table: Table, table_id: int, changes: RowChanges, file_ids: Mapping[int, int]) -> None:
+    committed = [file_id for file_id in changes.delete_files if file_id >= 0]
+    superseded = supersede_delete_files(state, table, committed)
+    for file_id, staged in changes.delete_files.items():
+        begin, partial_max = _lifetime(state, staged.file, superseded.get(file_id))
+        target = file_ids.get(file_id, file_id)
+        write_delete_file(state, table, table_id, staged.file, data_file_id=target, begin_snapshot=begin, partial_max=partial_max)
+    if committed:
+        state.log(Kind.DELETED_FROM_TABLE, table_id)
+
+
+def _lifetime(state: CommitState, file: WrittenDeleteFile, old: Any) -> tuple[int, int | None]:
+    """(begin_snapshot, partial_max) of a delete file: the smallest and greatest snapshot in it, if it holds earlier deletes too."""
+    started = state.base.snapshot.snapshot_id
+    earlier = file.min_snapshot is not None and file.min_snapshot <= started
+    if old is None and not earlier:
+        return state.snapshot_id, None
+    if file.min_snapshot is None or file.max_snapshot is None:
+        raise LakeError(
+            f"delete file {file.path} takes the place of an earlier one and says of no row when it was deleted; "
+            "write it with the snapshot ids of all its rows"
+        )
+    begin = file.min_snapshot if old is None else min(file.min_snapshot, old.begin_snapshot)
+    return begin, file.max_snapshot
+
+
+def _write_files(
+    state: CommitState,
+    table: Table,
+    table_id: int,
+    changes: RowChanges,
+    file_ids: Mapping[int, int],
+    stats: TableStats,
+) -> None:
+    for staged in changes.files:
+        write_data_file(
+            state,
+            table,
+            table_id,
+            staged.file,
+            file_id=file_ids[staged.file_id],
+            begin_snapshot=state.snapshot_id,
+            row_id_start=stats.next_row_id + staged.row_id_offset,
+            partition_id=state.known_id(staged.partition_id),
+        )
+        state.log(Kind.INSERTED_INTO_TABLE, table_id)
+
+
+def _write_inlined(state: CommitState, table: Table, table_id: int, changes: RowChanges, stats: TableStats) -> None:
+    if not changes.inlined:
+        return
+    write_inlined(state, table_id, table, changes.inlined, stats.next_row_id)
+    state.log(Kind.INLINED_INSERT, table_id)
+    if not changes.files:
+        state.new_file_id()  # no file gets it: DuckDB keeps table statistics by this counter
+
+
+def _require_row_ids(table: Table, changes: RowChanges, stats: TableStats, assumed: int | None) -> None:
+    """Rows of this transaction that it updated itself carry the row ids it assumed; a rival's insert has taken them."""
+    embedded = any(staged.file.embedded_row_ids for staged in changes.files)
+    if embedded and assumed is not None and assumed != stats.next_row_id:
+        raise ConflictError(
+            f"a concurrent transaction inserted into {table.schema_name}.{table.name} and took the row ids that this one "
+            "wrote into its files; nothing was written, run it again"
+        )
+
+
+def write_returned(state: CommitState, table: Table, table_id: int, returned: Returned) -> None:
+    """Register the files and insert the rows; no row id is new, but the statistics may have forgotten them."""
+    stats = read_table_stats(state.connection, table_id)
+    if returned.former_id is not None:
+        _write_column_history(state, table_id, returned.former_id)
+        stats = TableStats(next_row_id=read_table_stats(state.connection, returned.former_id).next_row_id)
+    for each in returned.files:
+        file_id = state.new_file_id()
+        write_data_file(
+            state,
+            table,
+            table_id,
+            each.file,
+            file_id=file_id,
+            begin_snapshot=state.snapshot_id,
+            row_id_start=each.row_id_start,
+            partition_id=state.known_id(each.partition_id),
+        )
+        if each.delete_file is not None:
+            write_delete_file(state, table, table_id, each.delete_file, data_file_id=file_id, begin_snapshot=state.snapshot_id)
+        state.log(Kind.INSERTED_INTO_TABLE, table_id)
+    if returned.inlined is not None:
+        write_inlined(state, table_id, table, [returned.inlined], 0)
+        state.log(Kind.INLINED_INSERT, table_id)
+        if not returned.files:
+            state.new_file_id()  # no file gets it: DuckDB keeps table statistics by this counter
+    if returned.files or returned.inlined is not None:
+        files = tuple(StagedFile(0, _known_bounds(each.file, returned.retyped), 0) for each in returned.files)
+        inlined = () if returned.inlined is None else (returned.inlined,)
+        write_table_stats(state, table_id, table, stats, RowChanges(files, inlined))
+
+
+def _write_column_history(state: CommitState, table_id: int, former_id: int) -> None:
+    """What the columns of a table ever were, as rows that no snapshot sees: its files hold them, so their ids must not be given again,
+    and their names and types say how the files are read."""
+    known = set()
+    for row in read_history(state.connection, former_id).rows:
+        values = {**asdict(row), "table_id": table_id, "begin_snapshot": state.snapshot_id, "end_snapshot": state.snapshot_id}
+        if tuple(values.values()) not in known:
+            known.add(tuple(values.values()))
+            state.add(t.column, **values)
+
+
+def _known_bounds(file: WrittenFile, retyped: frozenset[int]) -> WrittenFile:
+    """The file without the bounds of columns of which it may hold another type."""
+    stats = [ColumnStats(each.column_id) if each.column_id in retyped else each for each in file.column_stats]
+    return replace(file, column_stats=tuple(stats))

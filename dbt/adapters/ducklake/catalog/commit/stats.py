@@ -1,0 +1,152 @@
+"""Table statistics in a commit: they widen, and say nothing rather than something too narrow.
+
+Specification: the pages "ducklake_table_stats" and "ducklake_table_column_stats". Counts are gross, deletes never lower them; only
+`next_row_id` must be right. DuckDB answers min() and max() from the bounds and skips whole tables by them; and it takes NULL bounds as
+"no value yet" and stores the bounds of its next insert alone. So where the bounds are unknown there is no row at all: DuckDB only ever
+updates the rows that it finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.engine import Connection
+
+from ...format.files import ColumnStats
+from ...format.objects import Column, Table
+from ...format.statistics import UNBOUNDED, decode, merge_stats
+from ..staged import RowChanges
+from ..store import tables as t
+from ..store.database import batches
+from .state import CommitState
+
+_EXTRA = frozenset({"geometry", "variant"})
+"""Types of which `extra_stats` says what bounds say of others."""
+
+
+@dataclass(frozen=True)
+class TableStats:
+    """The row of `ducklake_table_stats`; `exists` is false before the first insert."""
+
+    record_count: int = 0
+    next_row_id: int = 0
+    size_bytes: int = 0
+    exists: bool = False
+
+
+def read_table_stats(connection: Connection, table_id: int) -> TableStats:
+    """The stored row, or zeros."""
+    row = connection.execute(select(t.table_stats).where(t.table_stats.c.table_id == table_id)).first()
+    if row is None:
+        return TableStats()
+    return TableStats(row.record_count or 0, row.next_row_id or 0, row.file_size_bytes or 0, True)
+
+
+def write_table_stats(state: CommitState, table_id: int, table: Table, stats: TableStats, changes: RowChanges) -> None:
+    """Count the staged files and inlined rows in and widen the bounds."""
+    files = [staged.file for staged in changes.files]
+    rows = sum(file.record_count for file in files) + sum(len(staged.rows) for staged in changes.inlined)
+    if stats.exists:
+        state.connection.execute(delete(t.table_stats).where(t.table_stats.c.table_id == table_id))
+    state.add(
+        t.table_stats,
+        table_id=table_id,
+        record_count=stats.record_count + rows,
+        next_row_id=stats.next_row_id + changes.reserved_row_ids,
+        file_size_bytes=stats.size_bytes + sum(file.size_bytes for file in files),
+    )
+    leaves = {leaf.column_id: leaf for column in table.columns for leaf in column.walk() if not leaf.children}
+    found = [*(file.column_stats for file in files), *(staged.column_stats for staged in changes.inlined)]
+    by_file = [{each.column_id: each for each in column_stats} for column_stats in found]
+    added = {
+        column_id: reduce(
+            lambda left, right, leaf=leaf: merge_stats(leaf.type, left, right),  # type: ignore[misc]
+            (each.get(column_id, ColumnStats(column_id)) for each in by_file),
+        )
+        for column_id, leaf in leaves.items()
+    }
+    _write_columns(state, table_id, leaves, added, stats)
+
+
+def _write_columns(
+    state: CommitState,
+    table_id: int,
+    leaves: dict[int, Column],
+    added: dict[int, ColumnStats],
+    stats: TableStats,
+) -> None:
+    source = t.table_column_stats
+    rows = state.connection.execute(select(source).where(source.c.table_id == table_id)).all() if stats.exists else []
+    stored = {row.column_id: row for row in rows}
+    new_columns = _new_columns(state, table_id)
+    rewritten = []
+    for column_id, leaf in leaves.items():
+        before = _before(stored.get(column_id), leaf, stats, column_id in new_columns)
+        if column_id in stored:
+            rewritten.append(column_id)
+        if before is None:
+            continue
+        merged = merge_stats(leaf.type, before, added[column_id])
+        if is_known(leaf.type, merged):
+            _add(state, table_id, merged)
+    for batch in batches(rewritten, state.database.dialect.batch_size):
+        state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.column_id.in_(batch)))
+
+
+def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnStats | None:
+    """What is certain about the rows that were there before; None if nothing is."""
+    if row is not None:
+        bounds_known = row.extra_stats is not None if leaf.type in _EXTRA else row.min_value is not None and row.max_value is not None
+        nulls = 1 if row.contains_null or row.contains_null is None else 0
+        if not bounds_known:
+            return None
+        return ColumnStats(leaf.column_id, None, 1, nulls, row.min_value, row.max_value, row.contains_nan, row.extra_stats)
+    if not stats.exists or stats.record_count == 0:
+        return ColumnStats(leaf.column_id, 0, 0, 0, contains_nan=False)
+    if not is_new:
+        return None
+    value = leaf.initial_default
+    if value is None:
+        return ColumnStats(leaf.column_id, 0, 0, stats.record_count, contains_nan=False)
+    return ColumnStats(leaf.column_id, 0, stats.record_count, 0, value, value) if decode(leaf.type, value) is not None else None
+
+
+def is_known(type_name: str, stats: ColumnStats) -> bool:
+    """Whether the bounds can be stored: there are both, or there is no value that they could miss; of geometries, their extent, and of
+    variants, their parts."""
+    if type_name in _EXTRA:
+        return stats.extra_stats is not None
+    if type_name in UNBOUNDED:
+        return False
+    return stats.value_count == 0 or (stats.min_value is not None and stats.max_value is not None)
+
+
+def _new_columns(state: CommitState, table_id: int) -> set[int]:
+    """Columns that begin with this very commit."""
+    before = state.base.by_id(table_id)
+    if not isinstance(before, Table):
+        return set()
+    after = state.table(table_id)
+    return {column.column_id for column in _walk(after)} - set(range(before.next_column_id))
+
+
+def _walk(table: Table) -> Iterable[Column]:
+    return (each for column in table.columns for each in column.walk())
+
+
+def _add(state: CommitState, table_id: int, merged: ColumnStats) -> None:
+    contains_null = None if merged.null_count is None else merged.null_count > 0
+    state.add(
+        t.table_column_stats,
+        table_id=table_id,
+        column_id=merged.column_id,
+        contains_null=contains_null,
+        contains_nan=merged.contains_nan,
+        min_value=merged.min_value,
+        max_value=merged.max_value,
+        extra_stats=merged.extra_stats,
+    )

@@ -1,0 +1,1 @@
+"""Expiry of snapshots and removal of files that nothing refers to."""

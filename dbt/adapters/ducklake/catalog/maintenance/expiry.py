@@ -1,0 +1,122 @@
+"""Expiring snapshots: their rows go, and with them the rows of everything that no remaining snapshot can see.
+
+Specification: "Expire Snapshots". Files are only scheduled for deletion; the newest snapshot never expires. A row is out of reach when it
+has ended and no remaining snapshot lies between its begin and its end. What the reference leaves behind is left as well: ended columns,
+partition specs and sort orders of tables that live on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime, timezone
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, exists, literal, select
+from sqlalchemy import MetaData as SqlMetaData
+from sqlalchemy import Table as MetadataTable
+from sqlalchemy.engine import Connection
+from sqlalchemy.sql.elements import quoted_name
+
+from ...format.paths import relative_to, resolve
+from ..read.history import SnapshotRecord, latest_snapshot, snapshot_records
+from ..read.known_files import table_directories
+from ..store import tables as t
+from ..store.database import Database, batches, insert_rows
+from ..store.inlined import delete_table_name, has_delete_table, registered
+
+_OF_TABLES = (
+    *(t.table, t.table_stats, t.table_column_stats, t.partition_info, t.partition_column, t.column, t.column_tag),
+    *(t.sort_info, t.sort_expression, t.schema_versions, t.inlined_data_tables),
+)
+_OF_FILES = (t.data_file, t.file_column_stats, t.file_variant_stats, t.file_partition_value)
+
+
+def expirable(
+    connection: Connection, database: Database, versions: Collection[int] | None, older_than: datetime | None
+) -> list[SnapshotRecord]:
+    """The snapshots that would expire, oldest first: of some versions, or older than a moment; never the newest."""
+    newest = latest_snapshot(connection).snapshot_id
+    if versions is not None:
+        wanted = set(versions)
+    else:
+        time = database.dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
+        wanted = set(connection.scalars(select(t.snapshot.c.snapshot_id).where(time < literal(older_than, t.Timestamp()))))
+    wanted.discard(newest)
+    if not wanted:
+        return []
+    records = snapshot_records(connection, after=min(wanted) - 1, until=max(wanted))
+    return [record for record in records if record.snapshot.snapshot_id in wanted]
+
+
+def expire(connection: Connection, database: Database, data_path: str, snapshot_ids: Collection[int]) -> None:
+    """Remove snapshots and the rows that are out of reach without them. Call it in a writing transaction."""
+    size = database.dialect.batch_size
+    for source in (t.snapshot, t.snapshot_changes):
+        _delete(connection, source, source.c.snapshot_id, snapshot_ids, size)
+    directories = table_directories(connection, data_path)
+    tables = _tables_out_of_reach(connection)
+    _schedule_files(connection, data_path, directories, tables, size)
+    for table_id in tables:
+        for name, _ in registered(connection, [table_id]).get(table_id, []):
+            _drop_table(connection, database, name)
+        if has_delete_table(connection, database.schema, table_id):
+            _drop_table(connection, database, delete_table_name(table_id))
+    for source in _OF_TABLES:
+        _delete(connection, source, source.c.table_id, tables, size)
+    _delete(connection, t.column_mapping, t.column_mapping.c.table_id, tables, size)
+    for source in (t.schema, t.view, t.tag, t.column_tag, t.macro):
+        connection.execute(delete(source).where(_out_of_reach(source)))
+    for source in (t.macro_impl, t.macro_parameters):
+        connection.execute(delete(source).where(source.c.macro_id.not_in(select(t.macro.c.macro_id))))
+    connection.execute(delete(t.name_mapping).where(t.name_mapping.c.mapping_id.not_in(select(t.column_mapping.c.mapping_id))))
+
+
+def _out_of_reach(source: MetadataTable) -> ColumnElement[bool]:
+    snapshot = t.snapshot.c.snapshot_id
+    seen = exists().where(snapshot >= source.c.begin_snapshot, snapshot < source.c.end_snapshot)
+    return source.c.end_snapshot.is_not(None) & ~seen
+
+
+def _tables_out_of_reach(connection: Connection) -> list[int]:
+    """Ids of tables none of whose rows a remaining snapshot sees."""
+    source = t.table
+    gone: set[int] = set(connection.scalars(select(source.c.table_id).where(_out_of_reach(source))))
+    kept: set[int] = set(connection.scalars(select(source.c.table_id).where(~_out_of_reach(source)))) if gone else set()
+    return sorted(gone - kept)
+
+
+def _schedule_files(connection: Connection, data_path: str, directories: dict[int, str], tables: Collection[int], size: int) -> None:
+    data, deletes = t.data_file, t.delete_file
+    files = _rows(connection, data, tables, size)
+    ids = [row.data_file_id for row in files]
+    gone = {row.delete_file_id: row for row in _rows(connection, deletes, tables, size)}
+    for batch in batches(ids, size):
+        gone |= {row.delete_file_id: row for row in connection.execute(select(deletes).where(deletes.c.data_file_id.in_(batch)))}
+    entries = [(row.data_file_id, row) for row in files] + sorted(gone.items())
+    now = datetime.now(timezone.utc)
+    scheduled = []
+    for file_id, row in entries:
+        path = resolve(directories.get(row.table_id, data_path), row.path, row.path_is_relative)
+        text, is_relative = relative_to(data_path, path)
+        scheduled.append({"data_file_id": file_id, "path": text, "path_is_relative": is_relative, "schedule_start": now})
+    insert_rows(connection, t.files_scheduled_for_deletion, scheduled)
+    for source in _OF_FILES:
+        _delete(connection, source, source.c.data_file_id, ids, size)
+    _delete(connection, deletes, deletes.c.delete_file_id, list(gone), size)
+
+
+def _rows(connection: Connection, source: MetadataTable, tables: Collection[int], size: int) -> list[Any]:
+    """Rows of files that are out of reach, or of tables that are."""
+    found = {tuple(row): row for row in connection.execute(select(source).where(_out_of_reach(source)))}
+    for batch in batches(tables, size):
+        found |= {tuple(row): row for row in connection.execute(select(source).where(source.c.table_id.in_(batch)))}
+    return list(found.values())
+
+
+def _delete(connection: Connection, source: MetadataTable, key: ColumnElement[Any], ids: Iterable[int], size: int) -> None:
+    for batch in batches(ids, size):
+        connection.execute(delete(source).where(key.in_(batch)))
+
+
+def _drop_table(connection: Connection, database: Database, name: str) -> None:
+    database.dialect.drop_table(connection, MetadataTable(quoted_name(name, True), SqlMetaData(), schema=database.schema))

@@ -1,0 +1,127 @@
+"""What maintenance asks of the catalog: expire snapshots, and which files are known, needed or scheduled. None of it makes a snapshot.
+
+Specification: "Maintenance".
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from sqlalchemy import delete, literal, select
+from sqlalchemy.engine import Connection
+
+from ...errors import ConflictError
+from ...format.paths import resolve
+from ..commit.commit import RetrySettings
+from ..read.history import SnapshotRecord
+from ..read.known_files import registered_files, scheduled_paths, schema_directories
+from ..store import tables as t
+from ..store.database import Database, RivalError
+from ..store.dialects import CatalogDialect
+from .expiry import expirable, expire
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """The maintenance side of a lake's catalog. Thread-safe."""
+
+    database: Database
+    data_path: str
+    retry: RetrySettings
+
+    def expire(self, *, versions: Collection[int] | None = None, older_than: datetime | None = None, dry_run: bool) -> list[SnapshotRecord]:
+        """Expire snapshots of some versions, or those older than a moment; with `dry_run` only tell which.
+
+        Raises:
+            ConfigurationError: the lake is opened read-only.
+        """
+
+        def work(connection: Connection) -> list[SnapshotRecord]:
+            records = expirable(connection, self.database, versions, older_than)
+            if records:
+                expire(connection, self.database, self.data_path, [record.snapshot.snapshot_id for record in records])
+            return records
+
+        if not dry_run:
+            return self._write(work)
+        with self.database.reading() as connection:
+            return expirable(connection, self.database, versions, older_than)
+
+    def scheduled(self, older_than: datetime | None) -> list[ScheduledFile]:
+        """The files scheduled for deletion before a moment, or all."""
+        with self.database.reading() as connection:
+            return read_scheduled(connection, self.database.dialect, self.data_path, older_than)
+
+    def forget(self, files: Collection[ScheduledFile]) -> None:
+        """Files that were scheduled are gone.
+
+        Raises:
+            ConfigurationError: the lake is opened read-only.
+        """
+        if files:
+            self._write(lambda connection: forget_scheduled(connection, files))
+
+    def needed_files(self) -> set[str]:
+        """Paths of the files that some snapshot reads."""
+        return self._paths(registered_files)
+
+    def known_files(self) -> set[str]:
+        """Paths of the files that some snapshot reads or that are scheduled for deletion."""
+        return self.needed_files() | self._paths(scheduled_paths)
+
+    def schema_directories(self) -> set[str]:
+        """The directories of all schemas that the catalog has a row of."""
+        with self.database.reading() as connection:
+            return set(schema_directories(connection, self.data_path).values())
+
+    def _paths(self, read: Callable[[Connection, str], Iterable[str]]) -> set[str]:
+        with self.database.reading() as connection:
+            return set(read(connection, self.data_path))
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        self.database.require_writable()
+        for attempt in range(self.retry.max_retry_count + 1):
+            if attempt:
+                time.sleep(self.retry.seconds(attempt))
+            try:
+                with self.database.writing() as connection:
+                    return work(connection)
+            except RivalError as error:
+                reason = error
+        raise ConflictError(f"other writers kept the catalog busy ({reason}); nothing was changed, run it again")
+
+
+@dataclass(frozen=True)
+class ScheduledFile:
+    """A row of the table; `path` is resolved, `stored_path` is what the row says."""
+
+    file_id: int
+    path: str
+    stored_path: str
+    scheduled: datetime
+
+
+def read_scheduled(connection: Connection, dialect: CatalogDialect, data_path: str, older_than: datetime | None) -> list[ScheduledFile]:
+    """The files scheduled before a moment, or all, oldest first."""
+    source = t.files_scheduled_for_deletion
+    time = dialect.comparable_timestamp(source.c.schedule_start)
+    query = select(source).order_by(time, source.c.data_file_id)
+    if older_than is not None:
+        query = query.where(time < literal(older_than, t.Timestamp()))
+    return [
+        ScheduledFile(row.data_file_id, resolve(data_path, row.path, row.path_is_relative), row.path, row.schedule_start)
+        for row in connection.execute(query)
+    ]
+
+
+def forget_scheduled(connection: Connection, files: Iterable[ScheduledFile]) -> None:
+    """Remove the rows of files that are gone."""
+    source = t.files_scheduled_for_deletion
+    for file in files:
+        connection.execute(delete(source).where(source.c.data_file_id == file.file_id, source.c.path == file.stored_path))

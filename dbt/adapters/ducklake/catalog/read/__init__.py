@@ -1,0 +1,1 @@
+"""What a snapshot of the catalog says: definitions, files, statistics, history."""

@@ -1,0 +1,140 @@
+"""What to read for the change feed of a table: the files and inlined rows whose rows came or went in a range of snapshots.
+
+Specification: the page "Data Change Feed". Rows came if their file or inlined row began in the range, whether or not it has ended
+since; rows went if their file ended, if a delete file or the catalog names their position, or if the inlined row ended.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import and_, or_, select
+from sqlalchemy.engine import Connection
+
+from ...format.files import ChangePlan, DataFile, DeleteFile, InlinedRows
+from ...format.objects import Table
+from ..store import tables as t
+from ..store.database import Database, batches
+from ..store.inlined import InlinedTable, has_delete_table, positions, read_versions, registered
+from .column_history import TableHistory, read_history
+from .file_rows import DELETE_COLUMNS, data_file, delete_file, read_mappings
+
+
+def read_changes(connection: Connection, database: Database, table: Table, start: int, end: int) -> ChangePlan:
+    """The plan for snapshots `start` to `end`; `table` is as of `end`."""
+    history = read_history(connection, table.table_id)
+    delete_files = _delete_files(connection, table, end)
+    inlined_deletes: Mapping[int, Mapping[int, int]] = {}
+    if has_delete_table(connection, database.schema, table.table_id):
+        inlined_deletes = _inlined_deletes(connection, table.table_id, end)
+    touched = {
+        *(file_id for file_id, files in delete_files.items() if any(_may_reach(row, start) for row in files)),
+        *(file_id for file_id, found in inlined_deletes.items() if any(snapshot >= start for snapshot in found.values())),
+    }
+    rows = _data_files(connection, table.table_id, start, end, touched)
+    mappings = read_mappings(connection, database, {row.mapping_id for row in rows if row.mapping_id is not None})
+    files = [(row, data_file(row, table, mappings)) for row in rows]
+    deletes = {file_id: tuple(filter(None, (delete_file(row, table, end) for row in found))) for file_id, found in delete_files.items()}
+    begun, ended = _inlined(connection, database, table, history, start, end)
+    plan = history.plan(table)
+    ends = {row.data_file_id: row.end_snapshot for row, _ in files if row.end_snapshot is not None and start <= row.end_snapshot <= end}
+    came = tuple(_inserted(row, file, start, end) for row, file in files if _came(row, start, end))
+    went = tuple(
+        _remaining(file, ends[file.data_file_id], deletes.get(file.data_file_id, ()), inlined_deletes.get(file.data_file_id, {}))
+        for _, file in files
+        if file.data_file_id in ends
+    )
+    return ChangePlan(
+        inserted=replace(plan, files=came, inlined=begun),
+        ended=replace(plan, files=went, inlined=ended),
+        ends=ends,
+        touched=replace(plan, files=tuple(file for _, file in files if file.data_file_id in touched)),
+        delete_files={file_id: deletes.get(file_id, ()) for file_id in touched},
+        inlined_deletes={file_id: inlined_deletes.get(file_id, {}) for file_id in touched},
+    )
+
+
+def _data_files(connection: Connection, table_id: int, start: int, end: int, touched: Collection[int]) -> list[Any]:
+    data = t.data_file
+    began = and_(data.c.begin_snapshot <= end, or_(data.c.begin_snapshot >= start, data.c.partial_max >= start))
+    condition = and_(data.c.table_id == table_id, or_(began, data.c.end_snapshot.between(start, end)))
+    rows = {row.data_file_id: row for row in connection.execute(select(data).where(condition))}
+    for batch in batches(sorted(set(touched) - rows.keys()), 500):
+        rows.update({row.data_file_id: row for row in connection.execute(select(data).where(data.c.data_file_id.in_(batch)))})
+    return [rows[file_id] for file_id in sorted(rows)]
+
+
+def _came(row: Any, start: int, end: int) -> bool:
+    return bool(row.begin_snapshot <= end and max(row.begin_snapshot, row.partial_max or 0) >= start)
+
+
+def _inserted(row: Any, file: DataFile, start: int, end: int) -> DataFile:
+    later = row.partial_max is not None and row.partial_max > end
+    earlier = row.partial_max is not None and row.begin_snapshot < start
+    return replace(file, rows_until_snapshot=end if later else None, rows_from_snapshot=start if earlier else None)
+
+
+def _remaining(file: DataFile, ended: int, deletes: Sequence[DeleteFile], inlined: Mapping[int, int]) -> DataFile:
+    """The file with the deletes that came before its end."""
+    earlier = [each for each in deletes if each.begin_snapshot < ended]
+    return replace(
+        file,
+        delete_file=replace(earlier[-1], snapshot_limit=ended - 1) if earlier else None,
+        inlined_deletes=tuple(sorted(position for position, snapshot in inlined.items() if snapshot < ended)),
+    )
+
+
+def _delete_files(connection: Connection, table: Table, end: int) -> dict[int, list[Any]]:
+    """Rows of `ducklake_delete_file` by data file, oldest first, whether or not another has taken their place."""
+    source = t.delete_file
+    query = (
+        select(source.c.data_file_id, source.c.partial_max, *DELETE_COLUMNS)
+        .where(source.c.table_id == table.table_id, source.c.begin_snapshot <= end)
+        .order_by(source.c.begin_snapshot, source.c.delete_file_id)
+    )
+    found: dict[int, list[Any]] = defaultdict(list)
+    for row in connection.execute(query):
+        found[row.data_file_id].append(row)
+    return found
+
+
+def _may_reach(row: Any, start: int) -> bool:
+    """Whether a delete file may have entries of a snapshot from `start` on: a flush leaves such without a `partial_max`."""
+    return bool(row.delete_begin_snapshot >= start or row.partial_max is None or row.partial_max >= start)
+
+
+def _inlined_deletes(connection: Connection, table_id: int, end: int) -> dict[int, dict[int, int]]:
+    source = positions(connection, table_id)
+    query = select(source.c.file_id, source.c.row_id, source.c.begin_snapshot).where(source.c.begin_snapshot <= end)
+    found: dict[int, dict[int, int]] = defaultdict(dict)
+    rows: list[Any] = list(connection.execute(query))
+    for file_id, position, snapshot in rows:
+        known = found[file_id].get(position, snapshot)
+        found[file_id][position] = min(known, snapshot)
+    return found
+
+
+def _inlined(
+    connection: Connection, database: Database, table: Table, history: TableHistory, start: int, end: int
+) -> tuple[tuple[InlinedRows, ...], tuple[InlinedRows, ...]]:
+    """Inlined rows that began, and such that ended in the range."""
+    begun: list[InlinedRows] = []
+    ended: list[InlinedRows] = []
+    for name, version in registered(connection, [table.table_id]).get(table.table_id, []):
+        versions = read_versions(connection, database.dialect, InlinedTable(name, version, history.layout(version)), end)
+        for moments, found in ((versions.begin_snapshots, begun), (versions.end_snapshots, ended)):
+            chosen = [(place, moment) for place, moment in enumerate(moments) if moment is not None and start <= moment <= end]
+            if chosen:
+                found.append(
+                    InlinedRows(
+                        name,
+                        versions.columns,
+                        [versions.row_ids[place] for place, _ in chosen],
+                        [moment for _, moment in chosen],
+                        [versions.rows[place] for place, _ in chosen],
+                    )
+                )
+    return tuple(begun), tuple(ended)

@@ -1,0 +1,113 @@
+"""Everything that the columns of a table ever were: what files and inlined rows of older schema versions are read by.
+
+Specification: the tables `ducklake_column` and `ducklake_schema_versions`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.engine import Connection
+
+from ...format.files import ScanPlan
+from ...format.objects import Column, Table
+from ..store import tables as t
+from .definitions import column_tree
+
+
+@dataclass(frozen=True)
+class ColumnRow:
+    """A row of `ducklake_column`, past or present."""
+
+    column_id: int
+    begin_snapshot: int
+    end_snapshot: int | None
+    table_id: int
+    column_order: int
+    column_name: str
+    column_type: str
+    initial_default: str | None
+    default_value: str | None
+    nulls_allowed: bool | None
+    parent_column: int | None
+    default_value_type: str | None
+    default_value_dialect: str | None
+
+
+@dataclass(frozen=True)
+class TableHistory:
+    """Everything that the columns of a table ever were, and when its schema versions began."""
+
+    rows: tuple[ColumnRow, ...]
+    versions: tuple[tuple[int, int], ...]
+    """(schema version, begin snapshot), ascending."""
+    begin: int
+    """The first snapshot of the table."""
+
+    def layout(self, schema_version: int) -> tuple[Column, ...]:
+        """The columns as of the snapshot where a schema version began for this table."""
+        at = max((begin for version, begin in self.versions if version <= schema_version), default=self.begin)
+        live = [row for row in self.rows if row.begin_snapshot <= at and (row.end_snapshot is None or row.end_snapshot > at)]
+        return column_tree(sorted(live, key=lambda row: row.column_order), {})
+
+    def reused_names(self, columns: Iterable[Column]) -> frozenset[tuple[int | None, str]]:
+        """Names that do not tell a column, see `ScanPlan.reused_names`; `columns` are the present ones.
+
+        Spark pushes filters down by names in lower case, which are fewer than the names that the lake tells apart.
+        """
+        ids: dict[tuple[int | None, str], set[int]] = defaultdict(set)
+        names: dict[int, set[str]] = defaultdict(set)
+        for row in self.rows:
+            ids[row.parent_column, row.column_name.lower()].add(row.column_id)
+            names[row.column_id].add(row.column_name.lower())
+        live = list(_with_parents(columns, None))
+        for parent, column in live:
+            ids[parent, column.name.lower()].add(column.column_id)
+            names[column.column_id].add(column.name.lower())
+        moved = {(parent, column.name.lower()) for parent, column in live if len(names[column.column_id]) > 1}
+        return frozenset({key for key, owners in ids.items() if len(owners) > 1} | moved)
+
+    def retyped(self, columns: Iterable[Column]) -> frozenset[int]:
+        """Ids of columns that ever had another stored type."""
+        types: dict[int, set[str]] = defaultdict(set)
+        for row in self.rows:
+            types[row.column_id].add(row.column_type.lower())
+        for _, column in _with_parents(columns, None):
+            types[column.column_id].add(column.type.lower())
+        return frozenset(column_id for column_id, found in types.items() if len(found) > 1)
+
+    def version_at(self, snapshot_id: int) -> int:
+        """The schema version that the table had at a snapshot."""
+        return max((version for version, begin in self.versions if begin <= snapshot_id), default=0)
+
+    def plan(self, table: Table, columns: tuple[Column, ...] | None = None) -> ScanPlan:
+        """How files of the table are read, without any: with its own columns, or with some that it had before."""
+        wanted = table.columns if columns is None else columns
+        name = f"{table.schema_name}.{table.name}"
+        return ScanPlan(name, wanted, reused_names=self.reused_names(wanted), retyped=self.retyped(wanted))
+
+
+def _with_parents(columns: Iterable[Column], parent: int | None) -> Iterable[tuple[int | None, Column]]:
+    for column in columns:
+        yield parent, column
+        yield from _with_parents(column.children, column.column_id)
+
+
+EMPTY_HISTORY = TableHistory((), (), 0)
+"""That of a table which is not committed yet."""
+
+
+def read_history(connection: Connection, table_id: int) -> TableHistory:
+    """The history of a table's columns."""
+    rows = tuple(ColumnRow(*tuple[Any, ...](row)) for row in connection.execute(select(t.column).where(t.column.c.table_id == table_id)))
+    versions = connection.execute(
+        select(t.schema_versions.c.schema_version, t.schema_versions.c.begin_snapshot)
+        .where(t.schema_versions.c.table_id == table_id)
+        .order_by(t.schema_versions.c.schema_version)
+    )
+    begin = min((row.begin_snapshot for row in rows), default=0)
+    return TableHistory(rows, tuple((row[0], row[1]) for row in versions), begin)

@@ -1,0 +1,177 @@
+"""Figures about tables for people: rows, files, bytes, and the snapshot that last changed the rows.
+
+Specification: none; the figures of `ducklake_table_stats` are gross, so these come from the files, their deletes and the inlined rows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, case, func, inspect, select
+from sqlalchemy.engine import Connection
+
+from ...format.changes import Kind, parse_changes
+from ..store import tables as t
+from ..store.database import Database, batches
+from ..store.inlined import count_deletes, count_rows, delete_table_name, registered
+from ..store.visibility import visible
+
+_CHANGES_OF_ROWS = frozenset({Kind.INSERTED_INTO_TABLE, Kind.DELETED_FROM_TABLE, Kind.INLINED_INSERT, Kind.INLINED_DELETE})
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """Figures of one table at one snapshot."""
+
+    record_count: int
+    """Rows that a query returns; exact unless a delete file holds later deletes too, then slightly too low for an older snapshot."""
+    file_count: int
+    size_bytes: int
+    """Bytes of the data files."""
+    last_snapshot_id: int | None
+    """The snapshot that last changed rows, which a compaction does not; None if there never were any."""
+    last_snapshot_time: datetime | None
+    """None also if that snapshot has expired."""
+    delete_file_count: int = 0
+    delete_size_bytes: int = 0
+
+
+def read_facts(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> dict[int, TableFacts]:
+    """Facts by table id, in a number of queries that does not grow with the number of tables without inlined deletes."""
+    rows: dict[int, int] = defaultdict(int)
+    files: dict[int, tuple[int, int]] = {}
+    last: dict[int, int] = defaultdict(lambda: -1)
+    data = t.data_file
+    counted = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes), func.sum(data.c.record_count)).where(
+        visible(data, snapshot_id)
+    )
+    for table_id, count, size, records in _grouped(connection, database, counted, data, ids):
+        files[table_id] = (int(count), int(size or 0))
+        rows[table_id] += int(records or 0)
+    deletes = _subtract_deletes(connection, database, snapshot_id, ids, rows)
+    for table_id, moment in _moments(connection, database, snapshot_id, ids):
+        last[table_id] = max(last[table_id], moment)
+    _add_inlined(connection, database, snapshot_id, ids, rows, last)
+    times = _times(connection, {moment for moment in last.values() if moment >= 0})
+    return {
+        table_id: TableFacts(
+            rows[table_id],
+            *files.get(table_id, (0, 0)),
+            last[table_id] if last[table_id] >= 0 else None,
+            times.get(last[table_id]),
+            *deletes.get(table_id, (0, 0)),
+        )
+        for table_id in ids
+    }
+
+
+def _grouped(connection: Connection, database: Database, query: Select[Any], table: Any, ids: list[int]) -> list[Any]:
+    """Rows of the asked-for tables; of all tables at once when there are many, which is one pass instead of several."""
+    query = query.group_by(table.c.table_id)
+    if len(ids) > database.dialect.batch_size:
+        wanted = set(ids)
+        return [row for row in connection.execute(query).all() if row[0] in wanted]
+    return list(connection.execute(query.where(table.c.table_id.in_(ids))).all())
+
+
+def _subtract_deletes(
+    connection: Connection, database: Database, snapshot_id: int, ids: list[int], rows: dict[int, int]
+) -> dict[int, tuple[int, int]]:
+    """Lower the counts of rows; gives the number of delete files and their bytes by table id."""
+    data, delete = t.data_file, t.delete_file
+    query = (
+        select(data.c.table_id, func.count(), func.sum(delete.c.file_size_bytes), func.sum(delete.c.delete_count))
+        .join(delete, delete.c.data_file_id == data.c.data_file_id)
+        .where(visible(data, snapshot_id), visible(delete, snapshot_id))
+    )
+    found: dict[int, tuple[int, int]] = {}
+    for table_id, files, size, deleted in _grouped(connection, database, query, data, ids):
+        rows[table_id] -= int(deleted or 0)
+        found[table_id] = (int(files), int(size or 0))
+    return found
+
+
+def _moments(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> list[tuple[int, int]]:
+    """(table id, snapshot id) of the last beginnings and ends of files that changed rows.
+
+    Merged and flushed files keep the snapshots of their rows, rewritten ones begin where the rewrite was. The files that a rewrite ended
+    say when rows last changed before it; where they have expired, the rewrite is the best answer that is left.
+    """
+    found: dict[int, int] = {}
+    rounds = [(snapshot_id, ids)]
+    while rounds:
+        until, asked = rounds.pop()
+        moments, ended = _last_moments(connection, database, until, asked)
+        rewrites = _rewrites(connection, set(moments.values()))
+        again: dict[int, list[int]] = defaultdict(list)
+        for table_id, moment in moments.items():
+            if table_id in rewrites.get(moment, ()) and ended.get(table_id) == moment:
+                again[moment - 1].append(table_id)
+            else:
+                found[table_id] = moment
+        rounds += again.items()
+    return list(found.items())
+
+
+def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, set[int]]:
+    """The ids of the tables that these snapshots rewrote without another change of their rows."""
+    found: dict[int, set[int]] = {}
+    log = t.snapshot_changes
+    for batch in batches(snapshots, 500):
+        query = select(log.c.snapshot_id, log.c.changes_made).where(log.c.snapshot_id.in_(batch), log.c.changes_made.contains("rewrite_"))
+        for row in connection.execute(query):
+            changes = parse_changes(row.changes_made)
+            rewritten = {change.object_id for change in changes if change.kind is Kind.REWRITE_DELETE and change.object_id is not None}
+            found[row.snapshot_id] = rewritten - {change.object_id for change in changes if change.kind in _CHANGES_OF_ROWS}
+    return found
+
+
+def _last_moments(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> tuple[dict[int, int], dict[int, int]]:
+    """The last beginning or end of a file by table id, and the last end of a data file."""
+    found: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    for table in (t.data_file, t.delete_file):
+        begun = func.max(case((table.c.begin_snapshot <= snapshot_id, table.c.begin_snapshot)))
+        ended = func.max(case((table.c.end_snapshot <= snapshot_id, table.c.end_snapshot)))
+        partial = func.max(case((table.c.partial_max <= snapshot_id, table.c.partial_max)))
+        query = select(table.c.table_id, begun, ended, partial)
+        for table_id, *moments in _grouped(connection, database, query, table, ids):
+            known = [int(moment) for moment in moments if moment is not None]
+            if known:
+                found[table_id] = max(found.get(table_id, -1), *known)
+            if table is t.data_file and moments[1] is not None:
+                ends[table_id] = int(moments[1])
+    return found, ends
+
+
+def _add_inlined(
+    connection: Connection,
+    database: Database,
+    snapshot_id: int,
+    ids: list[int],
+    rows: dict[int, int],
+    last: dict[int, int],
+) -> None:
+    wanted = set(ids)
+    names = {name: table_id for table_id, entries in registered(connection, None).items() if table_id in wanted for name, _ in entries}
+    for name, (count, moment) in count_rows(connection, list(names), snapshot_id).items():
+        rows[names[name]] += count
+        last[names[name]] = max(last[names[name]], -1 if moment is None else moment)
+    existing = set(inspect(connection).get_table_names(schema=database.schema))
+    for table_id in ids:
+        if delete_table_name(table_id) in existing:
+            count, moment = count_deletes(connection, table_id, snapshot_id)
+            rows[table_id] -= count
+            last[table_id] = max(last[table_id], -1 if moment is None else moment)
+
+
+def _times(connection: Connection, snapshots: Collection[int]) -> dict[int, datetime]:
+    found: dict[int, datetime] = {}
+    for batch in batches(snapshots, 500):
+        query = select(t.snapshot.c.snapshot_id, t.snapshot.c.snapshot_time).where(t.snapshot.c.snapshot_id.in_(batch))
+        found |= {row[0]: row[1] for row in connection.execute(query)}
+    return found

@@ -1,0 +1,95 @@
+"""Rows of `ducklake_data_file`, `ducklake_delete_file` and of what belongs to a file, as what a reader needs of them.
+
+Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_file_column_stats", "ducklake_name_mapping".
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.engine import Connection
+
+from ...format.files import ColumnStats, DataFile, DeleteFile, MappedField
+from ...format.objects import Table
+from ...format.paths import resolve
+from ..store import tables as t
+from ..store.database import Database, batches
+
+DELETE_COLUMNS: tuple[ColumnElement[Any], ...] = (
+    t.delete_file.c.delete_file_id,
+    t.delete_file.c.path.label("delete_path"),
+    t.delete_file.c.path_is_relative.label("delete_path_is_relative"),
+    t.delete_file.c.format.label("delete_format"),
+    t.delete_file.c.delete_count,
+    t.delete_file.c.file_size_bytes.label("delete_size_bytes"),
+    t.delete_file.c.footer_size.label("delete_footer_size"),
+    t.delete_file.c.begin_snapshot.label("delete_begin_snapshot"),
+)
+"""What `delete_file` reads, under names that may stand beside those of a data file."""
+
+
+def data_file(row: Any, table: Table, mappings: Mapping[int, tuple[MappedField, ...]]) -> DataFile:
+    """A row of `ducklake_data_file` as a file of which every row counts."""
+    return DataFile(
+        row.data_file_id,
+        resolve(table.path, row.path, row.path_is_relative),
+        row.record_count,
+        row.file_size_bytes,
+        row.footer_size,
+        row.row_id_start,
+        row.begin_snapshot,
+        mapping=mappings.get(row.mapping_id) if row.mapping_id is not None else None,
+        encryption_key=row.encryption_key,
+    )
+
+
+def delete_file(row: Any, table: Table, snapshot_limit: int) -> DeleteFile | None:
+    """`DELETE_COLUMNS` as a delete file, of which the entries up to a snapshot count; None: there is none."""
+    if row.delete_file_id is None:
+        return None
+    return DeleteFile(
+        row.delete_file_id,
+        resolve(table.path, row.delete_path, row.delete_path_is_relative),
+        row.delete_format,
+        row.delete_count,
+        row.delete_size_bytes,
+        row.delete_footer_size,
+        row.delete_begin_snapshot,
+        snapshot_limit,
+    )
+
+
+def column_stats(row: Any) -> ColumnStats:
+    """A row of `ducklake_file_column_stats`."""
+    return ColumnStats(
+        row.column_id,
+        row.column_size_bytes,
+        row.value_count,
+        row.null_count,
+        row.min_value,
+        row.max_value,
+        row.contains_nan,
+        row.extra_stats,
+    )
+
+
+def read_mappings(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, tuple[MappedField, ...]]:
+    """The name mappings of some ids."""
+    if not ids:
+        return {}
+    source = t.name_mapping
+    children: dict[tuple[int, int | None], list[Any]] = defaultdict(list)
+    for batch in batches(ids, database.dialect.batch_size):
+        for row in connection.execute(select(source).where(source.c.mapping_id.in_(batch)).order_by(source.c.column_id)):
+            children[row.mapping_id, row.parent_column].append(row)
+
+    def fields(mapping_id: int, parent: int | None) -> tuple[MappedField, ...]:
+        return tuple(
+            MappedField(row.source_name, row.target_field_id, fields(mapping_id, row.column_id), bool(row.is_partition))
+            for row in children.get((mapping_id, parent), ())
+        )
+
+    return {mapping_id: fields(mapping_id, None) for mapping_id in ids}

@@ -1,0 +1,153 @@
+"""Snapshots: the newest one, the one of a version or a moment, and the log of what each changed.
+
+Specification: the tables `ducklake_snapshot` and `ducklake_snapshot_changes`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from sqlalchemy import Row, Select, func, literal, select
+from sqlalchemy.engine import Connection
+
+from ...errors import ConflictError, LakeError, NotFoundError
+from ...format.changes import Change, parse_changes
+from ...format.objects import Snapshot
+from ..store import tables as t
+from ..store.database import Database
+from ..store.dialects import CatalogDialect
+
+
+@dataclass(frozen=True)
+class SnapshotRecord:
+    """A snapshot with its entry in the log."""
+
+    snapshot: Snapshot
+    changes: tuple[Change, ...]
+    changes_made: str | None
+    author: str | None
+    message: str | None
+    extra_info: str | None
+
+
+def resolve(database: Database, version: int | None, timestamp: datetime | None) -> Snapshot:
+    """The snapshot of a version or of a moment; the newest if neither is given, or the one at which the lake was opened.
+
+    Raises:
+        NotFoundError: there is none; LakeError: there is none at all.
+    """
+    if version is None and timestamp is None and database.at is not None:
+        return database.at
+    with database.reading() as connection:
+        if version is not None:
+            return snapshot_of_version(connection, version)
+        return latest_snapshot(connection) if timestamp is None else snapshot_at(connection, database.dialect, timestamp)
+
+
+def latest_snapshot(connection: Connection) -> Snapshot:
+    """The newest snapshot.
+
+    Raises:
+        LakeError: there is none.
+    """
+    row = connection.execute(_snapshots().order_by(t.snapshot.c.snapshot_id.desc()).limit(1)).first()
+    if row is None:
+        raise LakeError("the catalog has no snapshot: ducklake_snapshot is empty; restore it from a backup")
+    return _snapshot(row)
+
+
+def snapshot_of_version(connection: Connection, version: int) -> Snapshot:
+    """The snapshot of an id.
+
+    Raises:
+        NotFoundError: it never was, or has expired.
+    """
+    row = connection.execute(_snapshots().where(t.snapshot.c.snapshot_id == version)).first()
+    if row is None:
+        first, last = _range(connection)
+        raise NotFoundError("snapshot", str(version), f"The lake has snapshots from {first} to {last}, apart from expired ones")
+    return _snapshot(row)
+
+
+def require_kept(connection: Connection, database: Database, snapshot_id: int) -> None:
+    """Require that a snapshot that is being read has not expired meanwhile: of its rows the catalog would hold a part only.
+
+    Raises:
+        ConflictError: it has; NotFoundError: it has, and the lake was opened at it.
+    """
+    key = t.snapshot.c.snapshot_id
+    if connection.execute(select(key).where(key == snapshot_id)).first() is not None:
+        return
+    if database.at is not None and database.at.snapshot_id == snapshot_id:
+        raise NotFoundError("snapshot", str(snapshot_id), f"{database.title} was opened at it, and it has expired since")
+    raise ConflictError(
+        f"snapshot {snapshot_id}, which this reads, was expired by a concurrent expire_snapshots; nothing was written, run it again"
+    )
+
+
+def snapshot_at(connection: Connection, dialect: CatalogDialect, moment: datetime) -> Snapshot:
+    """The newest snapshot that was committed at or before a moment; one without a zone is taken as UTC.
+
+    Raises:
+        NotFoundError: all are later.
+    """
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
+    time = dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
+    query = _snapshots().where(time <= literal(moment, t.Timestamp())).order_by(time.desc(), t.snapshot.c.snapshot_id.desc())
+    row = connection.execute(query.limit(1)).first()
+    if row is None:
+        raise NotFoundError("snapshot", f"at {moment.isoformat()}", "Every snapshot of the lake is later")
+    return _snapshot(row)
+
+
+def first_snapshot_from(connection: Connection, dialect: CatalogDialect, moment: datetime) -> Snapshot:
+    """The oldest snapshot that was committed at or after a moment; one without a zone is taken as UTC.
+
+    Raises:
+        NotFoundError: all are earlier.
+    """
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
+    time = dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
+    query = _snapshots().where(time >= literal(moment, t.Timestamp())).order_by(time, t.snapshot.c.snapshot_id)
+    row = connection.execute(query.limit(1)).first()
+    if row is None:
+        raise NotFoundError("snapshot", f"from {moment.isoformat()} on", "Every snapshot of the lake is earlier")
+    return _snapshot(row)
+
+
+def snapshot_records(
+    connection: Connection, *, after: int | None = None, until: int | None = None, limit: int | None = None
+) -> list[SnapshotRecord]:
+    """Snapshots with their log entries, oldest first: those with an id in (`after`, `until`], of these the newest `limit`."""
+    key = t.snapshot.c.snapshot_id
+    query = select(t.snapshot, *list(t.snapshot_changes.c)[1:]).outerjoin(t.snapshot_changes, t.snapshot_changes.c.snapshot_id == key)
+    if after is not None:
+        query = query.where(key > after)
+    if until is not None:
+        query = query.where(key <= until)
+    rows = connection.execute(query.order_by(key.desc()).limit(limit)).all()
+    return [
+        SnapshotRecord(
+            _snapshot(row),
+            parse_changes(row.changes_made),
+            row.changes_made,
+            row.author,
+            row.commit_message,
+            row.commit_extra_info,
+        )
+        for row in reversed(rows)
+    ]
+
+
+def _snapshots() -> Select[tuple[object, ...]]:
+    return select(t.snapshot)
+
+
+def _snapshot(row: Row[tuple[object, ...]]) -> Snapshot:
+    return Snapshot(row.snapshot_id, row.snapshot_time, row.schema_version, row.next_catalog_id, row.next_file_id)
+
+
+def _range(connection: Connection) -> tuple[int | None, int | None]:
+    row = connection.execute(select(func.min(t.snapshot.c.snapshot_id), func.max(t.snapshot.c.snapshot_id))).one()
+    return row[0], row[1]

@@ -1,0 +1,81 @@
+"""How a table is read with the staged changes to its rows laid over those of the snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...format.files import NO_LIMIT, DataFile, DeleteFile, Filters, InlinedRows, ScanPlan
+from ...format.objects import Table
+from ..staged import RowChanges, StagedDeleteFile, StagedFile, StagedRows
+from .column_history import EMPTY_HISTORY
+from .reader import SnapshotReader
+from .scan_plan import CommittedRows
+
+
+def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, within: Filters, next_row_id: int) -> ScanPlan:
+    """How to read a table with the staged changes to its rows."""
+    rows, history = CommittedRows((), ()), EMPTY_HISTORY
+    if table.table_id >= 0:
+        rows, history = base.committed_rows(table, within)
+    if changes.truncated:
+        rows = CommittedRows((), ())
+    begin = base.snapshot.snapshot_id + 1
+    files = [_with_delete(each, changes, begin) for each in rows.files if each.data_file_id not in changes.ended_files]
+    files += [_with_delete(_data_file(each, begin, next_row_id), changes, begin) for each in changes.files]
+    inlined = [_without_rows(each, changes.ended_inlined.get(each.table_name, frozenset())) for each in rows.inlined]
+    inlined += [_inlined_rows(each, begin, next_row_id) for each in changes.inlined]
+    return replace(
+        history.plan(table),
+        files=tuple(files),
+        inlined=tuple(each for each in inlined if each.row_ids),
+        pruned_files=rows.pruned_files,
+    )
+
+
+def _data_file(staged: StagedFile, begin: int, next_row_id: int) -> DataFile:
+    file = staged.file
+    return DataFile(
+        staged.file_id,
+        file.path,
+        file.record_count,
+        file.size_bytes,
+        file.footer_size,
+        None if file.embedded_row_ids else next_row_id + staged.row_id_offset,
+        begin,
+        mapping=file.mapping,
+    )
+
+
+def _inlined_rows(staged: StagedRows, begin: int, next_row_id: int) -> InlinedRows:
+    row_ids = tuple(next_row_id + offset for offset in staged.offsets)
+    return InlinedRows(staged.name, staged.columns, row_ids, (begin,) * len(row_ids), staged.rows)
+
+
+def _with_delete(file: DataFile, changes: RowChanges, begin: int) -> DataFile:
+    staged: StagedDeleteFile | None = changes.delete_files.get(file.data_file_id)
+    if staged is None:
+        return file
+    written = staged.file
+    delete_file = DeleteFile(
+        staged.file_id,
+        written.path,
+        written.format,
+        written.delete_count,
+        written.size_bytes,
+        written.footer_size,
+        begin if written.min_snapshot is None else written.min_snapshot,
+        NO_LIMIT,
+    )
+    return replace(file, delete_file=delete_file)
+
+
+def _without_rows(rows: InlinedRows, ended: frozenset[int]) -> InlinedRows:
+    if not ended:
+        return rows
+    kept = [index for index, row_id in enumerate(rows.row_ids) if row_id not in ended]
+    return replace(
+        rows,
+        row_ids=tuple(rows.row_ids[index] for index in kept),
+        begin_snapshots=tuple(rows.begin_snapshots[index] for index in kept),
+        rows=tuple(rows.rows[index] for index in kept),
+    )

@@ -1,0 +1,173 @@
+"""Everything visible at one snapshot, and what is kept between readers of the same schema version."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.engine import Connection
+
+from ...errors import LakeError
+from ...format.compaction import Candidate
+from ...format.files import ChangePlan, DataFile, Filters, InlinedDeletes, ScanPlan
+from ...format.objects import Snapshot, Table
+from ..staged import Staged
+from ..store import tables as t
+from ..store.database import Database
+from .change_plan import read_changes
+from .column_history import TableHistory, read_history
+from .definitions import Definitions
+from .flush_plan import FlushPlan, read_flush_plan, read_inlined_deletes
+from .history import require_kept
+from .rollback_plan import RollbackPlan, read_rollback_plan
+from .scan_plan import CommittedRows, read_files, read_rows
+from .view import CatalogView
+
+_KEPT_VERSIONS = 16
+
+
+@dataclass
+class DefinitionCache:
+    """Definitions by schema version; shared by all readers of a lake. Thread-safe."""
+
+    database: Database
+    data_path: str
+    _definitions: OrderedDict[int, Definitions] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def definitions(self, snapshot: Snapshot) -> Definitions:
+        """The definitions at a snapshot; they are the same at every snapshot of its schema version."""
+        with self._lock:
+            found = self._definitions.get(snapshot.schema_version)
+            if found is None:
+                earlier = [each for version, each in self._definitions.items() if version < snapshot.schema_version and each.are_read]
+                found = Definitions(self.database, self.data_path, snapshot, max(earlier, key=lambda each: each.snapshot_id, default=None))
+                self._definitions[snapshot.schema_version] = found
+            self._definitions.move_to_end(snapshot.schema_version)
+            while len(self._definitions) > _KEPT_VERSIONS:
+                self._definitions.popitem(last=False)
+            return found
+
+
+_NOTHING = Staged()
+
+
+class SnapshotReader(CatalogView):
+    """Reads the lake as it is at one snapshot, for ever the same. Thread-safe."""
+
+    def __init__(self, cache: DefinitionCache, snapshot: Snapshot) -> None:
+        super().__init__(snapshot)
+        self._cache = cache
+
+    @property
+    def definitions(self) -> Definitions:
+        """See `CatalogView`."""
+        return self._cache.definitions(self.snapshot)
+
+    @property
+    def staged(self) -> Staged:
+        """Nothing."""
+        return _NOTHING
+
+    def scan_plan(self, table: Table, within: Filters = ()) -> ScanPlan:
+        """How to read a table.
+
+        Args:
+            within: files that provably hold no row that passes all of these are left out.
+        """
+        rows, history = self.committed_rows(table, within)
+        return replace(history.plan(table), files=rows.files, inlined=rows.inlined, pruned_files=rows.pruned_files)
+
+    def committed_rows(self, table: Table, within: Filters = ()) -> tuple[CommittedRows, TableHistory]:
+        """The files and inlined rows of a table, with the history of its columns, from one state of the catalog."""
+        with self._reading() as connection:
+            # Never kept: a file of an older snapshot may have been written anew, with the names and types of a later schema version.
+            history = read_history(connection, table.table_id)
+            rows = read_rows(connection, self._cache.database, table, history, self.snapshot.snapshot_id, within)
+        return rows, history
+
+    def change_plan(self, table: Table, start: int) -> ChangePlan:
+        """How to read what became of a table's rows from the snapshot `start` to this one.
+
+        Raises:
+            LakeError: the lake has an older format, whose files do not say it.
+        """
+        database = self._cache.database
+        if database.older is not None:
+            raise LakeError(
+                f"the lake has format version {database.older.version}, which has no change feed; migrate it: CALL ducklake_migrate"
+            )
+        with self._reading() as connection:
+            require_kept(connection, database, start)
+            return read_changes(connection, database, table, start, self.snapshot.snapshot_id)
+
+    def compaction_plan(self, table: Table) -> CompactionPlan:
+        """What a compaction of a table can unite or write anew."""
+        with self._reading() as connection:
+            return read_compaction_plan(connection, self._cache.database, table, self.snapshot.snapshot_id)
+
+    def flush_plan(self, table: Table) -> FlushPlan:
+        """What a flush of a table has to write."""
+        with self._reading() as connection:
+            return read_flush_plan(connection, self._cache.database, table, self.snapshot.snapshot_id)
+
+    def inlined_deletes(self, table: Table) -> tuple[InlinedDeletes, ...]:
+        """What the catalog holds of the deletes on the table's files."""
+        with self._reading() as connection:
+            return read_inlined_deletes(connection, self._cache.database, table, self.snapshot.snapshot_id)
+
+    def rollback_plan(self, table: Table, until: Snapshot) -> RollbackPlan:
+        """What a table, as it is at this snapshot, would need to be so again after the snapshot `until`."""
+        with self._reading() as connection:
+            require_kept(connection, self._cache.database, until.snapshot_id)
+            return read_rollback_plan(connection, self._cache.database, table, self.snapshot.snapshot_id, until.snapshot_id)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        """One state of the catalog, which has the snapshot."""
+        with self._cache.database.reading() as connection:
+            require_kept(connection, self._cache.database, self.snapshot.snapshot_id)
+            yield connection
+
+
+@dataclass(frozen=True)
+class CompactionPlan:
+    """The live files of a table in the order of their rows, and how those of a schema version are read."""
+
+    candidates: tuple[Candidate, ...]
+    layouts: Mapping[int, ScanPlan]
+    """Schema version → a plan without files, whose columns are those of then."""
+
+
+def read_compaction_plan(connection: Connection, database: Database, table: Table, snapshot_id: int) -> CompactionPlan:
+    """The plan of a committed table."""
+    history = read_history(connection, table.table_id)
+    files = sorted(read_files(connection, database, table, snapshot_id), key=_order)
+    values = t.file_partition_value
+    keys: dict[int, list[str | None]] = defaultdict(list)
+    query = select(values.c.data_file_id, values.c.partition_value).where(values.c.table_id == table.table_id)
+    for row in connection.execute(query.order_by(values.c.data_file_id, values.c.partition_key_index)):
+        keys[row.data_file_id].append(row.partition_value)
+    candidates = tuple(
+        Candidate(
+            file,
+            history.version_at(row.begin_snapshot),
+            row.partition_id,
+            tuple(keys.get(row.data_file_id, ())),
+            max(row.begin_snapshot, row.partial_max or 0),
+        )
+        for row, file in files
+    )
+    versions = {each.schema_version for each in candidates}
+    return CompactionPlan(candidates, {version: history.plan(table, history.layout(version)) for version in versions})
+
+
+def _order(found: tuple[Any, DataFile]) -> tuple[int, bool, int, int]:
+    """That of the reference: files without a first row id come last."""
+    file = found[1]
+    return file.begin_snapshot, file.row_id_start is None, file.row_id_start or 0, file.data_file_id

@@ -1,0 +1,103 @@
+"""What a table had at an earlier snapshot, beside what it has now: its files with all that the catalog says of them, its inlined rows.
+
+Specification: "Queries", reading data: what a snapshot sees is what a scan of it reads. Files that have become part of others since are
+seen as those, without the rows that are younger.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.engine import Connection
+
+from ...format.files import ColumnStats, DataFile, InlinedRows, WrittenFile
+from ...format.objects import Table
+from ..store import tables as t
+from ..store.database import Database, batches
+from .column_history import read_history
+from .file_rows import column_stats
+from .scan_plan import read_files, read_rows
+
+
+@dataclass(frozen=True)
+class FormerFile:
+    """A data file with the deletes that an earlier snapshot sees."""
+
+    file: DataFile
+    written: WrittenFile
+    """The same as what a commit registers, with statistics if it may have to."""
+    partition_id: int | None
+    has_snapshot_ids: bool
+    """Its rows say themselves which snapshot each began with."""
+
+
+@dataclass(frozen=True)
+class RollbackPlan:
+    """Of one table: the earlier snapshot and the one to go on from."""
+
+    then: tuple[FormerFile, ...]
+    now: Mapping[int, DataFile]
+    """By data file id."""
+    inlined_then: tuple[InlinedRows, ...]
+    inlined_now: tuple[InlinedRows, ...]
+    retyped: frozenset[int]
+    """Columns that ever had another type than then."""
+
+
+def read_rollback_plan(connection: Connection, database: Database, table: Table, then: int, now: int) -> RollbackPlan:
+    """The plan for a table as of the snapshot `then`."""
+    history = read_history(connection, table.table_id)
+    former = read_files(connection, database, table, then)
+    present = {file.data_file_id: file for _, file in read_files(connection, database, table, now)}
+    ids = [row.data_file_id for row, file in former if not _stays(file, present.get(row.data_file_id))]
+    stats, values = _column_stats(connection, database, ids), _partition_values(connection, database, ids)
+    files = tuple(
+        FormerFile(
+            file,
+            WrittenFile(
+                file.path,
+                file.record_count,
+                file.size_bytes,
+                file.footer_size or 0,
+                tuple(stats.get(file.data_file_id, ())),
+                tuple(values.get(file.data_file_id, ())),
+                mapping=file.mapping,
+            ),
+            row.partition_id,
+            row.partial_max is not None,
+        )
+        for row, file in former
+    )
+    inlined_then, inlined_now = (read_rows(connection, database, table, history, each).inlined for each in (then, now))
+    return RollbackPlan(files, present, inlined_then, inlined_now, history.retyped(table.columns))
+
+
+def _stays(then: DataFile, now: DataFile | None) -> bool:
+    """Whether a file has all its rows at both snapshots."""
+    return now is not None and not now.is_touched and then.rows_until_snapshot is None
+
+
+def _column_stats(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, list[ColumnStats]]:
+    found: dict[int, list[ColumnStats]] = defaultdict(list)
+    for row in _of_files(connection, database, t.file_column_stats, ids):
+        found[row.data_file_id].append(column_stats(row))
+    return found
+
+
+def _partition_values(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, list[str | None]]:
+    rows = _of_files(connection, database, t.file_partition_value, ids)
+    found: dict[int, list[str | None]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: (row.data_file_id, row.partition_key_index)):
+        found[row.data_file_id].append(row.partition_value)
+    return found
+
+
+def _of_files(connection: Connection, database: Database, source: Any, ids: Collection[int]) -> list[Any]:
+    found: list[Any] = []
+    for batch in batches(ids, database.dialect.batch_size):
+        found += connection.execute(select(source).where(source.c.data_file_id.in_(batch))).all()
+    return found

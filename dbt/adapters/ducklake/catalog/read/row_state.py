@@ -1,0 +1,46 @@
+"""What a transaction asks about a table's committed rows: are there any, what is the next row id, how large is a row?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import func, select
+
+from ..store import tables as t
+from ..store.database import Database
+from ..store.inlined import has_rows, registered
+from ..store.visibility import visible
+from .history import require_kept
+
+_TELLING_ROWS = 10_000
+"""Files of fewer rows are mostly overhead."""
+
+
+def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:
+    """Whether any data file or inlined row of a table is visible; a file all of whose rows are deleted counts."""
+    with database.reading() as connection:
+        require_kept(connection, database, snapshot_id)
+        query = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, visible(t.data_file, snapshot_id))
+        if connection.execute(query.limit(1)).first() is not None:
+            return True
+        names = [name for name, _ in registered(connection, [table_id]).get(table_id, [])]
+        return bool(names) and has_rows(connection, names, snapshot_id)
+
+
+def next_row_id(database: Database, table_id: int) -> int:
+    """The first row id that the next file of a table gets; 0 for a table that never had rows."""
+    with database.reading() as connection:
+        query = select(t.table_stats.c.next_row_id).where(t.table_stats.c.table_id == table_id)
+        return connection.execute(query).scalar() or 0
+
+
+def row_bytes(database: Database, table_id: int, snapshot_id: int) -> float | None:
+    """What a row takes in the data files of a table, footers aside; None where too few rows are there to tell."""
+    data = t.data_file
+    figures = select(func.sum(data.c.file_size_bytes - func.coalesce(data.c.footer_size, 0)), func.sum(data.c.record_count))
+    query = figures.where(data.c.table_id == table_id, data.c.record_count >= _TELLING_ROWS, visible(data, snapshot_id))
+    size: Any
+    rows: Any
+    with database.reading() as connection:
+        size, rows = connection.execute(query).one()
+    return float(size) / float(rows) if rows else None

@@ -1,0 +1,160 @@
+"""Opening a lake: find its catalog, create it if it is missing and that is allowed, and check that it is one we can work with.
+
+Specification: "Connecting" and "ducklake_metadata". What a fresh catalog holds is what the reference writes: snapshot 0, schema `main`,
+and four entries in `ducklake_metadata`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from sqlalchemy import inspect, select
+from sqlalchemy.engine import Connection
+from sqlalchemy.schema import CreateIndex, CreateSchema
+
+from ...errors import ConfigurationError, LakeError
+from ...format.paths import absolute, new_uuid, with_separator
+from ...format.versions import CURRENT, is_older
+from . import tables as t
+from .database import Database, RivalError, insert_rows
+from .migrations.older import OlderCatalog, read_source
+
+CREATED_BY = "dbt-ducklake"
+
+
+@dataclass(frozen=True)
+class LakeFacts:
+    """What never changes while a lake is open."""
+
+    data_path: str
+    encrypted: bool
+    created_by: str | None
+
+
+def attach(database: Database, *, data_path: str | None, create_if_not_exists: bool = True) -> LakeFacts:
+    """Open a lake, creating it if need be.
+
+    Raises:
+        ConfigurationError: there is no catalog and none may be created, or `data_path` is missing or another one.
+        LakeError: the lake is of a format version that is not known, or encrypted.
+    """
+    _require_file(database, create_if_not_exists)
+    facts = _read_facts(database)
+    if facts is None:
+        _initialise(database, data_path, create_if_not_exists)
+        facts = _read_facts(database)
+    if facts is None:
+        raise LakeError(f"the catalog {database.location} could not be created")
+    version = facts.get("version")
+    if is_older(version):
+        with database.reading() as connection:
+            database.older = OlderCatalog.of(read_source(connection, database.schema, str(version)))
+    stored = facts.get("data_path")
+    if stored is None:
+        raise LakeError(f"the catalog {database.location} has no entry 'data_path' in ducklake_metadata; it is not a usable lake")
+    _require_same_path(stored, data_path)
+    if (facts.get("encrypted") or "").lower() == "true":
+        raise LakeError(
+            f"the lake {database.location} is encrypted; Spark cannot read files that DuckDB encrypted. "
+            "Copy it with DuckDB into a lake without ENCRYPTED"
+        )
+    return LakeFacts(with_separator(stored), False, facts.get("created_by"))
+
+
+def _require_file(database: Database, create_if_not_exists: bool) -> None:
+    """SQLite and DuckDB would create an empty file for a name that is mistyped."""
+    file = database.location.file
+    if file is None or os.path.exists(file):
+        return
+    if database.read_only or not create_if_not_exists:
+        raise ConfigurationError(
+            f"there is no catalog at {file}; correct 'path', or allow its creation with create_if_not_exists: true and read_only: false"
+        )
+    directory = os.path.dirname(file)
+    if not os.path.isdir(directory):
+        raise ConfigurationError(f"the directory {directory} of the catalog does not exist; create it or correct 'path'")
+
+
+def _read_facts(database: Database) -> dict[str, str] | None:
+    """The lake-wide entries of `ducklake_metadata`; None if the catalog has none yet."""
+    with database.reading() as connection:
+        return _facts(connection, database) or None
+
+
+def _facts(connection: Connection, database: Database) -> dict[str, str]:
+    if not inspect(connection).has_table(t.metadata.name, schema=database.schema):
+        return {}
+    columns = {column["name"] for column in inspect(connection).get_columns(t.metadata.name, schema=database.schema)}
+    query = select(t.metadata.c.key, t.metadata.c.value)
+    if "scope" in columns:  # format 0.1 had none
+        query = query.where(t.metadata.c.scope.is_(None))
+    return {row.key: row.value for row in connection.execute(query)}
+
+
+def _initialise(database: Database, data_path: str | None, create_if_not_exists: bool) -> None:
+    if database.read_only or not create_if_not_exists:
+        raise ConfigurationError(
+            f"the database {database.location} holds no DuckLake catalog; correct 'path' or 'metadata_schema', "
+            "or allow its creation with create_if_not_exists: true and read_only: false"
+        )
+    data_path = data_path or database.location.default_data_path
+    if not data_path:
+        raise ConfigurationError("a new lake needs 'data_path': the directory or URL below which its Parquet files will lie")
+    try:
+        with database.creating() as connection:
+            if _facts(connection, database):
+                return  # another process was faster
+            # IF NOT EXISTS would ask for the right to create schemas, also where there is nothing to create.
+            if database.schema is not None and not inspect(connection).has_schema(database.schema):
+                connection.execute(CreateSchema(database.schema, if_not_exists=True))
+            for table in t.METADATA.sorted_tables:
+                database.dialect.create_table(connection, table)
+            for index in t.INDEXES if database.dialect.indexes else ():
+                connection.execute(CreateIndex(index))
+            _write_first_rows(connection, absolute(data_path))
+    except RivalError:
+        return  # another process was faster; what it made is checked next
+
+
+def _write_first_rows(connection: Connection, data_path: str) -> None:
+    insert_rows(
+        connection,
+        t.snapshot,
+        [
+            {
+                "snapshot_id": 0,
+                "snapshot_time": datetime.now(timezone.utc),
+                "schema_version": 0,
+                "next_catalog_id": 1,
+                "next_file_id": 0,
+            }
+        ],
+    )
+    insert_rows(connection, t.snapshot_changes, [{"snapshot_id": 0, "changes_made": 'created_schema:"main"'}])
+    insert_rows(
+        connection,
+        t.schema,
+        [
+            {
+                "schema_id": 0,
+                "schema_uuid": new_uuid(),
+                "begin_snapshot": 0,
+                "schema_name": "main",
+                "path": "main/",
+                "path_is_relative": True,
+            }
+        ],
+    )
+    entries = {"version": CURRENT, "created_by": CREATED_BY, "data_path": data_path, "encrypted": "false"}
+    insert_rows(connection, t.metadata, [{"key": key, "value": value} for key, value in entries.items()])
+
+
+def _require_same_path(stored: str, given: str | None) -> None:
+    if given is None or with_separator(given) == with_separator(stored) or absolute(given) == absolute(stored):
+        return
+    raise ConfigurationError(
+        f"the lake keeps its files at {stored}, but data_path is {given}; correct data_path, or remove it: "
+        "it is needed only to create a lake"
+    )

@@ -1,0 +1,151 @@
+"""A DuckDB file as a catalog database: one process at a time, its threads in turn.
+
+Specification: "Choosing a Catalog Database". The file is held for the time of one transaction; a process that finds it held waits. As a
+process commits with the file to itself, rivals are the threads of this one.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import ColumnClause, ColumnElement, event, literal_column
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.pool import NullPool
+from sqlalchemy.types import BOOLEAN, TypeEngine, UserDefinedType
+
+from ....format.duckdb_types import NAMES, duckdb_type
+from ....format.identifiers import double_quoted
+from ....format.inlined_cells import has_negative_zero, text_cell
+from ....format.objects import Column
+from .dialect import CatalogDialect
+from .duckdb_driver import is_in_use
+
+_CONFLICTS = ("write-write conflict", "conflict on", "duplicate key", "transaction conflict")
+
+
+class DuckDBType(UserDefinedType[Any]):
+    """A type by the name that DuckDB gives it."""
+
+    cache_ok = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get_col_spec(self, **_: Any) -> str:
+        return self.name
+
+
+@functools.cache
+def _turn(_file: str) -> threading.Lock:
+    return threading.Lock()
+
+
+@contextmanager
+def _writers_turn(connection: Connection) -> Iterator[None]:
+    """DuckDB lets threads write at once and fails the later one; they had better wait."""
+    with _turn(os.path.realpath(connection.engine.url.database or "")):
+        yield
+
+
+def _prepare(engine: Engine, read_only: bool) -> None:
+    @event.listens_for(engine, "do_connect")
+    def _connect(_dialect: object, _record: object, _args: list[Any], named: dict[str, Any]) -> None:
+        named["read_only"] = read_only
+
+
+def _nothing(_connection: Connection, _schema: str | None = None) -> None:
+    """BEGIN is enough: every transaction of DuckDB sees one state."""
+
+
+def _is_rival(error: BaseException) -> bool:
+    words = str(error).lower()
+    return is_in_use(error) or any(each in words for each in _CONFLICTS)
+
+
+def _identity(value: Any) -> Any:
+    return value
+
+
+def _read_timestamp(value: datetime) -> datetime:
+    return value.astimezone(timezone.utc)
+
+
+def _cell(value: Any, column: Column) -> Any:
+    """A text, which the database casts. Its compression takes -0.0 for 0.0, beside which it may come to stand."""
+    if value is None:
+        return None
+    if has_negative_zero(value):
+        raise ValueError("a DuckDB file does not keep the sign of a zero")
+    if any(node.type == "variant" for node in column.walk()):
+        raise ValueError("DuckDB makes variants of values, not of Parquet's encoding")
+    return text_cell(value, column)
+
+
+def _readable(cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
+    """Variants in Parquet's encoding; the driver would make Python values of them, which say less."""
+    if not any(node.type == "variant" for node in column.walk()):
+        return cell
+    name: ColumnClause[Any] = cell  # type: ignore[assignment]
+    return literal_column(_encoded(double_quoted(name.name), column, 0))
+
+
+def _encoded(value: str, column: Column, depth: int) -> str:
+    """The SQL expression of a value whose variants have become texts: two binaries, `metadata:value` in hexadecimal digits."""
+    item = f"item{depth}"
+    match column.type, column.children:
+        case "variant", _:
+            both = f"CAST(variant_to_parquet_variant(variant_normalize({value})) AS STRUCT(metadata BLOB, value BLOB))"
+            made = f"hex({both}.metadata) || ':' || hex({both}.value)"
+        case "list", (element,):
+            return f"list_transform({value}, lambda {item}: {_encoded(item, element, depth + 1)})"
+        case "map", (key, entry):
+            pair = f"{{'k': {_encoded(f'{item}.key', key, depth + 1)}, 'v': {_encoded(f'{item}.value', entry, depth + 1)}}}"
+            made = f"map_from_entries(list_transform(map_entries({value}), lambda {item}: {pair}))"
+        case "struct", children:
+            fields = (
+                f"{double_quoted(each.name)} := {_encoded(f'{value}.{double_quoted(each.name)}', each, depth + 1)}" for each in children
+            )
+            made = f"struct_pack({', '.join(fields)})"
+        case _:
+            return value
+    return f"CASE WHEN {value} IS NOT NULL THEN {made} END"
+
+
+def _inlined_type(_found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
+    return DuckDBType(duckdb_type(column))
+
+
+DUCKDB = CatalogDialect(
+    name="duckdb",
+    default_schema="main",
+    uuid_type=DuckDBType("UUID"),
+    boolean_type=BOOLEAN(),
+    timestamp_type=DuckDBType("TIMESTAMP WITH TIME ZONE"),
+    write_boolean=bool,
+    write_timestamp=_identity,
+    read_timestamp=_read_timestamp,
+    comparable_timestamp=_identity,
+    engine_options=MappingProxyType({"poolclass": NullPool}),
+    prepare_engine=_prepare,
+    begin_read=_nothing,
+    begin_commit=_nothing,
+    is_rival=_is_rival,
+    inlined_types=MappingProxyType({name: DuckDBType(spelling) for name, spelling in NAMES.items()}),
+    inlined_type=_inlined_type,
+    inlined_cell=_cell,
+    inlined_readable=_readable,
+    # Python's dates end at the year 9999, where DuckDB's client puts infinities too; nested values may hold such.
+    read_as_text=frozenset(NAMES)
+    - {"boolean", "int8", "int16", "int32", "int64", "int128", "uint8", "uint16", "uint32", "uint64"}
+    - {"uint128", "float32", "float64", "decimal", "varchar", "json", "blob"},
+    writers_turn=_writers_turn,
+    indexes=False,  # its scans need none, and they would make updates slower
+    package="duckdb",
+)

@@ -1,0 +1,128 @@
+"""PostgreSQL as a catalog database: any number of writers, of which one commits at a time.
+
+The reference works at REPEATABLE READ and notices a rival by the primary key of `ducklake_snapshot`. Here a commit works at READ
+COMMITTED and first locks that table against other inserts: it waits for whoever is committing, DuckDB included, and then sees what was
+committed.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.dialects.postgresql import BYTEA, DOUBLE_PRECISION, INTERVAL, REAL, TIME, TIMESTAMP, UUID
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.types import BIGINT, BOOLEAN, INTEGER, NUMERIC, SMALLINT, VARCHAR, TypeEngine
+
+from ....format.inlined import base_type
+from ....format.inlined_cells import WIDE_INTEGERS, cell_text
+from ....format.objects import Column
+from .dialect import CatalogDialect
+
+_RETRYABLE = frozenset({"23505", "40001", "40P01", "55P03", "42P06", "42P07"})
+"""Unique violation, serialization failure, deadlock, lock not available; schema or table exists, when two create a lake at once."""
+
+
+def _identity(value: Any) -> Any:
+    return value
+
+
+def _read_timestamp(value: datetime) -> datetime:
+    return value.astimezone(timezone.utc)
+
+
+def _prepare(_engine: Engine, _read_only: bool) -> None:
+    """Nothing is needed beyond the engine's options."""
+
+
+def _begin_read(connection: Connection) -> None:
+    connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
+
+
+def _begin_commit(connection: Connection, schema: str | None) -> None:
+    quoted = connection.dialect.identifier_preparer.quote_identifier
+    table = (f"{quoted(schema)}." if schema else "") + "ducklake_snapshot"
+    connection.execute(text("SET TRANSACTION ISOLATION LEVEL READ COMMITTED"))
+    connection.execute(text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def _is_rival(error: BaseException) -> bool:
+    return getattr(error, "sqlstate", None) in _RETRYABLE
+
+
+def _with_parameters(found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
+    """numeric keeps precision and scale of the DuckLake type `decimal(p,s)`."""
+    parameters = [part.strip() for part in column.type.partition("(")[2].rstrip(") ").split(",")]
+    if isinstance(found, NUMERIC) and len(parameters) == 2:
+        return NUMERIC(int(parameters[0]), int(parameters[1]))
+    return found
+
+
+def _cell(value: Any, column: Column) -> Any:
+    """Numbers, booleans and bytes as they are; texts as bytes; everything else as text, which the server casts to the column's type."""
+    name = base_type(column.type)
+    if value is None or isinstance(value, bool | float | bytes):
+        return value
+    if isinstance(value, int | Decimal) and name not in WIDE_INTEGERS:
+        return value
+    text = cell_text(value, column)
+    if name in ("varchar", "json"):
+        return text.encode()
+    if "\0" in text:
+        raise ValueError("PostgreSQL's texts cannot hold a NUL character")
+    return text
+
+
+_TEXT_TYPES = (
+    *("uint64", "int128", "uint128", "date", "timestamp", "timestamp_us", "timestamp_s", "timestamp_ms", "timestamp_ns"),
+    *("timestamptz", "list", "struct", "map"),
+)
+
+POSTGRES = CatalogDialect(
+    name="postgresql",
+    folds_case=True,
+    default_schema="public",
+    uuid_type=UUID(as_uuid=False),
+    boolean_type=BOOLEAN(),
+    timestamp_type=TIMESTAMP(timezone=True),
+    write_boolean=bool,
+    write_timestamp=_identity,
+    read_timestamp=_read_timestamp,
+    comparable_timestamp=_identity,
+    engine_options=MappingProxyType({"pool_pre_ping": True, "pool_size": 16, "max_overflow": 32}),
+    prepare_engine=_prepare,
+    begin_read=_begin_read,
+    begin_commit=_begin_commit,
+    is_rival=_is_rival,
+    inlined_type=_with_parameters,
+    inlined_cell=_cell,
+    inlined_types=MappingProxyType(
+        dict.fromkeys(_TEXT_TYPES, VARCHAR())
+        | {
+            "boolean": BOOLEAN(),
+            "int8": SMALLINT(),
+            "int16": SMALLINT(),
+            "int32": INTEGER(),
+            "int64": BIGINT(),
+            "uint8": INTEGER(),
+            "uint16": INTEGER(),
+            "uint32": BIGINT(),
+            "float32": REAL(),
+            "float64": DOUBLE_PRECISION(),
+            "decimal": NUMERIC(),
+            "time": TIME(),
+            "timetz": TIME(timezone=True),
+            "interval": INTERVAL(),
+            "varchar": BYTEA(),  # PostgreSQL's text cannot hold NUL characters
+            "json": BYTEA(),
+            "blob": BYTEA(),
+            "uuid": UUID(as_uuid=False),
+        }
+    ),
+    read_as_text=frozenset({"time", "timetz", "interval", "uuid"}),
+    largest_identifier=63,
+    package="postgres",
+)

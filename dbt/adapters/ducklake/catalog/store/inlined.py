@@ -1,0 +1,212 @@
+"""The inlined-data and inlined-delete tables of a table read: which there are, their layouts, their visible rows.
+
+Specification: the page "Data Inlining". A layout is the columns as of the snapshot at which the inlined table's schema version began
+for its table. Which positions of files are deleted stands in `ducklake_inlined_delete_<table id>`, which is registered nowhere.
+What is written to both kinds of table is in `commit_inlined`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import and_, cast, column, func, inspect, literal, or_, select, text, union_all
+from sqlalchemy import table as table_clause
+from sqlalchemy.engine import Connection
+from sqlalchemy.sql.elements import ColumnClause, ColumnElement, quoted_name
+from sqlalchemy.sql.expression import TableClause
+from sqlalchemy.types import VARCHAR
+
+from ...format.files import InlinedRows, InlinedVersions
+from ...format.inlined import base_type, decode
+from ...format.objects import Column
+from . import tables as t
+from .database import batches
+from .dialects import CatalogDialect
+
+
+@dataclass(frozen=True)
+class InlinedTable:
+    """A row of `ducklake_inlined_data_tables` with the layout of that table."""
+
+    name: str
+    schema_version: int
+    columns: tuple[Column, ...]
+
+
+def data_table_name(table_id: int, schema_version: int) -> str:
+    """The name of an inlined-data table."""
+    return f"ducklake_inlined_data_{table_id}_{schema_version}"
+
+
+def delete_table_name(table_id: int) -> str:
+    """The name of the table of positions deleted from files."""
+    return f"ducklake_inlined_delete_{table_id}"
+
+
+def clause(connection: Connection, name: str, columns: Iterable[str] = ()) -> TableClause:
+    """An inlined-data table; the options of the connection have the schema of the metadata tables, in which it is."""
+    names = ["row_id", "begin_snapshot", "end_snapshot", *columns]
+    return table_clause(quoted_name(name, True), *(column(quoted_name(each, True)) for each in names), schema=_schema(connection))
+
+
+def _schema(connection: Connection) -> str | None:
+    """SQLAlchemy translates the schemas of tables in `METADATA` only."""
+    schema: str | None = connection.get_execution_options().get("schema_translate_map", {}).get(None)
+    return schema
+
+
+def visible_rows(table: TableClause, snapshot_id: int) -> Any:
+    """The condition that a row of an inlined-data table is visible at a snapshot."""
+    return and_(
+        table.c.begin_snapshot <= snapshot_id,
+        or_(table.c.end_snapshot.is_(None), table.c.end_snapshot > snapshot_id),
+    )
+
+
+def read_inlined(connection: Connection, dialect: CatalogDialect, inlined: Sequence[InlinedTable], snapshot_id: int) -> list[InlinedRows]:
+    """The visible rows of each table that has any."""
+    full = _with_rows(connection, [each.name for each in inlined], snapshot_id) if len(inlined) > 1 else None
+    found = []
+    for each in inlined:
+        if full is None or each.name in full:
+            rows = _read_one(connection, dialect, each, snapshot_id)
+            if rows.row_ids:
+                found.append(rows)
+    return found
+
+
+def read_versions(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, snapshot_id: int) -> InlinedVersions:
+    """All versions of all rows that a snapshot up to this one began, ended or not."""
+    rows = _read(connection, dialect, inlined, lambda source: source.c.begin_snapshot <= snapshot_id)
+    ids, begins, ends = (tuple(row[place] for row in rows) for place in range(3))
+    return InlinedVersions(inlined.name, inlined.columns, ids, begins, ends, tuple(row[3:] for row in rows))
+
+
+def read_changed(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, since: int) -> list[tuple[int, tuple[Any, ...]]]:
+    """(begin, values) of the rows that began or ended after a snapshot."""
+    rows = _read(connection, dialect, inlined, lambda source: or_(source.c.begin_snapshot > since, source.c.end_snapshot > since))
+    return [(row[1], row[3:]) for row in rows]
+
+
+def _read_one(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, snapshot_id: int) -> InlinedRows:
+    rows = _read(connection, dialect, inlined, lambda source: visible_rows(source, snapshot_id))
+    ids, begins = (tuple(row[place] for row in rows) for place in range(2))
+    return InlinedRows(inlined.name, inlined.columns, ids, begins, tuple(row[3:] for row in rows))
+
+
+def _read(
+    connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, condition: Callable[[TableClause], Any]
+) -> list[tuple[Any, ...]]:
+    """(row id, begin, end, decoded values …) of the rows of a condition, by row id and begin."""
+    source = clause(connection, inlined.name, stored_names(connection, dialect, inlined.name, inlined.columns))
+    fixed, cells = list(source.c)[:3], list(source.c)[3:]
+    shown = [_shown(dialect, cell, each) for each, cell in zip(inlined.columns, cells, strict=True)]
+    query = select(*fixed, *shown).where(condition(source)).order_by(source.c.row_id, source.c.begin_snapshot)
+    rows: list[Any] = list(connection.execute(query))
+    return [(*row[:3], *(decode(cell, each) for cell, each in zip(row[3:], inlined.columns, strict=True))) for row in rows]
+
+
+def _shown(dialect: CatalogDialect, cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
+    readable = dialect.inlined_readable(cell, column)
+    return cast(readable, VARCHAR()) if base_type(column.type) in dialect.read_as_text else readable
+
+
+def stored_names(connection: Connection, dialect: CatalogDialect, name: str, columns: Sequence[Column]) -> list[str]:
+    """What the columns of an inlined-data table are called in the database, in their order; it may have lost the case of some."""
+    names = [each.name for each in columns]
+    if not dialect.folds_case or all(each == each.lower() for each in names):
+        return names
+    return list(connection.execute(select(text("*")).select_from(clause(connection, name)).limit(0)).keys())[3:]
+
+
+def _with_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> set[str]:
+    """Which inlined-data tables have a visible row; one query per some hundred tables."""
+    found: set[str] = set()
+    for batch in batches(names, 100):
+        parts = []
+        for name in batch:
+            source = clause(connection, name)
+            exists = select(source.c.row_id).where(visible_rows(source, snapshot_id)).exists()
+            parts.append(select(literal(name).label("name")).where(exists))
+        found.update(connection.scalars(union_all(*parts)))
+    return found
+
+
+def has_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> bool:
+    """Whether any inlined-data table has a visible row."""
+    return bool(_with_rows(connection, names, snapshot_id))
+
+
+def count_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> dict[str, tuple[int, int | None]]:
+    """Per inlined-data table: (visible rows, greatest snapshot up to this one that began or ended a row)."""
+    found: dict[str, tuple[int, int | None]] = {}
+    for batch in batches(names, 100):
+        parts = []
+        for name in batch:
+            source = clause(connection, name)
+            shown = select(func.count()).select_from(source).where(visible_rows(source, snapshot_id)).scalar_subquery()
+            begun = select(func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id)
+            ended = select(func.max(source.c.end_snapshot)).where(source.c.end_snapshot <= snapshot_id)
+            parts.append(select(literal(name), shown, begun.scalar_subquery(), ended.scalar_subquery()))
+        counted: list[Any] = list(connection.execute(union_all(*parts)))
+        for name, rows, begin, end in counted:
+            moments = [each for each in (begin, end) if each is not None]
+            found[name] = (rows, max(moments, default=None))
+    return found
+
+
+def registered(connection: Connection, table_ids: Collection[int] | None) -> dict[int, list[tuple[str, int]]]:
+    """(name, schema version) of the inlined-data tables of each table, by schema version."""
+    source = t.inlined_data_tables
+    query = select(source).distinct().order_by(source.c.schema_version)
+    if table_ids is not None:
+        query = query.where(source.c.table_id.in_(table_ids))
+    found: dict[int, list[tuple[str, int]]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.table_id, []).append((row.table_name, row.schema_version))
+    return found
+
+
+def positions(connection: Connection, table_id: int) -> TableClause:
+    return table_clause(
+        quoted_name(delete_table_name(table_id), True),
+        *(ColumnClause[int](name) for name in ("file_id", "row_id", "begin_snapshot")),
+        schema=_schema(connection),
+    )
+
+
+def has_delete_table(connection: Connection, schema: str | None, table_id: int) -> bool:
+    """Whether positions of files were ever deleted in the catalog."""
+    return inspect(connection).has_table(delete_table_name(table_id), schema=schema)
+
+
+def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dict[int, list[int]]:
+    """Positions deleted from each file of a table, ascending."""
+    source = positions(connection, table_id)
+    query = (
+        select(source.c.file_id, source.c.row_id)
+        .where(source.c.begin_snapshot <= snapshot_id)
+        .order_by(source.c.file_id, source.c.row_id)
+        .distinct()
+    )
+    found: dict[int, list[int]] = {}
+    rows: list[Any] = list(connection.execute(query))
+    for file_id, position in rows:
+        found.setdefault(file_id, []).append(position)
+    return found
+
+
+def count_deletes(connection: Connection, table_id: int, snapshot_id: int) -> tuple[int, int | None]:
+    """(positions deleted from files that are visible, greatest snapshot that deleted any)."""
+    source = positions(connection, table_id)
+    alive = select(t.data_file.c.data_file_id).where(
+        t.data_file.c.table_id == table_id,
+        t.data_file.c.begin_snapshot <= snapshot_id,
+        or_(t.data_file.c.end_snapshot.is_(None), t.data_file.c.end_snapshot > snapshot_id),
+    )
+    row = connection.execute(
+        select(func.count(), func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id, source.c.file_id.in_(alive))
+    ).one()
+    return row[0], row[1]

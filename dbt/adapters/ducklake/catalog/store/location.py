@@ -1,0 +1,235 @@
+"""Where the catalog database is: DuckDB's attach strings, SQLAlchemy URLs and plain file names, all as one value.
+
+Specification: "Choosing a Catalog Database". No SQLAlchemy here: profiles are checked before anything is opened.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from ...errors import ConfigurationError
+
+_ACCEPTED = (
+    "ducklake:sqlite:lake.sqlite, ducklake:postgres:dbname=lake host=localhost, ducklake:duckdb:lake.duckdb, ducklake:lake.ducklake, "
+    "ducklake:mysql:db=lake host=localhost, sqlite:///lake.sqlite, postgresql://user@host/lake, duckdb:///lake.duckdb, "
+    "mysql://user@host/lake, ducklake:any.file (DuckDB), or the name of a file that ends in .sqlite, .sqlite3, .db (SQLite), "
+    ".duckdb or .ducklake (DuckDB)"
+)
+_ENDINGS: Mapping[str, str | None] = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".duckdb": "duckdb", ".ducklake": None, ".db": None}
+"""What names of files end in, and the kind; None: their first bytes tell."""
+_WORD = re.compile(r"\w*")
+_UNKNOWN_KIND = re.compile(r"\w{2,}:")
+_KINDS: Mapping[str, str] = {
+    **dict.fromkeys(("sqlite", "sqlite3"), "sqlite"),
+    **dict.fromkeys(("postgres", "postgresql"), "postgres"),
+    "duckdb": "duckdb",
+    **dict.fromkeys(("mysql", "mariadb"), "mysql"),
+}
+"""What stands before the colon; a driver after a plus, as in SQLAlchemy's URLs, is replaced by the one that is used here."""
+_DUCKDB_URL = "duckdb+ducklake:///"
+_PAIR = re.compile(r"\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S*))\s*")
+_PASSWORD = re.compile(r"(//[^:/?@]*):[^?]*@")
+_QUERY_PASSWORD = re.compile(r"(?i)((?:password|passwd)=)[^&]*")
+_MYSQL_KEYS: Mapping[str, str] = {
+    **dict.fromkeys(("db", "database", "dbname"), "database"),
+    **dict.fromkeys(("password", "passwd"), "password"),
+    **dict.fromkeys(("socket", "unix_socket"), "unix_socket"),
+    **{key: key for key in ("host", "port", "user", "ssl_ca", "ssl_cert", "ssl_key")},
+}
+"""The names of DuckDB's MySQL extension, and those of the driver."""
+
+
+@dataclass(frozen=True)
+class CatalogLocation:
+    """A catalog database; `url` may hold a password, `str()` and `repr()` never show it."""
+
+    url: str = field(repr=False)
+    """An SQLAlchemy URL; of a file, its quoting is understood from SQLAlchemy 2.1 on, `file` by every version."""
+    metadata_schema: str | None = None
+    """The schema of the metadata tables, where the database has schemas; None for its usual one."""
+    file: str | None = None
+    """The file of a catalog in SQLite or DuckDB."""
+
+    @property
+    def default_data_path(self) -> str | None:
+        """Where the files of a new lake go if nobody says; DuckDB has a rule for its own files only."""
+        return f"{self.file}.files/" if self.url.startswith(_DUCKDB_URL) else None
+
+    @property
+    def display(self) -> str:
+        """The address without its password."""
+        if self.file is not None:
+            return self.file
+        return _QUERY_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1:***@", self.url))
+
+    def __str__(self) -> str:
+        return self.display
+
+
+def parse_location(path: str, *, metadata_schema: str | None = None) -> CatalogLocation:
+    """The location that a profile, a notebook or DuckDB's ATTACH would write.
+
+    Raises:
+        ConfigurationError: the text is none of the accepted forms; it lists them, and never repeats a password.
+    """
+    text = path.strip()
+    rest = text.removeprefix("ducklake:")
+    before, colon, value = rest.partition(":")
+    kind = _KINDS.get(before.lower().partition("+")[0]) if colon else None
+    if kind is None:
+        kind, value = _kind_of_file(rest, attached=rest != text), rest
+    match kind:
+        case "sqlite":
+            _no_schema(metadata_schema, "an SQLite catalog, which has no schemas")
+            file = _file(value, "SQLite")
+            return CatalogLocation("sqlite:///" + quote(file, safe="/ "), None, file)
+        case "duckdb":
+            file = _file(value, "DuckDB")
+            return CatalogLocation(_DUCKDB_URL + quote(file, safe="/ "), metadata_schema, file)
+        case "postgres":
+            return CatalogLocation(_postgres_url(value), metadata_schema)
+        case "mysql":
+            _no_schema(metadata_schema, "a MySQL catalog, where a schema is a database, and the address names that")
+            return CatalogLocation(_mysql_url(value))
+    raise ConfigurationError(f"the path of the catalog is none of the accepted forms: {_ACCEPTED}")
+
+
+def _kind_of_file(name: str, *, attached: bool) -> str | None:
+    """The kind of a file by its name, by its first bytes where names leave it open; `attached`: it followed `ducklake:`."""
+    ending = os.path.splitext(name)[1].lower()
+    if "://" in name or not (_is_attachable(name) if attached else ending in _ENDINGS):
+        return None
+    if not attached and _ENDINGS[ending] is not None:
+        return _ENDINGS[ending]
+    file = os.path.abspath(os.path.expanduser(name))
+    found = _kind_of_content(file) if os.path.isfile(file) and os.path.getsize(file) else None
+    return found or ("sqlite" if not attached and ending == ".db" else "duckdb")
+
+
+def _is_attachable(name: str) -> bool:
+    """Whether DuckDB's `ATTACH 'ducklake:name'` means a file; a single word is a secret there.
+
+    A word before a colon is refused here, for a misspelt kind of database may be followed by a password.
+    """
+    return not _WORD.fullmatch(name) and not _UNKNOWN_KIND.match(name)
+
+
+@functools.cache
+def _kind_of_content(file: str) -> str | None:
+    """Read once only: to close a file that this process has open elsewhere would end its locks."""
+    with open(file, "rb") as stream:
+        start = stream.read(16)
+    return "sqlite" if start == b"SQLite format 3\0" else "duckdb" if start[8:12] == b"DUCK" else None
+
+
+def _no_schema(metadata_schema: str | None, what: str) -> None:
+    if metadata_schema is not None:
+        raise ConfigurationError(f"metadata_schema cannot be used with {what}; remove it")
+
+
+def _file(value: str, database: str) -> str:
+    """The absolute name; `value` is what follows the kind: a file name, or `///file` of a URL."""
+    name = value
+    if value.startswith("//") and not value.startswith("///"):
+        raise ConfigurationError(f"a URL of {database} has three slashes before a relative and four before an absolute file name")
+    if value.startswith("///"):
+        name = unquote(value[3:].partition("?")[0])
+    if not name or name == ":memory:":
+        raise ConfigurationError(f"the catalog must be a file: one of {database} in memory is gone with its process")
+    return os.path.abspath(os.path.expanduser(name))
+
+
+def _postgres_url(value: str) -> str:
+    """`value` is what follows `postgres:`: key=value pairs, a URL again, or `//…` of a URL."""
+    if value.startswith("//"):
+        return _checked("postgresql+psycopg:" + value)
+    if value.startswith(("postgresql://", "postgres://")):
+        return _checked("postgresql+psycopg:" + value.partition(":")[2])
+    return _postgres_pairs(value)
+
+
+def _checked(url: str) -> str:
+    try:
+        _ = _after_password(url).port
+    except ValueError:
+        raise ConfigurationError("the URL of the catalog cannot be read; check host and port") from None
+    return url
+
+
+def _after_password(url: str) -> SplitResult:
+    """Host, port and path of a URL whose password may hold any character but `@`."""
+    return urlsplit("//" + url.partition("//")[2].rpartition("@")[2])
+
+
+def _mysql_url(value: str) -> str:
+    """`value` is what follows `mysql:`: key=value pairs, a URL again, or `//…` of a URL."""
+    inner, colon, rest = value.partition(":")
+    if colon and rest.startswith("//") and _KINDS.get(inner.lower().partition("+")[0]) == "mysql":
+        value = rest
+    if not value.startswith("//"):
+        return _mysql_pairs(value)
+    url = _checked("mysql+pymysql:" + value)
+    if not _after_password(url).path.strip("/"):
+        raise ConfigurationError("the URL of a MySQL catalog ends in the name of a database: mysql://user@host/lake")
+    return url
+
+
+def _mysql_pairs(text: str) -> str:
+    """`db=lake host=…` as a URL."""
+    pairs: dict[str, str] = {}
+    for key, each in _pairs(text, "a MySQL catalog", "db=lake host=localhost user=me").items():
+        if key not in _MYSQL_KEYS:
+            raise ConfigurationError(f"a MySQL catalog has no {key}=…; known are {', '.join(_MYSQL_KEYS)}")
+        pairs[_MYSQL_KEYS[key]] = each
+    database = pairs.pop("database", "")
+    if not database:
+        raise ConfigurationError("a MySQL catalog is in a database: add db=…")
+    host, port = pairs.pop("host", ""), pairs.pop("port", "")
+    address = (host or ("localhost" if port else "")) + (f":{port}" if port else "")
+    return _checked(f"mysql+pymysql://{_credentials(pairs)}{address}/{quote(database, safe='')}{_query(pairs)}")
+
+
+def _postgres_pairs(text: str) -> str:
+    """libpq's `dbname=lake host=…` as a URL."""
+    pairs = _pairs(text, "a PostgreSQL catalog", "dbname=lake host=localhost user=me")
+    credentials = _credentials(pairs)
+    host, port = pairs.get("host", ""), pairs.get("port", "")
+    if host.startswith("/") or "," in host:
+        address = ""
+    else:
+        pairs.pop("host", None)
+        pairs.pop("port", None)
+        address = host + (f":{port}" if port else "")
+    database = quote(pairs.pop("dbname", ""), safe="")
+    return f"postgresql+psycopg://{credentials}{address}/{database}{_query(pairs)}"
+
+
+def _pairs(text: str, what: str, example: str) -> dict[str, str]:
+    """`key=value` separated by blanks, values in apostrophes where they have some."""
+    pairs: dict[str, str] = {}
+    position = 0
+    while position < len(text):
+        match = _PAIR.match(text, position)
+        if match is None:
+            raise ConfigurationError(f"{what} is given as key=value pairs such as {example}")
+        quoted = match[2]
+        pairs[match[1]] = match[3] if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        position = match.end()
+    return pairs
+
+
+def _credentials(pairs: dict[str, str]) -> str:
+    """`user:password@`; takes both out of the pairs."""
+    user, password = pairs.pop("user", ""), pairs.pop("password", "")
+    credentials = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
+    return credentials + ("@" if credentials else "")
+
+
+def _query(pairs: Mapping[str, str]) -> str:
+    query = "&".join(f"{key}={quote(value, safe='/,')}" for key, value in pairs.items())
+    return f"?{query}" if query else ""

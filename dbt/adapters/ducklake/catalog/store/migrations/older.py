@@ -1,0 +1,102 @@
+"""An older catalog as it would look after a migration, without touching it: the current tables, each as a query over what is there.
+
+In every query of a connection the tables of `catalog.tables` are replaced by these, so nothing else knows of versions. Such a lake can
+only be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import VARCHAR, Column, MetaData, Table, cast, false, inspect, literal, null, select
+from sqlalchemy.engine import Connection
+from sqlalchemy.sql import visitors
+from sqlalchemy.sql.expression import CTE, SelectBase
+
+from ....format.versions import row_limit
+from .. import tables as t
+from .differences import DROPPED_COLUMNS, FORMER_NAMES, INITIAL_VALUES, VALUES, Source, schema_versions
+
+
+def read_source(connection: Connection, schema: str | None, version: str) -> Source:
+    """The metadata tables that a catalog has, as they are."""
+    inspector = inspect(connection)
+    existing = set(inspector.get_table_names(schema=schema))
+    tables = {}
+    for table in t.METADATA.sorted_tables:
+        former = FORMER_NAMES.get(table.name)
+        name = table.name if table.name in existing or former not in existing else former
+        if name in existing:
+            names = [column["name"] for column in inspector.get_columns(name, schema=schema)]
+            types = {column.name: column.type for column in table.columns}
+            tables[table.name] = Table(name, MetaData(), *(Column(each, types.get(each, VARCHAR())) for each in names), schema=schema)
+    return Source(version, tables)
+
+
+@dataclass(frozen=True)
+class OlderCatalog:
+    """The current tables over those of an older catalog."""
+
+    source: Source
+    views: Mapping[Table, CTE]
+
+    @classmethod
+    def of(cls, source: Source) -> OlderCatalog:
+        """Decide for each current table what stands for it."""
+        return cls(source, {table: _view(table, source) for table in t.METADATA.sorted_tables})
+
+    @property
+    def version(self) -> str:
+        """The format version."""
+        return self.source.version
+
+    def shown(self, statement: Any) -> Any:
+        """A query of the current tables as one of this catalog."""
+        if not isinstance(statement, SelectBase):
+            return statement
+
+        def replace(element: Any, **_: Any) -> Any:
+            if isinstance(element, Table):
+                return self.views.get(element)
+            if isinstance(element, Column) and element.table in self.views:
+                return self.views[element.table].c[element.name]
+            return None
+
+        return visitors.replacement_traverse(statement, {}, replace)
+
+    def hidden_rows(self, connection: Connection, table_id: int, snapshot_id: int) -> dict[int, range]:
+        """Positions in merged files of rows that came after a snapshot, where the current format has no place for that.
+
+        Before format 0.4 a merged file held its rows in the order of their snapshots, without their ids (`format.versions.row_limit`).
+        """
+        files = self.source.tables[t.data_file.name]
+        if DROPPED_COLUMNS[t.data_file.name] not in files.c:
+            return {}
+        query = select(files.c.data_file_id, files.c.record_count, files.c.partial_file_info)
+        rows = connection.execute(query.where(files.c.table_id == table_id, files.c.partial_file_info.is_not(None)))
+        limits = ((row.data_file_id, row.record_count, row_limit(row.partial_file_info, snapshot_id)) for row in rows)
+        return {file_id: range(limit, count) for file_id, count, limit in limits if limit is not None}
+
+
+def _view(table: Table, source: Source) -> CTE:
+    found = source.tables.get(table.name)
+    if table is t.schema_versions:
+        query: Any = schema_versions(source)
+    elif found is None:
+        query = select(*(cast(null(), column.type).label(column.name) for column in table.columns)).where(false())
+    else:
+        query = select(*(_value(table, column, found, source).label(column.name) for column in table.columns)).select_from(found)
+    view: CTE = query.cte(f"current_{table.name}")
+    return view  # another name, or SQLite takes the table inside for the query itself
+
+
+def _value(table: Table, column: Any, found: Table, source: Source) -> Any:
+    computed = VALUES.get((table.name, column.name))
+    if computed is not None:
+        return computed(source)
+    if column.name in found.c:
+        return found.c[column.name]
+    initial = INITIAL_VALUES.get((table.name, column.name))
+    return cast(null(), column.type) if initial is None else literal(initial, column.type)

@@ -1,0 +1,1 @@
+"""Changes that are staged until they are committed."""

@@ -1,0 +1,218 @@
+"""Staging of what a lake has beside rows: schemas, tables, views, macros, options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ...errors import StatementError
+from ...format.objects import Column, Macro, PartitionField, Partitioning, Schema, SortField, Table, View
+from ...format.options import StoredOption
+from ...format.paths import directory_name, new_uuid
+from ..read.view import CatalogView
+from ..staged import put, without
+from .staging import Staging
+
+
+class ObjectStaging:
+    """The changes of a transaction to definitions.
+
+    Args:
+        view: the lake with what is staged.
+        base: the lake without it.
+        staging: what is staged.
+        data_path: where the files of the lake are.
+    """
+
+    def __init__(self, view: CatalogView, base: CatalogView, staging: Staging, data_path: str) -> None:
+        self._view = view
+        self._base = base
+        self._staging = staging
+        self._data_path = data_path
+
+    def new_schema(self, name: str) -> Schema:
+        """Stage a schema.
+
+        Raises:
+            StatementError: one of that name exists.
+        """
+        self._staging.require_open()
+        if self._view.schema(name) is not None:
+            raise StatementError(f"schema {name} exists already")
+        identifier = new_uuid()
+        path = self._data_path + directory_name(name, identifier)
+        schema = Schema(self._staging.new_id(), identifier, name, path)
+        self._staging.put(schemas=put(self._staging.changes.schemas, schema.schema_id, schema))
+        return schema
+
+    def put_schema(self, schema: Schema) -> None:
+        """Stage the new definition of a schema; only its comment and tags may change.
+
+        Raises:
+            StatementError: another name, which format 1.0 cannot record.
+        """
+        self._staging.require_open()
+        base = next((each for each in self._base.schemas() if each.schema_id == schema.schema_id), None)
+        before = self._staging.changes.schemas.get(schema.schema_id) or base
+        if before is not None and before.name != schema.name:
+            raise StatementError(f"schema {before.name} cannot be renamed: DuckLake 1.0 has no rename of schemas")
+        changed = schema != base
+        entries = put(self._staging.changes.schemas, schema.schema_id, schema)
+        self._staging.put(schemas=entries if changed else without(self._staging.changes.schemas, schema.schema_id))
+
+    def drop_schema(self, schema: Schema) -> None:
+        """Stage the end of a schema whose tables, views and macros were dropped before.
+
+        Raises:
+            StatementError: it still has some.
+        """
+        self._staging.require_open()
+        if self._view.names(schema.name) or self._view.macros(schema.name):
+            raise StatementError(f"schema {schema.name} is not empty; drop its tables, views and macros first, or write CASCADE")
+        rest = without(self._staging.changes.schemas, schema.schema_id)
+        self._staging.put(schemas=rest if schema.schema_id < 0 else put(rest, schema.schema_id, None))
+
+    def new_table(
+        self,
+        schema: Schema,
+        name: str,
+        columns: tuple[Column, ...],
+        *,
+        partitioning: tuple[PartitionField, ...] = (),
+        sorting: tuple[SortField, ...] = (),
+        comment: str | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> Table:
+        """Stage a table without rows; its id is negative until it is committed.
+
+        Raises:
+            StatementError: a table or view of that name exists, or there are no columns.
+        """
+        self._staging.require_open()
+        self._require_free(schema.name, name, None)
+        identifier = new_uuid()
+        greatest = max((each.column_id for column in columns for each in column.walk()), default=0)
+        table = Table(
+            self._staging.new_id(),
+            identifier,
+            schema.name,
+            name,
+            schema.path + directory_name(name, identifier),
+            columns,
+            greatest + 1,
+            Partitioning(self._staging.new_id(), partitioning) if partitioning else None,
+            sorting,
+            comment,
+            dict(tags or {}),
+        )
+        self._require_columns(table)
+        self._staging.put(tables=put(self._staging.changes.tables, table.table_id, table))
+        return table
+
+    def put_table(self, table: Table) -> None:
+        """Stage the new definition of a table; another name is a rename. One that equals the committed one stages nothing.
+
+        Raises:
+            StatementError: the new name is taken, or no column is left.
+        """
+        self._staging.require_open()
+        self._require_free(table.schema_name, table.name, table.table_id)
+        self._require_columns(table)
+        base = self._base.by_id(table.table_id) if table.table_id >= 0 else None
+        table = replace(table, partitioning=self._partitioning(table, base if isinstance(base, Table) else None))
+        tables = without(self._staging.changes.tables, table.table_id)
+        self._staging.put(tables=tables if table == base else put(tables, table.table_id, table))
+
+    def drop_table(self, table: Table) -> None:
+        """Stage the end of a table and of all its rows; files staged for it are abandoned."""
+        self._staging.require_open()
+        tables = without(self._staging.changes.tables, table.table_id)
+        self._staging.put(
+            tables=tables if table.table_id < 0 else put(tables, table.table_id, None),
+            rows=without(self._staging.changes.rows, table.table_id),
+        )
+
+    def new_view(
+        self,
+        schema: Schema,
+        name: str,
+        sql: str,
+        dialect: str = "duckdb",
+        column_aliases: Sequence[str] = (),
+        comment: str | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> View:
+        """Stage a view.
+
+        Raises:
+            StatementError: a table or view of that name exists.
+        """
+        self._staging.require_open()
+        self._require_free(schema.name, name, None)
+        identifier, aliases = new_uuid(), tuple(column_aliases)
+        view = View(self._staging.new_id(), identifier, schema.name, name, sql, dialect, aliases, comment, dict(tags or {}))
+        self._staging.put(views=put(self._staging.changes.views, view.view_id, view))
+        return view
+
+    def put_view(self, view: View) -> View:
+        """Stage the new definition of a view, which keeps its id; another name is a rename.
+
+        Raises:
+            StatementError: the new name is taken.
+        """
+        self._staging.require_open()
+        self._require_free(view.schema_name, view.name, view.view_id)
+        views = without(self._staging.changes.views, view.view_id)
+        unchanged = view.view_id >= 0 and view == self._base.by_id(view.view_id)
+        self._staging.put(views=views if unchanged else put(views, view.view_id, view))
+        return view
+
+    def drop_view(self, view: View) -> None:
+        """Stage the end of a view."""
+        self._staging.require_open()
+        views = without(self._staging.changes.views, view.view_id)
+        self._staging.put(views=views if view.view_id < 0 else put(views, view.view_id, None))
+
+    def drop_macro(self, macro: Macro) -> None:
+        """Stage the end of a macro."""
+        self._staging.require_open()
+        self._staging.put(dropped_macros=put(self._staging.changes.dropped_macros, macro.macro_id, macro))
+
+    def set_option(self, key: str, value: str | None, of: Table | Schema | None = None) -> None:
+        """Stage an option of the lake, a schema or a table; it makes no snapshot by itself.
+
+        Args:
+            value: in its stored form; None: what holds for the wider scope holds again.
+        """
+        self._staging.require_open()
+        match of:
+            case None:
+                option = StoredOption(key, value)
+            case Schema():
+                option = StoredOption(key, value, "schema", of.schema_id)
+            case Table():
+                option = StoredOption(key, value, "table", of.table_id)
+        options = put(self._staging.changes.options, (option.key, option.scope, option.scope_id), option)
+        self._staging.put(options=options)
+
+    def _partitioning(self, table: Table, base: Table | None) -> Partitioning | None:
+        """The wanted keys with the id they have already, else with a new one."""
+        wanted = table.partitioning
+        if wanted is None or not wanted.fields:
+            return None
+        staged = self._staging.changes.tables.get(table.table_id)
+        for known in (base, staged):
+            if known is not None and known.partitioning is not None and known.partitioning.fields == wanted.fields:
+                return known.partitioning
+        return Partitioning(self._staging.new_id(), wanted.fields)
+
+    def _require_free(self, schema_name: str, name: str, own_id: int | None) -> None:
+        taken = self._view.find(schema_name, name)
+        if taken is not None and own_id != (taken.table_id if isinstance(taken, Table) else taken.view_id):
+            kind = "table" if isinstance(taken, Table) else "view"
+            raise StatementError(f"{kind} {taken.schema_name}.{taken.name} exists already")
+
+    @staticmethod
+    def _require_columns(table: Table) -> None:
+        if not table.columns:
+            raise StatementError(f"table {table.schema_name}.{table.name} must have at least one column")

@@ -1,0 +1,78 @@
+"""The partition transform bucket(n): Murmur3 of a value, modulo n.
+
+Specification: "Partitioning" (bucket). The bytes that are hashed are those of the reference implementation, which
+for unsigned integers, int128, uuids and decimals of more than 18 digits are the value's text.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from ..errors import StatementError
+from .partitioning import value_text
+from .statistics import FLOATS, Value
+from .types import decimal_parameters
+
+_MASK = 0xFFFFFFFF
+_SIGNED = frozenset({"boolean", "int8", "int16", "int32", "int64", "date"})
+_UNIT_NANOS = {
+    "time": 1000,
+    "timestamp": 1000,
+    "timestamptz": 1000,
+    "timestamp_s": 1_000_000_000,
+    "timestamp_ms": 1_000_000,
+    "timestamp_ns": 1,
+}
+
+
+def bucket(value: Value, type_name: str, count: int) -> int:
+    """The bucket, 0 to `count` - 1, of a value given as `format.statistics` takes values.
+
+    Raises:
+        StatementError: a type that cannot be bucketed.
+    """
+    return (murmur3(hashed_bytes(value, type_name)) & 0x7FFFFFFF) % count
+
+
+def hashed_bytes(value: Value, type_name: str) -> bytes:
+    """What is hashed of a value.
+
+    Raises:
+        StatementError: a type that cannot be bucketed.
+    """
+    parameters = decimal_parameters(type_name)
+    if isinstance(value, bytes) and type_name in {"varchar", "json", "blob", "uuid"}:
+        return value
+    if isinstance(value, float) and type_name in FLOATS:
+        return struct.pack("<d", value + 0.0)
+    if isinstance(value, int):
+        if type_name in _SIGNED or (parameters is not None and parameters[0] <= 18):
+            return struct.pack("<q", int(value))
+        if type_name in _UNIT_NANOS:
+            return struct.pack("<q", value // _UNIT_NANOS[type_name])
+        text = str(value) if type_name in {"int128", "uint128"} else value_text(type_name, value)
+        if text is not None:
+            return text.encode()
+    raise StatementError(f"a table cannot be partitioned by the bucket of a {type_name}")
+
+
+def murmur3(data: bytes) -> int:
+    """Murmur3, x86, 32 bits, seed 0, unsigned."""
+    state = 0
+    whole = len(data) // 4 * 4
+    for (block,) in struct.iter_unpack("<I", data[:whole]):
+        state = (_rotate(state ^ _mix(block), 13) * 5 + 0xE6546B64) & _MASK
+    if len(data) > whole:
+        state ^= _mix(int.from_bytes(data[whole:], "little"))
+    state ^= len(data)
+    state = (state ^ state >> 16) * 0x85EBCA6B & _MASK
+    state = (state ^ state >> 13) * 0xC2B2AE35 & _MASK
+    return state ^ state >> 16
+
+
+def _mix(block: int) -> int:
+    return _rotate(block * 0xCC9E2D51 & _MASK, 15) * 0x1B873593 & _MASK
+
+
+def _rotate(value: int, bits: int) -> int:
+    return (value << bits | value >> (32 - bits)) & _MASK

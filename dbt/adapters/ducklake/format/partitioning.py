@@ -1,0 +1,135 @@
+"""Partition keys: their names, the text of their values, and the directories of files.
+
+Specification: "Partitioning" and "ducklake_file_partition_value"; what is silent there is as the reference
+implementation does it: values are DuckDB's texts, times are calendar parts (year 1969, not -1), NULL and '' are
+different.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from ..errors import LakeError, StatementError
+from .identifiers import fold
+from .objects import Column, PartitionField
+from .statistics import FLOATS, Value, encode_plain
+from .timestamps import DAY_NANOS, INFINITY_DAYS, INFINITY_MICROS, civil_from_days
+
+TIME_PARTS = ("year", "month", "day", "hour")
+NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
+_BUCKET = re.compile(r"bucket\((\d+)\)")
+_WITH_DATE = frozenset({"date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz"})
+_INFINITE_NANOS = (INFINITY_MICROS, INFINITY_MICROS * 1000)
+"""Of timestamp_ns, and of the others, which are counted in microseconds."""
+_WITH_HOUR = (_WITH_DATE - {"date"}) | {"time"}
+
+
+def bucket_count(transform: str) -> int | None:
+    """n of the transform `bucket(n)`; None for every other transform."""
+    match = _BUCKET.fullmatch(transform)
+    return int(match[1]) if match else None
+
+
+def key_columns(columns: Sequence[Column], fields: Sequence[PartitionField]) -> list[Column]:
+    """The column of each key.
+
+    Raises:
+        LakeError: a key names a column that the table does not have.
+    """
+    by_id = {column.column_id: column for column in columns}
+    missing = [field.column_id for field in fields if field.column_id not in by_id]
+    if missing:
+        raise LakeError(f"the table is partitioned by column id {missing[0]}, which it does not have")
+    return [by_id[field.column_id] for field in fields]
+
+
+def check_transform(column: Column, transform: str) -> None:
+    """Refuse a transform that a column's type does not have.
+
+    Raises:
+        StatementError: it has not.
+    """
+    allowed = {"year": _WITH_DATE, "month": _WITH_DATE, "day": _WITH_DATE, "hour": _WITH_HOUR | {"date"}}
+    if transform in allowed:
+        if column.type not in allowed[transform]:
+            raise StatementError(f"{transform}({column.name}) needs a date or timestamp, {column.name} is {column.type}")
+    elif transform != "identity" and bucket_count(transform) is None:
+        raise StatementError(f"{transform} is not a way to partition: use identity, year, month, day, hour or bucket(n)")
+    if column.children or column.type in {"variant", "geometry"}:
+        raise StatementError(f"a table cannot be partitioned by {column.name}, a {column.type}")
+
+
+def key_names(columns: Sequence[Column], fields: Sequence[PartitionField]) -> list[str]:
+    """The name of each key in directories: the column's, or the transform's; `<transform>_<column>` where that is
+    taken.
+    """
+    plain = [
+        column.name if field.transform == "identity" else field.transform.partition("(")[0]
+        for column, field in zip(columns, fields, strict=True)
+    ]
+    folded = [fold(name) for name in plain]
+    return [
+        f"{field.transform.partition('(')[0]}_{column.name}" if field.transform != "identity" and folded.count(fold(name)) > 1 else name
+        for name, column, field in zip(plain, columns, fields, strict=True)
+    ]
+
+
+def key_texts(columns: Sequence[Column], fields: Sequence[PartitionField]) -> list[str]:
+    """Each key as SQL writes it: `region`, `day(created_at)`, `bucket(16, id)`."""
+    texts = []
+    for column, field in zip(columns, fields, strict=True):
+        buckets = bucket_count(field.transform)
+        if field.transform == "identity":
+            texts.append(column.name)
+        else:
+            texts.append(f"{field.transform}({column.name})" if buckets is None else f"bucket({buckets}, {column.name})")
+    return texts
+
+
+def value_text(type_name: str, value: Value | None) -> str | None:
+    """The text of an identity key's value, given as `format.statistics` takes values; None for NULL."""
+    if value is None:
+        return None
+    if type_name == "boolean":
+        return "true" if value else "false"
+    if isinstance(value, float) and value != value and type_name in FLOATS:
+        return "nan"
+    if isinstance(value, bytes):
+        return blob_text(value) if type_name == "blob" else value.decode()
+    if isinstance(value, int) and type_name in {"int128", "uint128"}:
+        return str(value)
+    text = encode_plain(value, type_name)
+    if text is None:
+        raise StatementError(f"a table cannot be partitioned by a column of the type {type_name}")
+    return text
+
+
+def time_part(type_name: str, transform: str, value: Value | None) -> str | None:
+    """The text of a `year`, `month`, `day` or `hour` key: that part of the calendar, in UTC. NULL has none, and infinity neither."""
+    infinite = isinstance(value, int) and (abs(value) == INFINITY_DAYS if type_name == "date" else abs(value) in _INFINITE_NANOS)
+    if infinite or not isinstance(value, int):
+        return None
+    if type_name == "timestamp_ns":  # the reference casts it to microseconds, towards zero
+        value = abs(value) // 1000 * (1000 if value >= 0 else -1000)
+    days, nanos = (value, 0) if type_name == "date" else divmod(value, DAY_NANOS)
+    if transform == "hour":
+        return str(nanos // 3_600_000_000_000)
+    part = civil_from_days(days)[TIME_PARTS.index(transform)]
+    if transform == "year" and type_name == "timestamptz" and part <= 0:
+        part = 1 - part  # the reference takes the year of its era
+    return str(part)
+
+
+def blob_text(value: bytes) -> str:
+    """DuckDB's text of a blob: printable ASCII as it is, every other byte as `\\xAB`."""
+    return "".join(chr(byte) if 32 <= byte < 127 and byte not in b"\\'\"" else f"\\x{byte:02X}" for byte in value)
+
+
+def directory(names: Sequence[str], values: Sequence[str | None]) -> str:
+    """The directory of a partition's files below the table's: `<key>=<value>/` per key."""
+    return "".join(
+        f"{quote(name, safe='')}={NULL_DIRECTORY if value is None else quote(value, safe='')}/"
+        for name, value in zip(names, values, strict=True)
+    )

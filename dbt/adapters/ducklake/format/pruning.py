@@ -1,0 +1,144 @@
+"""Pruning: what statistics and partition values prove about the rows of a file. A file is kept whenever there is doubt.
+
+Specification: "ducklake_file_column_stats", "ducklake_file_partition_value", "Partitioning". The rules:
+
+- A filter is one column's: some ranges, of which a value must lie in one, and whether NULL is wanted too.
+- Statistics drop a file when its bounds lie outside all ranges and it has no NULL, or none is wanted.
+- The value of an identity key is the value of all rows of the file. Calendar parts bound a date or timestamp if the year is among
+  them; those of a timestamptz are in the zone of whoever wrote the file, and prove nothing.
+- The bucket of a file is that of all its values, under the spec that the file was written with and no other.
+- A column whose type has changed may have been hashed or cut up as another one: then only statistics count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from .buckets import bucket
+from .files import ColumnFilter, ColumnRange, ColumnStats
+from .partitioning import bucket_count
+from .statistics import FLOATS, INTEGERS, TEXTS, TIMESTAMPS, Value, decode, encode_plain, is_empty, outside
+from .timestamps import DAY_NANOS, days_from_civil
+from .types import decimal_parameters
+
+_HOUR_NANOS = DAY_NANOS // 24
+_LOCAL = TIMESTAMPS - {"timestamptz"}
+
+
+@dataclass(frozen=True)
+class KeyValue:
+    """The value of one partition key of one file, under the spec that the file was written with."""
+
+    column_id: int
+    transform: str
+    value: str | None
+
+
+def excluded(filter_: ColumnFilter, stats: ColumnStats, type_name: str) -> bool:
+    """Whether the statistics of a file prove that no value of the column passes the filter."""
+    if filter_.nulls and (stats.null_count != 0 or not _counts_nulls(type_name)):
+        return False
+    return all(_misses(range_, stats, type_name) for range_ in filter_.ranges)
+
+
+def excluded_by_partition(filter_: ColumnFilter, keys: Sequence[KeyValue], type_name: str, *, retyped: bool) -> bool:
+    """Whether the partition values of a file prove it.
+
+    Args:
+        keys: all keys of the file.
+        retyped: the column once had another type.
+    """
+    if retyped:
+        return False
+    own = [key for key in keys if key.column_id == filter_.column_id]
+    if any(_excluded_by_key(filter_, key, type_name) for key in own):
+        return True
+    bounds = _calendar(own, type_name)
+    return bounds is not None and excluded(filter_, bounds, type_name)
+
+
+def _misses(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
+    if range_.low is None and range_.high is None:
+        return is_empty(stats, type_name)
+    return outside(range_, stats, type_name)
+
+
+def _counts_nulls(type_name: str) -> bool:
+    """Types whose NULLs every writer counts."""
+    return (
+        type_name in INTEGERS | FLOATS | TIMESTAMPS | TEXTS | {"boolean", "date", "time", "blob"}
+        or decimal_parameters(type_name) is not None
+    )
+
+
+def _excluded_by_key(filter_: ColumnFilter, key: KeyValue, type_name: str) -> bool:
+    exact = type_name in INTEGERS | {"boolean", "date", "varchar"} or decimal_parameters(type_name) is not None
+    count = bucket_count(key.transform)
+    if not exact or (count is None and key.transform != "identity"):
+        return False
+    if key.value is None:  # a text of '' is given as NULL by writers that take it for the same
+        return not filter_.nulls and type_name != "varchar"
+    if count is None:
+        return excluded(filter_, ColumnStats(filter_.column_id, None, 1, 0, key.value, key.value), type_name)
+    points = [_point(range_, type_name) for range_ in filter_.ranges]
+    return all(point is not None and str(bucket(point, type_name, count)) != key.value for point in points)
+
+
+def _point(range_: ColumnRange, type_name: str) -> Value | None:
+    """The one value of a range as it is hashed."""
+    if range_.low is None or range_.low != range_.high:
+        return None
+    value = decode(type_name, range_.low)
+    parameters = decimal_parameters(type_name)
+    if parameters is not None and value is not None and not isinstance(value, bytes):
+        scaled = Decimal(value).scaleb(parameters[1])
+        return int(scaled) if scaled == int(scaled) else None
+    return None if isinstance(value, Decimal) else value
+
+
+def _calendar(keys: Sequence[KeyValue], type_name: str) -> ColumnStats | None:
+    """The bounds that the parts year, month, day, hour of one column set; None without a year, or if a part is no number.
+
+    A part that is NULL may stand for NULL and for infinity.
+    """
+    if type_name not in _LOCAL | {"date"}:
+        return None
+    parts = {key.transform: key.value for key in keys if key.transform in ("year", "month", "day", "hour")}
+    known = []
+    for name in ("year", "month", "day", "hour"):
+        text = parts.get(name)
+        if text is None:
+            break
+        if not text.isdecimal():
+            return None
+        known.append(int(text))
+    if any(value is None for value in parts.values()) or not known or not 1 <= known[0] <= 9999:
+        return None
+    try:
+        first, last = _span(known)
+    except ValueError:
+        return None
+    if type_name == "date":
+        first, last = first // DAY_NANOS, last // DAY_NANOS
+    return ColumnStats(keys[0].column_id, None, None, 0, encode_plain(first, type_name), encode_plain(last, type_name))
+
+
+def _span(parts: Sequence[int]) -> tuple[int, int]:
+    """The first and last nanosecond of a year, month, day or hour."""
+    year, *smaller = parts
+    if any(not least <= part <= most for part, (least, most) in zip(smaller, ((1, 12), (1, 31), (0, 23)), strict=False)):
+        raise ValueError(f"{parts} is no date")
+    match smaller:
+        case []:
+            return days_from_civil(year, 1, 1) * DAY_NANOS, days_from_civil(year + 1, 1, 1) * DAY_NANOS - 1
+        case [month]:
+            following = days_from_civil(year + month // 12, month % 12 + 1, 1)
+            return days_from_civil(year, month, 1) * DAY_NANOS, following * DAY_NANOS - 1
+        case [month, day]:
+            start = days_from_civil(year, month, day) * DAY_NANOS
+            return start, start + DAY_NANOS - 1
+    month, day, hour = smaller
+    start = days_from_civil(year, month, day) * DAY_NANOS + hour * _HOUR_NANOS
+    return start, start + _HOUR_NANOS - 1

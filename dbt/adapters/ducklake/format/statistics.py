@@ -1,0 +1,358 @@
+"""Column statistics: the texts in which the catalog keeps bounds, how bounds combine, and what they prove.
+
+Specification: the pages "ducklake_file_column_stats" and "ducklake_table_column_stats"; where those are silent, what
+the
+reference implementation writes. The rules:
+
+- A bound is never narrower than the data; where that cannot be promised it is None, which proves nothing. Wrong
+  bounds lose rows.
+- Values are encoded as plain Python: bool, int (also days, nanoseconds, unscaled decimals), float, or bytes (texts
+  and blobs).
+- Texts and blobs of more than 256 bytes are cut; the upper bound is then the next greater one, or both bounds are None.
+- NaN is no bound: it is counted in `contains_nan`.
+- int128, intervals, times with a zone, geometries and variants have no bounds; of the last two there are `extra_stats`.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Context, Decimal, InvalidOperation
+from functools import reduce
+
+from .files import ColumnRange, ColumnStats
+from .geometry import extent_of_json
+from .timestamps import INFINITY_MICROS, date_text, parse_date, parse_time, parse_timestamp, time_text, timestamp_text
+from .types import decimal_parameters
+from .variant_stats import united
+
+Value = bool | int | float | bytes
+"""How a value is given to `encode`: dates as days, times and timestamps as nanoseconds, decimals unscaled, texts as
+UTF-8.
+"""
+
+Bounds = tuple[str | None, str | None]
+"""The texts of the least and greatest value; None: not known."""
+
+LONGEST = 256
+"""Bytes of a text or blob that a bound keeps."""
+
+INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
+FLOATS = frozenset({"float32", "float64"})
+TIMESTAMPS = frozenset({"timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz"})
+TEXTS = frozenset({"varchar", "json", "uuid"})
+UNBOUNDED = frozenset({"int128", "uint128", "interval", "timetz", "time_ns", "geometry", "variant", "unknown"})
+_BOGUS_COUNTS = frozenset({"timetz", "interval", "time_ns", "geometry", "variant", "unknown"})
+"""Types for which the reference implementation writes a value count of 0 whatever the file holds."""
+_EPOCH = datetime(1970, 1, 1)
+_EXACT = Context(prec=80)
+_UNIT_NANOS = {"timestamp_s": 1_000_000_000, "timestamp_ms": 1_000_000}
+
+
+def encode_bounds(type_name: str, least: Value | None, greatest: Value | None) -> Bounds:
+    """The texts of the least and greatest value of a column of the stored type `type_name`; None where there is no
+    bound.
+    """
+    if least is None or greatest is None or type_name in UNBOUNDED:
+        return None, None
+    if isinstance(least, bytes) and isinstance(greatest, bytes):
+        cut = _next_greater(greatest, type_name != "blob") if len(greatest) > LONGEST else greatest
+        if cut is None:
+            return None, None
+        return encode_plain(_cut(least, type_name != "blob"), type_name), encode_plain(cut, type_name)
+    unit = _UNIT_NANOS.get(type_name)
+    if unit is not None and isinstance(least, int) and isinstance(greatest, int):
+        return encode_plain(least // unit * unit, type_name), encode_plain(-(-greatest // unit) * unit, type_name)
+    return encode_plain(least, type_name), encode_plain(greatest, type_name)
+
+
+def encode(value: object, type_name: str) -> str | None:
+    """The text of a Python value of the stored type `type_name`; None if it cannot be a bound (NaN, a text with a
+    NUL byte).
+
+    Values as PySpark and PyArrow give them: bool, int, float, Decimal, str, bytes, date, time, datetime (a naive one
+    is in UTC).
+    """
+    plain = plain_value(value, type_name)
+    return None if plain is None else encode_plain(plain, type_name)
+
+
+def plain_value(value: object, type_name: str) -> Value | None:
+    """A Python value of the stored type `type_name` as bounds are given; None if it is not of that type."""
+    parameters = decimal_parameters(type_name)
+    match value:
+        case str():
+            return value.encode()
+        case datetime() if type_name in TIMESTAMPS:
+            naive = value if value.tzinfo is None else value.astimezone(timezone.utc).replace(tzinfo=None)
+            return (naive - _EPOCH) // timedelta(microseconds=1) * 1000
+        case date() if type_name == "date":
+            return value.toordinal() - _EPOCH.toordinal()
+        case time() if type_name == "time":
+            return ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000_000 + value.microsecond * 1000
+        case Decimal() if parameters is not None and value.is_finite():
+            return int(value.scaleb(parameters[1], _EXACT).to_integral_value(context=_EXACT))
+        case Decimal() if (type_name in INTEGERS or type_name in UNBOUNDED) and value.is_finite():
+            return int(value)
+        case int() if type_name in FLOATS:
+            return float(value)
+        case int() if parameters is not None:
+            return int(value * 10 ** parameters[1])
+        case bool() | int() | float() | bytes():
+            return value
+        case bytearray():
+            return bytes(value)
+    return None
+
+
+def encode_plain(value: Value, type_name: str) -> str | None:
+    """As `encode`, for a value as `plain_value` gives it."""
+    match value:
+        case bytes() if type_name == "blob":
+            return value.hex().upper()
+        case bytes() if type_name in TEXTS:
+            return _text(value)
+        case float() if type_name in FLOATS:
+            return float_text(value, type_name)
+        case bool() if type_name == "boolean":
+            return "1" if value else "0"
+        case int() if not isinstance(value, bool):
+            return _integer_text(type_name, value)
+    return None
+
+
+def float_text(value: float, type_name: str = "float64") -> str | None:
+    """The shortest text that reads back as the same float32 or float64; None for NaN."""
+    if value != value:
+        return None
+    if type_name == "float32" and abs(value) != float("inf"):
+        for digits in range(1, 10):
+            short = float(f"{value:.{digits}g}")
+            if to_float32(short) == to_float32(value):
+                return repr(short)
+    return repr(float(value))
+
+
+def decimal_text(unscaled: int, precision: int, scale: int) -> str:
+    """The text of a decimal with its full scale; without a digit before the point if the type has none."""
+    sign, digits = ("-" if unscaled < 0 else ""), str(abs(unscaled))
+    if scale == 0:
+        return sign + digits
+    digits = digits.zfill(scale if precision == scale else scale + 1)
+    return f"{sign}{digits[:-scale]}.{digits[-scale:]}"
+
+
+def decode(type_name: str, text: str) -> Decimal | int | float | bytes | None:
+    """What orders a bound of the stored type `type_name`; None if the text says nothing certain.
+
+    Both encodings of the reference implementation are read, that of files and that of inlined rows, and the texts
+    that older types of the column left behind.
+    """
+    try:
+        return _decode(type_name, text)
+    except (ValueError, ArithmeticError, InvalidOperation):
+        return None
+
+
+def merge_bounds(type_name: str, left: Bounds, right: Bounds) -> Bounds:
+    """Bounds of two sets of values together: the wider of each, None where either is unknown."""
+    return _pick(type_name, left[0], right[0], greatest=False), _pick(type_name, left[1], right[1], greatest=True)
+
+
+def merge_stats(type_name: str, left: ColumnStats, right: ColumnStats) -> ColumnStats:
+    """Statistics of two files (or row groups) together; a side without values does not touch the bounds of the
+    other.
+    """
+    if is_empty(left, type_name):
+        bounds: Bounds = (right.min_value, right.max_value)
+    elif is_empty(right, type_name):
+        bounds = (left.min_value, left.max_value)
+    else:
+        bounds = merge_bounds(type_name, (left.min_value, left.max_value), (right.min_value, right.max_value))
+    return replace(
+        left,
+        size_bytes=_sum(left.size_bytes, right.size_bytes),
+        value_count=_sum(left.value_count, right.value_count),
+        null_count=_sum(left.null_count, right.null_count),
+        min_value=bounds[0],
+        max_value=bounds[1],
+        contains_nan=_either(left.contains_nan, right.contains_nan),
+        extra_stats=_extra(type_name, left, right),
+    )
+
+
+def outside(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
+    """Whether statistics prove that no value of the column lies in the range (NULL lies in none). NaN is greater
+    than all numbers.
+    """
+    if range_.low is None and range_.high is None:
+        return False
+    if is_empty(stats, type_name):
+        return True
+    low = decode(type_name, range_.low) if range_.low is not None else None
+    high = decode(type_name, range_.high) if range_.high is not None else None
+    least = decode(type_name, stats.min_value) if stats.min_value is not None else None
+    greatest = decode(type_name, stats.max_value) if stats.max_value is not None else None
+    if type_name in FLOATS:
+        least, greatest = _slack(least, -1), _slack(greatest, 1)
+        if range_.high is None and stats.contains_nan is not False:
+            greatest = None
+    below = _less(greatest, low) if range_.low is not None else False
+    above = _less(high, least) if range_.high is not None else False
+    return below or above
+
+
+def _extra(type_name: str, left: ColumnStats, right: ColumnStats) -> str | None:
+    match type_name:
+        case "geometry":
+            return _extents(left, right)
+        case "variant":
+            return united(left, right, merge_stats)
+    return None
+
+
+def _extents(left: ColumnStats, right: ColumnStats) -> str | None:
+    """The extent of both; None if that of one with values is not known."""
+    known = [side.extra_stats for side in (left, right) if side.value_count != 0 or side.extra_stats is not None]
+    if not known or None in known:
+        return None
+    try:
+        return reduce(lambda one, two: one.union(two), (extent_of_json(text) for text in known if text is not None)).to_json()
+    except ValueError:
+        return None
+
+
+def is_empty(stats: ColumnStats, type_name: str) -> bool:
+    """Whether there is no value for certain. The reference implementation counts fields of structs in lists wrongly,
+    down to 0.
+    """
+    unbounded = stats.min_value is None and stats.max_value is None
+    return stats.value_count == 0 and unbounded and type_name not in _BOGUS_COUNTS
+
+
+def _decode(type_name: str, text: str) -> Decimal | int | float | bytes | None:
+    if type_name == "boolean":
+        return {"0": 0, "1": 1, "false": 0, "true": 1}.get(text.lower())
+    if type_name in INTEGERS or type_name in {"int128", "uint128"}:
+        return int({"true": "1", "false": "0"}.get(text, text))
+    if type_name in FLOATS:
+        value = float(text)
+        return value if value == value else None
+    if decimal_parameters(type_name) is not None:
+        number = Decimal(text)
+        return number if number.is_finite() else None
+    if type_name == "date":
+        return parse_date(text)
+    if type_name == "time":
+        return parse_time(text)
+    if type_name in TIMESTAMPS:
+        nanos, offset = parse_timestamp(text)
+        if type_name == "timestamptz":
+            return None if offset is None else nanos - offset * 1_000_000_000
+        return nanos
+    if type_name == "uuid":
+        return text.lower().encode()
+    return text.encode() if type_name in TEXTS else None
+
+
+def _integer_text(type_name: str, value: int) -> str | None:
+    if type_name in INTEGERS:
+        return str(value)
+    parameters = decimal_parameters(type_name)
+    if parameters is not None:
+        return decimal_text(value, *parameters)
+    if type_name == "date":
+        return date_text(value)
+    if type_name == "time":
+        return time_text(value)
+    if type_name == "timestamptz":
+        text = timestamp_text(value)
+        return text if text.endswith("infinity") else text + "+00"
+    if type_name == "timestamp_ns" and abs(value) >= INFINITY_MICROS:  # here infinity is a count of nanoseconds
+        return timestamp_text(value * 1000)
+    return timestamp_text(value) if type_name in TIMESTAMPS else None
+
+
+def _text(value: bytes) -> str | None:
+    if b"\0" in value:
+        return None
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _cut(value: bytes, is_text: bool) -> bytes:
+    """The first bytes of a value, ending between two characters."""
+    if len(value) <= LONGEST:
+        return value
+    end = LONGEST
+    while is_text and end > 0 and value[end] & 0xC0 == 0x80:
+        end -= 1
+    return value[:end]
+
+
+def _next_greater(value: bytes, is_text: bool) -> bytes | None:
+    """The shortest value that is greater than everything that begins like `value`, made by incrementing one byte of
+    its head.
+    """
+    head = _cut(value, is_text)
+    last = 0x7E if is_text else 0xFE
+    for end in range(len(head), 0, -1):
+        if head[end - 1] <= last:
+            return head[: end - 1] + bytes([head[end - 1] + 1])
+    return None
+
+
+def to_float32(value: float) -> float:
+    """The nearest float32."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _pick(type_name: str, left: str | None, right: str | None, *, greatest: bool) -> str | None:
+    if left is None or right is None:
+        return None
+    if left == right:
+        return left
+    if type_name == "blob":
+        pair = _blob(left), _blob(right)
+        return None if None in pair else (left if (pair[0] > pair[1]) == greatest else right)  # type: ignore[operator]
+    a, b = decode(type_name, left), decode(type_name, right)
+    if a is None or b is None:
+        return None
+    return left if _less(b, a) == greatest else right
+
+
+def _blob(text: str) -> bytes | None:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return None
+
+
+def _less(left: Decimal | int | float | bytes | None, right: Decimal | int | float | bytes | None) -> bool:
+    """Whether left < right for certain."""
+    if left is None or right is None or isinstance(left, bytes) != isinstance(right, bytes):
+        return False
+    return left < right  # type: ignore[operator]
+
+
+def _slack(bound: Decimal | int | float | bytes | None, sign: int) -> float | None:
+    """A bound of a float column moved outwards by a part in 2**22 and the least float32: files written when the column
+    was float32 have shorter texts.
+    """
+    return bound + sign * (abs(bound) * 2.0**-22 + 2.0**-149) if isinstance(bound, float) else None
+
+
+def _sum(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else left + right
+
+
+def _either(left: bool | None, right: bool | None) -> bool | None:
+    if left or right:
+        return True
+    return None if left is None or right is None else False

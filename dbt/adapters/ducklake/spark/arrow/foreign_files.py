@@ -1,0 +1,276 @@
+"""Parquet files that others wrote, as files of a table: which of their fields are which columns, and what their footers say.
+
+Specification: the pages "Adding Files" and "ducklake_name_mapping". Only footers are read. A type is accepted where every value of it
+is one of the column's type.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...errors import DataError, LakeError, StatementError
+from ...format.files import ColumnStats, MappedField, WrittenFile
+from ...format.identifiers import fold
+from ...format.objects import Column, Table
+from ...format.partitioning import bucket_count, key_columns, key_names
+from ...format.row_statistics import stats_of_rows
+from ...format.statistics import FLOATS
+from ...format.types import decimal_parameters
+from ..files import storage
+from ..files.footer_statistics import column_stats
+from ..files.footers import FileToRead, in_parallel, parse_footer, read_footer
+from ..files.locations import hive_value, is_hive_key
+from ..files.physical import FileField, named, schema_of
+from ..values.rules import null_text
+from .partitions import identity_text
+from .rows import python_rows
+from .values import array_of
+
+_INTEGERS = ("int(8)", "uint(8)", "int(16)", "uint(16)", "int(32)", "uint(32)", "int(64)")
+_UNSIGNED = ("uint(8)", "uint(16)", "uint(32)", "uint(64)")
+_MOMENTS = ("timestamp(millis)", "timestamp(micros)", "int96")
+_ACCEPTED: Mapping[str, tuple[str, ...]] = {
+    "boolean": ("boolean",),
+    "int8": _INTEGERS[:1],
+    "int16": _INTEGERS[:3],
+    "int32": _INTEGERS[:5],
+    "int64": _INTEGERS,
+    **{f"uint{8 << place}": _UNSIGNED[: place + 1] for place in range(4)},
+    "float32": ("float",),
+    "float64": ("float", "double"),
+    "date": ("date",),
+    "time": ("time(millis)", "time(micros)"),
+    "timestamp": (*_MOMENTS, "timestamp(nanos)"),
+    "timestamp_s": _MOMENTS,
+    "timestamp_ms": _MOMENTS,
+    "timestamp_ns": (*_MOMENTS, "timestamp(nanos)"),
+    "timestamptz": ("timestamptz(millis)", "timestamptz(micros)", "timestamptz(nanos)"),
+    "varchar": ("string",),
+    "json": ("json",),
+    "uuid": ("uuid",),
+    "interval": ("interval",),
+    "geometry": ("geometry",),
+}
+_WITHOUT_BOUNDS = ("int96", "uuid")
+"""Kinds whose bounds in a footer are not values of the column's type."""
+
+
+@dataclass(frozen=True)
+class Matching:
+    """How strict the fields of a file have to be the columns of the table.
+
+    Args:
+        allow_missing: columns that a file lacks have their initial default, else NULL.
+        ignore_extra_columns: fields that are no column are left alone.
+        hive_partitioning: directories `key=value` of a file's path give the columns of these names.
+    """
+
+    allow_missing: bool = False
+    ignore_extra_columns: bool = False
+    hive_partitioning: bool = True
+
+
+def find_files(patterns: Sequence[str]) -> list[FileToRead]:
+    """The files of some paths, each once, in order; `*`, `?`, `[…]` stand for parts of a name, `**` for any directories.
+
+    Raises:
+        LakeError: a path or pattern has no file.
+    """
+    found: dict[str, int] = {}
+    for pattern in (os.path.abspath(each) if storage.scheme_of(each) == "" else each for each in patterns):
+        files = storage.list_files(_fixed(pattern)) if re.search(r"[*?\[]", pattern) else []
+        wanted = _regex(pattern)
+        matches = {path: size for path, size in files if wanted.fullmatch(path)} or _file(pattern)
+        if not matches:
+            raise LakeError(f"no file is called {pattern}; give the path of a Parquet file, or a pattern such as /data/orders/*.parquet")
+        found.update(matches)
+    return [FileToRead(path, size) for path, size in found.items()]
+
+
+def _file(path: str) -> dict[str, int]:
+    """The size of one file by its path, whose name may hold the characters of a pattern; nothing if there is none."""
+    try:
+        return {path: storage.size(path)}
+    except FileNotFoundError:
+        return {}
+
+
+def read_foreign(files: Sequence[FileToRead], table: Table, matching: Matching) -> list[WrittenFile]:
+    """Files as those of a table.
+
+    Raises:
+        DataError: a field does not fit its column, or a NULL in a column that is NOT NULL.
+        StatementError: columns are missing or extra, or the path lacks a partition key.
+        LakeError: one is no Parquet file.
+    """
+    return in_parallel(lambda file: _read(file, table, matching), files)
+
+
+def _read(found: FileToRead, table: Table, matching: Matching) -> WrittenFile:
+    path, size = found.path, found.size_bytes
+    footer = read_footer(path, size)
+    metadata = parse_footer(footer)
+    match = _Match(path, table, matching, metadata)
+    mapping = match.fields(schema_of(metadata.schema), table.columns, "")
+    file = WrittenFile(path, metadata.num_rows, size, len(footer), tuple(match.stats), mapping=tuple(mapping))
+    return replace(file, partition_values=_partition_values(path, table))
+
+
+class _Match:
+    """One walk over the fields of a file, leaf by leaf, beside the columns of the table."""
+
+    def __init__(self, path: str, table: Table, matching: Matching, metadata: pq.FileMetaData) -> None:
+        self.path, self.table, self.matching, self.metadata = path, table, matching, metadata
+        self.leaf = 0
+        self.stats: list[ColumnStats] = []
+
+    def fields(self, fields: Sequence[FileField], columns: Sequence[Column], prefix: str) -> list[MappedField]:
+        """The fields of one level; in the order of the file, then what the path gives."""
+        columns_left = {fold(column.name): column for column in columns}
+        mapped: list[MappedField] = []
+        for field in fields:
+            column = columns_left.get(fold(field.name))
+            if column is not None and named(fields, column.name) is not field:
+                column = None  # another field has the very name
+            if column is None or self._in_path(column, prefix):
+                if column is None and not self.matching.ignore_extra_columns:
+                    raise StatementError(
+                        f"field {prefix}{field.name} of {self.path} is no column of {self._name}; "
+                        "ignore_extra_columns => true leaves it alone"
+                    )
+                self.leaf += field.leaves
+                continue
+            del columns_left[fold(column.name)]
+            mapped.append(self._field(field, column, prefix))
+        for column in columns_left.values():
+            if self._in_path(column, prefix):
+                mapped.append(self._key(column))
+            else:
+                self._missing(column, prefix)
+        return mapped
+
+    @property
+    def _name(self) -> str:
+        return f"{self.table.schema_name}.{self.table.name}"
+
+    def _in_path(self, column: Column, prefix: str) -> bool:
+        return not prefix and self.matching.hive_partitioning and is_hive_key(self.path, column.name)
+
+    def _missing(self, column: Column, prefix: str) -> None:
+        if not self.matching.allow_missing:
+            raise StatementError(
+                f"column {prefix}{column.name} of {self._name} is missing in {self.path}; allow_missing => true takes its default for it"
+            )
+        if not column.nullable and column.initial_default is None:
+            raise DataError(null_text(column))
+
+    def _field(self, field: FileField, column: Column, prefix: str) -> MappedField:
+        where = f"{prefix}{column.name}"
+        if column.children:
+            return MappedField(field.name, column.column_id, tuple(self._children(field, column, where)))
+        kinds = _kinds(column.type, field.kind)
+        if field.kind not in kinds:
+            wanted = " or ".join(kinds) or "nothing that a file of others can hold"
+            raise DataError(
+                f"field {where} of {self.path} is {field.kind}; column {where} of {self._name} is {column.type} and takes {wanted}"
+            )
+        stats = column_stats(self.metadata, self.leaf, column, {} if column.type in FLOATS else None)
+        if _is_foreign_bound(column.type, field.kind):
+            stats = replace(stats, min_value=None, max_value=None)
+        self.leaf += 1
+        self.stats.append(stats)
+        if not column.nullable and not prefix and stats.null_count != 0:
+            if stats.null_count is None:
+                raise DataError(f"column {where} is NOT NULL, and the footer of {self.path} does not count its NULLs")
+            raise DataError(null_text(column))
+        return MappedField(field.name, column.column_id)
+
+    def _children(self, field: FileField, column: Column, where: str) -> Iterator[MappedField]:
+        if field.kind != column.type:
+            raise DataError(f"field {where} of {self.path} is {field.kind}, and column {where} of {self._name} is a {column.type}")
+        if not column.nullable:
+            raise DataError(f"column {where} is NOT NULL and a {column.type}: no footer tells whether {self.path} has a NULL there")
+        if column.type == "struct":
+            yield from self.fields(field.children, column.children, where + ".")
+            return
+        names = ("list",) if column.type == "list" else ("key", "value")
+        for name, child, target in zip(names, field.children, column.children, strict=True):
+            yield replace(self._field(child, target, where + "."), source_name=name)
+
+    def _key(self, column: Column) -> MappedField:
+        """A column of which the path has the value."""
+        if column.children:
+            raise DataError(f"column {column.name} is a {column.type}, which no directory of {self.path} can hold")
+        value = python_rows(_one_value(self.path, column), [column])
+        if not column.nullable and value[0][0] is None:
+            raise DataError(null_text(column))
+        (stats,) = stats_of_rows([column], value)
+        there, rows = stats.value_count, self.metadata.num_rows
+        self.stats.append(replace(stats, value_count=rows if there else 0, null_count=0 if there else rows))
+        return MappedField(column.name, column.column_id, is_partition=True)
+
+
+def _kinds(type_name: str, kind: str) -> tuple[str, ...]:
+    """What a file may have for a column of this type; `kind` is what it has."""
+    if type_name == "blob":
+        return (kind,) if kind == "binary" or kind.startswith("fixed(") else ("binary",)
+    decimals = decimal_parameters(type_name)
+    if decimals is None:
+        return _ACCEPTED.get(type_name, ())
+    held = decimal_parameters(kind)
+    fits = held is not None and held[1] <= decimals[1] and held[0] - held[1] <= decimals[0] - decimals[1]
+    return (kind,) if fits else (f"decimals up to {type_name}",)
+
+
+def _is_foreign_bound(type_name: str, kind: str) -> bool:
+    held, wanted = decimal_parameters(kind), decimal_parameters(type_name)
+    return kind in _WITHOUT_BOUNDS or (held is not None and wanted is not None and held[1] != wanted[1])
+
+
+def _one_value(path: str, column: Column) -> pa.Table:
+    return pa.table({"value": array_of([hive_value(path, column.name)], column)})
+
+
+def _partition_values(path: str, table: Table) -> tuple[str | None, ...]:
+    """The value of each partition key, which only the path can tell of all rows.
+
+    Raises:
+        StatementError: the path lacks a key.
+    """
+    fields = table.partitioning.fields if table.partitioning else ()
+    columns = key_columns(table.columns, fields)
+    values: list[str | None] = []
+    for column, field, name in zip(columns, fields, key_names(columns, fields), strict=True):
+        if not is_hive_key(path, name):
+            raise StatementError(
+                f"{table.schema_name}.{table.name} is partitioned by {name}, and {path} is in no directory {name}=…; move it into one, "
+                "or insert its rows"
+            )
+        text = hive_value(path, name)
+        if field.transform == "identity":
+            values.append(identity_text(_one_value(path, column).column(0), column))
+        elif text is not None and not re.fullmatch(r"-?\d+", text):
+            raise DataError(f"{path}: {name}={text} is no {'bucket' if bucket_count(field.transform) else 'number'}")
+        else:
+            values.append(None if text is None else str(int(text)))
+    return tuple(values)
+
+
+def _fixed(pattern: str) -> str:
+    """The directory below which all matches of a pattern are."""
+    return re.split(r"[*?\[]", pattern, maxsplit=1)[0].rpartition("/")[0] or "/"
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    """What the pattern matches."""
+    parts = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    pieces = re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", pattern)
+    return re.compile(
+        "".join(parts.get(piece, piece if piece.startswith("[") and piece.endswith("]") else re.escape(piece)) for piece in pieces)
+    )

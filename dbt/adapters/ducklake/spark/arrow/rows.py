@@ -1,0 +1,67 @@
+"""An Arrow table as rows of Python values, in the kinds of `files.InlinedRows`: what the catalog keeps of small sets of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ...format.inlined import decode
+from ...format.objects import Column
+from ...format.timestamps import INFINITY_MICROS, date_text, time_text, timestamp_text
+
+_UNIT_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
+
+
+def python_rows(table: pa.Table, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
+    """The rows of a table whose columns are those of a lake's table, in their order and in any physical form that files have."""
+    values = [_values(data.combine_chunks(), column) for data, column in zip(table.columns, columns, strict=True)]
+    return list(zip(*values, strict=True))
+
+
+def _values(data: Any, column: Column) -> list[Any]:
+    """Moments go by their counts: Python has no year 0, no year 10000 and no infinity."""
+    if isinstance(data, pa.ChunkedArray):
+        data = data.chunk(0) if data.num_chunks else pa.array([], data.type)
+    type_ = data.type
+    match column.type, column.children:
+        case "list", (element,):
+            return _sliced(data, list(zip(_values(data.values, element), strict=True)), lambda items: [item[0] for item in items])
+        case "map", (key, entry):
+            pairs = list(zip(_values(data.keys, key), _values(data.items, entry), strict=True))
+            return _sliced(data, pairs, list)
+        case "struct", children:
+            fields = [_values(data.field(index), child) for index, child in enumerate(children)]
+            names = [child.name for child in children]
+            return [
+                dict(zip(names, row, strict=True)) if there else None
+                for there, row in zip(data.is_valid().to_pylist(), zip(*fields, strict=True), strict=True)
+            ]
+    if pa.types.is_date(type_):
+        return [None if days is None else decode(date_text(days), column) for days in data.cast(pa.int32()).to_pylist()]
+    if pa.types.is_time(type_) or pa.types.is_timestamp(type_):
+        unit = _UNIT_NANOS[type_.unit]
+        text = time_text if pa.types.is_time(type_) else timestamp_text
+        zone = "+00" if column.type == "timestamptz" else ""
+        counts = data.cast(pa.int32() if type_.bit_width == 32 else pa.int64()).to_pylist()
+        nanos = (None if count is None else _infinite(count) if unit == 1 else count * unit for count in counts)
+        return [None if count is None else decode(_zoned(text(count), zone), column) for count in nanos]
+    return [None if value is None else decode(value, column) for value in data.to_pylist()]
+
+
+def _infinite(nanos: int) -> int:
+    """The infinities of timestamp_ns are counts of nanoseconds, those of the others of microseconds."""
+    return nanos * 1000 if abs(nanos) >= INFINITY_MICROS else nanos
+
+
+def _zoned(text: str, zone: str) -> str:
+    return text if text.endswith("infinity") else text + zone
+
+
+def _sliced(data: Any, items: list[Any], made: Any) -> list[Any]:
+    offsets = data.offsets.to_pylist()
+    return [
+        made(items[start:end]) if there else None
+        for there, start, end in zip(data.is_valid().to_pylist(), offsets[:-1], offsets[1:], strict=True)
+    ]

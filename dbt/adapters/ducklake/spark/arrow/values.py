@@ -1,0 +1,324 @@
+"""Python values, often text from a seed, as values of a column's type; a value that does not fit is named with its
+column.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from ...errors import DataError, StatementError
+from ...format.geometry import extent_of, wkb_of_text
+from ...format.objects import Column
+from ...format.statistics import float_text
+from ...format.text_forms import PATTERNS
+from ...format.timestamps import DAY_NANOS, INFINITY_MICROS, parse_date, parse_time, parse_timestamp
+from ...format.types import data_type_of, decimal_parameters, spark_name
+from .types import arrow_type
+
+_INTEGER_LIMITS = {
+    **{f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)},
+    "int128": (-(10**38) + 1, 10**38 - 1),
+    "uint128": (0, 10**38 - 1),
+}
+_BOOLEANS = {
+    **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
+    **dict.fromkeys(("false", "f", "no", "n", "0"), False),
+}
+_PLAIN: Mapping[str, type] = {
+    "varchar": str,
+    "boolean": bool,
+    "int64": int,
+    "int32": int,
+    "float64": float,
+    "blob": bytes,
+}
+_TEXT_FORMS = {name: re.compile(pattern) for name, pattern in PATTERNS.items()}
+_EXACT = Context(prec=100)
+_EPOCH = datetime(1970, 1, 1)
+
+Convert = Callable[[Any], Any]
+
+
+def array_of(values: Sequence[Any], column: Column) -> pa.Array:
+    """The values as an array of the column's type.
+
+    Raises:
+        DataError: a value does not fit; the text names it, its row and the column.
+    """
+    type_ = arrow_type(column)
+    if _is_plain(values, column.type):
+        try:
+            return pa.array(values, type_)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            pass  # the slow way says which value it is
+    convert = converter(column)
+    converted: list[Any] = []
+    for row, value in enumerate(values, 1):
+        try:
+            converted.append(None if value is None else convert(value))
+        except (ValueError, ArithmeticError, TypeError, KeyError) as error:
+            reason = f": {error}" if str(error) and column.children else ""
+            raise DataError(f"column {column.name}, row {row}: {value!r} is not a {spark_name(data_type_of(column))}{reason}") from error
+    return pa.array(converted, type_)
+
+
+def converter(column: Column) -> Convert:
+    """A function from a Python value that is not None to one that PyArrow takes for the column's type.
+
+    It raises ValueError, TypeError or an ArithmeticError for a value that does not fit.
+    """
+    match column.type, column.children:
+        case "list", (element,):
+            inner = _nullable(converter(element))
+            return lambda value: [inner(item) for item in _sequence(value)]
+        case "map", (key, entry):
+            convert_key, convert_entry = converter(key), _nullable(converter(entry))
+            return lambda value: [(convert_key(k), convert_entry(v)) for k, v in _pairs(value)]
+        case "struct", children:
+            fields = {child.name: _nullable(converter(child)) for child in children}
+            return lambda value: _struct(value, fields)
+    if column.type == "variant":
+        return lambda value: _variant(value, column)
+    if column.type in _INTEGER_LIMITS:
+        return _integer(*_INTEGER_LIMITS[column.type], as_decimal=pa.types.is_decimal(arrow_type(column)))
+    parameters = decimal_parameters(column.type)
+    return _decimal(*parameters) if parameters is not None else _LEAVES.get(column.type, _text)
+
+
+def _is_plain(values: Iterable[Any], type_name: str) -> bool:
+    """Whether all values already are of the one Python type that PyArrow takes for the column's as it is meant."""
+    wanted = _PLAIN.get(type_name)
+    return wanted is not None and {type(value) for value in values} <= {wanted, type(None)}
+
+
+def _nullable(convert: Convert) -> Convert:
+    return lambda value: None if value is None else convert(value)
+
+
+def _variant(value: Any, column: Column) -> dict[str, bytes]:
+    """From the encoded value and metadata of an inlined row; a seed has only text.
+
+    Raises:
+        StatementError: it is text.
+    """
+    if not isinstance(value, tuple):
+        raise StatementError(
+            f"column {column.name} is a variant, which cannot be loaded from files of the project: "
+            "load it as text and convert it in a model"
+        )
+    return dict(zip(("value", "metadata"), value, strict=True))
+
+
+def _number(value: Any) -> Decimal:
+    if isinstance(value, bool):
+        return Decimal(int(value))
+    if isinstance(value, float):
+        value = repr(value)
+    number = Decimal(value.strip() if isinstance(value, str) else value)
+    if not number.is_finite():
+        raise ValueError
+    return number
+
+
+def _integer(least: int, greatest: int, *, as_decimal: bool) -> Convert:
+    def convert(value: Any) -> Any:
+        number = value if type(value) is int else _number(value)
+        if number != int(number) or not least <= number <= greatest:
+            raise ValueError
+        return Decimal(int(number)) if as_decimal else int(number)
+
+    return convert
+
+
+def _decimal(precision: int, scale: int) -> Convert:
+    unit = Decimal(1).scaleb(-scale)
+
+    def convert(value: Any) -> Decimal:
+        rounded = _number(value).quantize(unit, ROUND_HALF_UP, _EXACT)
+        if rounded.scaleb(scale, _EXACT).copy_abs() >= 10**precision:
+            raise ValueError
+        return rounded
+
+    return convert
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _BOOLEANS[value.strip().lower()]
+    number = _number(value)
+    if number not in (0, 1):
+        raise ValueError
+    return bool(number)
+
+
+def _float(value: Any) -> float:
+    return float(value)
+
+
+def _float32(value: Any) -> float:
+    number = float(value)
+    struct.pack("<f", number)
+    return number
+
+
+def _date(value: Any) -> Any:
+    """A time of day goes, as in a cast of SQL."""
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    nanos, _ = parse_timestamp(value.strip())
+    return parse_date(value.strip()) if "infinity" in value else nanos // DAY_NANOS
+
+
+def _time(value: Any) -> Any:
+    return value if isinstance(value, time) else parse_time(value) // 1000
+
+
+def _timestamp(value: Any) -> int:
+    """Microseconds as on the wall clock; a zone in the value is dropped."""
+    if isinstance(value, date):
+        return _micros(value)
+    return parse_timestamp(value)[0] // 1000
+
+
+def _nanos(value: Any) -> int:
+    """Nanoseconds as on the wall clock; an infinity is the greatest number that there is."""
+    if isinstance(value, date):
+        return _micros(value) * 1000
+    nanos = parse_timestamp(value)[0]
+    if abs(nanos) >= INFINITY_MICROS:
+        if not str(value).strip().endswith("infinity"):
+            raise ValueError("timestamp_ns ends in the year 2262")
+        return INFINITY_MICROS if nanos > 0 else -INFINITY_MICROS
+    return nanos
+
+
+def _geometry(value: Any) -> bytes:
+    """Well-known binary, or well-known text."""
+    data = wkb_of_text(value) if isinstance(value, str) else bytes(value)
+    extent_of([data])
+    return data
+
+
+def _instant(value: Any) -> int:
+    """Microseconds of UTC; a value without a zone is in UTC."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return _micros(value.astimezone(timezone.utc))
+    if isinstance(value, date):
+        return _micros(value)
+    nanos, offset = parse_timestamp(value)
+    return nanos // 1000 - (offset or 0) * 1_000_000
+
+
+def _micros(value: date) -> int:
+    moment = value.replace(tzinfo=None) if isinstance(value, datetime) else datetime.combine(value, time())
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _blob(value: Any) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+def _form(name: str, value: Any) -> str:
+    text = _text(value).strip()
+    if not _TEXT_FORMS[name].search(text):
+        raise ValueError
+    return text
+
+
+def _uuid(value: Any) -> str:
+    return _form("uuid", value).lower()
+
+
+def _time_with_zone(value: Any) -> str:
+    return _form("timetz", value)
+
+
+def _interval(value: Any) -> str:
+    if isinstance(value, timedelta):
+        seconds, micros = value.seconds, value.microseconds
+        clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{micros:06d}"
+        return f"{value.days} days {clock}"
+    return _form("interval", value)
+
+
+def _rounded(unit: int) -> Convert:
+    """Timestamps of a coarser unit, in microseconds, rounded as DuckDB rounds them."""
+    return lambda value: (_timestamp(value) + unit // 2) // unit * unit
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, str):
+        json.loads(value)
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    if isinstance(value, float):
+        return float_text(value) or "nan"
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _sequence(value: Any) -> list[Any]:
+    loaded = json.loads(value) if isinstance(value, str) else value
+    if isinstance(loaded, Mapping | str):
+        raise TypeError
+    return list(loaded)
+
+
+def _pairs(value: Any) -> list[tuple[Any, Any]]:
+    loaded = json.loads(value) if isinstance(value, str) else value
+    return list(loaded.items()) if isinstance(loaded, Mapping) else [(key, entry) for key, entry in loaded]
+
+
+def _struct(value: Any, fields: Mapping[str, Convert]) -> dict[str, Any]:
+    loaded = json.loads(value) if isinstance(value, str) else value
+    if isinstance(loaded, Mapping):
+        unknown = [name for name in loaded if name not in fields]
+        if unknown:
+            raise ValueError(f"there is no field {unknown[0]}")
+        return {name: convert(loaded.get(name)) for name, convert in fields.items()}
+    items = list(loaded)
+    return {name: convert(item) for (name, convert), item in zip(fields.items(), items, strict=True)}
+
+
+_LEAVES: dict[str, Convert] = {
+    "boolean": _boolean,
+    "float32": _float32,
+    "float64": _float,
+    "date": _date,
+    "time": _time,
+    "timestamp": _timestamp,
+    "timestamp_s": _rounded(1_000_000),
+    "timestamp_ms": _rounded(1000),
+    "timestamp_ns": _nanos,
+    "geometry": _geometry,
+    "timestamptz": _instant,
+    "blob": _blob,
+    "uuid": _uuid,
+    "timetz": _time_with_zone,
+    "time_ns": lambda value: _form("time_ns", value),
+    "interval": _interval,
+    "json": _json,
+}

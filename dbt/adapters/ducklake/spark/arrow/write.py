@@ -1,0 +1,170 @@
+"""Writes rows that are already in the driver as data files, with PyArrow: seeds and small sets never start a JVM.
+
+Specification: "Data files", "Field identifiers". Files are as DuckDB names them, with ids on every node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ...errors import DataError
+from ...format.files import LINEAGE_ROW_ID, ROW_ID, WriteOptions, WrittenFile
+from ...format.objects import Column, PartitionField, SortField
+from ...format.partitioning import directory as partition_directory
+from ...format.partitioning import key_columns, key_names
+from ...format.paths import data_file_name, with_separator
+from ...format.statistics import FLOATS
+from ..files import storage
+from ..files.footers import FileToRead, read_file
+from ..files.write_options import arrow_options
+from ..values.rules import check_rules, null_text
+from .partitions import split
+from .sorting import in_order
+from .types import arrow_schema
+from .values import array_of
+
+_CHUNK_ROWS = 65_536
+
+
+def arrow_table(rows: Iterable[Sequence[Any]], columns: Sequence[Column]) -> pa.Table:
+    """Rows of Python values, in the order of `columns`, as a table of exactly their types.
+
+    Values may be of the type or text that says it: ISO dates and times, digits,
+    `true`/`false`/`t`/`f`/`yes`/`no`/`1`/`0`, JSON for nested types.
+
+    Raises:
+        DataError: a value does not fit its column; the text names both and the row. Or a row has too few or too many
+        values.
+    """
+    batch = [tuple(row) for row in rows]
+    for number, row in enumerate(batch, 1):
+        if len(row) != len(columns):
+            raise DataError(f"row {number} has {len(row)} values, the table has {len(columns)} columns")
+    values = list(zip(*batch, strict=True)) if batch else [()] * len(columns)
+    arrays = [array_of(column_values, column) for column_values, column in zip(values, columns, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=arrow_schema(columns))
+
+
+def write_arrow(
+    table: pa.Table,
+    columns: tuple[Column, ...],
+    directory: str,
+    options: WriteOptions,
+    *,
+    row_ids: bool = False,
+    partition_fields: tuple[PartitionField, ...] = (),
+    order: Sequence[SortField] = (),
+) -> list[WrittenFile]:
+    """Write a table as data files below `directory`; nothing is registered.
+
+    Args:
+        table: the columns by position, of types that cast to theirs without loss; with `row_ids`, LINEAGE_ROW_ID
+        besides, by name. columns: the table's columns.
+        directory: the table's path.
+        options: how files are written.
+        row_ids: the rows are new versions of old ones; their ids go into the files.
+        partition_fields: the table's partition keys; there is a file for each partition.
+        order: how rows are sorted, if at all, in DuckDB's words.
+
+    Returns:
+        The files, none of them empty.
+
+    Raises:
+        DataError: a NULL in a column that is NOT NULL, or a value that does not fit.
+        StatementError: a column that PyArrow cannot write.
+    """
+    table = _fitted(table, columns, row_ids)
+    written_columns = (*columns, ROW_ID) if row_ids else columns
+    for column, data in zip(columns, table.columns, strict=False):
+        if not column.nullable and data.null_count:
+            raise DataError(null_text(column))
+    table = in_order(table, columns, order)
+    keys = key_columns(columns, partition_fields)
+    names = key_names(keys, partition_fields)
+    files: list[WrittenFile] = []
+    paths: list[str] = []
+    try:
+        for values, part in split(table, columns, partition_fields):
+            home = with_separator(directory)
+            if partition_fields and options.hive_file_pattern:
+                home += partition_directory(names, values)
+            for piece in pieces(part, options.target_file_size):
+                paths.append(home + data_file_name())
+                files.append(write_piece(piece, written_columns, paths[-1], options, values))
+        check_rules(files, columns)
+    except BaseException:
+        storage.remove(paths)
+        raise
+    return files
+
+
+def write_piece(
+    table: pa.Table,
+    columns: tuple[Column, ...],
+    path: str,
+    options: WriteOptions,
+    values: tuple[str | None, ...],
+) -> WrittenFile:
+    """Write a table as one file of a partition that has these `values`."""
+    files, inner = storage.filesystem(path)
+    if storage.is_local(path):
+        storage.make_directory(path.rpartition("/")[0])
+    pq.write_table(table, inner, filesystem=files, **arrow_options(options, table.nbytes / table.num_rows))
+    written = read_file(FileToRead(path, storage.size(path), values), columns, contains_nan=_nans(table, columns))
+    assert written is not None
+    return written
+
+
+def _fitted(table: pa.Table, columns: tuple[Column, ...], row_ids: bool) -> pa.Table:
+    """The table with exactly the types, names and ids of the file."""
+    schema = arrow_schema((*columns, ROW_ID) if row_ids else columns)
+    arrays = [table.column(i) for i, name in enumerate(table.column_names) if not (row_ids and name == LINEAGE_ROW_ID)]
+    if row_ids:
+        arrays.append(table.column(LINEAGE_ROW_ID))
+    if len(arrays) != len(schema):
+        raise DataError(f"the rows have {len(arrays)} columns, the table has {len(schema)}")
+    cast: list[pa.ChunkedArray] = []
+    for data, field in zip(arrays, schema, strict=True):
+        try:
+            cast.append(data if data.type.equals(field.type, check_metadata=True) else data.cast(field.type))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise DataError(f"column {field.name}: {error}") from error
+    return pa.Table.from_arrays(cast, schema=schema)
+
+
+def pieces(table: pa.Table, target_file_size: int) -> list[pa.Table]:
+    """Slices of the table that come to about the size wanted as files; a table without rows has none."""
+    if table.num_rows == 0:
+        return []
+    rows = max(_CHUNK_ROWS, int(table.num_rows * target_file_size / max(1, table.nbytes)))
+    return [table.slice(start, rows) for start in range(0, table.num_rows, rows)]
+
+
+def _nans(table: pa.Table, columns: Sequence[Column]) -> dict[int, bool]:
+    """Per column id of each float leaf, whether it holds a NaN: PyArrow leaves NaN out of the footer's bounds."""
+    found: dict[int, bool] = {}
+    for column, data in zip(columns, table.columns, strict=True):
+        if any(node.type in FLOATS for node in column.walk()):
+            _leaf_nans(column, data.combine_chunks(), found)
+    return found
+
+
+def _leaf_nans(column: Column, data: pa.Array, found: dict[int, bool]) -> None:
+    if isinstance(data, pa.ChunkedArray):
+        data = data.chunk(0) if data.num_chunks else pa.array([], data.type)
+    match column.type, column.children:
+        case "list", (element,):
+            _leaf_nans(element, data.flatten(), found)
+        case "map", (key, value):
+            _leaf_nans(key, data.keys, found)
+            _leaf_nans(value, data.items, found)
+        case "struct", children:
+            for child, array in zip(children, data.flatten(), strict=True):
+                _leaf_nans(child, array, found)
+        case name, _ if name in FLOATS:
+            found[column.column_id] = bool(pc.any(pc.is_nan(data)).as_py())

@@ -1,0 +1,1 @@
+"""Files of a lake: storage, Parquet footers, delete files."""

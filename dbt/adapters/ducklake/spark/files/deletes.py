@@ -1,0 +1,156 @@
+"""Delete files: the positions of deleted rows of one data file, read and written by the driver, never by Spark.
+
+Specification: "ducklake_delete_file". A file has the columns `file_path` and `pos`, and
+`_ducklake_internal_snapshot_id` once it unites the deletes of more than one snapshot. Positions ascend strictly.
+A deletion vector says only which positions, so it is written for the first delete of a data file alone (`docs/decisions/0010`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ...errors import LakeError, MissingFileError
+from ...format.deletion_vectors import encode_deletion_vector, read_deletion_vector
+from ...format.files import (
+    DELETE_PATH_FIELD_ID,
+    DELETE_POSITION_FIELD_ID,
+    SNAPSHOT_ID_COLUMN,
+    SNAPSHOT_ID_FIELD_ID,
+    DeleteFile,
+    WrittenDeleteFile,
+)
+from ...format.paths import delete_file_name, with_separator
+from . import storage
+from .footers import footer_length
+
+_ID = b"PARQUET:field_id"
+
+
+def positions_table(file: DeleteFile) -> pa.Table:
+    """The entries of a delete file that count: `pos`, ascending, and the snapshot ids if the file has them, both int64.
+
+    Entries with a snapshot id greater than `file.snapshot_limit` do not count yet.
+
+    Raises:
+        LakeError: the file is missing or is no delete file.
+    """
+    files, inner = storage.filesystem(file.path)
+    try:
+        if file.format.lower() == "puffin":
+            with files.open_input_file(inner) as source:
+                found = read_deletion_vector(source.read())
+                return pa.table({"pos": pa.Array.from_buffers(pa.int64(), len(found), [None, pa.py_buffer(found)])})
+        with pq.ParquetFile(inner, filesystem=files) as parquet:
+            names = parquet.schema_arrow.names
+            wanted = [name for name in ("pos", SNAPSHOT_ID_COLUMN) if name in names]
+            if "pos" not in wanted:
+                raise LakeError(f"{file.path} is not a delete file: it has no column pos")
+            table = parquet.read(columns=wanted).select(wanted)
+    except FileNotFoundError as error:
+        raise MissingFileError(f"the delete file {file.path} does not exist: the lake has lost a file", file.path) from error
+    if len(wanted) == 2:
+        table = table.filter(pc.less_equal(table.column(1), file.snapshot_limit))
+    return table
+
+
+def write_delete_file(
+    data_path: str,
+    data_file_id: int,
+    directory: str,
+    positions: Sequence[int] | pa.Array,
+    snapshot_ids: Sequence[int] | pa.Array | None = None,
+) -> WrittenDeleteFile:
+    """Write the file of all deleted positions of a data file.
+
+    Args:
+        data_path: the data file's full path; readers ignore it.
+        data_file_id: its id, for the catalog.
+        directory: where the file goes: the table's path.
+        positions: strictly ascending, at least one.
+        snapshot_ids: per position, the snapshot that deleted it; None for the first delete of a data file.
+
+    Raises:
+        ValueError: positions that are empty or do not ascend.
+    """
+    offsets = _checked(positions)
+    number = len(offsets)
+    indices = pa.Array.from_buffers(pa.int8(), number, [None, pa.py_buffer(bytes(number))])
+    columns = [pa.DictionaryArray.from_arrays(indices, pa.array([data_path])), offsets]  # one path, however many positions
+    fields = [
+        _field("file_path", columns[0].type, DELETE_PATH_FIELD_ID),
+        _field("pos", pa.int64(), DELETE_POSITION_FIELD_ID),
+    ]
+    ids = None if snapshot_ids is None else _integers(snapshot_ids)
+    if ids is not None:
+        columns.append(ids)
+        fields.append(_field(SNAPSHOT_ID_COLUMN, pa.int64(), SNAPSHOT_ID_FIELD_ID))
+    path = with_separator(directory) + delete_file_name()
+    files, inner = storage.filesystem(path)
+    if storage.is_local(path):
+        storage.make_directory(directory)
+    table = pa.table(columns, schema=pa.schema(fields))
+    repeating = [field.name for field in fields if field.name != "pos"]
+    pq.write_table(table, inner, filesystem=files, store_schema=False, use_dictionary=repeating)
+    size = storage.size(path)
+    return WrittenDeleteFile(
+        data_file_id=data_file_id,
+        path=path,
+        delete_count=number,
+        size_bytes=size,
+        footer_size=footer_length(path, size),
+        min_snapshot=None if ids is None else pc.min(ids).as_py(),
+        max_snapshot=None if ids is None else pc.max(ids).as_py(),
+    )
+
+
+def write_deletion_vector(data_path: str, data_file_id: int, directory: str, positions: Sequence[int] | pa.Array) -> WrittenDeleteFile:
+    """As `write_delete_file`, for the first delete of a data file, as a deletion vector; `data_path` stands nowhere in it.
+
+    Raises:
+        ValueError: positions that are empty or do not ascend.
+    """
+    offsets = _checked(positions)
+    values = memoryview(offsets.buffers()[1])[8 * offsets.offset : 8 * (offsets.offset + len(offsets))].cast("q")
+    content = encode_deletion_vector(values)
+    path = (with_separator(directory) + delete_file_name()).removesuffix(".parquet") + ".puffin"
+    files, inner = storage.filesystem(path)
+    if storage.is_local(path):
+        storage.make_directory(directory)
+    with files.open_output_stream(inner) as out:
+        out.write(content)
+    return WrittenDeleteFile(data_file_id, path, len(offsets), len(content), footer_size=0, format="puffin")
+
+
+def redated(file: WrittenDeleteFile, after: int, snapshot_id: int) -> WrittenDeleteFile:
+    """Write a delete file that names snapshots again, under another name beside it, which stays.
+
+    Args:
+        after: entries of later snapshots than this one get `snapshot_id`.
+    """
+    files, inner = storage.filesystem(file.path)
+    with pq.ParquetFile(inner, filesystem=files) as parquet:
+        entries = parquet.read(columns=["file_path", "pos", SNAPSHOT_ID_COLUMN]).combine_chunks()
+    since = entries.column(SNAPSHOT_ID_COLUMN).combine_chunks()
+    since = pc.if_else(pc.greater(since, after), pa.scalar(snapshot_id, pa.int64()), since)
+    data_path = entries.column("file_path")[0].as_py()
+    directory = file.path.rpartition("/")[0]
+    return write_delete_file(data_path, file.data_file_id, directory, entries.column("pos").combine_chunks(), since)
+
+
+def _checked(positions: Sequence[int] | pa.Array) -> pa.Array:
+    offsets = _integers(positions)
+    if len(offsets) == 0 or pc.any(pc.less_equal(offsets.slice(1), offsets.slice(0, len(offsets) - 1))).as_py():
+        raise ValueError("positions of a delete file are at least one and ascend strictly")
+    return offsets
+
+
+def _integers(values: Sequence[int] | pa.Array) -> pa.Array:
+    return values if isinstance(values, pa.Array) else pa.array(values, pa.int64())
+
+
+def _field(name: str, type_: pa.DataType, field_id: int) -> pa.Field:
+    return pa.field(name, type_, nullable=True, metadata={_ID: str(field_id).encode()})

@@ -1,0 +1,74 @@
+"""The extents of geometries in files just written: what no footer of Spark's tells, read back from the columns themselves.
+
+Specification: `extra_stats` of "ducklake_file_column_stats". Every geometry is looked at on the way, for one that is not well-known
+binary would make the table unreadable for DuckDB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...errors import DataError
+from ...format.files import ColumnStats
+from ...format.geometry import Extent, extent_of
+from ...format.objects import Column
+from . import storage
+
+
+def with_extents(stats: Sequence[ColumnStats], path: str, columns: Sequence[Column]) -> tuple[ColumnStats, ...]:
+    """The statistics of a file's columns, those of geometries with their extents.
+
+    Raises:
+        DataError: a value is no geometry; the text names it and the column.
+    """
+    spatial = [column for column in columns if any(node.type == "geometry" for node in column.walk())]
+    if not spatial:
+        return tuple(stats)
+    extents = _extents(path, spatial)
+    return tuple(replace(each, extra_stats=extents.get(each.column_id, each.extra_stats)) for each in stats)
+
+
+def _extents(path: str, columns: Sequence[Column]) -> dict[int, str | None]:
+    files, inner = storage.filesystem(path)
+    found: dict[int, Extent] = {}
+    with files.open_input_file(inner) as source:
+        parquet = pq.ParquetFile(source)
+        for group in range(parquet.num_row_groups):
+            table = parquet.read_row_group(group, columns=[column.name for column in columns])
+            for column in columns:
+                for leaf, values in _geometries(column, table.column(column.name).combine_chunks()):
+                    known = found.get(leaf.column_id, Extent())
+                    found[leaf.column_id] = known.union(_extent(leaf, column, values))
+    return {column_id: extent.to_json() for column_id, extent in found.items()}
+
+
+def _extent(leaf: Column, column: Column, values: Any) -> Extent:
+    try:
+        return extent_of(values.to_pylist())
+    except ValueError as error:
+        where = column.name if leaf is column else f"{column.name} ({leaf.name})"
+        raise DataError(f"column {where}: {error}") from error
+
+
+def _geometries(column: Column, data: Any) -> Iterator[tuple[Column, Any]]:
+    """Each geometry below a column with its values."""
+    if isinstance(data, pa.ChunkedArray):
+        data = data.chunk(0) if data.num_chunks else pa.array([], data.type)
+    if isinstance(data, pa.ExtensionArray):
+        data = data.storage
+    match column.type, column.children:
+        case "list", (element,):
+            yield from _geometries(element, data.flatten())
+        case "map", (key, value):
+            yield from _geometries(key, data.keys)
+            yield from _geometries(value, data.items)
+        case "struct", children:
+            for child, array in zip(children, data.flatten(), strict=True):
+                yield from _geometries(child, array)
+        case "geometry", _:
+            yield column, data

@@ -1,0 +1,161 @@
+"""Footers of written files: ids checked and completed, statistics read, files without rows removed.
+
+One read of a file's tail gives everything; the pages are never touched. Specification: "ducklake_file_column_stats".
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...errors import LakeError
+from ...format.files import EMBEDDED_IDS, ROW_ID_FIELD_ID, WrittenFile
+from ...format.objects import Column
+from . import storage
+from .extents import with_extents
+from .field_ids import corrected, expected_ids, read_schema
+from .footer_statistics import column_stats
+from .variant_statistics import variant_stats
+
+T = TypeVar("T")
+
+_MAGIC = b"PAR1"
+_TAIL = 64 * 1024
+_THREADS = 4
+_COPIED_AT_ONCE = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class FileToRead:
+    """A file just written, with what its footer cannot say."""
+
+    path: str
+    size_bytes: int
+    partition_values: tuple[str | None, ...] = ()
+
+
+def read_files(
+    files: Sequence[FileToRead],
+    columns: tuple[Column, ...],
+    *,
+    contains_nan: Mapping[int, bool] | None = None,
+) -> list[WrittenFile]:
+    """What the footers say of files just written; files without rows are removed and left out.
+
+    Ids that are missing on nested nodes are put in.
+
+    Args:
+        files: the files.
+        columns: the fields of the files in order, embedded ids included; of these there are no statistics.
+        contains_nan: per column id, for writers that leave NaN out of the footer's bounds; None: bounds tell it.
+
+    Raises:
+        LakeError: a file is not as it was to be written.
+    """
+
+    found = in_parallel(lambda file: read_file(file, columns, contains_nan=contains_nan), files)
+    storage.remove(file.path for file, written in zip(files, found, strict=True) if written is None)
+    return [written for written in found if written is not None]
+
+
+def in_parallel(read: Callable[[FileToRead], T], files: Sequence[FileToRead]) -> list[T]:
+    """What `read` says of each file, in their order; several are read at a time, for most of it is waiting for storage."""
+    if len(files) < _THREADS:
+        return [read(file) for file in files]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(read, files))
+
+
+def read_file(
+    file: FileToRead,
+    columns: tuple[Column, ...],
+    *,
+    contains_nan: Mapping[int, bool] | None = None,
+) -> WrittenFile | None:
+    """As `read_files`, for one file; None if it has no rows (it is not removed)."""
+    footer = read_footer(file.path, file.size_bytes)
+    metadata = parse_footer(footer)
+    if metadata.num_rows == 0:
+        return None
+    matched = expected_ids(read_schema(footer), columns)
+    size = file.size_bytes
+    patched = corrected(footer, matched)
+    if patched != footer:
+        replace_footer(file.path, size, len(footer), patched)
+        size += len(patched) - len(footer)
+        footer, metadata = patched, parse_footer(patched)
+    leaves = {node.index: number for number, node in enumerate(read_schema(footer).leaves())}
+    stats = [
+        variant_stats(metadata, node, leaves, column.column_id)
+        if column.type == "variant"
+        else column_stats(metadata, leaves[index], column, contains_nan)
+        for index, (node, column) in matched.items()
+        if (index in leaves or column.type == "variant") and column.column_id not in EMBEDDED_IDS
+    ]
+    return WrittenFile(
+        path=file.path,
+        record_count=metadata.num_rows,
+        size_bytes=size,
+        footer_size=len(footer),
+        column_stats=with_extents(stats, file.path, columns),
+        partition_values=file.partition_values,
+        embedded_row_ids=any(column.column_id == ROW_ID_FIELD_ID for column in columns),
+    )
+
+
+def read_footer(path: str, size: int) -> bytes:
+    """The serialised footer of a Parquet file of `size` bytes.
+
+    Raises:
+        LakeError: the file is no Parquet file.
+    """
+    files, inner = storage.filesystem(path)
+    with files.open_input_file(inner) as source:
+        tail = source.read_at(min(size, _TAIL), max(0, size - _TAIL))
+        if len(tail) < 12 or tail[-4:] != _MAGIC:
+            raise LakeError(f"{path} is not a Parquet file")
+        length = struct.unpack("<I", tail[-8:-4])[0]
+        if length + 8 > len(tail):
+            tail = source.read_at(length + 8, size - length - 8)
+    return bytes(tail[len(tail) - length - 8 : -8])
+
+
+def footer_length(path: str, size: int) -> int:
+    """The length of the serialised footer of a Parquet file of `size` bytes."""
+    return len(read_footer(path, size))
+
+
+def parse_footer(footer: bytes) -> pq.FileMetaData:
+    """PyArrow's view of a serialised footer, without its file."""
+    image = _MAGIC + footer + struct.pack("<I", len(footer)) + _MAGIC
+    return pq.ParquetFile(pa.BufferReader(image)).metadata
+
+
+def replace_footer(path: str, size: int, old_length: int, footer: bytes) -> None:
+    """Replace the footer of a file: in place where that is possible, else by writing the object again."""
+    tail = footer + struct.pack("<I", len(footer)) + _MAGIC
+    kept = size - old_length - 8
+    files, inner = storage.filesystem(path)
+    if storage.is_local(path):
+        with open(inner, "r+b") as target:
+            target.seek(kept)
+            target.write(tail)
+            target.truncate()
+        return
+    with tempfile.TemporaryFile() as copy:  # some stores drop the old content when the new is opened, and memory would be a file a thread
+        with files.open_input_stream(inner) as source:
+            shutil.copyfileobj(source, copy, _COPIED_AT_ONCE)
+        copy.seek(kept)
+        copy.write(tail)
+        copy.truncate()
+        copy.seek(0)
+        with files.open_output_stream(inner) as target:
+            shutil.copyfileobj(copy, target, _COPIED_AT_ONCE)

@@ -1,0 +1,156 @@
+"""What a Parquet file holds, from its footer: names, field ids and physical types, as a tree of values.
+
+Footers are read only where the catalog cannot tell how a column is stored: retyped columns, types that writers store
+in more than one way, and files that are matched by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...errors import LakeError, MissingFileError
+from ...format.files import DataFile
+from ...format.identifiers import fold
+from . import storage
+
+THREADS = 8
+_FIELD_ID = b"PARQUET:field_id"
+
+
+@dataclass(frozen=True)
+class FileField:
+    """A node of a file's schema.
+
+    `kind`: `boolean`, `int(8|16|32|64)`, `uint(…)`, `float`, `double`, `decimal(p,s)`, `date`, `time(unit)`,
+    `timestamp(unit)`, `timestamptz(unit)`, `int96`, `string`, `json`, `binary`, `fixed(n)`, `uuid`, `interval`,
+    `geometry`, or `list`, `map`, `struct` with `children` (list: the element; map: key, value). Units: `millis`,
+    `micros`, `nanos`.
+    """
+
+    name: str
+    field_id: int | None
+    kind: str
+    children: tuple[FileField, ...] = ()
+
+    @property
+    def leaves(self) -> int:
+        """How many columns of the file it is made of."""
+        return sum(child.leaves for child in self.children) if self.children else 1
+
+    def child(self, name: str) -> FileField | None:
+        """The child of that name; the very name is preferred to one that differs in case."""
+        return named(self.children, name)
+
+
+def named(fields: Sequence[FileField], name: str) -> FileField | None:
+    """The field of that name; the very name is preferred to one that differs in case."""
+    exact = next((field for field in fields if field.name == name), None)
+    folded = fold(name)
+    return exact or next((field for field in fields if fold(field.name) == folded), None)
+
+
+def with_id(fields: Sequence[FileField], field_id: int) -> FileField | None:
+    """The field with that field id."""
+    return next((field for field in fields if field.field_id == field_id), None)
+
+
+def physical_schemas(table: str, files: Sequence[DataFile]) -> list[tuple[FileField, ...]]:
+    """The schema of each file, in order; read in parallel, and only once in a process, for a data file never changes.
+
+    Raises:
+        LakeError: a file that the catalog lists is missing or is no Parquet file.
+    """
+    with ThreadPoolExecutor(max_workers=min(THREADS, max(1, len(files)))) as pool:
+        return list(pool.map(lambda file: _schema(table, file), files))
+
+
+def _schema(table: str, file: DataFile) -> tuple[FileField, ...]:
+    try:
+        return _footer_schema(file.path, file.size_bytes)
+    except FileNotFoundError as error:
+        raise MissingFileError(
+            f"Data file {file.path} of table {table} is missing. Restore it, or remove its rows from the table by an earlier version",
+            file.path,
+        ) from error
+    except (OSError, pa.ArrowException) as error:
+        raise LakeError(f"Data file {file.path} of table {table} cannot be read: {error}") from error
+
+
+@lru_cache(maxsize=20_000)
+def _footer_schema(path: str, size_bytes: int) -> tuple[FileField, ...]:
+    """`size_bytes` is part of the key only: a file that was replaced outside the lake is read again."""
+    files, inner = storage.filesystem(path)
+    with files.open_input_file(inner) as source:
+        return schema_of(pq.ParquetFile(source).metadata.schema)
+
+
+def schema_of(schema: pq.ParquetSchema) -> tuple[FileField, ...]:
+    """PyArrow's view of a schema as fields."""
+    leaves = iter([schema.column(index) for index in range(len(schema))])
+    return tuple(_field(field, leaves) for field in schema.to_arrow_schema())
+
+
+def _field(field: Any, leaves: Iterator[Any]) -> FileField:
+    """Arrow's schema has the nesting and the field ids, Parquet's leaf columns have the exact types, both depth first."""
+    raw = (field.metadata or {}).get(_FIELD_ID)
+    field_id = int(raw) if raw is not None and int(raw) >= 0 else None
+    kind, children = _nested(field.type)
+    if kind is None:
+        return FileField(field.name, field_id, leaf_kind(next(leaves)))
+    return FileField(field.name, field_id, kind, tuple(_field(child, leaves) for child in children))
+
+
+def _nested(type_: Any) -> tuple[str | None, list[Any]]:
+    while isinstance(type_, pa.BaseExtensionType):
+        type_ = type_.storage_type
+    if pa.types.is_map(type_):
+        return "map", [type_.key_field, type_.item_field]
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_):
+        return "list", [type_.value_field]
+    if pa.types.is_struct(type_):
+        return "struct", [type_.field(index) for index in range(type_.num_fields)]
+    return None, []
+
+
+_PHYSICAL = {"BOOLEAN": "boolean", "FLOAT": "float", "DOUBLE": "double", "BYTE_ARRAY": "binary", "INT96": "int96"}
+_LOGICAL = {
+    "DATE": "date",
+    "STRING": "string",
+    "ENUM": "string",
+    "JSON": "json",
+    "UUID": "uuid",
+    "GEOMETRY": "geometry",
+    "GEOGRAPHY": "geometry",
+}
+_UNITS = {"milliseconds": "millis", "microseconds": "micros", "nanoseconds": "nanos"}
+
+
+def leaf_kind(column: Any) -> str:
+    """What a column of a file holds, as `FileField.kind` says it."""
+    logical = column.logical_type
+    text = str(logical)
+    if logical.type in _LOGICAL:
+        return _LOGICAL[logical.type]
+    if logical.type == "DECIMAL":
+        return f"decimal({column.precision},{column.scale})"
+    if logical.type == "INT":
+        bits = "".join(ch for ch in text.split(",")[0] if ch.isdigit())
+        return f"int({bits})" if "isSigned=true" in text else f"uint({bits})"
+    if logical.type in ("TIME", "TIMESTAMP"):
+        unit = next(short for word, short in _UNITS.items() if word in text)
+        zoned = "isAdjustedToUTC=true" in text
+        return f"time({unit})" if logical.type == "TIME" else f"timestamp{'tz' if zoned else ''}({unit})"
+    if column.converted_type == "INTERVAL":
+        return "interval"
+    if column.physical_type in ("INT32", "INT64"):
+        return f"int({column.physical_type[3:]})"
+    if column.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        return f"fixed({column.length})" if logical.type == "NONE" else text.lower()
+    return _PHYSICAL.get(column.physical_type, text.lower())

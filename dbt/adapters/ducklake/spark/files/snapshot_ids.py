@@ -1,0 +1,156 @@
+"""A merged file written again, byte for byte, with one more column: the snapshot id of each row.
+
+Before format 0.4 merging left no such column; the catalog knew how many rows of the file belong to which snapshot. Format 1.0 has no place
+for that, only for rows that say it themselves. The pages are copied, not decoded, so no value can change on the way: behind them come the
+pages of the new column, one chunk for each row group, and a footer that knows both.
+"""
+
+from __future__ import annotations
+
+import bisect
+import io
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...errors import LakeError
+from ...format.files import SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID
+from ...format.paths import data_file_name
+from ...format.versions import MergedFile, RewrittenFile
+from . import storage
+from .footers import parse_footer, read_footer
+from .thrift import (
+    LIST,
+    STRUCT,
+    read_list,
+    read_struct,
+    read_varint,
+    unzigzag,
+    write_list,
+    write_struct,
+    write_varint,
+    zigzag,
+)
+
+_COPIED_AT_ONCE = 8 * 1024 * 1024
+_TAIL = 8
+"""The length of the footer in four bytes, and the magic number."""
+
+# Ids in the structs of parquet.thrift.
+_SCHEMA, _ROW_GROUPS, _COLUMN_ORDERS = 2, 4, 7
+_CHILDREN = 5
+_COLUMNS, _GROUP_BYTES, _GROUP_COMPRESSED = 1, 2, 6
+_CHUNK_OFFSET, _CHUNK_METADATA, _INDEXES = 2, 3, (4, 5, 6, 7)
+_UNCOMPRESSED, _COMPRESSED, _DATA_PAGE, _DICTIONARY_PAGE = 6, 7, 9, 11
+
+_Fields = dict[int, tuple[int, bytes]]
+
+
+def with_snapshot_ids(file: MergedFile) -> RewrittenFile:
+    """Write the file again beside the old one, which stays.
+
+    Raises:
+        LakeError: it has not the rows that the catalog says.
+    """
+    size = storage.size(file.path)
+    footer = read_footer(file.path, size)
+    metadata = parse_footer(footer)
+    if metadata.num_rows != file.pieces[-1][1]:
+        raise LakeError(
+            f"the file {file.path} has {metadata.num_rows} rows where the catalog says {file.pieces[-1][1]}; restore it from a backup"
+        )
+    sizes = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
+    pages_end = size - len(footer) - _TAIL
+    chunks = _chunks(file, sizes)
+    content, new_footer = _extended(footer, chunks, pages_end)
+    path = f"{file.path.rpartition('/')[0]}/{data_file_name()}"
+    _copy(file.path, path, pages_end, content + new_footer + len(new_footer).to_bytes(4, "little") + b"PAR1")
+    return RewrittenFile(path, pages_end + len(content) + len(new_footer) + _TAIL, len(new_footer))
+
+
+def _chunks(file: MergedFile, sizes: list[int]) -> bytes:
+    """A Parquet file with nothing but the column of snapshot ids, in row groups of these sizes."""
+    ends = [count for _, count in file.pieces]
+    type_ = pa.field(SNAPSHOT_ID_COLUMN, pa.int64(), metadata={"PARQUET:field_id": str(SNAPSHOT_ID_FIELD_ID)})
+    schema = pa.schema([type_])
+    sink = io.BytesIO()
+    with pq.ParquetWriter(sink, schema, compression="snappy", store_schema=False) as writer:
+        first = 0
+        for size in sizes:
+            ids = [file.pieces[bisect.bisect_right(ends, position)][0] for position in range(first, first + size)]
+            writer.write_table(pa.table({SNAPSHOT_ID_COLUMN: pa.array(ids, pa.int64())}, schema=schema), row_group_size=max(size, 1))
+            first += size
+    return sink.getvalue()
+
+
+def _extended(footer: bytes, addition: bytes, pages_end: int) -> tuple[bytes, bytes]:
+    """(the pages to append, the footer of both): what `addition` holds comes behind the pages of the file."""
+    length = int.from_bytes(addition[-8:-4], "little")
+    content = addition[4 : -(length + _TAIL)]
+    shift = pages_end - 4
+    whole, more = _fields(footer), _fields(addition[-(length + _TAIL) : -_TAIL])
+    schema, groups = _elements(whole[_SCHEMA][1]), _elements(whole[_ROW_GROUPS][1])
+    root = _fields(schema[0])
+    root[_CHILDREN] = (root[_CHILDREN][0], _integer(_number(root[_CHILDREN][1]) + 1))
+    whole[_SCHEMA] = (LIST, write_list(STRUCT, [write_struct(root), *schema[1:], _elements(more[_SCHEMA][1])[1]]))
+    added = _elements(more[_ROW_GROUPS][1])
+    whole[_ROW_GROUPS] = (LIST, write_list(STRUCT, [_group(old, new, shift) for old, new in zip(groups, added, strict=True)]))
+    if _COLUMN_ORDERS in whole:
+        orders = _elements(whole[_COLUMN_ORDERS][1])
+        whole[_COLUMN_ORDERS] = (LIST, write_list(STRUCT, [*orders, _elements(more[_COLUMN_ORDERS][1])[0]]))
+    return content, write_struct(whole)
+
+
+def _group(old: bytes, new: bytes, shift: int) -> bytes:
+    """A row group with the column chunk of another, which lies `shift` bytes further back."""
+    group, (chunk_bytes,) = _fields(old), _elements(_fields(new)[_COLUMNS][1])
+    chunk = {field_id: value for field_id, value in _fields(chunk_bytes).items() if field_id not in _INDEXES}
+    metadata = _fields(chunk[_CHUNK_METADATA][1])
+    for field_id in (_DATA_PAGE, _DICTIONARY_PAGE):
+        if field_id in metadata:
+            metadata[field_id] = (metadata[field_id][0], _integer(_number(metadata[field_id][1]) + shift))
+    chunk[_CHUNK_METADATA] = (STRUCT, write_struct(metadata))
+    if _number(chunk[_CHUNK_OFFSET][1]):
+        chunk[_CHUNK_OFFSET] = (chunk[_CHUNK_OFFSET][0], _integer(_number(chunk[_CHUNK_OFFSET][1]) + shift))
+    group[_COLUMNS] = (LIST, write_list(STRUCT, [*_elements(group[_COLUMNS][1]), write_struct(chunk)]))
+    for total, part in ((_GROUP_BYTES, _UNCOMPRESSED), (_GROUP_COMPRESSED, _COMPRESSED)):
+        if total in group:
+            group[total] = (group[total][0], _integer(_number(group[total][1]) + _number(metadata[part][1])))
+    return write_struct(group)
+
+
+def _fields(struct: bytes) -> _Fields:
+    return {field.id: (field.type, struct[field.start : field.end]) for field in read_struct(struct, 0)[0]}
+
+
+def _elements(value: bytes) -> list[bytes]:
+    """The structs of a list."""
+    count, _, at = read_list(value, 0)
+    found = []
+    for _ in range(count):
+        end = read_struct(value, at)[1]
+        found.append(value[at:end])
+        at = end
+    return found
+
+
+def _number(value: bytes) -> int:
+    return unzigzag(read_varint(value, 0)[0])
+
+
+def _integer(value: int) -> bytes:
+    return write_varint(zigzag(value))
+
+
+def _copy(source: str, target: str, length: int, rest: bytes) -> None:
+    """The first `length` bytes of a file, and then `rest`."""
+    files, old = storage.filesystem(source)
+    _, new = storage.filesystem(target)
+    with files.open_input_stream(old) as stream, files.open_output_stream(new) as out:
+        while length:
+            piece = stream.read(min(length, _COPIED_AT_ONCE))
+            if not piece:
+                raise LakeError(f"the file {source} ends before its footer; restore it from a backup")
+            out.write(piece)
+            length -= len(piece)
+        out.write(rest)

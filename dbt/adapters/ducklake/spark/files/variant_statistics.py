@@ -1,0 +1,108 @@
+"""Statistics of a variant in one file, from the footer: of the value, and of each part that has a column of its own ("shredded").
+
+Specification: the page "ducklake_file_variant_stats"; Parquet's "Variant Shredding" for what a file holds. A part has statistics if its
+values are nowhere but in its column, as the reference implementation decides it: the `value` beside it holds nothing, or nothing but the
+variant's null. Like there, a NULL in place of a variant counts as a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow.parquet as pq
+
+from ...format.files import ColumnStats
+from ...format.types import decimal_parameters
+from ...format.variant_stats import ELEMENT, ROOT, Part, parts_json
+from .field_ids import Node
+from .footer_statistics import leaf_stats
+from .physical import leaf_kind
+
+_TYPES = {
+    "boolean": "boolean",
+    **{f"int({8 << place})": f"int{8 << place}" for place in range(4)},
+    "float": "float32",
+    "double": "float64",
+    "date": "date",
+    "time(micros)": "time",
+    "timestamp(micros)": "timestamp",
+    "timestamp(nanos)": "timestamp_ns",
+    "timestamptz(micros)": "timestamptz",
+    "string": "varchar",
+    "binary": "blob",
+}
+"""What a file stores → the DuckLake type that DuckDB finds there."""
+_NULL = b"\0"
+"""The variant's null in Parquet's encoding."""
+
+
+def variant_stats(metadata: pq.FileMetaData, node: Node, numbers: Mapping[int, int], column_id: int) -> ColumnStats:
+    """Statistics of the variant `node`.
+
+    Args:
+        metadata: the footer.
+        node: the group of `metadata`, `value` and, if it is shredded, `typed_value`.
+        numbers: by element index, the number of the file's column.
+        column_id: whose statistics these are.
+    """
+    columns = [leaf_stats(metadata, numbers[leaf.index], column_id, "variant") for leaf in node.leaves()]
+    first = columns[0]
+    slots = None if first.value_count is None or first.null_count is None else first.value_count + first.null_count
+    size = sum(each.size_bytes or 0 for each in columns)
+    parts = _Parts(metadata, numbers, column_id)
+    return ColumnStats(column_id, size, slots, None if slots is None else 0, extra_stats=parts_json(parts.below(node, ())))
+
+
+@dataclass(frozen=True)
+class _Parts:
+    metadata: pq.FileMetaData
+    numbers: Mapping[int, int]
+    column_id: int
+
+    def below(self, node: Node, path: tuple[str, ...]) -> Iterator[Part]:
+        """The parts of a node that has `value` and `typed_value`."""
+        value, typed = _child(node, "value"), _child(node, "typed_value")
+        if typed is None:
+            return
+        if not typed.children:
+            if value is not None and self._is_nothing(value):
+                yield from self._leaf(typed, path)
+            return
+        element = _element(typed)
+        if element is not None:
+            yield from self.below(element, (*path, ELEMENT))
+            return
+        for field in typed.children:
+            if '"' not in field.name:  # DuckDB reads the path of such a one as that of another part
+                yield from self.below(field, (*path, f'"{field.name}"'))
+
+    def _leaf(self, typed: Node, path: tuple[str, ...]) -> Iterator[Part]:
+        number = self.numbers[typed.index]
+        kind = leaf_kind(self.metadata.schema.column(number))
+        type_name = kind if decimal_parameters(kind) is not None else _TYPES.get(kind)
+        if type_name is not None:
+            yield Part(".".join(path) or ROOT, type_name, leaf_stats(self.metadata, number, self.column_id, type_name))
+
+    def _is_nothing(self, value: Node) -> bool:
+        """Whether no value of the column is more than NULL or the variant's null."""
+        number = self.numbers[value.index]
+        chunks = (self.metadata.row_group(group).column(number) for group in range(self.metadata.num_row_groups))
+        for statistics, slots in ((chunk.statistics, chunk.num_values) for chunk in chunks):
+            if statistics is None:
+                return False
+            all_null = statistics.has_null_count and statistics.null_count == slots
+            if not all_null and not (statistics.has_min_max and statistics.min_raw == statistics.max_raw == _NULL):
+                return False
+        return True
+
+
+def _child(node: Node, name: str) -> Node | None:
+    return next((child for child in node.children if child.name == name), None)
+
+
+def _element(typed: Node) -> Node | None:
+    """What is in an array; None if this is an object: none of its fields is a group with nothing but an `element`."""
+    if len(typed.children) == 1 and [child.name for child in typed.children[0].children] == ["element"]:
+        return typed.children[0].children[0]
+    return None

@@ -1,0 +1,92 @@
+"""Options of a lake as options of Spark's Parquet writer and of PyArrow's.
+
+Specification: "Configuration". `lz4` is what DuckDB calls the raw block format; Hadoop's framing of the same name is
+not meant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import ConfigurationError
+from ...format.files import WriteOptions
+from ...format.statistics import LONGEST
+
+_CODECS = {
+    "uncompressed": "uncompressed",
+    "none": "uncompressed",
+    "snappy": "snappy",
+    "gzip": "gzip",
+    "zstd": "zstd",
+    "brotli": "brotli",
+    "lz4": "lz4_raw",
+    "lz4_raw": "lz4_raw",
+}
+_GZIP_LEVELS = ("NO_COMPRESSION", "BEST_SPEED", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "BEST_COMPRESSION")
+
+
+def codec(options: WriteOptions) -> str:
+    """The codec by the name that Spark and PyArrow share.
+
+    Raises:
+        ConfigurationError: there is no such codec.
+    """
+    name = _CODECS.get(options.compression.lower())
+    if name is None:
+        raise ConfigurationError(f"parquet_compression is {options.compression!r}: set it to one of {', '.join(sorted(_CODECS))}")
+    return name
+
+
+def spark_options(options: WriteOptions, *, local: bool) -> dict[str, str]:
+    """Options of Spark's Parquet writer. With `local`, no checksum files either.
+
+    Raises:
+        ConfigurationError: an option has no meaning for Spark.
+    """
+    compression = codec(options)
+    found = {
+        "compression": compression,
+        "parquet.writer.version": "v2" if options.parquet_version == 2 else "v1",
+        "parquet.block.row.count.limit": str(options.row_group_size),
+        "parquet.statistics.truncate.length": str(LONGEST),
+        "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    }
+    if options.row_group_size_bytes is not None:
+        found["parquet.block.size"] = str(options.row_group_size_bytes)
+    level = options.compression_level
+    if level is not None and compression == "zstd":
+        found["parquet.compression.codec.zstd.level"] = str(level)
+    elif level is not None and compression == "gzip":
+        found["zlib.compress.level"] = _GZIP_LEVELS[min(level, 9)]
+    elif level is not None and compression == "brotli":
+        found["compression.brotli.quality"] = str(level)
+    if local:
+        found["fs.file.impl"] = "org.apache.hadoop.fs.RawLocalFileSystem"
+        found["fs.file.impl.disable.cache"] = "true"
+    return found | dict(options.extra)
+
+
+def arrow_options(options: WriteOptions, row_bytes: float = 0.0) -> dict[str, Any]:
+    """Arguments of `pyarrow.parquet.write_table`; `options.extra` is for Spark alone.
+
+    Args:
+        options: how files are written.
+        row_bytes: the size of a row in memory, which stands for its size in a row group.
+
+    Raises:
+        ConfigurationError: there is no such codec.
+    """
+    compression = codec(options)
+    rows = options.row_group_size
+    if options.row_group_size_bytes is not None and row_bytes > 0:
+        rows = max(1, min(rows, int(options.row_group_size_bytes / row_bytes)))
+    found: dict[str, Any] = {
+        "compression": "none" if compression == "uncompressed" else compression,
+        "data_page_version": "2.0" if options.parquet_version == 2 else "1.0",
+        "row_group_size": rows,
+        "store_decimal_as_integer": True,
+        "store_schema": False,
+    }
+    if options.compression_level is not None and compression in {"zstd", "gzip", "brotli"}:
+        found["compression_level"] = options.compression_level
+    return found

@@ -1,0 +1,1 @@
+"""Files and inlined rows as the DataFrame of a table."""

@@ -1,0 +1,109 @@
+"""Rows that live in the catalog database, as a local relation in the table's present columns.
+
+Their layout is that of the schema version they were written under: columns match by id, missing ones take the initial
+default, older types are converted as those of old files are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructField, StructType
+
+from ...errors import LakeError
+from ...format.files import InlinedRows, ScanPlan
+from ...format.objects import Column
+from ...format.types import from_stored
+from ..files.physical import FileField
+from ..values.conversions import convert
+from ..values.types import spark_type
+from .inlined_values import arrow_type, storable
+from .reading import Place, Reading, initial_value, read_column
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, SparkSession
+
+ROW_ID = "__ducklake_row_id"
+BEGIN_SNAPSHOT = "__ducklake_begin_snapshot"
+
+_KINDS = {
+    "boolean": "boolean",
+    "int8": "int(8)",
+    "int16": "int(16)",
+    "int32": "int(32)",
+    "int64": "int(64)",
+    "uint8": "uint(8)",
+    "uint16": "uint(16)",
+    "uint32": "uint(32)",
+    "uint64": "uint(64)",
+    "int128": "decimal(38,0)",
+    "uint128": "decimal(38,0)",
+    "float32": "float",
+    "float64": "double",
+    "date": "date",
+    "time": "time(micros)",
+    "timestamp": "timestamp(micros)",
+    "timestamp_s": "timestamp(micros)",
+    "timestamp_ms": "timestamp(micros)",
+    "timestamptz": "timestamptz(micros)",
+    "blob": "binary",
+    "geometry": "geometry",
+    "variant": "variant",
+}
+"""How the values of each type arrive here, in the words of `FileField.kind`; the others are text."""
+
+
+def read_inlined(spark: SparkSession, plan: ScanPlan, rows: InlinedRows) -> tuple[DataFrame, list[SparkColumn]]:
+    """A frame with ROW_ID and BEGIN_SNAPSHOT, and the expressions of the table's columns over it.
+
+    Raises:
+        LakeError: a value that Spark cannot hold; the text names table and column.
+    """
+    layout = {column.column_id: column for column in rows.columns}
+    index = {column.column_id: place for place, column in enumerate(rows.columns)}
+    place = Place(plan.name, frozenset(), tuple(_as_file_field(column) for column in rows.columns))
+    fields = [StructField(ROW_ID, LongType()), StructField(BEGIN_SNAPSHOT, LongType())]
+    arrays = [pa.array(rows.row_ids, pa.int64()), pa.array(rows.begin_snapshots, pa.int64())]
+    expressions: list[SparkColumn] = []
+    for column in plan.columns:
+        old = layout.get(column.column_id)
+        if old is None:
+            expressions.append(_default(column))
+            continue
+        reading = read_column(column, place)
+        name = f"__c{column.column_id}"
+        fields.append(StructField(name, reading.field.dataType))
+        values = [row[index[column.column_id]] for row in rows.rows]
+        arrays.append(_array(plan.name, column, old, reading, values))
+        expressions.append(convert(F.col(name), reading.how, reading.field.dataType, reading.final).alias(column.name))
+    table = pa.Table.from_arrays(arrays, names=[field.name for field in fields])
+    return spark.createDataFrame(table, StructType(fields)), expressions
+
+
+def _default(column: Column) -> SparkColumn:
+    type_ = spark_type(column)
+    return convert(F.lit(None), initial_value(column), type_, type_).alias(column.name)
+
+
+def _array(table: str, column: Column, old: Column, reading: Reading, values: Sequence[object]) -> pa.Array:
+    requested = reading.field.dataType
+    try:
+        plain = [storable(value, column, old, requested) for value in values]
+        return pa.array(plain, arrow_type(requested))
+    except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
+        raise LakeError(
+            f"column {column.name} of table {table} has an inlined value of type {old.type} that Spark cannot hold: {error}. "
+            "Change it with DuckDB"
+        ) from error
+
+
+def _as_file_field(column: Column) -> FileField:
+    """A column of the layout as if it were one of a file."""
+    kind = from_stored(column.type).name
+    if not kind.startswith("decimal") and kind not in ("list", "map", "struct"):
+        kind = _KINDS.get(kind, "string")
+    return FileField(column.name, column.column_id, kind, tuple(_as_file_field(child) for child in column.children))

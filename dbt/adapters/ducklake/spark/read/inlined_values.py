@@ -1,0 +1,131 @@
+"""Inlined values (see `files.InlinedRows`) as values that Arrow takes, in the shape that a scan asks for.
+
+Dates and timestamps that Python has no value for arrive as text and become numbers: infinities are the numbers that
+DuckDB writes to files.
+"""
+
+from __future__ import annotations
+
+from datetime import time
+from decimal import Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from ...format.objects import Column
+from ...format.timestamps import parse_date, parse_time, parse_timestamp
+
+_DAY_MICROS = 86_400_000_000
+_EXACT = Context(prec=80)
+"""Decimals have up to 38 digits, Python's usual context rounds to 28."""
+_ARROW = {
+    T.BooleanType: pa.bool_(),
+    T.ByteType: pa.int8(),
+    T.ShortType: pa.int16(),
+    T.IntegerType: pa.int32(),
+    T.LongType: pa.int64(),
+    T.FloatType: pa.float32(),
+    T.DoubleType: pa.float64(),
+    T.StringType: pa.string(),
+    T.BinaryType: pa.binary(),
+    T.DateType: pa.date32(),
+    T.TimestampNTZType: pa.timestamp("us"),
+    T.TimestampType: pa.timestamp("us", tz="UTC"),
+    T.VariantType: pa.struct([pa.field("value", pa.binary()), pa.field("metadata", pa.binary())]),
+}
+
+
+def arrow_type(type_: T.DataType) -> pa.DataType:
+    """The Arrow type of the values that `storable` gives for a Spark type.
+
+    Raises:
+        TypeError: a type whose values are never inlined.
+    """
+    match type_:
+        case T.DecimalType():
+            return pa.decimal128(type_.precision, type_.scale)
+        case T.ArrayType():
+            return pa.list_(arrow_type(type_.elementType))
+        case T.MapType():
+            return pa.map_(arrow_type(type_.keyType), arrow_type(type_.valueType))
+        case T.StructType():
+            return pa.struct([pa.field(field.name, arrow_type(field.dataType)) for field in type_.fields])
+    if type(type_).__name__ == "TimeType":
+        return pa.time64("us")
+    try:
+        return _ARROW[type(type_)]
+    except KeyError:
+        raise TypeError(f"values of type {type_.simpleString()} cannot be inlined") from None
+
+
+def storable(value: Any, column: Column, old: Column, requested: T.DataType) -> Any:
+    """The value for Arrow.
+
+    Args:
+        value: as decoded by the catalog, of the type of `old`.
+        column: the column as it is now.
+        old: the column when the value was written.
+        requested: the Spark type to be built; structs have one field for each child of `column`.
+
+    Raises:
+        ValueError: Spark has no such value.
+    """
+    if value is None:
+        return None
+    match requested:
+        case T.ArrayType():
+            child, former = column.children[0], old.children[0]
+            return [storable(item, child, former, requested.elementType) for item in value]
+        case T.MapType():
+            (key, item), (old_key, old_item) = column.children, old.children
+            return [(storable(k, key, old_key, requested.keyType), storable(v, item, old_item, requested.valueType)) for k, v in value]
+        case T.StructType():
+            return _struct(value, column, old, requested)
+    return _leaf(value, requested)
+
+
+def _struct(value: Any, column: Column, old: Column, requested: T.StructType) -> dict[str, Any]:
+    former = {child.column_id: child for child in old.children}
+    made: dict[str, Any] = {}
+    for child, field in zip(column.children, requested.fields, strict=True):
+        known = former.get(child.column_id)
+        made[field.name] = None if known is None else storable(value.get(known.name), child, known, field.dataType)
+    return made
+
+
+def _leaf(value: Any, requested: T.DataType) -> Any:
+    if type(requested).__name__ == "TimeType":
+        return _time_micros(value)
+    match requested:
+        case T.DecimalType():
+            return _decimal(value, requested)
+        case T.VariantType():
+            return dict(zip(("value", "metadata"), value, strict=True))
+        case T.DateType() if isinstance(value, str):
+            return parse_date(value)
+        case T.TimestampType() | T.TimestampNTZType() if isinstance(value, str):
+            return _micros(value)
+        case T.StringType() if not isinstance(value, str):
+            return str(value)
+    return value
+
+
+def _decimal(value: Any, requested: T.DecimalType) -> Decimal:
+    """Exactly that number; one with more digits is refused by Arrow."""
+    return Decimal(value).quantize(Decimal(1).scaleb(-requested.scale), context=_EXACT) if requested.scale else Decimal(int(value))
+
+
+def _micros(text: str) -> int:
+    """Microseconds since 1970 in UTC."""
+    nanos, offset = parse_timestamp(text)
+    if nanos % 1000:
+        raise ValueError(f"{text} has nanoseconds, which Spark's timestamps cannot hold")
+    return nanos // 1000 - (offset or 0) * 1_000_000
+
+
+def _time_micros(value: Any) -> int:
+    nanos = parse_time(value.isoformat() if isinstance(value, time) else str(value))
+    if nanos > _DAY_MICROS * 1000 or nanos % 1000:
+        raise ValueError(f"{value} is not a time of day that Spark can hold")
+    return nanos // 1000

@@ -1,0 +1,156 @@
+"""How a value that is not nested is read: DuckLake type × what the file stores → what to ask of Spark, and the conversion.
+
+Specification: the page "Data Types"; what the reference writes is `ducklake-facts.md` §12.2, what it can cast §4.6.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.sql import types as T
+
+from ...format.types import decimal_parameters
+from ..files.physical import FileField
+from ..values.conversions import How, Refuse
+
+VARIOUSLY_STORED = frozenset({"int128", "uint128", "uuid", "timetz", "time_ns", "interval", "timestamp_ns", "unknown", "variant"})
+"""Types that DuckDB stores in one way and other writers in another: only the file's footer tells."""
+
+_INTEGERS = ("int(8)", "int(16)", "int(32)", "int(64)", "uint(8)", "uint(16)", "uint(32)", "uint(64)")
+_NAIVE = ("timestamp", "timestamp_s", "timestamp_ms", "timestamp_us")
+_TEXT = ("string", "json", "binary")
+Asked = tuple[T.DataType | None, How]
+
+
+def leaf_reading(kind: str, stored: str | None, final: T.DataType) -> Asked:
+    """What to ask for and the conversion.
+
+    Args:
+        kind: the column's DuckLake type.
+        stored: `FileField.kind`, of a variant `variant_kind`; None if no footer was read,
+            which is enough for types that every writer stores alike.
+        final: the column's Spark type.
+    """
+    if kind == "variant":
+        return (final, "variant_or_null") if stored in (None, "variant") else (None, Refuse(str(stored)))
+    if stored is None:
+        return final, None
+    for rule in (_text, _number, _temporal):
+        asked = rule(kind, stored, final)
+        if asked is not None:
+            return asked
+    return None, Refuse(stored)
+
+
+def variant_kind(field: FileField) -> str:
+    """`variant`, or the type of a shredded part that Spark's reader of variants fails on or, of nanoseconds, takes for a number."""
+    if field.kind != "struct":
+        return field.kind
+    parts, kinds = [child for child in field.children if child.name == "typed_value"], []
+    while parts:
+        part = parts.pop()
+        parts += part.children
+        kinds.append(part.kind)
+    return next((kind for kind in kinds if kind not in _SHREDDED and not kind.startswith("decimal(")), "variant")
+
+
+def _text(kind: str, stored: str, final: T.DataType) -> Asked | None:
+    """Strings, bytes, and the types that Spark has only as text."""
+    if isinstance(final, T.StringType):
+        if stored in ("string", "json") or (stored == "binary" and kind in ("varchar", "json")):
+            return final, None
+        match kind, stored:
+            case "uuid", "uuid" | "fixed(16)" | "binary":
+                return T.BinaryType(), "uuid_text"
+            case "interval", "interval" | "fixed(12)":
+                return T.BinaryType(), "interval_text"
+            case "timetz", "time(micros)":
+                return T.LongType(), "micros_to_zoned_time"
+            case "timestamp_ns", "timestamp(nanos)":
+                return T.LongType(), "nanos_to_text"
+            case "timestamp_ns", "timestamp(micros)" | "timestamp(millis)":
+                return T.TimestampNTZType(), "naive_to_text"
+            case "timestamp_ns", "date":
+                return T.DateType(), "date_to_text"
+            case "timestamp_ns", "int96":
+                return T.TimestampType(), "instant_to_text"
+            case "varchar" | "unknown", _ if stored in _INTEGERS or stored == "boolean":
+                return native_type(stored), "cast"
+        return None
+    if isinstance(final, T.BinaryType) and (stored in _TEXT or stored in ("geometry",) or stored.startswith("fixed(")):
+        return final, None
+    return None
+
+
+def _number(kind: str, stored: str, final: T.DataType) -> Asked | None:
+    native = native_type(stored)
+    if isinstance(final, T.BooleanType):
+        return (final, None) if stored == "boolean" else None
+    if not isinstance(final, T.NumericType):
+        return None
+    if stored == "double" and isinstance(final, T.DecimalType):  # an int128 of DuckDB's, which may have become a decimal since
+        return T.DoubleType(), "double_to_integer"
+    if stored == "double" and isinstance(final, T.FloatType):
+        return T.DoubleType(), "cast"
+    if native == final or _reader_widens(stored, final):
+        return final, None
+    castable = stored in _INTEGERS or stored in ("boolean", "string", "float") or stored.startswith("decimal")
+    return (native, "cast") if castable else None
+
+
+def _reader_widens(stored: str, final: T.DataType) -> bool:
+    """Promotions that Spark's reader does itself, vectorized or not, so that filters still reach the file."""
+    if stored in ("int(8)", "int(16)", "int(32)"):
+        return isinstance(final, T.IntegerType | T.LongType)
+    return stored == "float" and isinstance(final, T.DoubleType)
+
+
+def _temporal(kind: str, stored: str, final: T.DataType) -> Asked | None:
+    if kind == "date":
+        return (final, None) if stored == "date" else None
+    if kind == "time":
+        if stored == "time(micros)":
+            return final, None
+        return (T.StringType(), "cast") if stored == "string" else None
+    if kind not in (*_NAIVE, "timestamptz"):
+        return None
+    naive = kind in _NAIVE
+    match = re.fullmatch(r"timestamp(?:tz)?\((\w+)\)", stored)
+    if match is not None and match.group(1) != "nanos":
+        return final, None
+    if match is not None:
+        return T.LongType(), "nanos_to_naive" if naive else "nanos_to_instant"
+    if stored == "int96":
+        return T.TimestampType(), "instant_to_naive" if naive else None
+    if stored == "date":
+        return T.DateType(), "date_to_naive" if naive else "date_to_instant"
+    return None
+
+
+def native_type(stored: str) -> T.DataType | None:
+    """The Spark type that holds every value of a stored type; None if there is none."""
+    parameters = decimal_parameters(stored)
+    if parameters is not None:
+        return T.DecimalType(*parameters)
+    return _NATIVE.get(stored)
+
+
+_NATIVE: dict[str, T.DataType] = {
+    "boolean": T.BooleanType(),
+    "int(8)": T.ByteType(),
+    "int(16)": T.ShortType(),
+    "int(32)": T.IntegerType(),
+    "int(64)": T.LongType(),
+    "uint(8)": T.ShortType(),
+    "uint(16)": T.IntegerType(),
+    "uint(32)": T.LongType(),
+    "uint(64)": T.DecimalType(20, 0),
+    "float": T.FloatType(),
+    "double": T.DoubleType(),
+    "date": T.DateType(),
+    "string": T.StringType(),
+    "json": T.StringType(),
+    "binary": T.BinaryType(),
+}
+_SHREDDED = frozenset({*_NATIVE, "struct", "list", "timestamp(micros)", "timestamptz(micros)"})
+"""What Spark puts together again."""

@@ -1,0 +1,205 @@
+"""A table at a snapshot as a DataFrame, from its `ScanPlan`.
+
+At most two Parquet scans for each kind of file (`file_groups`): files of which every row counts, read as they are,
+and files with deletes, with one anti join on position for all of them. Inlined rows follow as local relations. A
+table without history is one plain scan, into which Spark pushes filters and from which it prunes columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, LongType, StructType
+
+from ...errors import StatementError
+from ...format.files import (
+    INLINED_BASE,
+    LINEAGE_FILE,
+    LINEAGE_POSITION,
+    LINEAGE_ROW_ID,
+    ROW_ID_COLUMN,
+    ROW_ID_FIELD_ID,
+    SNAPSHOT_ID_COLUMN,
+    SNAPSHOT_ID_FIELD_ID,
+    ScanPlan,
+)
+from ...format.identifiers import backquoted
+from ..files.locations import hive_value
+from ..values.conversions import REFUSED, convert
+from ..values.types import spark_type
+from . import inlined, positions
+from .file_facts import PATH, Fact, beside
+from .file_groups import FileGroup, group_files
+from .manifest import read_files
+from .reading import extra_long
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, SparkSession
+
+VIRTUAL = ("rowid", "snapshot_id", "filename", "file_row_number")
+"""DuckLake's virtual columns; `filename` and `file_row_number` are NULL for inlined rows."""
+
+_POSITION = "__ducklake_position"
+_NUMBER = "__ducklake_number"
+_KEY = "__ducklake_key"
+_FILE_ID = "__ducklake_file_id"
+_ROW_ID_START = "__ducklake_row_id_start"
+_BEGIN = "__ducklake_begin_snapshot"
+_UNTIL = "__ducklake_until"
+_FROM = "__ducklake_from"
+_FILENAME = "__ducklake_filename"
+_PARTITION = "__ducklake_partition_"
+
+
+def scan(spark: SparkSession, plan: ScanPlan, *, lineage: bool = False, virtual: Collection[str] = ()) -> DataFrame:
+    """The rows of a table: its columns in order, under their names and with their Spark types.
+
+    Args:
+        spark: a session of `SparkRuntime`.
+        plan: what to read.
+        lineage: add LINEAGE_FILE, LINEAGE_POSITION and LINEAGE_ROW_ID after the columns.
+        virtual: names of `VIRTUAL` to add after that, in this order.
+
+    Raises:
+        LakeError: a file whose footer is needed is missing, or files or values are such that Spark cannot read them.
+        StatementError: an unknown virtual column.
+    """
+    for name in virtual:
+        if name not in VIRTUAL:
+            raise StatementError(f"{name} is not a virtual column; there are {', '.join(VIRTUAL)}")
+    branches = [_read_group(spark, plan, part, lineage, tuple(virtual)) for group in group_files(plan) for part in group.split()]
+    branches += [_read_inlined(spark, plan, index, lineage, tuple(virtual)) for index, rows in enumerate(plan.inlined) if rows.rows]
+    if not branches:
+        return _empty(spark, plan, lineage, tuple(virtual))
+    return reduce(lambda one, other: one.unionAll(other), branches)
+
+
+def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: bool, virtual: Sequence[str]) -> DataFrame:
+    """Files that are read alike, either all with deletes or all without."""
+    restricted = group.files[0].is_restricted
+    files = [(each.file.path, each.file.size_bytes) for each in group.files]
+    needs_row_id = (lineage or "rowid" in virtual) and not group.by_name
+    some_snapshots = any(each.is_of_some_snapshots for each in group.files)
+    fields = [reading.field for reading in group.readings]
+    if needs_row_id:
+        fields.append(extra_long(ROW_ID_COLUMN, ROW_ID_FIELD_ID))
+    if (some_snapshots or "snapshot_id" in virtual) and not group.by_name:
+        fields.append(extra_long(SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID))
+    frame = read_files(spark, files, StructType(fields))
+    facts = _facts(group, restricted, lineage, virtual)
+    if facts:
+        path, position = F.col("_metadata.file_path").alias(PATH), F.col("_metadata.row_index").alias(_POSITION)
+        frame = beside(spark, frame.select("*", path, position), [path for path, _ in files], facts)
+        if some_snapshots:
+            frame = frame.where(_is_of_snapshots(frame, plan))
+        if restricted:
+            frame = frame.withColumn(_KEY, positions.key(F.col(_NUMBER), F.col(_POSITION)))
+            frame = positions.without_deleted(spark, frame, group.files, _KEY)
+    elif all(r.is_plain and r.field.name == c.name for r, c in zip(group.readings, plan.columns, strict=True)):
+        return frame
+    return frame.select(*_columns(plan, group), *_added(frame, lineage, virtual))
+
+
+def _columns(plan: ScanPlan, group: FileGroup) -> list[SparkColumn]:
+    keys = dict(group.partition_keys)
+    made: list[SparkColumn] = []
+    for index, (column, reading) in enumerate(zip(plan.columns, group.readings, strict=True)):
+        if index in keys:
+            value = F.col(f"{_PARTITION}{index}").cast(reading.final)
+        else:
+            value = F.col(backquoted(reading.field.name))
+            if reading.is_read_whole:
+                value = _unpruned(value)
+            value = convert(value, reading.how, reading.field.dataType, reading.final)
+        made.append(value.alias(column.name))
+    return made
+
+
+def _unpruned(value: SparkColumn) -> SparkColumn:
+    """The same value, behind an expression that Spark's optimizer neither simplifies nor prunes fields through."""
+    return F.element_at(F.array(value), 1)
+
+
+def _facts(group: FileGroup, restricted: bool, lineage: bool, virtual: Sequence[str]) -> dict[str, list[Fact]]:
+    """What has to stand beside the rows of these files."""
+    files = [each.file for each in group.files]
+    facts: dict[str, list[Fact]] = {
+        f"{_PARTITION}{index}": [hive_value(file.path, key) for file in files] for index, key in group.partition_keys
+    }
+    if restricted:
+        facts[_NUMBER] = [each.number for each in group.files]
+        facts[_UNTIL] = [file.rows_until_snapshot for file in files]
+        facts[_FROM] = [file.rows_from_snapshot for file in files]
+    if lineage:
+        facts[_FILE_ID] = [file.data_file_id for file in files]
+    if lineage or "rowid" in virtual:
+        facts[_ROW_ID_START] = [file.row_id_start for file in files]
+    if "snapshot_id" in virtual:
+        facts[_BEGIN] = [file.begin_snapshot for file in files]
+    if "filename" in virtual or "file_row_number" in virtual:
+        facts[_FILENAME] = [file.path for file in files]
+    return facts
+
+
+def _is_of_snapshots(frame: DataFrame, plan: ScanPlan) -> SparkColumn:
+    """Of files with rows of several snapshots: only those whose embedded snapshot id is neither later nor earlier than wanted."""
+    text = f"{REFUSED}a file of table {plan.name} holds rows of several snapshots and does not say which. Use its latest version"
+    missing = F.raise_error(F.lit(text)).cast("bigint")
+    embedded = F.col(SNAPSHOT_ID_COLUMN) if SNAPSHOT_ID_COLUMN in frame.columns else F.lit(None).cast("bigint")
+    known = F.coalesce(embedded, missing)
+    not_later = F.when(F.col(_UNTIL).isNull(), F.lit(True)).otherwise(known <= F.col(_UNTIL))
+    return not_later & F.when(F.col(_FROM).isNull(), F.lit(True)).otherwise(known >= F.col(_FROM))
+
+
+def _added(frame: DataFrame, lineage: bool, virtual: Sequence[str]) -> list[SparkColumn]:
+    """The lineage and virtual columns of rows in files; embedded ids win."""
+
+    def embedded(name: str, other: SparkColumn) -> SparkColumn:
+        return F.coalesce(F.col(name), other) if name in frame.columns else other
+
+    position = F.col(_POSITION)
+    row_id = embedded(ROW_ID_COLUMN, F.col(_ROW_ID_START) + position)
+    added: list[SparkColumn] = []
+    if lineage:
+        added = [F.col(_FILE_ID).alias(LINEAGE_FILE), position.alias(LINEAGE_POSITION), row_id.alias(LINEAGE_ROW_ID)]
+    for name in virtual:
+        match name:
+            case "rowid":
+                value = row_id
+            case "snapshot_id":
+                value = embedded(SNAPSHOT_ID_COLUMN, F.col(_BEGIN))
+            case "filename":
+                value = F.col(_FILENAME)
+            case _:
+                value = position
+        added.append(value.alias(name))
+    return added
+
+
+def _read_inlined(spark: SparkSession, plan: ScanPlan, index: int, lineage: bool, virtual: Sequence[str]) -> DataFrame:
+    frame, columns = inlined.read_inlined(spark, plan, plan.inlined[index])
+    row_id = F.col(inlined.ROW_ID)
+    if lineage:
+        file_id = F.lit(INLINED_BASE - index).cast("bigint")
+        columns += [file_id.alias(LINEAGE_FILE), row_id.alias(LINEAGE_POSITION), row_id.alias(LINEAGE_ROW_ID)]
+    values = {
+        "rowid": row_id,
+        "snapshot_id": F.col(inlined.BEGIN_SNAPSHOT),
+        "filename": F.lit(None).cast("string"),
+        "file_row_number": F.lit(None).cast("bigint"),
+    }
+    return frame.select(*columns, *[values[name].alias(name) for name in virtual])
+
+
+def _empty(spark: SparkSession, plan: ScanPlan, lineage: bool, virtual: Sequence[str]) -> DataFrame:
+    """No rows, and nothing for Spark to run: the optimizer sees that the relation is empty."""
+    types: list[tuple[str, DataType]] = [(column.name, spark_type(column)) for column in plan.columns]
+    if lineage:
+        types += [(name, LongType()) for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)]
+    columns = [F.lit(None).cast(type_).alias(name) for name, type_ in types]
+    columns += [F.lit(None).cast("string" if name == "filename" else "bigint").alias(name) for name in virtual]
+    return spark.sql("SELECT 1").where(F.lit(False)).select(*columns)

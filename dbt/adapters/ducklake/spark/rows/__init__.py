@@ -1,0 +1,1 @@
+"""Rows that a statement finds, matches, caches or fetches."""

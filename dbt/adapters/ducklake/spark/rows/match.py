@@ -1,0 +1,148 @@
+"""Matching the rows of a target with those of a source, for MERGE: which clause each row falls to, and its new values.
+
+A match is computed by inner and anti joins, never by an outer one: the small side can then be sent to every executor, and only the
+columns that a condition or an assignment names are read from the target (`docs/decisions/0004`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+from pyspark.sql import functions as F
+
+from ...format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
+from ...format.identifiers import backquoted
+from ...format.objects import Column
+from ..values.assignment import assigned
+from ..values.types import struct_type
+from .positions import Positions, by_file, repeats
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
+
+ACTION = "_ducklake_action"
+SOURCE_ROW = "_ducklake_source_row"
+BROADCAST_VALUES = 4_000_000
+"""A source of up to this many values, rows times columns, is sent to every executor."""
+
+
+@dataclass(frozen=True)
+class When:
+    """A WHEN clause whose texts are bound: SQL over the two aliases.
+
+    `values`: column name → SQL of its new value; for an update, columns that are not in it keep theirs; for an insert all are in it.
+    """
+
+    condition: str | None
+    action: str
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Match:
+    """The two sides of a MERGE with their aliases, and the condition over them.
+
+    `target` is a scan with lineage; `source` carries SOURCE_ROW and is held, so that it is computed once.
+    """
+
+    target: DataFrame
+    source: DataFrame
+    target_alias: str
+    source_alias: str
+    condition: str
+    columns: tuple[Column, ...]
+    broadcast: bool
+
+    def pairs(self, clauses: Sequence[When]) -> DataFrame:
+        """Every pair that the condition joins: ACTION (index of the clause, NULL if none applies), lineage, SOURCE_ROW, the new values."""
+        target = self.target.alias(self.target_alias)
+        joined = target.join(self._source(), F.expr(self.condition), "inner")
+        return self._with_values(joined, clauses, target, [SOURCE_ROW])
+
+    def target_only(self, clauses: Sequence[When]) -> DataFrame:
+        """Rows of the target that no source row matches and a clause applies to, in the shape of `pairs`, without SOURCE_ROW."""
+        target = self.target.alias(self.target_alias)
+        joined = target.join(self._source(), F.expr(self.condition), "left_anti")
+        return self._with_values(joined, clauses, target, []).where(F.col(ACTION).isNotNull())
+
+    def source_only(self, pairs: DataFrame, clauses: Sequence[When]) -> DataFrame:
+        """The rows to insert: of source rows in no pair, those that a clause applies to."""
+        matched = pairs.select(F.col(SOURCE_ROW).alias("_ducklake_matched")).distinct()
+        source = self.source.alias(self.source_alias)
+        alone = source.join(matched, F.col(SOURCE_ROW) == F.col("_ducklake_matched"), "left_anti")
+        chosen = alone.withColumn(ACTION, _clause(clauses)).where(F.col(ACTION).isNotNull())
+        return chosen.select(*self._values(chosen, clauses, None))
+
+    def _source(self) -> DataFrame:
+        source = F.broadcast(self.source) if self.broadcast else self.source
+        return source.alias(self.source_alias)
+
+    def _with_values(self, joined: DataFrame, clauses: Sequence[When], target: DataFrame, also: Sequence[str]) -> DataFrame:
+        chosen = joined.withColumn(ACTION, _clause(clauses))
+        lineage = [target[name] for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)]
+        return chosen.select(F.col(ACTION), *lineage, *[F.col(name) for name in also], *self._values(chosen, clauses, target))
+
+    def _values(self, rows: DataFrame, clauses: Sequence[When], target: DataFrame | None) -> list[SparkColumn]:
+        types = struct_type(self.columns, ids=False)
+        given = _types(rows, dict.fromkeys(text for clause in clauses for text in clause.values.values()))
+        values = []
+        for column, kind in zip(self.columns, types.fields, strict=True):
+            value = F.lit(None).cast(kind.dataType)
+            for index, clause in enumerate(clauses):
+                if clause.action == "delete":
+                    continue
+                text = clause.values.get(column.name)
+                if text is not None:
+                    new = assigned(F.expr(text), given[text], kind.dataType, column.name)
+                elif target is not None:
+                    new = target[backquoted(column.name)]
+                else:
+                    continue
+                value = F.when(F.col(ACTION) == index, new).otherwise(value)
+            values.append(value.alias(column.name))
+        return values
+
+
+def _types(rows: DataFrame, texts: Iterable[str]) -> dict[str, DataType]:
+    """The type of each expression over `rows`."""
+    named = list(texts)
+    fields = rows.select(*[F.expr(text).alias(f"_{i}") for i, text in enumerate(named)]).schema.fields if named else []
+    return {text: field.dataType for text, field in zip(named, fields, strict=True)}
+
+
+def numbered(source: DataFrame) -> DataFrame:
+    """The source with a number for each of its rows; hold the result before it is used twice."""
+    return source.withColumn(SOURCE_ROW, F.monotonically_increasing_id())
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where the rows are that clauses apply to. `actions`: ACTION → places."""
+
+    actions: Mapping[int, Positions]
+    repeated: bool
+    """Some row of the target stands in more than one pair, whether a clause applies to it or not."""
+
+
+def outcome(frame: DataFrame) -> Outcome:
+    """What a frame in the shape of `pairs` or `target_only` does to which rows. One Spark job; only positions come to the driver."""
+    rows = frame.select(ACTION, LINEAGE_FILE, LINEAGE_POSITION).toArrow()
+    if rows.num_rows == 0:
+        return Outcome({}, repeated=False)
+    chosen = pc.unique(rows.column(ACTION)).drop_null().to_pylist()
+    actions = {action: by_file(rows.filter(pc.equal(rows.column(ACTION), action))) for action in sorted(chosen)}
+    return Outcome(actions, repeated=repeats(rows))
+
+
+def _clause(clauses: Sequence[When]) -> SparkColumn:
+    """The index of the first clause whose condition holds, else NULL."""
+    chosen = F.lit(None).cast("int")
+    for index in range(len(clauses) - 1, -1, -1):
+        condition = clauses[index].condition
+        chosen = F.lit(index) if condition is None else F.when(F.expr(condition), F.lit(index)).otherwise(chosen)
+    return chosen

@@ -1,0 +1,92 @@
+"""Where rows are: bring the file and position of each row of a DataFrame to the driver, as Arrow arrays from there on.
+
+Ten million positions are 80 MB as an array and a gigabyte as a list of Python's integers; nothing here makes such a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...format.files import LINEAGE_FILE, LINEAGE_POSITION
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PositionArray: TypeAlias = pa.Array
+"""LINEAGE_POSITIONs of rows of one file: strictly ascending, int64."""
+Positions: TypeAlias = Mapping[int, PositionArray]
+"""LINEAGE_FILE → the positions of rows in it."""
+
+_SPAN = 2**40
+"""More positions than a file has."""
+
+
+def collect_positions(frame: DataFrame) -> dict[int, pa.Array]:
+    """The places of the rows of a frame with lineage; a row that stands twice in it is given once."""
+    return by_file(frame.select(LINEAGE_FILE, LINEAGE_POSITION).toArrow())
+
+
+def by_file(rows: pa.Table) -> dict[int, pa.Array]:
+    """The places in the columns LINEAGE_FILE and LINEAGE_POSITION, which have no NULL; one that is there twice is given once."""
+    return _split(*_sorted_keys(rows))
+
+
+def repeats(rows: pa.Table) -> bool:
+    """Whether some place stands in more than one row."""
+    keys, _ = _sorted_keys(rows)
+    return len(keys) > 1 and bool(pc.any(pc.equal(keys.slice(1), keys.slice(0, len(keys) - 1))).as_py())
+
+
+def united(parts: Iterable[Positions]) -> dict[int, pa.Array]:
+    """All places of several sets."""
+    found: dict[int, list[pa.Array]] = {}
+    for part in parts:
+        for file_id, positions in part.items():
+            found.setdefault(file_id, []).append(positions)
+    return {file_id: arrays[0] if len(arrays) == 1 else ascending(pa.concat_arrays(arrays)) for file_id, arrays in found.items()}
+
+
+def ascending(values: pa.Array) -> pa.Array:
+    """The values strictly ascending, each once."""
+    values = _in_order(values)
+    if len(values) < 2:
+        return values
+    first = pa.array([True])
+    is_new = pc.not_equal(values.slice(1), values.slice(0, len(values) - 1))
+    return values.filter(pa.concat_arrays([first, is_new]))
+
+
+def count(positions: Positions) -> int:
+    """The number of places."""
+    return sum(len(each) for each in positions.values())
+
+
+def _sorted_keys(rows: pa.Table) -> tuple[pa.Array, list[int]]:
+    """One number for each row, ascending: index of its file in the list * span + position."""
+    files = rows.column(LINEAGE_FILE).combine_chunks().dictionary_encode()
+    if rows.num_rows == 0:
+        return pa.array([], pa.int64()), []
+    positions = rows.column(LINEAGE_POSITION).combine_chunks()
+    keys = pc.add(pc.multiply(files.indices.cast(pa.int64()), _SPAN), positions)
+    return _in_order(keys), files.dictionary.to_pylist()
+
+
+def _in_order(values: pa.Array) -> pa.Array:
+    if len(values) > 1 and pc.any(pc.less(values.slice(1), values.slice(0, len(values) - 1))).as_py():
+        return values.take(pc.array_sort_indices(values))
+    return values
+
+
+def _split(keys: pa.Array, files: list[int]) -> dict[int, pa.Array]:
+    keys = ascending(keys)
+    counts = {each["values"]: each["counts"] for each in pc.value_counts(pc.shift_right(keys, 40)).to_pylist()}
+    found, start = {}, 0
+    for index, file_id in enumerate(files):
+        number = counts.get(index, 0)
+        found[file_id] = pc.subtract(keys.slice(start, number), index * _SPAN)
+        start += number
+    return found

@@ -1,0 +1,1 @@
+"""Spark itself: how it is started, its sessions, their settings."""

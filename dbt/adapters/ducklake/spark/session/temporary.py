@@ -1,0 +1,55 @@
+"""Questions to a Spark session about its own names and constants."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+from ...errors import StatementError
+from ...format.identifiers import backquoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+TIME_ZONE = "spark.sql.session.timeZone"
+
+
+def is_temporary_view(spark: SparkSession, name: str) -> bool:
+    """Whether the session has a temporary view of that one-part name."""
+    java = getattr(spark, "_jsparkSession", None)
+    if java is not None:
+        return bool(java.sessionState().catalog().getRawTempView(name).isDefined())
+    return bool(spark.catalog.tableExists(backquoted(name))) and bool(spark.catalog.getTable(backquoted(name)).isTemporary)
+
+
+def timestamp_value(spark: SparkSession, text: str) -> datetime:
+    """The value of a constant expression of type timestamp, in UTC.
+
+    Raises:
+        StatementError: it is NULL.
+    """
+    micros = spark.sql(f"SELECT unix_micros(CAST({text} AS TIMESTAMP))").collect()[0][0]
+    if micros is None:
+        raise StatementError(f"the time {text} is NULL; time travel needs a time")
+    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
+
+
+def session_settings(spark: SparkSession) -> tuple[str, bool, bool, bool, bool]:
+    """The settings of `plan.view.Settings`, in that order: the time zone, whether ANSI rules hold, whether the case of names counts,
+    whether TIMESTAMP means an instant, and whether a date that is compared with a text is turned into one, as in Spark 2.
+    """
+
+    def is_true(key: str) -> bool:
+        return (spark.conf.get(key, "false") or "").lower() == "true"
+
+    return (
+        spark.conf.get(TIME_ZONE) or "UTC",
+        is_true("spark.sql.ansi.enabled"),
+        is_true("spark.sql.caseSensitive"),
+        (spark.conf.get("spark.sql.timestampType", "TIMESTAMP_LTZ") or "").upper() == "TIMESTAMP_LTZ",
+        is_true("spark.sql.legacy.typeCoercion.datetimeToString.enabled"),
+    )
+
+
+def drop_temporary_view(spark: SparkSession, name: str) -> None:
+    """DROP VIEW of a temporary view."""
+    spark.sql(f"DROP VIEW IF EXISTS {backquoted(name)}")

@@ -1,0 +1,1 @@
+"""Values of columns: types, conversions, what an assignment accepts."""

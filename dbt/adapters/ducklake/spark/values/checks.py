@@ -1,0 +1,45 @@
+"""CHECK constraints: a row that does not pass one fails the statement that writes it. NULL passes, as SQL has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from ...format.constraints import Constraint
+from ...format.files import LINEAGE_ROW_ID
+from ...format.identifiers import backquoted
+from ...format.objects import Column
+from .assignment import assigned, failure
+from .types import spark_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def checked(rows: DataFrame, columns: Sequence[Column], checks: Sequence[Constraint], table: str, *, row_ids: bool = False) -> DataFrame:
+    """The same rows; computing one that does not pass raises what `conform.data_error` understands.
+
+    Args:
+        rows: the table's columns by position, of any type that casts to theirs; with `row_ids`, LINEAGE_ROW_ID besides, by name.
+        checks: conditions over the names of `columns`; they see the values as they will be stored.
+        table: its name, for the error.
+    """
+    others = [name for name in rows.columns if row_ids and name == LINEAGE_ROW_ID]
+    given = [name for name in rows.columns if name not in others]
+    if len(given) != len(columns):
+        return rows  # which is told where rows are written
+    plain = rows.toDF(*[name if name in others else f"_{place}" for place, name in enumerate(rows.columns)])
+    sources = [field for field in plain.schema.fields if field.name not in others]
+    stored = [
+        assigned(F.col(source.name), source.dataType, spark_type(column), column.name).alias(column.name)
+        for source, column in zip(sources, columns, strict=True)
+    ]
+    fitted = plain.select(*stored, *others)
+    # A projection, not a filter: Spark may compute a filter before those of the query, for rows that are not among the result.
+    value = F.col(backquoted(columns[0].name))
+    for check in checks:
+        text = F.lit(f"{table}: a row does not pass the constraint {check.name}, {check}; nothing was written")
+        value = F.when(F.expr(f"NOT ({check.expression})"), failure(text)).otherwise(value)
+    return fitted.select(value.alias(columns[0].name), *[F.col(backquoted(column.name)) for column in columns[1:]], *others)

@@ -1,0 +1,107 @@
+"""The expressions that make rows fit a table: exact types, field ids, and what must be refused before it is written.
+
+Trap T2: ids survive in the file only as metadata of an alias over each column, never through `DataFrame.to`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ...errors import DataError
+from ...format.objects import Column
+from ...format.text_forms import PATTERNS, TIMESTAMP_NS
+from ...format.timestamps import INFINITY_MICROS, LEAST_NANOS
+from .assignment import assigned, failure
+from .rules import null_text
+from .types import FIELD_ID, file_type, spark_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+
+_CHECKED = frozenset({*PATTERNS, "json", "uint128", "timestamp_s", "timestamp_ms", "timestamp_ns"})
+_MARK = re.compile(r"\[DUCKLAKE_DATA\](.*?)\[/DUCKLAKE_DATA\]", re.DOTALL)
+
+
+def conform(value: SparkColumn, source: T.DataType, column: Column) -> SparkColumn:
+    """`value`, of type `source`, as the column's type and under its name, with the ids of all fields; a value that does
+    not fit is an error at run time.
+    """
+    written = assigned(value, source, spark_type(column), column.name).cast(spark_type(column, ids=True))
+    if _is_checked(column):
+        written = _checked(written, column, column.name).cast(file_type(column))
+    if (column.children or column.type == "variant") and not column.nullable:  # of these no footer tells it
+        written = F.when(written.isNull(), failure(F.lit(null_text(column)))).otherwise(written)
+    return written.alias(column.name, metadata={FIELD_ID: column.column_id})
+
+
+def data_error(error: BaseException | str) -> DataError | None:
+    """The error that an expression of `conform` raised inside Spark, if that is what `error`, or its text, is."""
+    match = _MARK.search(str(error))
+    return DataError(match[1]) if match else None
+
+
+def _is_checked(column: Column) -> bool:
+    return any(node.type in _CHECKED for node in column.walk())
+
+
+def _checked(value: SparkColumn, column: Column, where: str) -> SparkColumn:
+    """`value` with what Spark's cast does not see to: texts that no reader could cast are errors, timestamps lose
+    finer units.
+    """
+    if not _is_checked(column):
+        return value
+    match column.type, column.children:
+        case ("timestamp_s" | "timestamp_ms") as name, _:
+            return _rounded(value, 1_000_000 if name == "timestamp_s" else 1000)
+        case "timestamp_ns", _:
+            return _nanos(value, where)
+        case "uint128", _:
+            refusal = failure(F.lit(f"column {where}: a negative number does not fit the type uint128"))
+            return F.when(value.isNull() | (value >= 0), value).otherwise(refusal.cast(T.DecimalType(38, 0)))
+        case "list", (element,):
+            return F.transform(value, lambda item: _checked(item, element, f"{where}.element"))
+        case "map", (key, inner):
+            keys = F.transform_keys(value, lambda k, v: _checked(k, key, f"{where}.key"))
+            return F.transform_values(keys, lambda k, v: _checked(v, inner, f"{where}.value"))
+        case "struct", children:
+            fields = [_checked(value.getField(c.name), c, f"{where}.{c.name}").alias(c.name) for c in children]
+            return F.when(value.isNull(), None).otherwise(F.struct(*fields))
+    right = _is_json(value) if column.type == "json" else value.rlike(PATTERNS[column.type])
+    refusal = failure(F.concat(F.lit(f"column {where}: '"), value, F.lit(f"' is not of the type {column.type}")))
+    return F.when(value.isNull() | right, F.lower(value) if column.type == "uuid" else value).otherwise(refusal)
+
+
+def _is_json(value: SparkColumn) -> SparkColumn:
+    """Strict JSON; `try_parse_json` does not take repeated keys, `get_json_object` takes single quotes."""
+    return F.try_parse_json(value).isNotNull() | (F.get_json_object(value, "$").isNotNull() & ~value.contains("'"))
+
+
+def _rounded(value: SparkColumn, unit: int) -> SparkColumn:
+    """A timestamp rounded to `unit` microseconds as DuckDB rounds it, whatever the session's zone is."""
+    half = wall_micros(value) + F.lit(unit // 2)
+    change = F.lit(unit // 2) - F.pmod(half, F.lit(unit))
+    seconds = change.cast("decimal(18,6)") / F.lit(1_000_000).cast("decimal(7,0)")
+    return (value + F.make_dt_interval(secs=seconds.cast("decimal(18,6)"))).cast("timestamp_ntz")
+
+
+def _nanos(value: SparkColumn, where: str) -> SparkColumn:
+    """The nanoseconds of a text such as `2020-01-02 03:04:05.123456789`."""
+    seconds = wall_micros(F.regexp_extract(value, TIMESTAMP_NS, 1).cast("timestamp_ntz"))
+    fraction = F.rpad(F.regexp_extract(value, TIMESTAMP_NS, 5), 9, "0").cast("bigint")
+    found = F.try_add(F.try_multiply(seconds, F.lit(1000)), fraction)
+    refusal = failure(F.concat(F.lit(f"column {where}: '"), value, F.lit("' is not of the type timestamp_ns"))).cast("bigint")
+    return (
+        F.when(value == "infinity", F.lit(INFINITY_MICROS))
+        .when(value == "-infinity", F.lit(-INFINITY_MICROS))
+        .when(value.rlike(TIMESTAMP_NS) & (found >= F.lit(LEAST_NANOS)) & (found < F.lit(INFINITY_MICROS)), found)
+        .when(value.isNotNull(), refusal)
+    )
+
+
+def wall_micros(value: SparkColumn) -> SparkColumn:
+    """Microseconds since 1970-01-01 00:00:00 of a timestamp without a zone."""
+    return F.unix_micros(F.concat(value.cast("string"), F.lit("Z")).cast("timestamp"))

@@ -1,0 +1,157 @@
+"""A column's initial default as a Spark SQL literal: what files that are older than the column hold for it.
+
+`ducklake_column.initial_default` is plain text without quotes (`abc`, `-3`, `2020-01-01`), in the notation of
+DuckDB's casts from text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+
+from ...errors import LakeError
+from ...format.geometry import wkb_of_text
+from ...format.identifiers import text_literal
+from ...format.objects import Column
+from ...format.timestamps import DAY_NANOS, civil_from_days, parse_date, parse_timestamp, time_text, timestamp_text
+
+_TRUE = frozenset({"true", "t", "1", "yes", "y", "on"})
+_FALSE = frozenset({"false", "f", "0", "no", "n", "off"})
+_TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d{1,6}0*)?)?")
+_ESCAPED_BYTE = re.compile(rb"\\x([0-9a-fA-F]{2})")
+
+
+def initial_literal(column: Column) -> str | None:
+    """The literal, of the column's own Spark type or one that casts to it without loss; None for NULL.
+
+    Raises:
+        LakeError: the text is no value of the column's type, or one that Spark has no value for.
+    """
+    text = column.initial_default
+    if text is None:
+        return None
+    kind = column.type.strip().lower()
+    writer = _decimal if kind.startswith("decimal") else _WRITERS.get(kind)
+    try:
+        if writer is not None:
+            return writer(text.strip() if kind not in ("varchar", "json", "blob") else text)
+    except (ValueError, InvalidOperation):
+        pass
+    raise LakeError(
+        f"column {column.name} of type {column.type} has the initial default {text!r}, which Spark has no value for. "
+        "Rewrite the table's older files with DuckDB (CALL ducklake_rewrite_data_files) or drop the column"
+    )
+
+
+def _boolean(text: str) -> str:
+    folded = text.lower()
+    if folded in _TRUE:
+        return "TRUE"
+    if folded in _FALSE:
+        return "FALSE"
+    raise ValueError(text)
+
+
+def _integer(suffix: str) -> Callable[[str], str]:
+    return lambda text: f"{int(text)}{suffix}"
+
+
+def _decimal(text: str) -> str:
+    value = Decimal(text)
+    if not value.is_finite() or len(value.as_tuple().digits) > 38:
+        raise ValueError(text)
+    return f"{value:f}BD"
+
+
+def _floating(suffix: str) -> Callable[[str], str]:
+    name = "FLOAT" if suffix == "F" else "DOUBLE"
+
+    def write(text: str) -> str:
+        value = float(text)
+        if math.isnan(value):
+            return f"CAST('NaN' AS {name})"
+        if math.isinf(value):
+            return f"CAST('{'-' if value < 0 else ''}Infinity' AS {name})"
+        return f"CAST({value!r}D AS FLOAT)" if suffix == "F" else f"{value!r}D"
+
+    return write
+
+
+def _time(text: str) -> str:
+    if _TIME.fullmatch(text) is None or text.startswith("24"):
+        raise ValueError(text)
+    return f"TIME'{text}'"
+
+
+def _date(text: str) -> str:
+    return f"DATE'{_java_date(parse_date(text))}'"
+
+
+def _naive(text: str) -> str:
+    """A zone in the text is dropped, as in DuckDB's cast."""
+    return f"TIMESTAMP_NTZ'{_java_moment(parse_timestamp(text)[0])}'"
+
+
+def _zoned(text: str) -> str:
+    """Timestamps without a zone are UTC; DuckDB writes `+00`."""
+    nanos, offset = parse_timestamp(text)
+    return f"TIMESTAMP'{_java_moment(nanos - (offset or 0) * 1_000_000_000)}Z'"
+
+
+def _java_date(days: int) -> str:
+    """A date as Java spells it: `+10000-01-01` after 9999, `-0043-03-15` before 1."""
+    year, month, day = civil_from_days(days)
+    sign = "-" if year < 0 else "+" if year > 9999 else ""
+    return f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"
+
+
+def _java_moment(nanos: int) -> str:
+    if nanos % 1000:
+        raise ValueError("Spark's timestamps have microseconds")
+    days, rest = divmod(nanos, DAY_NANOS)
+    return f"{_java_date(days)} {time_text(rest)}"
+
+
+def _blob(text: str) -> str:
+    """DuckDB prints bytes that are not printable ASCII as `\\xAB`."""
+    data = _ESCAPED_BYTE.sub(lambda match: bytes([int(match.group(1), 16)]), text.encode())
+    return f"X'{data.hex().upper()}'"
+
+
+def _nanos(text: str) -> str:
+    return text_literal(timestamp_text(parse_timestamp(text)[0]))
+
+
+_WRITERS: Mapping[str, Callable[[str], str]] = {
+    "boolean": _boolean,
+    "int8": _integer("Y"),
+    "int16": _integer("S"),
+    "int32": _integer(""),
+    "int64": _integer("L"),
+    "int128": _decimal,
+    "uint8": _integer("S"),
+    "uint16": _integer(""),
+    "uint32": _integer("L"),
+    "uint64": _decimal,
+    "uint128": _decimal,
+    "float32": _floating("F"),
+    "float64": _floating("D"),
+    "date": _date,
+    "time": _time,
+    "time_ns": text_literal,
+    "timetz": text_literal,
+    "timestamp": _naive,
+    "timestamp_us": _naive,
+    "timestamp_s": _naive,
+    "timestamp_ms": _naive,
+    "timestamp_ns": _nanos,
+    "geometry": lambda text: f"X'{wkb_of_text(text).hex().upper()}'",
+    "timestamptz": _zoned,
+    "interval": text_literal,
+    "varchar": text_literal,
+    "json": text_literal,
+    "uuid": lambda text: text_literal(text.lower()),
+    "blob": _blob,
+}

@@ -1,0 +1,48 @@
+"""Rules of a table that written files must keep, checked by their statistics before anything is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...errors import DataError, LakeError
+from ...format.files import ColumnStats, WrittenFile
+from ...format.objects import Column
+
+_UNSIGNED = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
+
+
+def null_text(column: Column) -> str:
+    """What to say when a column that is NOT NULL has a NULL."""
+    return f"column {column.name} is NOT NULL and a row has a NULL there: filter such rows out or give them a value"
+
+
+def check_rules(files: Sequence[WrittenFile], columns: Sequence[Column]) -> None:
+    """NOT NULL of leaf columns, and the ranges of unsigned integers, which files hold as larger signed ones.
+
+    Raises:
+        DataError: a rule is broken; the text names the column.
+        LakeError: the footers do not tell.
+    """
+    required = {column.column_id: column for column in columns if not column.nullable and not column.children}
+    unsigned = {
+        node.column_id: (column, 2 ** _UNSIGNED[node.type] - 1) for column in columns for node in column.walk() if node.type in _UNSIGNED
+    }
+    for file in files:
+        for stats in file.column_stats:
+            if stats.column_id in required:
+                _check_nulls(file, stats, required[stats.column_id])
+            if stats.column_id in unsigned:
+                _check_range(stats, *unsigned[stats.column_id])
+
+
+def _check_nulls(file: WrittenFile, stats: ColumnStats, column: Column) -> None:
+    if stats.null_count is None:
+        raise LakeError(f"the footer of {file.path} does not count the NULLs of column {column.name}")
+    if stats.null_count:
+        raise DataError(null_text(column))
+
+
+def _check_range(stats: ColumnStats, column: Column, greatest: int) -> None:
+    for bound in (stats.min_value, stats.max_value):
+        if bound is not None and not 0 <= int(bound) <= greatest:
+            raise DataError(f"column {column.name}: the value {bound} does not fit an unsigned integer up to {greatest}")

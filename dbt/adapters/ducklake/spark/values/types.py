@@ -1,0 +1,137 @@
+"""Columns of a lake as Spark's types, and Spark's types as columns of a lake."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from pyspark.sql import types as T
+
+from ...errors import StatementError
+from ...format.objects import Column
+from ...format.types import DataType, Field, decimal, decimal_parameters, spark_name
+from ...format.types import data_type_of as type_of_column
+
+FIELD_ID = "parquet.field.id"
+"""The key in a StructField's metadata from which Spark's Parquet writer takes the field id."""
+
+_LEAVES: dict[type[T.DataType], str] = {
+    T.BooleanType: "boolean",
+    T.ByteType: "int8",
+    T.ShortType: "int16",
+    T.IntegerType: "int32",
+    T.LongType: "int64",
+    T.FloatType: "float32",
+    T.DoubleType: "float64",
+    T.DateType: "date",
+    T.TimestampType: "timestamptz",
+    T.TimestampNTZType: "timestamp",
+    T.StringType: "varchar",
+    T.VarcharType: "varchar",
+    T.CharType: "varchar",
+    T.BinaryType: "blob",
+    T.VariantType: "variant",
+    T.NullType: "varchar",
+}
+
+
+def struct_type(columns: Sequence[Column], *, ids: bool = True) -> T.StructType:
+    """The Spark types of columns; with `ids`, each field carries its field id for the Parquet reader and writer."""
+    return T.StructType([T.StructField(c.name, spark_type(c, ids=ids), True, {FIELD_ID: c.column_id} if ids else None) for c in columns])
+
+
+def spark_type(column: Column, *, ids: bool = False) -> T.DataType:
+    """The Spark type of a column; with `ids`, fields of nested structs carry their field ids."""
+    match column.type, column.children:
+        case "list", (element,):
+            return T.ArrayType(spark_type(element, ids=ids), True)
+        case "map", (key, value):
+            return T.MapType(spark_type(key, ids=ids), spark_type(value, ids=ids), True)
+        case "struct", children:
+            return struct_type(children, ids=ids)
+    return _leaf(spark_name(type_of_column(column)))
+
+
+def file_type(column: Column) -> T.DataType:
+    """As `spark_type` with ids, of the value as a file holds it: a timestamp_ns, a text in Spark, is a count of nanoseconds there."""
+    match column.type, column.children:
+        case "list", (element,):
+            return T.ArrayType(file_type(element), True)
+        case "map", (key, value):
+            return T.MapType(file_type(key), file_type(value), True)
+        case "struct", children:
+            return T.StructType([T.StructField(c.name, file_type(c), True, {FIELD_ID: c.column_id}) for c in children])
+        case "timestamp_ns", _:
+            return T.LongType()
+    return spark_type(column)
+
+
+def fields_of(schema: T.StructType) -> tuple[Field, ...]:
+    """The fields that a table of this Spark schema has. A column without a type (NULL) becomes text.
+
+    Raises:
+        StatementError: a lake cannot hold the type of a column; the text names the column.
+    """
+    return tuple(_field(field, field.name) for field in schema.fields)
+
+
+def data_type(type_: T.DataType, where: str) -> DataType:
+    """The DuckLake type that holds values of a Spark type.
+
+    Raises:
+        StatementError: there is none; the text names `where`.
+    """
+    match type_:
+        case T.DecimalType():
+            return decimal(type_.precision, type_.scale)
+        case T.ArrayType():
+            return DataType("list", (Field("element", data_type(type_.elementType, where)),))
+        case T.MapType():
+            key = Field("key", data_type(type_.keyType, where))
+            return DataType("map", (key, Field("value", data_type(type_.valueType, where))))
+        case T.StructType():
+            if not type_.fields:
+                raise StatementError(f"column {where} is a struct without fields, which a lake cannot hold: add a field")
+            return DataType("struct", tuple(_field(field, f"{where}.{field.name}") for field in type_.fields))
+        case T.StringType() if getattr(type_, "collation", "UTF8_BINARY") != "UTF8_BINARY":
+            raise StatementError(
+                f"column {where} has the collation {type_.collation}, which a lake cannot hold: CAST it to STRING COLLATE UTF8_BINARY"
+            )
+    name = _LEAVES.get(type(type_))
+    if name is not None:
+        return DataType(name)
+    if type_.simpleString().startswith("time("):
+        return DataType("time")
+    raise StatementError(f"column {where} has the type {type_.simpleString()}, which a lake cannot hold: CAST it, for example to STRING")
+
+
+def _field(field: T.StructField, where: str) -> Field:
+    return Field(field.name, data_type(field.dataType, where), field.nullable, field.metadata.get("comment"))
+
+
+@lru_cache(maxsize=1024)
+def _leaf(name: str) -> T.DataType:
+    """The Spark type of a leaf by its name; made without a JVM."""
+    parameters = decimal_parameters(name)
+    if parameters is not None:
+        return T.DecimalType(*parameters)
+    if name == "time(6)":
+        return T.TimeType(6)
+    return _SPARK_LEAVES[name]
+
+
+_SPARK_LEAVES: dict[str, T.DataType] = {
+    "boolean": T.BooleanType(),
+    "tinyint": T.ByteType(),
+    "smallint": T.ShortType(),
+    "int": T.IntegerType(),
+    "bigint": T.LongType(),
+    "float": T.FloatType(),
+    "double": T.DoubleType(),
+    "date": T.DateType(),
+    "timestamp": T.TimestampType(),
+    "timestamp_ntz": T.TimestampNTZType(),
+    "string": T.StringType(),
+    "binary": T.BinaryType(),
+    "variant": T.VariantType(),
+}

@@ -1,0 +1,132 @@
+"""Partition keys in Spark: the expressions that split rows into files, and the values read back from the directories.
+
+Spark writes `''` and NULL into one directory (trap T8) and rewrites other values, so each key is written as `v` + a
+plain text from which the value, in DuckDB's spelling, is made here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampNTZType
+
+from ...format.identifiers import backquoted
+from ...format.objects import Column, PartitionField
+from ...format.partitioning import bucket_count, check_transform, key_columns, value_text
+from ...format.statistics import FLOATS, TIMESTAMPS, plain_value
+from ...format.timestamps import INFINITY_DAYS, parse_time, parse_timestamp
+from ...format.types import decimal_parameters
+from ..values.conversions import CONVERSIONS, INFINITE_TIMESTAMPS
+from .buckets import Steps, bucket
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
+
+_PREFIX = "v"
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_PARTS = {"year": F.year, "month": F.month, "day": F.dayofmonth, "hour": F.hour}
+
+
+def key_name(index: int) -> str:
+    """The name of the column, and of the directory, of a key while Spark writes."""
+    return f"__ducklake_key_{index}"
+
+
+def with_keys(rows: DataFrame, columns: Sequence[Column], fields: Sequence[PartitionField]) -> DataFrame:
+    """The rows with a column `key_name(i)` for each key.
+
+    Raises:
+        StatementError: a transform that the column does not have.
+    """
+    steps = Steps()
+    keys: list[SparkColumn] = []
+    for column, field in zip(key_columns(columns, fields), fields, strict=True):
+        check_transform(column, field.transform)
+        value = F.col(backquoted(column.name))
+        count = bucket_count(field.transform)
+        if count is not None:
+            text = bucket(value, column.type, count, steps).cast("string")
+        elif field.transform in _PARTS:
+            text = _part(value, column.type, field.transform)
+        else:
+            text = _plain_text(value, column.type)
+        keys.append(F.concat(F.lit(_PREFIX), text).alias(key_name(len(keys))))
+    names = [*rows.columns, *(key_name(index) for index in range(len(keys)))]
+    found = rows.select("*", *steps.columns, *keys)
+    return found.select(*[F.col(backquoted(name)) for name in names]) if steps.columns else found
+
+
+def values_of(path: str, columns: Sequence[Column], fields: Sequence[PartitionField]) -> tuple[str | None, ...]:
+    """The values of a file's keys, in DuckDB's spelling, from the directories that Spark put it in."""
+    found = dict(re.findall(r"/(__ducklake_key_\d+)=([^/]*)(?=/)", path))
+    values: list[str | None] = []
+    for index, (column, field) in enumerate(zip(key_columns(columns, fields), fields, strict=True)):
+        text = unquote(found[key_name(index)])
+        if text == _NULL:
+            values.append(None)
+        elif field.transform == "identity":
+            values.append(_value_text(text[len(_PREFIX) :], column.type))
+        else:
+            values.append(text[len(_PREFIX) :])
+    return tuple(values)
+
+
+def _plain_text(value: SparkColumn, type_name: str) -> SparkColumn:
+    """A text from which `_value_text` makes the value again, whatever the session's settings are."""
+    if type_name == "date":
+        return F.unix_date(value).cast("string")
+    if type_name == "timestamptz":
+        return F.unix_micros(value).cast("string")
+    return F.hex(value) if type_name == "blob" else value.cast("string")
+
+
+def _value_text(text: str, type_name: str) -> str | None:
+    if type_name == "blob":
+        return value_text(type_name, bytes.fromhex(text))
+    if type_name == "date":
+        return value_text(type_name, int(text))
+    if type_name == "timestamptz":
+        return value_text(type_name, int(text) * 1000)
+    if type_name == "timestamp_ns":
+        return value_text(type_name, int(text))
+    if type_name in TIMESTAMPS:
+        return value_text(type_name, parse_timestamp(_common_era(text))[0])
+    if type_name == "time":
+        return value_text(type_name, parse_time(text))
+    if type_name in FLOATS:
+        return value_text(type_name, float(text))
+    if decimal_parameters(type_name) is not None:
+        return value_text(type_name, plain_value(Decimal(text), type_name))
+    return text
+
+
+def _part(value: SparkColumn, type_name: str, transform: str) -> SparkColumn:
+    """A part of the calendar as text; infinity has none. A timestamp_ns is here already its nanoseconds."""
+    if type_name == "timestamp_ns":
+        value = CONVERSIONS["nanos_to_naive"](value, TimestampNTZType())
+    if type_name == "date":
+        infinite = F.abs(F.unix_date(value)) == F.lit(INFINITY_DAYS)
+        part = F.lit(0) if transform == "hour" else _PARTS[transform](value)
+    else:
+        kind = "TIMESTAMP" if type_name == "timestamptz" else "TIMESTAMP_NTZ"
+        zone = "Z" if type_name == "timestamptz" else ""
+        infinite = value.isin(*[F.expr(f"{kind}'{text}{zone}'") for text in INFINITE_TIMESTAMPS]) if type_name != "time" else F.lit(False)
+        part = _PARTS[transform](value)
+    if transform == "year" and type_name == "timestamptz":
+        part = F.when(part > 0, part).otherwise(F.lit(1) - part)  # the reference takes the year of its era
+    return F.when(~infinite, part.cast("string"))
+
+
+def _common_era(text: str) -> str:
+    """Java's spelling of years beyond 9999 and before 1, `+12345-…` and `-0043-…`, as DuckDB spells them."""
+    if text.startswith("-"):
+        year, rest = text[1:].split("-", 1)
+        date, _, time = rest.partition(" ")
+        return f"{int(year) + 1:04d}-{date} (BC) {time}"
+    return text.lstrip("+")

@@ -1,0 +1,111 @@
+"""How many files a write makes: few, without moving rows that need not move."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+
+from ...format.files import WriteOptions
+from ...format.objects import Column
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, SparkSession
+
+SMALL_BYTES = 16 * 1024 * 1024
+"""Results that Spark estimates to be smaller than this become one file."""
+MOST_TASK_BYTES = 256 * 1024 * 1024
+"""Tasks that write are made no larger than this, in bytes as Spark moves them, so that no core is idle for the sake of file sizes."""
+_TASK_SIZE = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
+_TASK_SIZE_DEFAULT = ("67108864b", "64mb", "64m")
+
+_ESTIMATE = re.compile(r"sizeInBytes=([\d.]+(?:E[+-]?\d+)?) ([KMGTPE]?i?B)")
+_UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50, "EiB": 2**60}
+_WIDTHS = {
+    **dict.fromkeys(("boolean", "int8", "uint8"), 1),
+    **dict.fromkeys(("int16", "uint16"), 2),
+    **dict.fromkeys(("int32", "uint32", "float32", "date"), 4),
+    **dict.fromkeys(("varchar", "json", "blob", "variant", "geometry", "uuid", "interval", "timetz"), 32),
+}
+"""Bytes of a value, about; 8 for every other type."""
+_ELEMENTS = 8
+_COMPRESSION = 2.5
+"""How much smaller a file is than its values, about: less for keys that are hashes, more for words and dates."""
+
+
+def arranged(rows: DataFrame, keys: Sequence[str], order: Sequence[SparkColumn], options: WriteOptions) -> DataFrame:
+    """The rows in about as many tasks as there shall be files, each in order.
+
+    A large result that is sorted is split by ranges, so that each file holds a narrow one: measured, that costs a third more time than
+    sorting each task alone, and a reader of one value then opens one file instead of all.
+
+    Args:
+        keys: columns that a file has one value of.
+        order: how the rows are sorted, if at all.
+    """
+    size, plan = (None, "") if keys else _plan(rows)
+    # Of a plan that runs Python the work may be large where its rows are few, so it keeps its tasks.
+    large = size is None or size > SMALL_BYTES or "Python" in plan or "MapIn" in plan
+    if options.per_thread_output:
+        pass
+    elif keys:
+        # One task per value, so one file per partition; Spark evens out what is too large or too small.
+        rows = rows.hint("rebalance", *[F.col(key) for key in keys])
+    elif not large:
+        rows = rows.coalesce(1)
+    elif order:
+        rows = rows.repartitionByRange(*order)
+    return rows.sortWithinPartitions(*[F.col(key) for key in keys], *order) if order else rows
+
+
+@contextmanager
+def large_tasks(spark: SparkSession, target_file_size: int) -> Iterator[None]:
+    """While a table is written, Spark makes tasks that are worth a file, where it sizes tasks and nobody has said how."""
+    wanted = min(target_file_size, MOST_TASK_BYTES)
+    before = spark.conf.get(_TASK_SIZE, None)
+    if before is None or before.lower() not in _TASK_SIZE_DEFAULT or wanted <= 64 * 2**20:
+        yield
+        return
+    spark.conf.set(_TASK_SIZE, f"{wanted}b")
+    try:
+        yield
+    finally:
+        spark.conf.set(_TASK_SIZE, before)
+
+
+def rows_per_file(columns: Sequence[Column], target_file_size: int, row_bytes: float | None = None) -> int:
+    """About how many rows make a file of the size wanted; at least 1000.
+
+    Args:
+        target_file_size: in bytes.
+        row_bytes: what a row takes in files of the table, if there are some.
+    """
+    width = row_bytes or sum(_width(column) for column in columns) / _COMPRESSION
+    return max(1000, int(target_file_size / max(width, 0.01)))
+
+
+def _width(column: Column) -> int:
+    if column.type in {"list", "map"}:
+        return _ELEMENTS * sum(_width(child) for child in column.children)
+    if column.type == "struct":
+        return sum(_width(child) for child in column.children)
+    return _WIDTHS.get(column.type, 8)
+
+
+def _plan(rows: DataFrame) -> tuple[int | None, str]:
+    """Spark's estimate of the size of the result in bytes, None if it has none, and the text of the plan."""
+    frame: Any = rows
+    if not _is_connect(rows):
+        plan = frame._jdf.queryExecution().optimizedPlan()
+        return int(str(plan.stats().sizeInBytes())), str(plan.toString())
+    text: str = frame._explain_string(mode="cost")
+    match = _ESTIMATE.search(text)
+    return (int(float(match[1]) * _UNITS[match[2]]) if match else None), text
+
+
+def _is_connect(rows: DataFrame) -> bool:
+    return type(rows).__module__.startswith("pyspark.sql.connect")

@@ -1,0 +1,40 @@
+"""Rows in the order of a sorted table: within each file, and across files where there are several."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F
+
+from ...format.objects import SortField
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
+
+logger = logging.getLogger(__name__)
+
+
+def order_of(rows: DataFrame, keys: Sequence[SortField]) -> list[SparkColumn]:
+    """Sort keys in Spark's words as columns over `rows`, up to the first that Spark refuses."""
+    found: list[SparkColumn] = []
+    for key in keys:
+        try:
+            value = F.expr(key.expression)
+            rows.select(value).schema  # noqa: B018 - a remote Spark analyses only then
+        except AnalysisException as error:
+            logger.warning("rows are not sorted by %s, which Spark refuses: %s", key.expression, error.getCondition())
+            break
+        match key.direction.upper() == "DESC", key.nulls.upper() == "NULLS_FIRST":
+            case False, False:
+                found.append(value.asc_nulls_last())
+            case False, True:
+                found.append(value.asc_nulls_first())
+            case True, False:
+                found.append(value.desc_nulls_last())
+            case _:
+                found.append(value.desc_nulls_first())
+    return found

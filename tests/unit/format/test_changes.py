@@ -1,0 +1,51 @@
+"""The log: `changes_made` both ways."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.format.changes import Change, Kind, format_changes, parse_changes
+
+TEXTS = [
+    'created_schema:"main"',
+    'created_table:"main"."t"',
+    'created_table:"a,b"."c:d ""e"".f"',
+    "dropped_schema:3,dropped_table:1,dropped_view:2",
+    'dropped_table:1,created_table:"main"."t",inserted_into_table:4',
+    "inserted_into_table:1,deleted_from_table:1,altered_table:2,altered_view:3",
+    "inlined_insert:1,inlined_delete:1,inline_flush:2",
+    "merge_adjacent:1",
+    'created_scalar_macro:"main"."f",dropped_table_macro:7',
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_of_the_reference_survive(text: str) -> None:
+    assert format_changes(parse_changes(text)) == text
+
+
+def test_names_with_quotes_commas_and_dots_are_one_entry() -> None:
+    assert parse_changes('created_table:"a,b"."c:d ""e"".f"') == (Change(Kind.CREATED_TABLE, schema="a,b", name='c:d "e".f'),)
+
+
+def test_nothing_to_say_is_null() -> None:
+    assert parse_changes(None) == ()
+    assert format_changes([]) is None
+
+
+def test_kinds_are_read_in_any_case_and_by_their_older_names() -> None:
+    assert parse_changes("Inserted_Into_Table:1") == (Change(Kind.INSERTED_INTO_TABLE, 1),)
+    assert parse_changes("flushed_inlined:1") == (Change(Kind.INLINE_FLUSH, 1),)
+    assert parse_changes("compacted_table:1")[0].kind is Kind.REWRITE_DELETE
+
+
+def test_unknown_kinds_are_read_and_never_written() -> None:
+    unknown = parse_changes("teleported_table:1")
+    assert unknown[0].kind is Kind.UNKNOWN
+    with pytest.raises(ValueError, match="unknown kind"):
+        format_changes(unknown)
+
+
+def test_entries_are_written_once_and_in_the_references_order() -> None:
+    changes = [Change(Kind.ALTERED_TABLE, 1), Change(Kind.INSERTED_INTO_TABLE, 1), Change(Kind.INSERTED_INTO_TABLE, 1)]
+    assert format_changes(changes) == "inserted_into_table:1,altered_table:1"

@@ -1,0 +1,130 @@
+"""The conflict matrix: at least as strict as the reference's (ducklake-facts.md §2.5), its holes closed."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.format.changes import Change, Kind
+from dbt.adapters.ducklake.format.conflicts import MOVES, Act, Action, Conflict, Renamed, conflicts, find_conflict
+
+ON_TABLE = {
+    "dropped": Kind.DROPPED_TABLE,
+    "altered": Kind.ALTERED_TABLE,
+    "inserted": Kind.INSERTED_INTO_TABLE,
+    "inlined_insert": Kind.INLINED_INSERT,
+    "deleted": Kind.DELETED_FROM_TABLE,
+    "inlined_delete": Kind.INLINED_DELETE,
+    "flush": Kind.INLINE_FLUSH,
+    "merge": Kind.MERGE_ADJACENT,
+    "rewrite": Kind.REWRITE_DELETE,
+}
+REFERENCE = {
+    Act.DROP_TABLE: {"dropped"},
+    Act.INSERT: {"dropped", "altered", "deleted", "inlined_delete"},
+    Act.DELETE: {"dropped", "altered", "merge", "rewrite", "inserted", "inlined_insert"},
+    Act.DELETE_INLINED: {"dropped", "altered", "inlined_delete", "flush", "inserted", "inlined_insert"},
+    Act.FLUSH: {"dropped", "inlined_delete", "flush"},
+    Act.COMPACT: {"dropped", "deleted", "merge", "rewrite"},
+    Act.ALTER_TABLE: {"dropped", "altered"},
+}
+CLOSED_HOLES = {
+    Act.ALTER_TABLE: {"inserted", "inlined_insert", "deleted", "inlined_delete"},
+    Act.DROP_TABLE: {"inserted", "inlined_insert", "deleted", "inlined_delete", "altered"},
+    Act.RENAME_TABLE: {"dropped", "altered"},
+    Act.DELETE: {"inlined_delete"},
+    Act.DELETE_INLINED: {"merge", "rewrite", "deleted"},
+    Act.COMPACT: {"inlined_delete"},
+    Act.DEPEND_ON_ROWS: {"inserted", "inlined_insert", "deleted", "inlined_delete"},
+    Act.DELETE_ALL: {"inserted", "inlined_insert", "deleted", "inlined_delete", "merge", "rewrite", "flush"},
+    Act.ROLL_BACK: {"inserted", "inlined_insert", "deleted", "inlined_delete", "merge", "rewrite", "flush", "dropped", "altered"},
+}
+
+
+@pytest.mark.parametrize("matrix", [REFERENCE, CLOSED_HOLES], ids=["reference", "closed holes"])
+def test_every_conflict_of_the_matrix_is_found(matrix: dict[Act, set[str]]) -> None:
+    for act, rivals in matrix.items():
+        for rival in rivals:
+            assert conflicts(Action(act, 7), Change(ON_TABLE[rival], 7)), (act, rival)
+            assert not conflicts(Action(act, 7), Change(ON_TABLE[rival], 8)), (act, rival)
+
+
+@pytest.mark.parametrize(
+    ("mine", "rivals"),
+    [
+        (Act.INSERT, {"inserted", "inlined_insert", "merge", "rewrite", "flush"}),
+        (Act.DELETE, {"deleted"}),
+        (Act.RENAME_TABLE, {"inserted", "inlined_insert", "deleted", "inlined_delete", "flush", "merge", "rewrite"}),
+        (Act.DEPEND_ON_ROWS, {"flush", "merge", "rewrite"}),
+        (Act.ALTER_TABLE, {"flush", "merge", "rewrite"}),
+        (Act.FLUSH, {"inserted", "inlined_insert", "altered"}),
+        (Act.COMPACT, {"inserted", "inlined_insert", "altered"}),
+    ],
+)
+def test_what_goes_together(mine: Act, rivals: set[str]) -> None:
+    for rival in rivals:
+        assert not conflicts(Action(mine, 7), Change(ON_TABLE[rival], 7)), (mine, rival)
+
+
+def test_names_are_compared_without_case() -> None:
+    theirs = Change(Kind.CREATED_VIEW, schema="Main", name="T")
+    assert conflicts(Action(Act.CREATE, 0, "main", "t"), theirs)
+    assert conflicts(Action(Act.RENAME_TABLE, 5, "main", "t"), theirs)
+    assert not conflicts(Action(Act.CREATE, 0, "main", "u"), theirs)
+    assert conflicts(Action(Act.CREATE_SCHEMA, None, "x"), Change(Kind.CREATED_SCHEMA, schema="X"))
+
+
+def test_schemas_are_not_dropped_from_under_new_tables() -> None:
+    assert conflicts(Action(Act.DROP_SCHEMA, 3, "s"), Change(Kind.CREATED_TABLE, schema="S", name="t"))
+    assert conflicts(Action(Act.DROP_SCHEMA, 3, "s"), Change(Kind.DROPPED_SCHEMA, 3))
+    assert conflicts(Action(Act.CREATE, 3, "s", "t"), Change(Kind.DROPPED_SCHEMA, 3))
+    assert not conflicts(Action(Act.CREATE, 3, "s", "t"), Change(Kind.DROPPED_SCHEMA, 4))
+
+
+@pytest.mark.parametrize("act", [Act.ALTER_VIEW, Act.DROP_VIEW, Act.RENAME_VIEW])
+def test_views_that_were_dropped_or_altered(act: Act) -> None:
+    assert conflicts(Action(act, 9), Change(Kind.DROPPED_VIEW, 9))
+    assert conflicts(Action(act, 9), Change(Kind.ALTERED_VIEW, 9))
+
+
+@pytest.mark.parametrize("act", [Act.DROP_TABLE, Act.ALTER_TABLE, Act.RENAME_TABLE, Act.RENAME_VIEW, Act.ALTER_VIEW])
+def test_what_was_renamed_meanwhile(act: Act) -> None:
+    assert conflicts(Action(act, 9, "s", "t"), Renamed(9))
+    assert not conflicts(Action(Act.INSERT, 9, "s", "t"), Renamed(9))
+
+
+def test_a_rollback_of_the_lake_meets_every_change_that_is_not_about_where_rows_lie() -> None:
+    mine = Action(Act.ROLL_BACK_ALL)
+    for kind in Kind:
+        assert conflicts(mine, Change(kind, 7, "s", "t")) is (kind not in MOVES), kind
+
+
+def test_a_rollback_of_a_schema_meets_the_changes_in_it() -> None:
+    mine = Action(Act.ROLL_BACK_ALL, 7, "s", "t")
+    assert conflicts(mine, Change(Kind.CREATED_VIEW, schema="S", name="new"))
+    assert conflicts(mine, Change(Kind.CREATED_TABLE_MACRO, schema="s", name="new"))
+    assert conflicts(mine, Change(Kind.ALTERED_VIEW, 7))
+    assert not conflicts(mine, Change(Kind.CREATED_VIEW, schema="other", name="t"))
+    assert not conflicts(mine, Change(Kind.ALTERED_VIEW, 8))
+    assert not conflicts(mine, Change(Kind.MERGE_ADJACENT, 7))
+    found = find_conflict([Action(Act.ROLL_BACK_ALL)], [(5, Change(Kind.CREATED_TABLE, schema="s", name="t"))])
+    assert found is not None
+    assert found.describe() == "cannot roll back the lake: snapshot 5 created a table there"
+
+
+def test_a_change_of_unknown_kind_forbids_everything() -> None:
+    assert conflicts(Action(Act.CREATE_SCHEMA, None, "x"), Change(Kind.UNKNOWN))
+
+
+def test_the_first_conflict_is_described_for_people() -> None:
+    found = find_conflict(
+        [Action(Act.INSERT, 7, "main", "orders")],
+        [(4, Change(Kind.INSERTED_INTO_TABLE, 7)), (5, Change(Kind.ALTERED_TABLE, 7))],
+    )
+    assert found is not None
+    assert found.describe() == "cannot insert into main.orders: snapshot 5 altered it"
+    assert find_conflict([], [(4, Change(Kind.DROPPED_TABLE, 7))]) is None
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_has_its_sentence(kind: Kind) -> None:
+    assert Conflict(Action(Act.INSERT, 1), Change(kind, 1), 2).describe()

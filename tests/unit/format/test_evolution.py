@@ -1,0 +1,105 @@
+"""A table's definition changes as the specification's page "Schema Evolution" says: ids live on, and are never used twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.errors import NotFoundError, StatementError
+from dbt.adapters.ducklake.format import evolution
+from dbt.adapters.ducklake.format.evolution import NewColumn, columns_of, next_id
+from dbt.adapters.ducklake.format.objects import Default, PartitionField, Partitioning, SortField, Table
+from dbt.adapters.ducklake.format.types import parse_type
+
+
+def column(name: str, kind: str = "int", **more: object) -> NewColumn:
+    return NewColumn(name, parse_type(kind), **more)  # type: ignore[arg-type]
+
+
+def table(*definitions: NewColumn, **more: object) -> Table:
+    columns = columns_of(definitions)
+    return Table(1, "u", "main", "t", "t/", columns, next_id(columns), **more)  # type: ignore[arg-type]
+
+
+def ids(t: Table) -> dict[str, int]:
+    return {c.name: c.column_id for c in t.columns}
+
+
+def test_ids_are_given_depth_first_parents_before_children() -> None:
+    t = table(column("a"), column("s", "struct<x:int,l:array<int>>"), column("z"))
+    assert [(c.name, c.column_id) for top in t.columns for c in top.walk()] == [
+        ("a", 1), ("s", 2), ("x", 3), ("l", 4), ("element", 5), ("z", 6),
+    ]  # fmt: skip
+    assert t.next_column_id == 7
+
+
+def test_a_readded_name_gets_a_new_id() -> None:
+    t = table(column("a"), column("b"))
+    t = evolution.add_column(evolution.drop_column(t, ("b",)), (), column("b"))
+    assert ids(t) == {"a": 1, "b": 3}
+
+
+def test_rename_and_promotion_keep_the_id() -> None:
+    t = evolution.rename_column(table(column("a"), column("b")), ("A",), "c")
+    t = evolution.set_type(t, ("c",), parse_type("bigint"))
+    assert ids(t) == {"c": 1, "b": 2}
+    assert t.columns[0].type == "int64"
+
+
+def test_a_field_is_added_to_a_struct_inside_a_list() -> None:
+    t = table(column("l", "array<struct<x:int>>"))
+    t = evolution.add_column(t, ("l", "element"), column("y", "string"))
+    assert [(c.name, c.column_id) for c in t.columns[0].walk()] == [("l", 1), ("element", 2), ("x", 3), ("y", 4)]
+
+
+def test_an_added_column_with_a_literal_default_has_it_as_initial_default() -> None:
+    t = evolution.add_column(table(column("a")), (), column("d", "decimal(10,2)", default=Default("1.5")))
+    assert (t.columns[1].initial_default, t.columns[1].default) == ("1.50", Default("1.5"))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda t: evolution.add_column(t, (), column("A")), "exists already"),
+        (lambda t: evolution.add_column(t, (), column("n", nullable=False)), "NOT NULL"),
+        (lambda t: evolution.add_column(t, (), column("n", default=Default("now()", "expression"))), "constant"),
+        (lambda t: evolution.rename_column(t, ("a",), "b"), "exists already"),
+        (lambda t: evolution.set_type(t, ("a",), parse_type("string")), "cannot become string"),
+        (lambda t: evolution.drop_column(t, ("p",)), "partition key"),
+        (lambda t: evolution.drop_column(t, ("b",)), "sort key"),
+        (lambda t: evolution.drop_column(evolution.drop_column(table(column("x"), column("y")), ("x",)), ("y",)), "only one"),
+        (lambda t: table(column("a"), column("A")), "twice"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_the_remedy(change: object, says: str) -> None:
+    t = table(
+        column("a"), column("b"), column("p"),
+        partitioning=Partitioning(5, (PartitionField(3),)), sorting=(SortField("b"),),
+    )  # fmt: skip
+    with pytest.raises(StatementError, match=says):
+        change(t)  # type: ignore[operator]
+
+
+def test_an_unknown_column_is_named_with_those_that_exist() -> None:
+    with pytest.raises(NotFoundError, match="There are: a, b"):
+        evolution.rename_column(table(column("a"), column("b")), ("nope",), "x")
+
+
+def test_renaming_a_sort_key_renames_it_in_the_sort_order() -> None:
+    t = evolution.rename_column(table(column("a"), sorting=(SortField("a"),)), ("a",), "A b")
+    assert t.sorting[0].expression == '"A b"'
+
+
+class TestRebuild:
+    def test_same_name_and_type_keep_id_and_comment_and_the_order_is_the_new_one(self) -> None:
+        t = table(column("a", comment="kept"), column("b", "string"))
+        r = evolution.rebuilt(t, [column("b", "string"), column("c"), column("A")])
+        assert [(c.name, c.column_id, c.comment) for c in r.columns] == [("b", 2, None), ("c", 3, None), ("A", 1, "kept")]
+        assert r.next_column_id == 4
+
+    def test_another_type_is_another_column(self) -> None:
+        r = evolution.rebuilt(table(column("a", comment="kept")), [column("a", "string")])
+        assert [(c.name, c.column_id, c.comment) for c in r.columns] == [("a", 2, "kept")]
+
+    def test_an_unchanged_table_stays_equal(self) -> None:
+        t = table(column("a"), column("s", "struct<x:int>"))
+        assert evolution.rebuilt(t, [column("a"), column("s", "struct<x:int>")]) == t

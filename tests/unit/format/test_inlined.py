@@ -1,0 +1,148 @@
+"""Inlined cells of both databases as Python values; texts as DuckDB 1.5.5 was seen to write them."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime, time, timezone
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.errors import LakeError
+from dbt.adapters.ducklake.format.inlined import decode
+from dbt.adapters.ducklake.format.objects import Column
+
+UTC = timezone.utc
+
+
+def column(kind: str, *children: Column, name: str = "c") -> Column:
+    return Column(1, name, kind, children)
+
+
+def list_of(element: Column) -> Column:
+    return column("list", Column(2, "element", element.type, element.children))
+
+
+def struct(**fields: Column) -> Column:
+    return column("struct", *(Column(2, name, each.type, each.children) for name, each in fields.items()))
+
+
+def map_of(key: Column, value: Column) -> Column:
+    return column("map", Column(2, "key", key.type, key.children), Column(3, "value", value.type, value.children))
+
+
+VARCHAR, INT, DATE = column("varchar"), column("int32"), column("date")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("boolean", 1, True),
+        ("boolean", False, False),
+        ("boolean", "true", True),
+        ("int64", 5, 5),
+        ("int128", "170141183460469231731687303715884105727", 2**127 - 1),
+        ("uint64", "18446744073709551615", 2**64 - 1),
+        ("float64", "1e+300", 1e300),
+        ("float32", "-inf", -math.inf),
+        ("float64", 1.5, 1.5),
+        ("decimal(10,2)", "1.20", Decimal("1.20")),
+        ("decimal(10,2)", Decimal("1.2"), Decimal("1.20")),
+        ("decimal(38,10)", "1234567890123456789012345678.0123456789", Decimal("1234567890123456789012345678.0123456789")),
+        ("date", "2020-01-02", date(2020, 1, 2)),
+        ("date", "infinity", "infinity"),
+        ("date", "0044-03-15 (BC)", "0044-03-15 (BC)"),
+        ("time", "01:02:03.4", time(1, 2, 3, 400000)),
+        ("time", "24:00:00", "24:00:00"),
+        ("timetz", "01:02:03+02", "01:02:03+02"),
+        ("timestamp", "2020-01-02 03:04:05.6", datetime(2020, 1, 2, 3, 4, 5, 600000)),
+        ("timestamp_s", "2020-01-02 03:04:05", datetime(2020, 1, 2, 3, 4, 5)),
+        ("timestamp_ns", "2020-01-02 03:04:05.123456789", "2020-01-02 03:04:05.123456789"),
+        ("timestamp", "-infinity", "-infinity"),
+        ("timestamptz", "2020-01-02 01:04:05.6+00", datetime(2020, 1, 2, 1, 4, 5, 600000, UTC)),
+        ("timestamptz", "2020-01-02T01:04:05+02:30", datetime(2020, 1, 1, 22, 34, 5, 0, UTC)),
+        ("interval", "1 month 2 days 03:04:05.6", "1 month 2 days 03:04:05.6"),
+        ("interval", "1 year 2 mons 3 days", "1 year 2 months 3 days"),
+        ("varchar", "it's", "it's"),
+        ("varchar", b"na\xc3\xafve\x00", "naïve\x00"),
+        ("json", b'{"a": 1}', '{"a": 1}'),
+        ("blob", b"\xaa\x00", b"\xaa\x00"),
+        ("uuid", "f79c3e09-677c-4bbd-a479-3f349cb785e7", "f79c3e09-677c-4bbd-a479-3f349cb785e7"),
+        ("int32", None, None),
+    ],
+)
+def test_scalars(kind: str, value: Any, expected: Any) -> None:
+    assert decode(value, column(kind)) == expected
+
+
+def test_not_a_number() -> None:
+    assert math.isnan(decode("nan", column("float64")))
+
+
+@pytest.mark.parametrize(
+    ("shape", "text", "expected"),
+    [
+        (list_of(VARCHAR), "[]", []),
+        (
+            list_of(VARCHAR),
+            "[a, b c, 'o\\'k', 'q\"r', a\\b, '', NULL, 'NULL', 'null', 'x,y', '[z]', '{k}', ' lead', 'a=b', é]",
+            ["a", "b c", "o'k", 'q"r', "a\\b", "", None, "NULL", "null", "x,y", "[z]", "{k}", " lead", "a=b", "é"],
+        ),
+        (list_of(column("blob")), "[\\xAA\\x00b, it\\x27s, '\\\\xAA,b']", [b"\xaa\x00b", b"it's", b"\xaa,b"]),
+        (list_of(list_of(INT)), "[[1, 2], NULL, []]", [[1, 2], None, []]),
+        (list_of(column("json")), "['{\"a\": [1, \"x,]\"]}', '\"s\"', NULL]", ['{"a": [1, "x,]"]}', '"s"', None]),
+        (list_of(column("json")), '[{"a": [1, "x,]"]}, "s"]', ['{"a": [1, "x,]"]}', '"s"']),
+        (list_of(column("json")), '[null, NULL, "null", "a\\"],b", 1]', ["null", None, '"null"', '"a\\"],b"', "1"]),
+        (
+            list_of(struct(a=VARCHAR, b=DATE)),
+            "[{'a': 'o\\'k', 'b': 2020-01-01}, {'a': NULL, 'b': NULL}, NULL]",
+            [{"a": "o'k", "b": date(2020, 1, 1)}, {"a": None, "b": None}, None],
+        ),
+        (map_of(VARCHAR, VARCHAR), "{k=v, 'o\\'k'='a=b', sp ace=NULL, ''='', 'q,'=\\}",
+         [("k", "v"), ("o'k", "a=b"), ("sp ace", None), ("", ""), ("q,", "\\")]),
+        (map_of(INT, struct(a=VARCHAR)), "{1={'a': x}}", [(1, {"a": "x"})]),
+        (map_of(VARCHAR, list_of(INT)), "{}", []),
+    ],
+)  # fmt: skip
+def test_the_literal_form(shape: Column, text: str, expected: Any) -> None:
+    assert decode(text, shape) == expected
+    assert decode(text.encode(), shape) == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "text", "expected"),
+    [
+        (struct(a=VARCHAR, b=INT), "{'a': 'o''k\\n', 'b': 1}", {"a": "o'k\\n", "b": 1}),
+        (struct(a=column("boolean"), b=column("decimal(5,2)")), "{'a': true, 'b': 1.50}", {"a": True, "b": Decimal("1.50")}),
+        (struct(a=VARCHAR), "{'a': NULL}", {"a": None}),
+        (struct(d=DATE), "{'d': CAST('2020-01-02' AS DATE)}", {"d": date(2020, 1, 2)}),
+        (
+            struct(t=column("timestamptz"), i=column("interval"), f=column("float64")),
+            "{'t': CAST('2020-01-02 03:04:05+00' AS TIMESTAMP WITH TIME ZONE), 'i': CAST('1 months' AS INTERVAL), 'f': CAST('inf' AS VARCHAR)}",
+            {"t": datetime(2020, 1, 2, 3, 4, 5, 0, UTC), "i": "1 month", "f": math.inf},
+        ),
+        (struct(b=column("blob")), "{'b': CAST('\\xAA\\x00b' AS BLOB)}", {"b": b"\xaa\x00b"}),
+        (struct(x=struct(**{"q'r": INT})), "{'x': {'q''r': 3}}", {"x": {"q'r": 3}}),
+        (struct(a=list_of(VARCHAR)), "{'a': ['o\\'k', a\\b, NULL, x y]}", {"a": ["o'k", "a\\b", None, "x y"]}),
+        (struct(m=map_of(DATE, VARCHAR)), "{'m': {2020-01-02=v}}", {"m": [(date(2020, 1, 2), "v")]}),
+    ],
+)
+def test_the_sql_form_of_structs(shape: Column, text: str, expected: Any) -> None:
+    assert decode(text, shape) == expected
+
+
+def test_structs_of_other_writers_in_the_literal_form() -> None:
+    shape = struct(a=VARCHAR, b=INT)
+    assert decode("{'a': plain, 'b': 1}", shape) == {"a": "plain", "b": 1}
+    assert decode("{'a': 'o\\'k', 'b': NULL}", shape) == {"a": "o'k", "b": None}
+    assert decode("{'b': 2}", shape) == {"a": None, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("shape", "value"),
+    [(INT, "x"), (column("decimal(5,2)"), "abc"), (list_of(INT), "[1, 2"), (list_of(INT), "nonsense"), (struct(a=INT), "{'z': 1}")],
+)
+def test_values_of_another_type_are_an_error_that_names_the_column(shape: Column, value: str) -> None:
+    with pytest.raises(LakeError, match="column c"):
+        decode(value, shape)

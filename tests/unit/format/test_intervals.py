@@ -1,0 +1,27 @@
+"""Intervals laid back from a moment, as DuckDB subtracts them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import duckdb
+import pytest
+
+from dbt.adapters.ducklake.format.intervals import before
+
+MOMENT = datetime(2024, 3, 31, 12, 30, 15)
+
+
+@pytest.mark.parametrize(
+    "interval",
+    ["1 week", "7d", "2 days", "1 month", "1 year 2 months", "3 hours 30 minutes", "12:30:00", "-1 day", "1 mon 01:02:03.5", "90 seconds"],
+)
+def test_as_duckdb(interval: str) -> None:
+    expected = duckdb.execute("SELECT ?::TIMESTAMP - ?::INTERVAL", [MOMENT, interval]).fetchone()
+    assert expected == (before(MOMENT, interval),)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "3 fortnights", "1 week and"])
+def test_what_is_no_interval_is_told(text: str) -> None:
+    with pytest.raises(ValueError, match="is no interval"):
+        before(MOMENT, text)

@@ -1,0 +1,54 @@
+"""Options: the narrowest scope wins, foreign keys are left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.errors import LakeError
+from dbt.adapters.ducklake.format.files import WriteOptions
+from dbt.adapters.ducklake.format.options import Options, StoredOption
+
+
+def test_table_wins_over_schema_over_lake_over_default() -> None:
+    options = Options.of(
+        [
+            StoredOption("parquet_compression", "zstd"),
+            StoredOption("parquet_compression", "gzip", "schema", 3),
+            StoredOption("parquet_compression", "lz4", "table", 3),
+        ]
+    )
+    assert options.get("parquet_compression") == "zstd"
+    assert options.get("parquet_compression", schema_id=3) == "gzip"
+    assert options.get("PARQUET_COMPRESSION", schema_id=3, table_id=3) == "lz4"
+    assert options.get("parquet_compression", schema_id=4, table_id=4) == "zstd"
+    assert Options.of([]).get("data_inlining_row_limit") == "10"
+    assert Options.of([]).get("unheard_of") is None
+
+
+def test_write_options_have_the_references_defaults() -> None:
+    assert Options.of([]).write_options() == WriteOptions()
+
+
+def test_stored_values_are_understood() -> None:
+    values = {
+        "parquet_compression": "ZSTD",
+        "parquet_compression_level": "7",
+        "parquet_version": "V2",
+        "parquet_row_group_size": "1000",
+        "parquet_row_group_size_bytes": "64000000",
+        "target_file_size": "1073741824",
+        "hive_file_pattern": "false",
+        "sort_on_insert": "0",
+        "dbt_ducklake.note": "ours",
+        "version": "1.0",
+    }
+    options = Options.of(StoredOption(key, value) for key, value in values.items())
+    assert options.write_options() == WriteOptions(
+        "zstd", 7, 2, 1000, 64000000, 1073741824, False, False, extra={"dbt_ducklake.note": "ours"}
+    )
+
+
+@pytest.mark.parametrize(("key", "value"), [("target_file_size", "16MB"), ("parquet_version", "V3")])
+def test_values_nobody_can_mean_are_named(key: str, value: str) -> None:
+    with pytest.raises(LakeError, match=key):
+        Options.of([StoredOption(key, value)]).write_options()

@@ -1,0 +1,38 @@
+"""Columns in sort expressions."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.format.sort_text import bare_column, names_in, renamed, sql_name
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("a", '"X y"'),
+        ("A", '"X y"'),
+        ('"a"', '"X y"'),
+        ("(a + 1)", '("X y" + 1)'),
+        ("a(a)", 'a("X y")'),
+        ("s.a", "s.a"),
+        ("concat('a', a, 'it''s a')", "concat('a', \"X y\", 'it''s a')"),
+        ("CAST(a AS a)", 'CAST("X y" AS a)'),
+        ("b::a", "b::a"),
+        ("ab", "ab"),
+    ],
+)
+def test_a_rename_touches_only_the_column(expression: str, expected: str) -> None:
+    assert renamed(expression, "a", "X y") == expected
+
+
+def test_names_are_found() -> None:
+    assert names_in("date_trunc('day', \"T s\") + b % 4") == {"t s", "b"}
+    assert (bare_column('"a""b"'), bare_column("a"), bare_column("a + 1"), bare_column("1")) == ('a"b', "a", None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("a", "a"), ("Ab_1", "Ab_1"), ("A b", '"A b"'), ("é", '"é"'), ("order", '"order"'), ("1a", '"1a"')]
+)
+def test_names_are_quoted_where_duckdb_needs_it(name: str, expected: str) -> None:
+    assert sql_name(name) == expected
