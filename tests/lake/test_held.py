@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.adapters.ducklake.spark.rows.fetch.cached import held
-
+from dbt.adapters.ducklake.spark.rows.cached import held
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 
 

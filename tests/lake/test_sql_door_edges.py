@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dbt.adapters.ducklake.catalog.transaction.transaction.rows import RowStaging
-from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
+from dbt.adapters.ducklake.catalog.transaction.rows import RowStaging
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import (
     CancelledError,
     ConfigurationError,

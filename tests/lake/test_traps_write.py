@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbt.adapters.ducklake.spark.write.write.write import write_rows
-
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.format.files import LINEAGE_ROW_ID, ROW_ID_COLUMN, ROW_ID_FIELD_ID
 from dbt.adapters.ducklake.format.objects import PartitionField, Table
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
 from dbt.adapters.ducklake.spark.files.footers import read_footer
+from dbt.adapters.ducklake.spark.write.write import write_rows
 from tests.lake.written import OPTIONS, WrittenLake, columns_of
 
 if TYPE_CHECKING:

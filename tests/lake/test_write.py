@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
-from dbt.adapters.ducklake.spark.write.write.write import write_rows
 
 from dbt.adapters.ducklake.errors import ConfigurationError, DataError
 from dbt.adapters.ducklake.format.files import WriteOptions, WrittenFile
 from dbt.adapters.ducklake.format.objects import PartitionField, SortField
+from dbt.adapters.ducklake.spark.write.write import write_rows
 from tests.lake.written import OPTIONS, WrittenLake, columns_of
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any
 
 import duckdb
 import pytest
-from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.format.objects import Column, Table
 from tests.interop import oracle
 from tests.interop.parquet_files import write_file

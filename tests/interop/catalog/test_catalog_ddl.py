@@ -9,9 +9,9 @@ from typing import Any
 
 import duckdb
 import pytest
-from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.format.objects import Column, Default, PartitionField, Partitioning, SortField, View
 from tests.interop import oracle
 from tests.interop.catalog.conftest import rows_of, table_of

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import duckdb
 import pytest
-from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.format.objects import Column, Default, PartitionField, Partitioning, Table, View
 from tests.interop.catalog.conftest import A, B, Connect, committed, create, insert, rows_of, table_of
 from tests.interop.parquet_files import write_deletes, write_file

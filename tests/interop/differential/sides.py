@@ -8,7 +8,6 @@ from functools import reduce
 from typing import Any, Protocol
 
 import duckdb
-from dbt.adapters.ducklake.spark.rows.fetch.fetch import fetch
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import lit
 
@@ -16,6 +15,7 @@ from dbt.adapters.ducklake.errors import DuckLakeError
 from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.read.scan import scan
+from dbt.adapters.ducklake.spark.rows.fetch import fetch
 from tests.catalogs import CatalogUnderTest
 from tests.interop import oracle
 from tests.interop.conftest import comparable

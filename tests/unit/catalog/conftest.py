@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 from sqlalchemy import Connection, create_engine, text
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
 from dbt.adapters.ducklake.format.objects import Column, Table, View
 from dbt.adapters.ducklake.format.paths import new_uuid

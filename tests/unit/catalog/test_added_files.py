@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.format.files import MappedField
 from tests.unit.catalog.conftest import committed, create, file_of, table_of

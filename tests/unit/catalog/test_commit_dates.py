@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.format.files import WrittenDeleteFile
 from tests.unit.catalog.conftest import committed, create, file_of, insert, metadata, table_of

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError, NotFoundError
 from tests.places import CatalogPlace
 from tests.unit.catalog.conftest import COLUMNS, committed, create, file_of, insert, table_of

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.format.objects import Column
 from tests.places import CatalogPlace, empty_place
 from tests.unit.catalog.conftest import COLUMNS, committed, table_of

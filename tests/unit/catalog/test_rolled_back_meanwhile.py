@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import pytest
-from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError, NotFoundError
 from dbt.adapters.ducklake.lake.context import Context
 from dbt.adapters.ducklake.lake.rollback import roll_back

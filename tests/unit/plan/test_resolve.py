@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
-from dbt.adapters.ducklake.catalog.transaction.transaction.transaction import Transaction
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import LakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
 from dbt.adapters.ducklake.format.objects import FUNCTION_TAG, Column, Table

@@ -9,11 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from dbt.adapters.ducklake.spark.arrow.write.write import arrow_table, write_arrow
 
 from dbt.adapters.ducklake.errors import DataError, StatementError
 from dbt.adapters.ducklake.format.files import LINEAGE_ROW_ID, ROW_ID_FIELD_ID, WriteOptions
 from dbt.adapters.ducklake.format.objects import PartitionField
+from dbt.adapters.ducklake.spark.arrow.write import arrow_table, write_arrow
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
 from dbt.adapters.ducklake.spark.files.footers import read_footer
 from tests.lake.written import columns_of

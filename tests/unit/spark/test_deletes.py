@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from dbt.adapters.ducklake.spark.arrow.write.flushed import write_deletes
 
 from dbt.adapters.ducklake.errors import LakeError
 from dbt.adapters.ducklake.format.files import DeleteFile, InlinedDeletes, WrittenDeleteFile
+from dbt.adapters.ducklake.spark.arrow.flushed import write_deletes
 from dbt.adapters.ducklake.spark.files.deletes import positions_table, write_delete_file
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
 from dbt.adapters.ducklake.spark.files.footers import read_footer

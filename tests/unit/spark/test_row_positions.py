@@ -6,11 +6,11 @@ import random
 from pathlib import Path
 
 import pyarrow as pa
-from dbt.adapters.ducklake.spark.rows.fetch.deleted import deleted_rows
-from dbt.adapters.ducklake.spark.rows.fetch.positions import by_file, count, repeats, united
 
 from dbt.adapters.ducklake.format.files import INLINED_BASE, LINEAGE_FILE, LINEAGE_POSITION, DataFile, DeleteFile
 from dbt.adapters.ducklake.spark.files.deletes import write_delete_file, write_deletion_vector
+from dbt.adapters.ducklake.spark.rows.deleted import deleted_rows
+from dbt.adapters.ducklake.spark.rows.positions import by_file, count, repeats, united
 
 
 def places(pairs: list[tuple[int, int]]) -> pa.Table:
