@@ -181,7 +181,7 @@ def fill(url: str, relations: int, snapshots: int) -> None:
 
 
 def ways(url: str, number: str) -> dict[str, Callable[[int], object]]:
-    """The questions, each to a lake that is opened anew: nothing is remembered from the one before."""
+    """The questions, each to a lake that is opened again: nothing is remembered from the one before."""
 
     def opened(question: Callable[[LakeCatalog], object]) -> Callable[[int], object]:
         def ask(_: int) -> object:

@@ -1,7 +1,7 @@
 """Which worker runs what: whole files, the longest first, by the seconds that `tests/durations.json` has of each.
 
 `pytest -n 2 --dist loadfile` uses it. Workers that take the longest file that is left end at nearly the same time. `--store-durations` writes
-the file anew (`make test ARGS=--store-durations`), for the short run or for the full matrix; only the order of size matters.
+the file again (`make test ARGS=--store-durations`), for the short run or for the full matrix; only the order of size matters.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def test_a_delete_that_lands_meanwhile_is_not_lost(both: Both, monkeypatch: pyte
 
     monkeypatch.setattr(compaction, "write_compacted", slow)
     result = both.session.execute("CALL lake.merge_adjacent_files('t')").fetch()
-    assert len(calls) == 2  # it was planned anew, without the file that the delete touched
+    assert len(calls) == 2  # it was planned again, without the file that the delete touched
     assert result == [("main", "t", 3, 1)]
     assert (1,) not in both.rows("SELECT id FROM t")
     monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)

@@ -10,7 +10,7 @@ CATALOGS = ["duckdb"]
 
 
 def other_client(catalog: CatalogUnderTest, *statements: str) -> list[tuple[object, ...]]:
-    """What the last statement gives to a DuckDB that opens the file anew and inlines up to ten rows."""
+    """What the last statement gives to a DuckDB that opens the file again and inlines up to ten rows."""
     client = connect(catalog, data_inlining_row_limit=10)
     client.execute("USE lake")
     try:

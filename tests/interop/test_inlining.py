@@ -359,7 +359,9 @@ def test_a_flush_changes_nothing_that_duckdb_shows(
     assert duck.execute("SELECT count(*) FROM t WHERE a IN (6, 7)").fetchall() == [(2,)]
 
 
-def test_rows_that_rivals_inline_meanwhile_stay(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+def test_rows_that_concurrent_writers_inline_meanwhile_stay(
+    catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
+) -> None:
     session.load_seed("main", "t", [("a", "int")], [(1,), (2,)])
     transaction = session.catalog.begin()
     assert [each.rows for each in flush_inlined_data(Context(session.catalog, transaction, session.spark))] == [2]

@@ -49,7 +49,7 @@ def _values(duck: duckdb.DuckDBPyConnection, old: Case, new: Case) -> list[str]:
             (found,) = duck.execute(f"SELECT {casts}").fetchall()
         except duckdb.Error:  # TRY_CAST does not catch what ICU raises
             return [] if len(values) == 1 else [value for each_one in values for value in held([each_one])]
-        return [value for value, is_held in zip(values, found, strict=True) if is_held]
+        return [value for value, is_cached in zip(values, found, strict=True) if is_cached]
 
     if new.stored in (
         "timestamp_s",

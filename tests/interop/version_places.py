@@ -18,7 +18,7 @@ _MOMENTS = ("snapshot_time", "schedule_start")
 
 
 def tables_of(lake: FrozenLake) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every table in an SQLite catalog or a DuckDB file, with the columns in their order; moments are left out."""
+    """The rows of every table in an SQLite catalog or a DuckDB file, with the columns in their order; timestamps are left out."""
     with open_duckdb("sqlite_scanner") as connection:
         if lake.path.startswith("ducklake:sqlite:"):
             connection.execute(f"ATTACH '{lake.file}' AS lake (TYPE sqlite)")

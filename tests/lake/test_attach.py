@@ -149,8 +149,8 @@ def test_time_travel_is_that_of_the_lake_named(both: LakeSession, places: LakeSe
     count = "SELECT count(*) FROM there.main.orders"
     assert rows(both, f"{count} VERSION AS OF {before}") == [(3,)]
     assert rows(both, f"{count} AT (VERSION => {before})") == [(3,)]
-    moment = both.lake.catalog_of("There").resolve(version=before).time
-    for pinned in ({"snapshot_version": before}, {"snapshot_time": moment}):
+    timestamp = both.lake.catalog_of("There").resolve(version=before).time
+    for pinned in ({"snapshot_version": before}, {"snapshot_time": timestamp}):
         lake = opened(places, runtime, create_if_not_exists=False, **pinned)
         with lake.session() as past:
             assert rows(past, count) == [(3,)]

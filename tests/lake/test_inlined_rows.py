@@ -105,7 +105,7 @@ def test_rows_inlined_before_an_alter_take_the_new_columns(session: LakeSession,
 
 
 @pytest.mark.parity
-def test_rivals_inserts_go_together_and_deletes_do_not(
+def test_concurrent_inserts_go_together_and_deletes_do_not(
     session: LakeSession, duck: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)  # else the insert is done again, after the delete

@@ -1,4 +1,4 @@
-"""Which rows a transaction depends on, as its statements tell: what a rival does to others is no conflict, unless a query looked at them."""
+"""Which rows a transaction depends on, as its statements tell: what a concurrent writer does to others is no conflict, unless a query looked at them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ KEYS = "(SELECT CAST(id AS INT) AS id, 'near' AS part, 'mine' AS name FROM range
 
 @pytest.fixture
 def together(lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
-    """Whether a transaction goes together with what a rival committed meanwhile. Nothing is done again."""
+    """Whether a transaction goes together with what a concurrent writer committed meanwhile. Nothing is done again."""
     monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)
-    rival = lake.lake.session()
+    other = lake.lake.session()
 
     def meet(mine: list[str], theirs: str) -> bool:
         lake.execute(
@@ -31,7 +31,7 @@ def together(lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> Callable[...
         lake.begin()
         for statement in mine:
             lake.execute(statement)
-        rival.execute(theirs)
+        other.execute(theirs)
         try:
             lake.commit()
         except ConflictError:

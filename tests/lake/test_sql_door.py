@@ -61,10 +61,10 @@ class TestQueries:
 
     @pytest.mark.parity
     def test_time_travel_by_timestamp(self, t: LakeSession) -> None:
-        moment = t.catalog.latest().time.isoformat(sep=" ")
+        timestamp = t.catalog.latest().time.isoformat(sep=" ")
         t.execute("DELETE FROM t")
-        assert rows(t, f"SELECT count(*) FROM t TIMESTAMP AS OF '{moment}'") == [(3,)]
-        assert rows(t, f"SELECT count(*) FROM t AT (TIMESTAMP => TIMESTAMP '{moment}')") == [(3,)]
+        assert rows(t, f"SELECT count(*) FROM t TIMESTAMP AS OF '{timestamp}'") == [(3,)]
+        assert rows(t, f"SELECT count(*) FROM t AT (TIMESTAMP => TIMESTAMP '{timestamp}')") == [(3,)]
         with pytest.raises(NotFoundError, match="snapshot"):
             t.execute("SELECT * FROM t TIMESTAMP AS OF '1999-01-01'")
 

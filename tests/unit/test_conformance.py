@@ -1,6 +1,6 @@
 """`docs/conformance.md` names every class of dbt's suite for adapters, with the tests that inherit it or the reason why none does.
 
-`python -m tests.unit.test_conformance` writes the page anew and keeps its reasons.
+`python -m tests.unit.test_conformance` writes the page again and keeps its reasons.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class DuckLakeCredentials(Credentials):
         data_inlining_row_limit: up to how many rows of one statement stay in the catalog database, where no option of the lake says.
         automatic_migration: bring a lake of an older format version to the current one when it is opened.
         snapshot_version: open the lake read-only as of this snapshot.
-        snapshot_time: the same by a moment; one without a zone is UTC.
+        snapshot_time: the same by a timestamp; one without a zone is UTC.
         attach: further lakes, each under an `alias`; see `attachments.Attachment`.
         retries: how often and how patiently a commit, or reaching the catalog, is tried again: the names of `RETRY_FIELDS`.
         module_paths: folders with Python modules that Python models import.

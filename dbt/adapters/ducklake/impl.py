@@ -95,7 +95,7 @@ class DuckLakeAdapter(LakeMetadata):
 
     @classmethod
     def date_function(cls) -> str:
-        """SQL for the current moment."""
+        """SQL for the current timestamp."""
         return "current_timestamp()"
 
     @classmethod

@@ -65,7 +65,7 @@ class DuckLakeRelation(BaseRelation):
             raise DbtRuntimeError(f"The source {relation.path.schema}.{relation.path.identifier}: {error}") from error
 
     def at(self, version: Any = None, timestamp: Any = None) -> Self:
-        """The relation as of a snapshot or of a moment; without either as it is.
+        """The relation as of a snapshot or of a timestamp; without either as it is.
 
         Raises:
             ValueError: both are given, or one that is no snapshot, or it is files.

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Pin:
-    """A snapshot by its number or by a moment, never both; with neither, nothing is pinned."""
+    """A snapshot by its number or by a timestamp, never both; with neither, nothing is pinned."""
 
     version: int | None = None
     time: datetime | None = None
@@ -31,16 +31,16 @@ def pin(version: Any, time: Any) -> Pin:
     if version is not None and not re.fullmatch(r"\d+", str(version).strip()):
         raise ValueError(f"`snapshot_version` must be the number of a snapshot, not {version!r}")
     try:
-        return Pin(None if version is None else int(version), None if time is None else _moment(time))
+        return Pin(None if version is None else int(version), None if time is None else _timestamp(time))
     except ValueError:
         raise ValueError(f"`snapshot_time` must be a moment, such as '2026-01-31 12:00:00+00:00', not {time!r}") from None
 
 
-def _moment(value: Any) -> datetime:
+def _timestamp(value: Any) -> datetime:
     if isinstance(value, datetime):
-        moment = value
+        timestamp = value
     elif isinstance(value, date):
-        moment = datetime(value.year, value.month, value.day)
+        timestamp = datetime(value.year, value.month, value.day)
     else:
-        moment = datetime.fromisoformat(str(value).strip().replace("Z", "+00:00"))
-    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+        timestamp = datetime.fromisoformat(str(value).strip().replace("Z", "+00:00"))
+    return timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=timezone.utc)

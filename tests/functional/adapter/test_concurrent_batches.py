@@ -15,7 +15,7 @@ from tests.postgres import server_directory
 DAYS = 8
 EVENTS = """
 create or replace table {schema}.events using parquet as
-select id, {moment} as at, 'first' as run from range(0, 4 * 8)
+select id, {timestamp} as at, 'first' as run from range(0, 4 * 8)
 """
 SOURCES = """
 sources:
@@ -33,7 +33,7 @@ select id, at, run from {{ source('raw', 'events') }}
 DOCUMENTED = """
 models: [{name: batches, description: All of them, columns: [{name: at, description: When}]}]
 """
-LOST = "planned anew"
+LOST = "planned again"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Place:
 
 
 class Batches(OnALake):
-    moment = "timestamp '2026-01-01 00:00:00' + make_interval(0, 0, 0, 0, 6 * cast(id as int))"
+    timestamp = "timestamp '2026-01-01 00:00:00' + make_interval(0, 0, 0, 0, 6 * cast(id as int))"
 
     @pytest.fixture(scope="class")
     def models(self):
@@ -64,7 +64,7 @@ class Batches(OnALake):
             return theirs.execute(f"SELECT id, run FROM lake.{project.test_schema}.batches ORDER BY ALL").fetchall()
 
     def test_batches_commit_side_by_side(self, project, lake, dbt_profile_target):
-        project.run_sql(EVENTS.format(schema=project.test_schema, moment=self.moment))
+        project.run_sql(EVENTS.format(schema=project.test_schema, timestamp=self.timestamp))
         _, output = self.run()
         first = [(id_, "first") for id_ in range(4 * DAYS)]
         assert self.duckdb_rows(project, dbt_profile_target) == first
@@ -92,7 +92,7 @@ class TestSQLite(Batches):
 
 @pytest.mark.postgres
 class TestPostgresWithDates(Batches):
-    moment = "date_add(date '2026-01-01', cast(id div 4 as int))"
+    timestamp = "date_add(date '2026-01-01', cast(id div 4 as int))"
 
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target, postgres_server):

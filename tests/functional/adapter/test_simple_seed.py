@@ -88,6 +88,6 @@ class TestEmptySeed(BaseTestEmptySeed):
 class TestColumnOverride(BaseSimpleSeedColumnOverride):
     @pytest.fixture(scope="class")
     def models(self):
-        """Types are shown by their Spark names, integers are bigint and moments are instants; `column_types` keeps PostgreSQL's names."""
+        """Types are shown by their Spark names, integers are bigint and timestamps are instants; `column_types` keeps PostgreSQL's names."""
         ours = in_spark(fixtures.properties__schema_yml).replace("type: integer", "type: bigint").replace("timestamp_ntz", "timestamp")
         return {"schema.yml": ours}

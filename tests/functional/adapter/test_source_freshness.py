@@ -1,4 +1,4 @@
-"""Freshness of sources from the lake's metadata: changes of rows count, upkeep does not; what has no answer is told why."""
+"""Freshness of sources from the lake's metadata: changes of rows count, maintenance does not; what has no answer is told why."""
 
 from __future__ import annotations
 

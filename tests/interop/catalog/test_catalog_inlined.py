@@ -137,8 +137,8 @@ def test_texts_of_types_without_a_python_value(place: CatalogPlace, duckdb_on: C
     )
     with place.open() as lake:
         (inlined,) = lake.reader().scan_plan(table_of(lake.reader())).inlined
-    interval, zone, nanos, day, moment = inlined.rows[0]
-    assert duck.execute("SELECT ?::INTERVAL = i, ?::TIMETZ = z, ?::TIMESTAMP_NS = n, ?::DATE = d, ?::TIMESTAMP = t FROM t", [interval, zone, nanos, day, moment]).fetchall() == [(True,) * 5]  # fmt: skip
+    interval, zone, nanos, day, timestamp = inlined.rows[0]
+    assert duck.execute("SELECT ?::INTERVAL = i, ?::TIMETZ = z, ?::TIMESTAMP_NS = n, ?::DATE = d, ?::TIMESTAMP = t FROM t", [interval, zone, nanos, day, timestamp]).fetchall() == [(True,) * 5]  # fmt: skip
 
 
 def test_layouts_follow_the_schema_versions(place: CatalogPlace, duckdb_on: Connect) -> None:

@@ -383,18 +383,18 @@ def test_facts_count_what_a_query_returns(lake: LakeCatalog, duckdb_on: Connect)
         facts = lake.table_facts(snapshot)[1]
         assert (facts.record_count, facts.last_snapshot_id) == (expected, version)
         assert facts.last_snapshot_time == snapshot.time
-    for upkeep in ("ducklake_flush_inlined_data('lake')", "ducklake_rewrite_data_files('lake', delete_threshold => 0)"):
-        duck.execute(f"CALL {upkeep}")
+    for maintenance in ("ducklake_flush_inlined_data('lake')", "ducklake_rewrite_data_files('lake', delete_threshold => 0)"):
+        duck.execute(f"CALL {maintenance}")
         facts = lake.table_facts(lake.latest())[1]
-        assert (lake.latest().snapshot_id > version, facts.last_snapshot_id) == (True, version), upkeep
+        assert (lake.latest().snapshot_id > version, facts.last_snapshot_id) == (True, version), maintenance
 
 
-def test_moments_resolve_as_the_reference_does(lake: LakeCatalog, duckdb_on: Connect) -> None:
+def test_timestamps_resolve_as_the_reference_does(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": 1, "b": "x"}])
     insert(lake, [{"a": 2, "b": "x"}])
     duck = duckdb_on()
     for record in lake.snapshots()[1:]:
         assert lake.resolve(timestamp=record.snapshot.time).snapshot_id == record.snapshot.snapshot_id
-        moment = record.snapshot.time.isoformat()
-        theirs = duck.execute(f"SELECT count(*) FROM t AT (TIMESTAMP => '{moment}')").fetchone()
+        timestamp = record.snapshot.time.isoformat()
+        theirs = duck.execute(f"SELECT count(*) FROM t AT (TIMESTAMP => '{timestamp}')").fetchone()
         assert theirs == (record.snapshot.snapshot_id,)

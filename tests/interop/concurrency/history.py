@@ -173,7 +173,7 @@ class Transaction:
         seen: the newest snapshot when it began, and the newest before it ended.
         snapshots: those that it committed.
         explicit: it was opened by BEGIN.
-        replays: how often it was planned anew.
+        replays: how often it was planned again.
     """
 
     number: int

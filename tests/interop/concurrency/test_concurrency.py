@@ -61,7 +61,7 @@ def test_histories_are_serializable(player: Player, model: Model, database: str)
         seen[finding.verdict.value] += 1
         seen["committed"] += sum(each.committed for each in history.transactions)
         seen["aborted"] += sum(not each.committed for each in history.transactions)
-        seen["planned anew"] += sum(each.replays for each in history.transactions)
+        seen["planned again"] += sum(each.replays for each in history.transactions)
         if finding.verdict not in ACCEPTED[MODE]:
             failed.append(f"seed {seed}: {shortened(script, finding.verdict, player, model)}")
             print(failed[-1], flush=True)
@@ -70,4 +70,4 @@ def test_histories_are_serializable(player: Player, model: Model, database: str)
     print(f"{len(seconds)} histories: {dict(seen)}, {sum(seconds) / len(seconds):.2f} s each", flush=True)
     if failed:
         pytest.fail("\n\n".join(failed), pytrace=False)
-    assert not LONG or HISTORIES < 100 or seen["planned anew"], "no transaction was planned anew: the run has shown nothing"
+    assert not LONG or HISTORIES < 100 or seen["planned again"], "no transaction was planned again: the run has shown nothing"

@@ -27,7 +27,7 @@ def passes(player: Player, model: Model, *lines: str, inlining: int = 0, setup: 
     assert any(each.committed for each in history.transactions)
 
 
-def test_case_1_a_temporary_view_of_before_begin_is_read_anew(player: Player, model: Model) -> None:
+def test_case_1_a_temporary_view_of_before_begin_is_read_again(player: Player, model: Model) -> None:
     passes(
         player,
         model,

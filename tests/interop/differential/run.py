@@ -12,11 +12,11 @@ from tests.catalogs import CatalogUnderTest
 
 from .comparing import OFTEN, SOMETIMES, Comparison, Difference, Seen
 from .invariants import Invariants
+from .maintenance import maintenance, option, option_of
 from .refusals import is_expected
 from .shape import Shape
 from .sides import DuckDB, Ours, Plain, RefusedError, Side
 from .statements import Statements
-from .upkeep import maintenance, option, option_of
 from .words import Statement
 
 LIMITS = (None, None, 0, 0, 3, 10, 30)

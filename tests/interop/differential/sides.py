@@ -182,7 +182,7 @@ class DuckDB:
         """Whether a flush or compaction by this client may take the columns of now for those of then.
 
         A sorted table that has had other columns is sorted by another one, or not at all: see `test_found_faults`. A rewrite that computes the
-        statistics anew looks for all columns of now in every inlined-data table ("Failed to read inlined-data aggregates").
+        statistics again looks for all columns of now in every inlined-data table ("Failed to read inlined-data aggregates").
         """
         metadata = "__ducklake_metadata_lake"
         concerned = f"SELECT table_id FROM {metadata}.ducklake_sort_info"
@@ -205,7 +205,7 @@ class DuckDB:
 class Plain:
     """Plain DuckDB tables of the same names, which are told the same statements: a third opinion about values, not about row ids.
 
-    What it refuses it does not judge: the tables concerned are copied from the lake anew.
+    What it refuses it does not judge: the tables concerned are copied from the lake again.
     """
 
     def __init__(self) -> None:

@@ -53,7 +53,7 @@ def test_one_that_was_added_and_scheduled_for_deletion_meanwhile(lake: LakeCatal
     keeper = lake.latest().snapshot_id
     committed(lake, adds("/others/f.parquet", "u"))
     committed(lake, lambda tx: tx.objects.drop_table(table_of(tx, "u")))
-    lake.upkeep.expire(versions=[keeper + 1], dry_run=False)
+    lake.maintenance.expire(versions=[keeper + 1], dry_run=False)
     with pytest.raises(ConflictError):
         me.commit()
 

@@ -43,7 +43,7 @@ def drop(lake: LakeCatalog) -> None:
 
 def expire(lake: LakeCatalog) -> None:
     newest = lake.latest().snapshot_id
-    lake.upkeep.expire(versions=range(newest), dry_run=False)
+    lake.maintenance.expire(versions=range(newest), dry_run=False)
 
 
 def test_the_rows_of_an_expired_snapshot_are_not_read_as_none(lake: LakeCatalog, begun: Transaction) -> None:

@@ -91,7 +91,7 @@ def test_the_snapshot_to_go_back_to_expires_while_it_is_planned(prepared: LakeCa
     former = prepared.reader(then)
     table = table_of(former)
     former.rollback_plan(table, transaction.snapshot)
-    prepared.upkeep.expire(versions=[3], dry_run=False)
+    prepared.maintenance.expire(versions=[3], dry_run=False)
     with pytest.raises(ConflictError, match="snapshot 3, which this reads, was expired"):
         former.rollback_plan(table, transaction.snapshot)
     with pytest.raises(NotFoundError, match="snapshot 3"):

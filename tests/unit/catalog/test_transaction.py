@@ -394,7 +394,7 @@ def test_a_commit_message_is_stored_and_can_be_demanded(lake: LakeCatalog) -> No
     assert lake.reader().schema("b") is not None
 
 
-def test_snapshots_are_found_by_version_and_moment(lake: LakeCatalog) -> None:
+def test_snapshots_are_found_by_version_and_timestamp(lake: LakeCatalog) -> None:
     create(lake)
     first, second = lake.snapshots()
     assert lake.resolve(version=0) == first.snapshot

@@ -42,14 +42,14 @@ CLOSED_HOLES = {
 
 @pytest.mark.parametrize("matrix", [REFERENCE, CLOSED_HOLES], ids=["reference", "closed holes"])
 def test_every_conflict_of_the_matrix_is_found(matrix: dict[Act, set[str]]) -> None:
-    for act, rivals in matrix.items():
-        for rival in rivals:
-            assert conflicts(Action(act, 7), Change(ON_TABLE[rival], 7)), (act, rival)
-            assert not conflicts(Action(act, 7), Change(ON_TABLE[rival], 8)), (act, rival)
+    for act, others in matrix.items():
+        for other in others:
+            assert conflicts(Action(act, 7), Change(ON_TABLE[other], 7)), (act, other)
+            assert not conflicts(Action(act, 7), Change(ON_TABLE[other], 8)), (act, other)
 
 
 @pytest.mark.parametrize(
-    ("mine", "rivals"),
+    ("mine", "others"),
     [
         (Act.INSERT, {"inserted", "inlined_insert", "merge", "rewrite", "flush"}),
         (Act.DELETE, {"deleted"}),
@@ -60,9 +60,9 @@ def test_every_conflict_of_the_matrix_is_found(matrix: dict[Act, set[str]]) -> N
         (Act.COMPACT, {"inserted", "inlined_insert", "altered"}),
     ],
 )
-def test_what_goes_together(mine: Act, rivals: set[str]) -> None:
-    for rival in rivals:
-        assert not conflicts(Action(mine, 7), Change(ON_TABLE[rival], 7)), (mine, rival)
+def test_what_goes_together(mine: Act, others: set[str]) -> None:
+    for other in others:
+        assert not conflicts(Action(mine, 7), Change(ON_TABLE[other], 7)), (mine, other)
 
 
 def test_names_are_compared_without_case() -> None:

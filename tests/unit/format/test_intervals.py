@@ -1,4 +1,4 @@
-"""Intervals laid back from a moment, as DuckDB subtracts them."""
+"""Intervals laid back from a timestamp, as DuckDB subtracts them."""
 
 from __future__ import annotations
 

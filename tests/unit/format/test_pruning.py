@@ -32,7 +32,7 @@ def day(rng: random.Random) -> dt.date:
     return dt.date(2024, 1, 1) + dt.timedelta(days=rng.randrange(-3, 40))
 
 
-def moment(rng: random.Random) -> dt.datetime:
+def timestamp(rng: random.Random) -> dt.datetime:
     return dt.datetime(2024, 1, 1) + dt.timedelta(
         microseconds=rng.choice([0, 1, 999_999, 86_399_999_999, 86_400_000_000]) * rng.randrange(4)
     )
@@ -48,7 +48,7 @@ MAKERS: dict[str, Callable[[random.Random], Any]] = {
     "float32": lambda rng: float32(rng.choice([math.nan, math.inf, -0.0, 0.0, 1.4e-45, 0.1, -0.1, 1.5, 3.0, 16777216.0, 3e38])),
     "varchar": lambda rng: rng.choice(TEXTS),
     "date": day,
-    "timestamp": moment,
+    "timestamp": timestamp,
     "boolean": lambda rng: rng.random() < 0.5,
 }
 

@@ -63,7 +63,7 @@ def test_a_value_has_the_text_that_duckdb_writes(type_name: str, value: object, 
         ("timestamp_ns", 1, "1970-01-01 00:00:00.000000001"),
     ],
 )
-def test_moments_beyond_pythons_calendar_have_texts_that_read_back(type_name: str, plain: int, text: str) -> None:
+def test_timestamps_beyond_pythons_calendar_have_texts_that_read_back(type_name: str, plain: int, text: str) -> None:
     low, high = encode_bounds(type_name, plain, plain)
     assert low == high
     assert decode(type_name, text) == plain

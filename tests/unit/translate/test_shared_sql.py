@@ -17,7 +17,7 @@ from tests.interop import view_words
 MADE_HERE = {exp.TimestampAdd, exp.TimestampSub, exp.SafeDivide}
 """What stands for something else on the way."""
 NOT_COMPARED = {exp.CurrentDate, exp.CurrentTimestamp, exp.Localtimestamp, exp.Uuid, exp.Rand, exp.HistoricalData, exp.AnyValue}
-"""Moments, chances and earlier snapshots, of which other tests are."""
+"""Timestamps, chances and earlier snapshots, of which other tests are."""
 
 
 def each(text: str) -> list[str]:

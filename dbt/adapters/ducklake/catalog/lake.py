@@ -14,7 +14,7 @@ from ..format.options import DEFAULTS, Options
 from ..format.versions import CURRENT, MergedFile, RewrittenFile
 from .commit.inlined import can_inline_rows
 from .commit.options import read_options
-from .maintenance.maintenance import Upkeep
+from .maintenance.maintenance import Maintenance
 from .read.facts import TableFacts, read_facts
 from .read.history import SnapshotRecord, first_snapshot_from, resolve, snapshot_records
 from .read.reader import DefinitionCache, SnapshotReader
@@ -60,7 +60,7 @@ class LakeCatalog:
             data_path: where the files of a new lake go; a relative one is taken from the working directory and stored absolute.
                 For an existing lake it may be left out, and must be the stored one otherwise.
             snapshot_version: open the lake read-only as of this snapshot, which is then its newest.
-            snapshot_time: the same by a moment; one without a zone is UTC.
+            snapshot_time: the same by a timestamp; one without a zone is UTC.
             name: what errors call the lake.
             data_inlining_row_limit: for tables that no stored option says another one for; None: the reference's default.
 
@@ -155,7 +155,7 @@ class LakeCatalog:
         return self.resolve()
 
     def resolve(self, *, version: int | None = None, timestamp: datetime | None = None) -> Snapshot:
-        """The snapshot of a version or of a moment (one without a zone is UTC); the newest if neither is given.
+        """The snapshot of a version or of a timestamp (one without a zone is UTC); the newest if neither is given.
 
         Raises:
             NotFoundError: there is none.
@@ -163,7 +163,7 @@ class LakeCatalog:
         return resolve(self._opened.database, version, timestamp)
 
     def first_from(self, timestamp: datetime) -> Snapshot:
-        """The first snapshot at or after a moment.
+        """The first snapshot at or after a timestamp.
 
         Raises:
             NotFoundError: there is none.
@@ -209,9 +209,9 @@ class LakeCatalog:
         return can_inline_rows(self._opened.database.dialect, columns, rows)
 
     @property
-    def upkeep(self) -> Upkeep:
+    def maintenance(self) -> Maintenance:
         """Expiry and the lists of files, for maintenance."""
-        return Upkeep(self._opened.database, self.data_path, self._opened.retry)
+        return Maintenance(self._opened.database, self.data_path, self._opened.retry)
 
     def close(self) -> None:
         """Close all connections; open readers and transactions can no longer be used."""

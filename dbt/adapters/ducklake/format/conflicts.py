@@ -1,6 +1,6 @@
-"""Which changes of a rival forbid which actions of mine: the conflict matrix as pure functions over pairs.
+"""Which changes of a concurrent writer forbid which actions of mine: the conflict matrix as pure functions over pairs.
 
-Specification: the page "Conflict Resolution", and the reference's own matrix, than which this one is stricter: what a rival did between
+Specification: the page "Conflict Resolution", and the reference's own matrix. This one is stricter: what a concurrent writer did between
 the start of my transaction and its commit conflicts
 - with dropping a table also when its rows or columns changed, with altering it also when its rows changed (their types and defaults may
   no longer fit);
@@ -61,12 +61,12 @@ class Action:
     schema: str | None = None
     name: str | None = None
     rows_known: bool = False
-    """Which rows of the table it depends on is known; whether rivals inserted or deleted any of these is compared apart from this."""
+    """The rows it depends on are known; whether concurrent writers changed any of them is compared separately."""
 
 
 @dataclass(frozen=True)
 class Renamed:
-    """A rival gave a table or view another row of `ducklake_table` or `ducklake_view`; the log names only the new name."""
+    """A concurrent writer gave a table or view another row of `ducklake_table` or `ducklake_view`; the log names only the new name."""
 
     object_id: int
 
@@ -147,7 +147,7 @@ _SENTENCES: dict[Kind, str] = {
 
 
 def conflicts(mine: Action, theirs: Change | Renamed) -> bool:
-    """Whether my action cannot follow what a rival did since my transaction began."""
+    """Whether my action cannot follow what a concurrent writer did since my transaction began."""
     if isinstance(theirs, Renamed):
         return mine.act in _NOT_AFTER_RENAME and mine.object_id == theirs.object_id
     if theirs.kind is Kind.UNKNOWN:

@@ -111,7 +111,7 @@ def _time(value: Any) -> time | str:
         return value
     text = _text(value)
     match = _TIMESTAMP.fullmatch(f"2000-01-01 {text}")
-    return text if match is None or match[4] == "24" else _moment(match).time()
+    return text if match is None or match[4] == "24" else _matched(match).time()
 
 
 def _timestamp(value: Any) -> datetime | str:
@@ -119,7 +119,7 @@ def _timestamp(value: Any) -> datetime | str:
         return value.replace(tzinfo=None)
     text = _text(value)
     match = _TIMESTAMP.fullmatch(text)
-    return text if match is None else _moment(match)
+    return text if match is None else _matched(match)
 
 
 def _timestamptz(value: Any) -> datetime | str:
@@ -127,10 +127,10 @@ def _timestamptz(value: Any) -> datetime | str:
         return value.astimezone(timezone.utc)
     text = _text(value)
     match = _TIMESTAMP.fullmatch(text)
-    return text if match is None else (_moment(match) - _offset(match[8])).replace(tzinfo=timezone.utc)
+    return text if match is None else (_matched(match) - _offset(match[8])).replace(tzinfo=timezone.utc)
 
 
-def _moment(match: re.Match[str]) -> datetime:
+def _matched(match: re.Match[str]) -> datetime:
     year, month, day, hour, minute, second = (int(match[group]) for group in range(1, 7))
     return datetime(year, month, day, hour, minute, second, int((match[7] or "0").ljust(6, "0")))
 

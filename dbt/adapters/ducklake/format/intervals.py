@@ -1,4 +1,4 @@
-"""Spans of time as options and arguments give them, `1 week`, `7d`, `1 month 12:00:00`, laid back from a moment.
+"""Spans of time as options and arguments give them, `1 week`, `7d`, `1 month 12:00:00`, laid back from a timestamp.
 
 Specification: "Configuration" (`expire_older_than`, `delete_older_than`); the words are those of DuckDB's intervals.
 """
@@ -23,14 +23,14 @@ _SECONDS = {
 }
 
 
-def before(moment: datetime, interval: str) -> datetime:
-    """The moment that lies an interval earlier; months are months of the calendar, the last day of one at most.
+def before(timestamp: datetime, interval: str) -> datetime:
+    """The timestamp that lies an interval earlier; months are months of the calendar, the last day of one at most.
 
     Raises:
         ValueError: the text is no interval.
     """
     months, span = _parse(interval)
-    return _minus_months(moment, months) - span
+    return _minus_months(timestamp, months) - span
 
 
 def _parse(text: str) -> tuple[int, timedelta]:
@@ -67,9 +67,9 @@ def _unit(word: str) -> str | None:
     return None
 
 
-def _minus_months(moment: datetime, months: int) -> datetime:
+def _minus_months(timestamp: datetime, months: int) -> datetime:
     if months == 0:
-        return moment
-    index = moment.year * 12 + moment.month - 1 - months
+        return timestamp
+    index = timestamp.year * 12 + timestamp.month - 1 - months
     year, month = divmod(index, 12)
-    return moment.replace(year=year, month=month + 1, day=min(moment.day, calendar.monthrange(year, month + 1)[1]))
+    return timestamp.replace(year=year, month=month + 1, day=min(timestamp.day, calendar.monthrange(year, month + 1)[1]))

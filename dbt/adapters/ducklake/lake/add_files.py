@@ -34,7 +34,7 @@ def add_data_files(context: Context, table: Table, patterns: Sequence[str], matc
     """
     context.transaction.require_writable()
     found = find_files(patterns)
-    _require_new(found, [*context.catalog.upkeep.known_files(), *context.transaction.written_files()])
+    _require_new(found, [*context.catalog.maintenance.known_files(), *context.transaction.written_files()])
     files = [file for file in read_foreign(found, table, matching) if file.record_count]
     context.transaction.rows.add_files(table, files)
     return [file.path for file in files]

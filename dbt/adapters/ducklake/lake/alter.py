@@ -109,7 +109,7 @@ def set_partitioning(context: Context, table: Table, keys: Sequence[tuple[str, s
         raise StatementError(
             f"{table.schema_name}.{table.name} has data files, and DuckDB would not find their rows by a bucket column: it looks "
             "only at files that were written with the buckets. CREATE OR REPLACE TABLE … PARTITIONED BY (…) AS SELECT * FROM the "
-            "table writes all rows anew"
+            "table writes all rows again"
         )
     context.transaction.objects.put_table(repartitioned(table, fields))
 

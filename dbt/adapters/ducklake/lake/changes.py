@@ -22,7 +22,7 @@ VIRTUAL = (changes.SNAPSHOT_ID, changes.ROW_ID)
 """What insertions and deletions have behind the columns of the table; `lake.table_insertions(…)` does not show it, as in DuckDB."""
 
 Bound = int | datetime
-"""The number of a snapshot, which must exist, or a moment: a first one means the next snapshot, a last one the snapshot before."""
+"""The number of a snapshot, which must exist, or a timestamp: a first one means the next snapshot, a last one the snapshot before."""
 
 
 def table_changes(context: Context, schema: str, table: str, first: Bound, last: Bound) -> DataFrame:

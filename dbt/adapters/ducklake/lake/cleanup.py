@@ -14,17 +14,17 @@ from .safe_removal import Removal, remove_file
 
 
 def cleanup_old_files(context: Context, *, older_than: datetime | None, dry_run: bool = False) -> list[Removal]:
-    """Remove the files that were scheduled before a moment, or all of them; one that is kept stays scheduled.
+    """Remove the files that were scheduled before a timestamp, or all of them; one that is kept stays scheduled.
 
     Raises:
         ConfigurationError: the lake is opened read-only.
     """
     if not dry_run:
         context.catalog.require_writable()
-    upkeep = context.catalog.upkeep
-    scheduled = upkeep.scheduled(older_than)
-    needed = {plain(path) for path in upkeep.needed_files()} if scheduled else set()
+    maintenance = context.catalog.maintenance
+    scheduled = maintenance.scheduled(older_than)
+    needed = {plain(path) for path in maintenance.needed_files()} if scheduled else set()
     outcomes = [remove_file(file.path, context.catalog.data_path, needed, dry_run=dry_run) for file in scheduled]
     if not dry_run:
-        upkeep.forget([file for file, outcome in zip(scheduled, outcomes, strict=True) if outcome.kept_because is None])
+        maintenance.forget([file for file, outcome in zip(scheduled, outcomes, strict=True) if outcome.kept_because is None])
     return outcomes

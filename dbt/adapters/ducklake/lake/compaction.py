@@ -1,4 +1,4 @@
-"""Compaction: small files become one, and files that have lost most of their rows are written anew.
+"""Compaction: small files become one, and files that have lost most of their rows are written again.
 
 Specification: the pages "Merge Adjacent Files" and "Rewrite Heavily Deleted Files". Time travel, row ids and the change feed stay as they
 are, except that a rewrite shows up in the change feed as updates, as the reference's does.

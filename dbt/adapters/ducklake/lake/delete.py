@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def delete(context: Context, table: Table, plan: ScanPlan, doomed: DataFrame, within: Sequence[ColumnFilter] = ()) -> RowCounts:
-    """Stage the end of the rows in `doomed`: rows of a scan of `plan` with lineage. No row is among them that fails one of `within`."""
+def delete(context: Context, table: Table, plan: ScanPlan, to_delete: DataFrame, within: Sequence[ColumnFilter] = ()) -> RowCounts:
+    """Stage the end of the rows in `to_delete`: rows of a scan of `plan` with lineage. No row is among them that fails one of `within`."""
     context.transaction.rows.depends_on_rows(table, within)
-    return RowCounts(deleted=end_rows(context, table, plan, collect_positions(doomed)))
+    return RowCounts(deleted=end_rows(context, table, plan, collect_positions(to_delete)))
 
 
 def truncate(context: Context, table: Table) -> None:

@@ -74,21 +74,21 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         analysed = match.pairs(request.matched)  # Spark refuses a condition that cannot be, though there be nothing to do
         if size == 0 and not request.not_matched_by_source:
             return RowCounts()
-        doomed: list[Positions] = []
+        to_delete: list[Positions] = []
         inserted = updated = deleted = 0
         with held(analysed) as pairs:
             if request.matched:  # else nobody needs to know where the pairs are
                 found = outcome(pairs)
                 _refuse_repeated(table, request, found)
-                updated, deleted = _stage_versions(context, table, pairs, request.matched, found, doomed)
+                updated, deleted = _stage_versions(context, table, pairs, request.matched, found, to_delete)
             if request.not_matched:
                 inserted = insert(context, table, match.source_only(pairs, request.not_matched))
         if request.not_matched_by_source:
             with held(match.target_only(request.not_matched_by_source)) as alone:
-                more = _stage_versions(context, table, alone, request.not_matched_by_source, outcome(alone), doomed)
+                more = _stage_versions(context, table, alone, request.not_matched_by_source, outcome(alone), to_delete)
             updated, deleted = updated + more[0], deleted + more[1]
         # All at once: a data file has one delete file, and both kinds of clauses may touch the same data file.
-        end_rows(context, table, plan, united(doomed))
+        end_rows(context, table, plan, united(to_delete))
         return RowCounts(inserted, updated, deleted)
 
 
@@ -104,9 +104,9 @@ def _refuse_repeated(table: Table, request: MergeRequest, found: Outcome) -> Non
 
 
 def _stage_versions(
-    context: Context, table: Table, rows: DataFrame, clauses: Sequence[When], found: Outcome, doomed: list[Positions]
+    context: Context, table: Table, rows: DataFrame, clauses: Sequence[When], found: Outcome, to_delete: list[Positions]
 ) -> tuple[int, int]:
-    """Stage the new versions of updated rows, and add to `doomed` the positions of all rows that end.
+    """Stage the new versions of updated rows, and add to `to_delete` the positions of all rows that end.
 
     Args:
         rows: held, and in the shape of `Match.pairs`.
@@ -121,7 +121,7 @@ def _stage_versions(
             updated += number
         else:
             deleted += number
-        doomed.append(positions)
+        to_delete.append(positions)
     if updated:
         updates = [i for i, clause in enumerate(clauses) if clause.action == "update"]
         changed = rows.where(rows[ACTION].isin(updates)).drop(ACTION, LINEAGE_FILE, LINEAGE_POSITION, SOURCE_ROW)

@@ -31,7 +31,7 @@ def removed_meanwhile(error: Exception, names: Mapping[str, str], lakes: Iterabl
         return None
     spelled = {plain(told.path), plain(unquote(told.path))}  # Spark encodes some paths
     homes = [lake for lake in lakes if any(is_inside(path, lake.data_path) for path in spelled)]
-    if not homes or any(plain(path) in spelled for lake in homes for path in lake.upkeep.needed_files()):
+    if not homes or any(plain(path) in spelled for lake in homes for path in lake.maintenance.needed_files()):
         return None
     return ConflictError(
         f"the file {told.path} was merged, rewritten or expired, and then removed, by concurrent maintenance while it was to be read; "

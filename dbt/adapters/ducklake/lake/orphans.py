@@ -19,20 +19,20 @@ _PLACE = re.compile(r"[^/]+/(?:ducklake-[0-9a-f-]{36}/)?(?:[^/=]+=[^/]*/)*[^/]+\
 
 
 def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_run: bool = False) -> list[Removal]:
-    """Remove files that the catalog does not know and that were last written before a moment, or all of them.
+    """Remove files that the catalog does not know and that were last written before a timestamp, or all of them.
 
-    Without a moment, files that somebody is writing right now are removed too, and his commit would refer to nothing.
+    Without a timestamp, files that somebody is writing right now are removed too, and his commit would refer to nothing.
 
     Raises:
         ConfigurationError: the lake is opened read-only.
     """
     if not dry_run:
         context.catalog.require_writable()
-    upkeep = context.catalog.upkeep
+    maintenance = context.catalog.maintenance
     found = []
-    for directory in sorted(upkeep.schema_directories()):
+    for directory in sorted(maintenance.schema_directories()):
         for path, written in list_files_with_times(directory):
             if _PLACE.fullmatch(path[len(directory) :]) and (older_than is None or written < older_than):
                 found.append(path)
-    known = {plain(path) for path in upkeep.known_files()} if found else set()  # read last: it has what was just committed
+    known = {plain(path) for path in maintenance.known_files()} if found else set()  # read last: it has what was just committed
     return [remove_file(path, context.catalog.data_path, known, dry_run=dry_run) for path in found if plain(path) not in known]

@@ -213,7 +213,7 @@ class _Rollback:
         return [each for each in schemas if name is None or fold(each.name) == fold(name)]
 
     def _in_schema(self, relation: Relation) -> Relation:
-        """The relation under the present spelling of its schema, which may have been dropped and made anew since."""
+        """The relation under the present spelling of its schema, which may have been dropped and made again since."""
         schema = self.context.transaction.schema(relation.schema_name)
         return relation if schema is None else replace(relation, schema_name=schema.name)
 

@@ -1,4 +1,4 @@
-"""Ending rows: turn the positions of doomed rows into delete files, ended files and ended inlined rows."""
+"""Ending rows: turn the positions of rows to delete into delete files, ended files and ended inlined rows."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
     ended: list[int] = []
     inlined: dict[str, list[int]] = {}
     try:
-        for file_id, doomed in positions.items():
+        for file_id, to_delete in positions.items():
             if file_id <= INLINED_BASE:
-                inlined.setdefault(plan.inlined[INLINED_BASE - file_id].table_name, []).extend(doomed.to_pylist())
+                inlined.setdefault(plan.inlined[INLINED_BASE - file_id].table_name, []).extend(to_delete.to_pylist())
                 continue
             file = files.get(file_id)
             if file is None:
                 raise LakeError(f"{plan.name}: a row of data file {file_id} was to be deleted, but the scan did not read that file")
-            written = _delete_file(context, table, file, doomed, vectors)
+            written = _delete_file(context, table, file, to_delete, vectors)
             if written is None:
                 ended.append(file_id)
             else:
@@ -52,17 +52,17 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
     return count(positions)
 
 
-def _delete_file(context: Context, table: Table, file: DataFile, doomed: PositionArray, vectors: bool) -> WrittenDeleteFile | None:
+def _delete_file(context: Context, table: Table, file: DataFile, to_delete: PositionArray, vectors: bool) -> WrittenDeleteFile | None:
     """The new delete file of `file`, or None if no row of it is left.
 
     One that takes the place of a committed one is never a deletion vector, which could not say when each row was deleted
     (`docs/decisions/0010`). It names the snapshot that follows; a commit that becomes a later one has it written again.
     """
     deleted = deleted_rows(file)
-    if deleted.leave_nothing(doomed):
+    if deleted.leave_nothing(to_delete):
         return None
     start = context.transaction.snapshot.snapshot_id
-    positions, since = deleted.with_more(doomed, start + 1)
+    positions, since = deleted.with_more(to_delete, start + 1)
     if file.delete_file is None or file.delete_file.begin_snapshot > start:  # all these rows are deleted by this transaction
         write = write_deletion_vector if vectors else write_delete_file
         return write(file.path, file.data_file_id, table.path, positions)

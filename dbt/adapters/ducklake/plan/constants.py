@@ -50,7 +50,7 @@ _LAST_CHARACTER = 0xD7FE
 
 @dataclass(frozen=True)
 class Constant:
-    """`kind`: number, double, text, boolean, or of moments date, instant, wall clock; of those the value is the ISO text."""
+    """`kind`: number, double, text, boolean, or of timestamps date, instant, wall clock; of those the value is the ISO text."""
 
     kind: str
     value: Decimal | float | str | bool
@@ -78,7 +78,7 @@ def _cast(node: exp.Cast, source: str) -> Constant | None:
         kind, text = _MOMENT_CASTS.get(node.to.this), _text(node.this.name, source)
         if node.to.this == exp.DType.TEXT:
             return text
-        return None if kind is None or text is None or not _moment(text.value) else Constant(kind, text.value)
+        return None if kind is None or text is None or not _timestamp(text.value) else Constant(kind, text.value)
     bits, number = _INTEGER_CASTS.get(node.to.this), _number(node.this.name)
     if bits is None or number is None or not isinstance(number.value, Decimal) or number.value != number.value.to_integral_value():
         return None
@@ -102,7 +102,7 @@ def comparable(column: Column, constants: Sequence[Constant]) -> bool:
     kinds = {each.kind for each in constants}
     if column.type in TIMESTAMPS or column.type == "date":
         allowed = [{"date"}, {"instant"}, {"wall clock"}, {"text"}]
-        return kinds in allowed and all(isinstance(each.value, str) and _moment(each.value) for each in constants)
+        return kinds in allowed and all(isinstance(each.value, str) and _timestamp(each.value) for each in constants)
     if column.type in FLOATS:
         return kinds <= {"number", "double"}
     if column.type in ("varchar", "json"):
@@ -158,7 +158,7 @@ def _bound(column: Column, constant: Constant, side: int, strict: bool, zone: Zo
         case Decimal() as number:
             return _number_bound(column.type, number, side, strict)
         case str() as text if column.type in TIMESTAMPS or column.type == "date":
-            return _moment_bound(column.type, constant.kind, text, side, strict, zone)
+            return _timestamp_bound(column.type, constant.kind, text, side, strict, zone)
         case str() as text:
             return text
     return None
@@ -175,7 +175,7 @@ def _number_bound(type_name: str, number: Decimal, side: int, strict: bool) -> s
     return str(unscaled) if parameters is None else decimal_text(unscaled, *parameters)
 
 
-def _moment(text: object) -> bool:
+def _timestamp(text: object) -> bool:
     if not isinstance(text, str) or not _ISO.fullmatch(text):
         return False
     try:
@@ -185,7 +185,7 @@ def _moment(text: object) -> bool:
     return True
 
 
-def _moment_bound(type_name: str, kind: str, text: str, side: int, strict: bool, zone: Zone) -> str | None:
+def _timestamp_bound(type_name: str, kind: str, text: str, side: int, strict: bool, zone: Zone) -> str | None:
     nanos, offset = parse_timestamp(text)
     if offset is not None:
         if kind != "instant" and (kind != "text" or type_name != "timestamptz"):

@@ -40,7 +40,7 @@ def _expire_snapshots(env: Environment, given: Arguments) -> Result:
                 "EXPIRE SNAPSHOTS: neither versions nor older_than is given, nor the option expire_older_than", SNAPSHOT_COLUMNS, []
             )
         older_than = before(datetime.now(timezone.utc), interval)
-    records = env.context.catalog.upkeep.expire(versions=versions, older_than=older_than, dry_run=dry_run)
+    records = env.context.catalog.maintenance.expire(versions=versions, older_than=older_than, dry_run=dry_run)
     verb = "would expire" if dry_run else "expired"
     return local(f"EXPIRE SNAPSHOTS: {len(records)} {verb}", SNAPSHOT_COLUMNS, snapshot_rows(records))
 

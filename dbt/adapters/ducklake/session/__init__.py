@@ -6,8 +6,8 @@
         lake.execute("CREATE TABLE t AS SELECT 1 AS a")
         lake.sql("SELECT * FROM t").show()
 
-A statement outside BEGIN … COMMIT is a transaction of its own. When a rival's commit has overtaken it, it is planned anew, a few times. So
-is all of a transaction, unless its caller was told something in it that is no longer so; then the conflict is the caller's.
+A statement outside BEGIN … COMMIT is a transaction of its own. When it conflicts with a concurrent commit, it is planned again, a few
+times. So is a whole transaction, unless its caller received an answer in it that has changed; then the caller gets the conflict.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class LakeSession(TransactionalWork):
             transaction.rollback()
 
     def columns(self, parts: Sequence[str], version: int | None = None, timestamp: str | None = None) -> list[ViewColumn]:
-        """The columns of a table, view or temporary view with Spark's types, now or as of a snapshot or moment."""
+        """The columns of a table, view or temporary view with Spark's types, now or as of a snapshot or timestamp."""
         at = None if version is None and timestamp is None else TimeTravel(version, timestamp)
         with self._working("columns"):
             return self.asked(lambda: self._run(lambda env: describe_columns(env, Name(tuple(parts)), at))[0])

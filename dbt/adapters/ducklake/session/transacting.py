@@ -214,7 +214,7 @@ class TransactionalWork(SparkWork):
 
     def _wait(self, conflict: ConflictError, replan: int) -> None:
         reason = str(conflict).partition(";")[0]
-        self.tell(f"{reason}. So this is planned anew at the newest snapshot, try {replan + 2} of at most {REPLANS + 1}")
+        self.tell(f"{reason}. So this is planned again at the newest snapshot, try {replan + 2} of at most {REPLANS + 1}")
         self._require_not_cancelled()
         time.sleep(self.lake.settings.retry.seconds(replan))
 

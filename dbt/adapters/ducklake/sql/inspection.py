@@ -138,7 +138,7 @@ def call_arguments(cursor: Cursor) -> tuple[Argument, ...]:
 
 
 def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[object] | None:
-    """A string, number, boolean, NULL, moment, interval (its text), or list of these.
+    """A string, number, boolean, NULL, timestamp, interval (its text), or list of these.
 
     Raises:
         StatementError: it is something that would have to be computed.
@@ -157,7 +157,7 @@ def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[objec
         return _CONSTANTS[token.word]
     if token.word in _TIMES and cursor.peek(1).kind is Kind.STRING:
         cursor.position += 1
-        return _moment(cursor)
+        return _timestamp(cursor)
     if token.word == "INTERVAL":
         cursor.position += 1
         return _interval(cursor)
@@ -182,17 +182,17 @@ def _now(cursor: Cursor) -> datetime:
     cursor.position += 1
     if cursor.accept("("):
         cursor.expect(")")
-    moment = datetime.now(timezone.utc)
+    timestamp = datetime.now(timezone.utc)
     while cursor.accept("-"):
         cursor.expect("INTERVAL")
         try:
-            moment = before(moment, _interval(cursor))
+            timestamp = before(timestamp, _interval(cursor))
         except ValueError as error:
             raise StatementError(str(error)) from None
-    return moment
+    return timestamp
 
 
-def _moment(cursor: Cursor) -> datetime:
+def _timestamp(cursor: Cursor) -> datetime:
     start = cursor.position
     text = cursor.string().strip()
     text = re.sub(r"\s*(Z|UTC)$", "+00:00", text)

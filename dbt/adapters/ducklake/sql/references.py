@@ -34,7 +34,7 @@ def references(text: str) -> Sql:
     """The text with its references and qualifiers; CTEs, table functions, files (`` parquet.`/path` ``) are none.
 
     Raises:
-        StatementError: a quote or bracket is not closed, or time travel is not to a number or a moment.
+        StatementError: a quote or bracket is not closed, or time travel is not to a number or a timestamp.
     """
     return fragment(Source(text), 0, None, whole=True)
 

@@ -55,10 +55,10 @@ PART_OF: dict[type[exp.Expr], str] = {
     exp.DayOfYear: "doy",
     exp.WeekOfYear: "week",
 }
-"""The functions of both engines that give a part of a date or moment, as `extract` calls it."""
+"""The functions of both engines that give a part of a date or timestamp, as `extract` calls it."""
 
 
-def part_and_moment(node: exp.Expr, part_of: Mapping[type[exp.Expr], str]) -> tuple[str, exp.Expr]:
+def part_and_timestamp(node: exp.Expr, part_of: Mapping[type[exp.Expr], str]) -> tuple[str, exp.Expr]:
     """Which part of what: of `extract(part FROM x)` and of the functions in `part_of`."""
     return (node.this.name.lower(), node.expression) if isinstance(node, exp.Extract) else (part_of[type(node)], node.this)
 

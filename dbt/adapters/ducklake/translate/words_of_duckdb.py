@@ -20,7 +20,7 @@ from .shared_checks import (
     is_text,
     is_whole,
     marked,
-    part_and_moment,
+    part_and_timestamp,
     refuse_unless,
     refuse_unless_integer,
 )
@@ -82,7 +82,7 @@ def _to_date(node: exp.Expr) -> exp.Expr:
 
 
 def _moved(node: exp.Expr) -> exp.Expr:
-    """A moment and an interval."""
+    """A timestamp and an interval."""
     interval = node.expression
     if not isinstance(interval, exp.Interval):
         return node
@@ -100,7 +100,7 @@ def _is_date(node: exp.Expr) -> bool:
     return isinstance(node, exp.CurrentDate) or (isinstance(node, exp.Cast) and node.args["to"].this is exp.DType.DATE)
 
 
-def _moment_moved(node: exp.Expr) -> exp.Expr:
+def _timestamp_moved(node: exp.Expr) -> exp.Expr:
     """Spark leaves a date a date; `spark/session/plan_types.py` refuses dates that cannot be told here."""
     refuse_unless(is_marked(node))
     unit = node.args["unit"].name.lower()
@@ -126,7 +126,7 @@ def _cast(node: exp.Expr) -> exp.Expr:
 
 
 def _part(node: exp.Expr) -> exp.Expr:
-    name, value = part_and_moment(node, PART_OF)
+    name, value = part_and_timestamp(node, PART_OF)
     if name == "weekday":
         return _duckdb("isodow(x) - 1", x=value)
     name = _SYNONYMS.get(name, name)
@@ -241,7 +241,7 @@ EARLY: dict[type[exp.Expr], Rule] = {
     exp.Sub: _moved,
 }
 RULES: dict[type[exp.Expr], Rule] = {
-    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _moment_moved),
+    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_moved),
     **dict.fromkeys((exp.Extract, *PART_OF), _part),
     exp.Cast: _cast,
     exp.Upper: _upper,

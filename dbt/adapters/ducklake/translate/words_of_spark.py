@@ -20,7 +20,7 @@ from .shared_checks import (
     is_text,
     is_whole,
     marked,
-    part_and_moment,
+    part_and_timestamp,
     plain_pattern,
     refuse_unless,
     refuse_unless_integer,
@@ -152,11 +152,11 @@ def _unit_and_number(node: exp.Expr) -> tuple[str, exp.Expr] | None:
 
 
 def _moved(node: exp.Expr) -> exp.Expr:
-    """A moment and an interval."""
+    """A timestamp and an interval."""
     found = _unit_and_number(node.expression)
-    moment = node.this
+    timestamp = node.this
     if found is None and isinstance(node, exp.Add):
-        found, moment = _unit_and_number(node.this), node.expression
+        found, timestamp = _unit_and_number(node.this), node.expression
     if found is None:
         return node
     unit, number = found
@@ -166,7 +166,7 @@ def _moved(node: exp.Expr) -> exp.Expr:
         number = exp.Literal.number(number.name)
     refuse_unless(unit != "second" or is_whole(number))
     kind = exp.TimestampAdd if isinstance(node, exp.Add) else exp.TimestampSub
-    return marked(kind(this=moment, expression=number, unit=exp.var(unit)))
+    return marked(kind(this=timestamp, expression=number, unit=exp.var(unit)))
 
 
 def _cte(node: exp.Expr) -> exp.Expr:
@@ -177,7 +177,7 @@ def _cte(node: exp.Expr) -> exp.Expr:
 # -- afterwards ----------------------------------------------------------------------------------------------------------------
 
 
-def _moment_moved(node: exp.Expr) -> exp.Expr:
+def _timestamp_moved(node: exp.Expr) -> exp.Expr:
     refuse_unless(is_marked(node))
     sign = "+" if isinstance(node, exp.TimestampAdd) else "-"
     number = node.expression if is_whole(node.expression) else _spark("CAST(CAST(n AS DOUBLE) AS INT)", n=node.expression)
@@ -208,7 +208,7 @@ def _cast(node: exp.Expr) -> exp.Expr:
 
 
 def _part(node: exp.Expr) -> exp.Expr:
-    name, value = part_and_moment(node, _PART_OF)
+    name, value = part_and_timestamp(node, _PART_OF)
     name = _SYNONYMS.get(name, name)
     refuse_unless(name in _PARTS)
     return _spark(_PARTS[name], x=value)
@@ -333,7 +333,7 @@ EARLY: dict[type[exp.Expr], Rule] = {
     exp.Count: _count,
 }
 RULES: dict[type[exp.Expr], Rule] = {
-    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _moment_moved),
+    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_moved),
     **dict.fromkeys((exp.Extract, *_PART_OF), _part),
     exp.Cast: _cast,
     exp.Upper: _upper,

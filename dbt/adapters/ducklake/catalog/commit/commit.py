@@ -1,4 +1,4 @@
-"""Making staged changes a snapshot: one catalog transaction, tried again when a rival was faster.
+"""Making staged changes a snapshot: one catalog transaction, tried again when a concurrent writer was faster.
 
 Specification: the page "Snapshots" and "Conflict Resolution". An attempt waits for its turn, reads the newest snapshot, compares itself
 with everything committed since its transaction began, and writes all rows in batches. No file is written again, apart from delete files
@@ -49,7 +49,7 @@ class RetrySettings:
             raise ConfigurationError("the retry settings must be: max_retry_count 0 or more, wait_ms 0 or more, backoff 1 or more")
 
     def seconds(self, attempt: int) -> float:
-        """How long to wait before an attempt; somewhat at random, so that rivals part."""
+        """How long to wait before an attempt; somewhat at random, so that concurrent writers part."""
         return self.wait_ms / 1000 * random.uniform(0.5, 1) * self.backoff**attempt
 
 
@@ -75,7 +75,7 @@ def commit(
     """Commit the staged changes of `progress` and give the snapshot they became; options alone become none.
 
     Raises:
-        ConflictError: a rival's change forbids it, or no attempt found the catalog free.
+        ConflictError: a concurrent writer's change forbids it, or no attempt found the catalog free.
         StatementError: the lake demands a commit message and none was set.
         EngineError: the database failed.
     """

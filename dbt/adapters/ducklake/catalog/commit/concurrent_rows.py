@@ -1,7 +1,8 @@
-"""What rivals did to the rows of a table since a transaction began, as far as it concerns the rows that the transaction depends on.
+"""Whether concurrent writers changed the rows of a table that a transaction depends on.
 
-A data file counts by its statistics and partition values, as in a scan: one that may hold a row which passes a condition concerns it. So
-does an inlined row by its values. Files are told by their ids, which only grow, since the snapshots of rows that were moved are old ones.
+A data file is tested by its statistics and partition values, as in a scan: it matters if it may contain a row that passes one of the
+conditions. An inlined row is tested by its values. Newer files are recognized by their ids, which only grow; the snapshots of moved rows
+are old ones.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .state import CommitState
 
 
 def concerned(state: CommitState, table: Table, conditions: Sequence[Condition]) -> str | None:
-    """What a rival did to a row that passes one of the conditions, as a verb in the past tense; None if certainly nothing."""
+    """What a concurrent writer did to a row that passes one of the conditions, as a verb in the past tense; None if certainly nothing."""
     history = read_history(state.connection, table.table_id)
     retyped = history.retyped(table.columns)
     for did, clause in (("inserted", _is_new(state)), ("deleted", _has_lost_rows(state, table.table_id))):

@@ -1,6 +1,6 @@
-"""Whether a transaction can still be committed: its actions against everything that rivals committed since it began.
+"""Whether a transaction can still be committed: its actions against everything that concurrent writers committed since it began.
 
-The rules are in `format/conflicts.py`; here are the facts they need. Nothing is asked if there were no rivals.
+The rules are in `format/conflicts.py`; here are the facts they need. Nothing is asked if there were no concurrent writers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def require_no_conflict(state: CommitState) -> None:
     """Compare with every snapshot since the start.
 
     Raises:
-        ConflictError: a rival's change forbids this commit, or the snapshot that it read or a later one has expired meanwhile.
+        ConflictError: a concurrent writer's change forbids this commit, or the snapshot that it read or a later one has expired meanwhile.
     """
     start = state.base.snapshot
     if state.latest.snapshot_id == start.snapshot_id:
@@ -143,7 +143,7 @@ def _row_actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -
 
 
 def _tables_of_known_rows(state: CommitState, theirs: Sequence[Change]) -> list[int]:
-    """The tables with rows changed by a rival of which it can be told whether these are rows that this transaction depends on."""
+    """Tables whose rows a concurrent writer changed, where it is known which rows this transaction depends on."""
     changed = {change.object_id for change in theirs if change.kind in ROW_CHANGES}
     moved = {change.object_id for change in theirs if change.kind in MOVES}
     return [
@@ -154,7 +154,7 @@ def _tables_of_known_rows(state: CommitState, theirs: Sequence[Change]) -> list[
 
 
 def _require_untouched_rows(state: CommitState, table_id: int) -> None:
-    """What rivals inserted and deleted are not rows that this transaction depends on."""
+    """What concurrent writers inserted and deleted are not rows that this transaction depends on."""
     table = state.table(table_id)
     did = concerned(state, table, state.staged.rows[table_id].depends_on_rows)
     if did is not None:
@@ -169,7 +169,7 @@ def _schema_id(base: SnapshotReader, name: str) -> int | None:
 
 
 def _renamed(state: CommitState) -> Iterator[Renamed]:
-    """Changed tables and views that a rival gave a new row: the log of a rename does not tell which table it was."""
+    """Changed tables and views that a concurrent writer gave a new row: the log of a rename does not tell which table it was."""
     start = state.base.snapshot.snapshot_id
     for table, key, ids in (
         (t.table, t.table.c.table_id, [each for each in state.staged.tables if each >= 0]),

@@ -1,7 +1,7 @@
 """A flush in a commit: files take the place of inlined rows and of deletes that the catalog held.
 
 Specification: the page "Flush Inlined Data". Time travel goes on through the snapshot ids in the files: `begin_snapshot` is the smallest
-of them, `partial_max` the greatest. Rows that rivals have inlined meanwhile began later, and stay.
+of them, `partial_max` the greatest. Rows that concurrent writers have inlined meanwhile began later, and stay.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _drop_superseded(state: CommitState, table_id: int) -> None:
     """Drop the inlined-data tables that earlier flushes have emptied, but for the newest, into which DuckDB inlines.
 
     DuckDB keeps the list of them by the schema version, which has to move therefore. One that has travelled to an older version before
-    still looks for them there and fails until it attaches anew. So a table is not dropped by the flush that empties it, as it is by
+    still looks for them there and fails until it attaches again. So a table is not dropped by the flush that empties it, as it is by
     DuckDB's, but by the next one.
     """
     source = t.inlined_data_tables

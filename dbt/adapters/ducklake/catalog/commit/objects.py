@@ -85,7 +85,7 @@ def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
     else:
         committed = state.base.schema(schema.name)
         before = {} if committed is None else _tags(committed.comment, committed.tags)
-    _write_tags(state, state.catalog_id(schema_id), before, _tags(schema.comment, schema.tags), rivals=schema_id >= 0)
+    _write_tags(state, state.catalog_id(schema_id), before, _tags(schema.comment, schema.tags), others=schema_id >= 0)
 
 
 def _create_table(state: CommitState, table: Table) -> None:
@@ -206,14 +206,14 @@ def _tags(comment: str | None, tags: Mapping[str, str]) -> dict[str, str]:
     return dict(tags) if comment is None else {**tags, "comment": comment}
 
 
-def _write_tags(state: CommitState, object_id: int, before: Mapping[str, str], after: Mapping[str, str], *, rivals: bool = False) -> None:
+def _write_tags(state: CommitState, object_id: int, before: Mapping[str, str], after: Mapping[str, str], *, others: bool = False) -> None:
     """Changed tags: the old row ends, the new one begins; a comment that goes leaves a row of NULL, as the reference does.
 
-    With `rivals` a row ends that somebody else's commit may have begun since: the format logs no change of a schema's tags.
+    With `concurrent writers` a row ends that somebody else's commit may have begun since: the format logs no change of a schema's tags.
     """
     changed = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
     for key in changed:
-        if key in before or rivals:
+        if key in before or others:
             state.end(t.tag, t.tag.c.object_id, [object_id], t.tag.c.key == key)
         if key in after or key == "comment":
             state.add(t.tag, object_id=object_id, begin_snapshot=state.snapshot_id, key=key, value=after.get(key))

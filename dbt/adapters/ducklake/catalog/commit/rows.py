@@ -150,7 +150,7 @@ def _write_inlined(state: CommitState, table: Table, table_id: int, changes: Row
 
 
 def _require_row_ids(table: Table, changes: RowChanges, stats: TableStats, assumed: int | None) -> None:
-    """Rows of this transaction that it updated itself carry the row ids it assumed; a rival's insert has taken them."""
+    """Rows of this transaction that it updated itself carry the row ids it assumed; a concurrent writer's insert has taken them."""
     embedded = any(staged.file.embedded_row_ids for staged in changes.files)
     if embedded and assumed is not None and assumed != stats.next_row_id:
         raise ConflictError(

@@ -34,7 +34,7 @@ _OF_FILES = (t.data_file, t.file_column_stats, t.file_variant_stats, t.file_part
 def expirable(
     connection: Connection, database: Database, versions: Collection[int] | None, older_than: datetime | None
 ) -> list[SnapshotRecord]:
-    """The snapshots that would expire, oldest first: of some versions, or older than a moment; never the newest."""
+    """The snapshots that would expire, oldest first: of some versions, or older than a timestamp; never the newest."""
     newest = latest_snapshot(connection).snapshot_id
     if versions is not None:
         wanted = set(versions)

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Upkeep:
+class Maintenance:
     """The maintenance side of a lake's catalog. Thread-safe."""
 
     database: Database
@@ -36,7 +36,7 @@ class Upkeep:
     retry: RetrySettings
 
     def expire(self, *, versions: Collection[int] | None = None, older_than: datetime | None = None, dry_run: bool) -> list[SnapshotRecord]:
-        """Expire snapshots of some versions, or those older than a moment; with `dry_run` only tell which.
+        """Expire snapshots of some versions, or those older than a timestamp; with `dry_run` only tell which.
 
         Raises:
             ConfigurationError: the lake is opened read-only.
@@ -54,7 +54,7 @@ class Upkeep:
             return expirable(connection, self.database, versions, older_than)
 
     def scheduled(self, older_than: datetime | None) -> list[ScheduledFile]:
-        """The files scheduled for deletion before a moment, or all."""
+        """The files scheduled for deletion before a timestamp, or all."""
         with self.database.reading() as connection:
             return read_scheduled(connection, self.database.dialect, self.data_path, older_than)
 
@@ -108,7 +108,7 @@ class ScheduledFile:
 
 
 def read_scheduled(connection: Connection, dialect: CatalogDialect, data_path: str, older_than: datetime | None) -> list[ScheduledFile]:
-    """The files scheduled before a moment, or all, oldest first."""
+    """The files scheduled before a timestamp, or all, oldest first."""
     source = t.files_scheduled_for_deletion
     time = dialect.comparable_timestamp(source.c.schedule_start)
     query = select(source).order_by(time, source.c.data_file_id)

@@ -125,15 +125,15 @@ def _inlined(
     ended: list[InlinedRows] = []
     for name, version in registered(connection, [table.table_id]).get(table.table_id, []):
         versions = read_versions(connection, database.dialect, InlinedTable(name, version, history.layout(version)), end)
-        for moments, found in ((versions.begin_snapshots, begun), (versions.end_snapshots, ended)):
-            chosen = [(place, moment) for place, moment in enumerate(moments) if moment is not None and start <= moment <= end]
+        for snapshots, found in ((versions.begin_snapshots, begun), (versions.end_snapshots, ended)):
+            chosen = [(place, snapshot) for place, snapshot in enumerate(snapshots) if snapshot is not None and start <= snapshot <= end]
             if chosen:
                 found.append(
                     InlinedRows(
                         name,
                         versions.columns,
                         [versions.row_ids[place] for place, _ in chosen],
-                        [moment for _, moment in chosen],
+                        [snapshot for _, snapshot in chosen],
                         [versions.rows[place] for place, _ in chosen],
                     )
                 )

@@ -53,10 +53,10 @@ def read_facts(connection: Connection, database: Database, snapshot_id: int, ids
         files[table_id] = (int(count), int(size or 0))
         rows[table_id] += int(records or 0)
     deletes = _subtract_deletes(connection, database, snapshot_id, ids, rows)
-    for table_id, moment in _moments(connection, database, snapshot_id, ids):
-        last[table_id] = max(last[table_id], moment)
+    for table_id, snapshot in _last_changes(connection, database, snapshot_id, ids):
+        last[table_id] = max(last[table_id], snapshot)
     _add_inlined(connection, database, snapshot_id, ids, rows, last)
-    times = _times(connection, {moment for moment in last.values() if moment >= 0})
+    times = _times(connection, {snapshot for snapshot in last.values() if snapshot >= 0})
     return {
         table_id: TableFacts(
             rows[table_id],
@@ -95,7 +95,7 @@ def _subtract_deletes(
     return found
 
 
-def _moments(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> list[tuple[int, int]]:
+def _last_changes(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> list[tuple[int, int]]:
     """(table id, snapshot id) of the last beginnings and ends of files that changed rows.
 
     Merged and flushed files keep the snapshots of their rows, rewritten ones begin where the rewrite was. The files that a rewrite ended
@@ -105,14 +105,14 @@ def _moments(connection: Connection, database: Database, snapshot_id: int, ids: 
     rounds = [(snapshot_id, ids)]
     while rounds:
         until, asked = rounds.pop()
-        moments, ended = _last_moments(connection, database, until, asked)
-        rewrites = _rewrites(connection, set(moments.values()))
+        snapshots, ended = _last_changes_until(connection, database, until, asked)
+        rewrites = _rewrites(connection, set(snapshots.values()))
         again: dict[int, list[int]] = defaultdict(list)
-        for table_id, moment in moments.items():
-            if table_id in rewrites.get(moment, ()) and ended.get(table_id) == moment:
-                again[moment - 1].append(table_id)
+        for table_id, snapshot in snapshots.items():
+            if table_id in rewrites.get(snapshot, ()) and ended.get(table_id) == snapshot:
+                again[snapshot - 1].append(table_id)
             else:
-                found[table_id] = moment
+                found[table_id] = snapshot
         rounds += again.items()
     return list(found.items())
 
@@ -130,7 +130,9 @@ def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, s
     return found
 
 
-def _last_moments(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> tuple[dict[int, int], dict[int, int]]:
+def _last_changes_until(
+    connection: Connection, database: Database, snapshot_id: int, ids: list[int]
+) -> tuple[dict[int, int], dict[int, int]]:
     """The last beginning or end of a file by table id, and the last end of a data file."""
     found: dict[int, int] = {}
     ends: dict[int, int] = {}
@@ -139,12 +141,12 @@ def _last_moments(connection: Connection, database: Database, snapshot_id: int, 
         ended = func.max(case((table.c.end_snapshot <= snapshot_id, table.c.end_snapshot)))
         partial = func.max(case((table.c.partial_max <= snapshot_id, table.c.partial_max)))
         query = select(table.c.table_id, begun, ended, partial)
-        for table_id, *moments in _grouped(connection, database, query, table, ids):
-            known = [int(moment) for moment in moments if moment is not None]
+        for table_id, *snapshots in _grouped(connection, database, query, table, ids):
+            known = [int(snapshot) for snapshot in snapshots if snapshot is not None]
             if known:
                 found[table_id] = max(found.get(table_id, -1), *known)
-            if table is t.data_file and moments[1] is not None:
-                ends[table_id] = int(moments[1])
+            if table is t.data_file and snapshots[1] is not None:
+                ends[table_id] = int(snapshots[1])
     return found, ends
 
 
@@ -158,15 +160,15 @@ def _add_inlined(
 ) -> None:
     wanted = set(ids)
     names = {name: table_id for table_id, entries in registered(connection, None).items() if table_id in wanted for name, _ in entries}
-    for name, (count, moment) in count_rows(connection, list(names), snapshot_id).items():
+    for name, (count, snapshot) in count_rows(connection, list(names), snapshot_id).items():
         rows[names[name]] += count
-        last[names[name]] = max(last[names[name]], -1 if moment is None else moment)
+        last[names[name]] = max(last[names[name]], -1 if snapshot is None else snapshot)
     existing = set(inspect(connection).get_table_names(schema=database.schema))
     for table_id in ids:
         if delete_table_name(table_id) in existing:
-            count, moment = count_deletes(connection, table_id, snapshot_id)
+            count, snapshot = count_deletes(connection, table_id, snapshot_id)
             rows[table_id] -= count
-            last[table_id] = max(last[table_id], -1 if moment is None else moment)
+            last[table_id] = max(last[table_id], -1 if snapshot is None else snapshot)
 
 
 def _times(connection: Connection, snapshots: Collection[int]) -> dict[int, datetime]:

@@ -1,4 +1,4 @@
-"""Snapshots: the newest one, the one of a version or a moment, and the log of what each changed.
+"""Snapshots: the newest one, the one of a version or a timestamp, and the log of what each changed.
 
 Specification: the tables `ducklake_snapshot` and `ducklake_snapshot_changes`.
 """
@@ -32,7 +32,7 @@ class SnapshotRecord:
 
 
 def resolve(database: Database, version: int | None, timestamp: datetime | None) -> Snapshot:
-    """The snapshot of a version or of a moment; the newest if neither is given, or the one at which the lake was opened.
+    """The snapshot of a version or of a timestamp; the newest if neither is given, or the one at which the lake was opened.
 
     Raises:
         NotFoundError: there is none; LakeError: there is none at all.
@@ -86,33 +86,33 @@ def require_kept(connection: Connection, database: Database, snapshot_id: int) -
     )
 
 
-def snapshot_at(connection: Connection, dialect: CatalogDialect, moment: datetime) -> Snapshot:
-    """The newest snapshot that was committed at or before a moment; one without a zone is taken as UTC.
+def snapshot_at(connection: Connection, dialect: CatalogDialect, timestamp: datetime) -> Snapshot:
+    """The newest snapshot that was committed at or before a timestamp; one without a zone is taken as UTC.
 
     Raises:
         NotFoundError: all are later.
     """
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
+    timestamp = timestamp if timestamp.tzinfo is not None else timestamp.replace(tzinfo=timezone.utc)
     time = dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
-    query = _snapshots().where(time <= literal(moment, t.Timestamp())).order_by(time.desc(), t.snapshot.c.snapshot_id.desc())
+    query = _snapshots().where(time <= literal(timestamp, t.Timestamp())).order_by(time.desc(), t.snapshot.c.snapshot_id.desc())
     row = connection.execute(query.limit(1)).first()
     if row is None:
-        raise NotFoundError("snapshot", f"at {moment.isoformat()}", "Every snapshot of the lake is later")
+        raise NotFoundError("snapshot", f"at {timestamp.isoformat()}", "Every snapshot of the lake is later")
     return _snapshot(row)
 
 
-def first_snapshot_from(connection: Connection, dialect: CatalogDialect, moment: datetime) -> Snapshot:
-    """The oldest snapshot that was committed at or after a moment; one without a zone is taken as UTC.
+def first_snapshot_from(connection: Connection, dialect: CatalogDialect, timestamp: datetime) -> Snapshot:
+    """The oldest snapshot that was committed at or after a timestamp; one without a zone is taken as UTC.
 
     Raises:
         NotFoundError: all are earlier.
     """
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
+    timestamp = timestamp if timestamp.tzinfo is not None else timestamp.replace(tzinfo=timezone.utc)
     time = dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
-    query = _snapshots().where(time >= literal(moment, t.Timestamp())).order_by(time, t.snapshot.c.snapshot_id)
+    query = _snapshots().where(time >= literal(timestamp, t.Timestamp())).order_by(time, t.snapshot.c.snapshot_id)
     row = connection.execute(query.limit(1)).first()
     if row is None:
-        raise NotFoundError("snapshot", f"from {moment.isoformat()} on", "Every snapshot of the lake is earlier")
+        raise NotFoundError("snapshot", f"from {timestamp.isoformat()} on", "Every snapshot of the lake is earlier")
     return _snapshot(row)
 
 

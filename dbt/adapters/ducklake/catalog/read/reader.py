@@ -86,7 +86,7 @@ class SnapshotReader(CatalogView):
     def committed_rows(self, table: Table, within: Filters = ()) -> tuple[CommittedRows, TableHistory]:
         """The files and inlined rows of a table, with the history of its columns, from one state of the catalog."""
         with self._reading() as connection:
-            # Never kept: a file of an older snapshot may have been written anew, with the names and types of a later schema version.
+            # Never kept: a file of an older snapshot may have been written again, with the names and types of a later schema version.
             history = read_history(connection, table.table_id)
             rows = read_rows(connection, self._cache.database, table, history, self.snapshot.snapshot_id, within)
         return rows, history
@@ -107,7 +107,7 @@ class SnapshotReader(CatalogView):
             return read_changes(connection, database, table, start, self.snapshot.snapshot_id)
 
     def compaction_plan(self, table: Table) -> CompactionPlan:
-        """What a compaction of a table can unite or write anew."""
+        """What a compaction of a table can unite or write again."""
         with self._reading() as connection:
             return read_compaction_plan(connection, self._cache.database, table, self.snapshot.snapshot_id)
 

@@ -132,7 +132,7 @@ class Database:
             raise RivalError(str(error)) from error
         except sa_exc.DBAPIError as error:
             cause = error.orig if error.orig is not None else error
-            if self.dialect.is_rival(cause):
+            if self.dialect.is_write_conflict(cause):
                 raise RivalError(str(cause).strip()) from error
             hint = (
                 "" if self.older is None else f" (the lake had format version {self.older.version}; open it again if it was migrated since)"

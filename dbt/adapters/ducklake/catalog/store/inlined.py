@@ -152,8 +152,8 @@ def count_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -
             parts.append(select(literal(name), shown, begun.scalar_subquery(), ended.scalar_subquery()))
         counted: list[Any] = list(connection.execute(union_all(*parts)))
         for name, rows, begin, end in counted:
-            moments = [each for each in (begin, end) if each is not None]
-            found[name] = (rows, max(moments, default=None))
+            snapshots = [each for each in (begin, end) if each is not None]
+            found[name] = (rows, max(snapshots, default=None))
     return found
 
 

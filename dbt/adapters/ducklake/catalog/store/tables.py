@@ -49,7 +49,7 @@ class Boolean(TypeDecorator[bool]):
 
 
 class Timestamp(TypeDecorator[datetime]):
-    """A moment, in Python aware and in UTC."""
+    """A timestamp, in Python aware and in UTC."""
 
     impl = VARCHAR
     cache_ok = True

@@ -120,7 +120,7 @@ class RowStaging:
         )
 
     def depends_on_rows(self, table: Table, within: Sequence[ColumnFilter] = ()) -> None:
-        """Declare that what is done to a table depends on its rows: an insert or delete of such rows by a rival is then a conflict.
+        """Declare that a change of a table depends on its rows: a concurrent insert or delete of such rows is then a conflict.
 
         Args:
             within: it depends on the rows that pass all of these only, and on what queries of this transaction read of the table.

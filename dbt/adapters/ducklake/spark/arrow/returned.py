@@ -1,7 +1,7 @@
 """A data file of an earlier snapshot under another name, and the rows of it that were not there then.
 
 The rows are never read. A file whose rows say with which snapshot they began would say so again, and the change feed would tell them at
-those snapshots once more; of such a file the footer is written anew, in which that column has an id that no reader asks for.
+those snapshots once more; of such a file the footer is written again, in which that column has an id that no reader asks for.
 """
 
 from __future__ import annotations

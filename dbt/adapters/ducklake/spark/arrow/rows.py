@@ -21,7 +21,7 @@ def python_rows(table: pa.Table, columns: Sequence[Column]) -> list[tuple[Any, .
 
 
 def _values(data: Any, column: Column) -> list[Any]:
-    """Moments go by their counts: Python has no year 0, no year 10000 and no infinity."""
+    """Timestamps go by their counts: Python has no year 0, no year 10000 and no infinity."""
     if isinstance(data, pa.ChunkedArray):
         data = data.chunk(0) if data.num_chunks else pa.array([], data.type)
     type_ = data.type

@@ -223,8 +223,8 @@ def _instant(value: Any) -> int:
 
 
 def _micros(value: date) -> int:
-    moment = value.replace(tzinfo=None) if isinstance(value, datetime) else datetime.combine(value, time())
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    timestamp = value.replace(tzinfo=None) if isinstance(value, datetime) else datetime.combine(value, time())
+    return (timestamp - _EPOCH) // timedelta(microseconds=1)
 
 
 def _blob(value: Any) -> bytes:

@@ -53,7 +53,7 @@ class Reading:
     def is_read_whole(self) -> bool:
         """A nested column of which something is found by field id alone, so that Spark must not prune its fields.
 
-        Spark's nested schema pruning makes the column anew from the fields that are used, without the column's field id.
+        Spark's nested schema pruning makes the column again from the fields that are used, without the column's field id.
         """
         nested = isinstance(self.field.dataType, (ArrayType, MapType, StructType))
         return nested and _has_hidden_name(StructType([self.field]))

@@ -23,21 +23,21 @@ class DeletedRows:
     positions: pa.Array
     since: pa.Array
 
-    def leave_nothing(self, doomed: pa.Array) -> bool:
-        """Whether the file can be ended when the rows at `doomed` are deleted too: no row of it is left.
+    def leave_nothing(self, to_delete: pa.Array) -> bool:
+        """Whether the file can be ended when the rows at `to_delete` are deleted too: no row of it is left.
 
         Never if deletes of it are inlined: the change feed of the reference says of an ended file that those rows went with it.
         """
-        if len(self.positions) + len(doomed) < self.file.record_count:
+        if len(self.positions) + len(to_delete) < self.file.record_count:
             return False
         if self.file.inlined_deletes or self.file.rows_until_snapshot is not None:
             return False
-        return len(ascending(pa.concat_arrays([self.positions, doomed]))) >= self.file.record_count
+        return len(ascending(pa.concat_arrays([self.positions, to_delete]))) >= self.file.record_count
 
-    def with_more(self, doomed: pa.Array, snapshot_id: int) -> tuple[pa.Array, pa.Array]:
-        """All positions, strictly ascending, and the snapshot of each, when `snapshot_id` deletes those at `doomed`."""
-        positions = pa.concat_arrays([self.positions, doomed])
-        since = pa.concat_arrays([self.since, pa.repeat(pa.scalar(snapshot_id, pa.int64()), len(doomed))])
+    def with_more(self, to_delete: pa.Array, snapshot_id: int) -> tuple[pa.Array, pa.Array]:
+        """All positions, strictly ascending, and the snapshot of each, when `snapshot_id` deletes those at `to_delete`."""
+        positions = pa.concat_arrays([self.positions, to_delete])
+        since = pa.concat_arrays([self.since, pa.repeat(pa.scalar(snapshot_id, pa.int64()), len(to_delete))])
         order = pc.array_sort_indices(positions)  # stable: of a row that was deleted before, the first time comes first
         positions, since = positions.take(order), since.take(order)
         is_new = pa.concat_arrays([pa.array([True]), pc.not_equal(positions.slice(1), positions.slice(0, len(positions) - 1))])

@@ -154,7 +154,7 @@ class SparkRuntime:
             scope.cancel()
 
     def stop(self) -> None:
-        """Stop what this runtime started, and remove its scratch directory. A later `session()` starts anew."""
+        """Stop what this runtime started, and remove its scratch directory. A later `session()` starts again."""
         with self._lock:
             if self._pid != os.getpid():
                 return

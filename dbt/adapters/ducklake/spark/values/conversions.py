@@ -22,7 +22,7 @@ _TWO_64 = "18446744073709551616"
 REFUSED = "dbt-ducklake: "
 """How the text of an error begins that a scan raises while it runs."""
 INFINITE_TIMESTAMPS = ("-290308-12-21 19:59:05.224193", "+294247-01-10 04:00:54.775807")
-"""What stands in Spark for -infinity and infinity: the moments that their numbers in files are, which no finite value has."""
+"""What stands in Spark for -infinity and infinity: the timestamps that their numbers in files are, which no finite value has."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def _instant_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
 
 
 def _midnight(value: SparkColumn) -> SparkColumn:
-    """Microseconds at the start of a day; the infinite day becomes the infinite moment."""
+    """Microseconds at the start of a day; the infinite day becomes the infinite timestamp."""
     days = F.unix_date(value).cast("bigint")
     infinite = F.when(days > 0, F.lit(INFINITY_MICROS)).otherwise(F.lit(-INFINITY_MICROS))
     return F.when(F.abs(days) == F.lit(INFINITY_DAYS), infinite).otherwise(days * F.lit(86_400_000_000))

@@ -91,13 +91,13 @@ def _date(text: str) -> str:
 
 def _naive(text: str) -> str:
     """A zone in the text is dropped, as in DuckDB's cast."""
-    return f"TIMESTAMP_NTZ'{_java_moment(parse_timestamp(text)[0])}'"
+    return f"TIMESTAMP_NTZ'{_java_timestamp(parse_timestamp(text)[0])}'"
 
 
 def _zoned(text: str) -> str:
     """Timestamps without a zone are UTC; DuckDB writes `+00`."""
     nanos, offset = parse_timestamp(text)
-    return f"TIMESTAMP'{_java_moment(nanos - (offset or 0) * 1_000_000_000)}Z'"
+    return f"TIMESTAMP'{_java_timestamp(nanos - (offset or 0) * 1_000_000_000)}Z'"
 
 
 def _java_date(days: int) -> str:
@@ -107,7 +107,7 @@ def _java_date(days: int) -> str:
     return f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"
 
 
-def _java_moment(nanos: int) -> str:
+def _java_timestamp(nanos: int) -> str:
     if nanos % 1000:
         raise ValueError("Spark's timestamps have microseconds")
     days, rest = divmod(nanos, DAY_NANOS)

@@ -78,7 +78,7 @@ class CatalogDialect:
     """First statement of a transaction that writes: wait for the other writers, then see everything they committed.
     The text is the schema of the metadata tables."""
 
-    is_rival: Callable[[BaseException], bool]
+    is_write_conflict: Callable[[BaseException], bool]
     """Whether a driver's error means that another writer was faster, so that trying again makes sense."""
 
     inlined_types: Mapping[str, TypeEngine[Any]]

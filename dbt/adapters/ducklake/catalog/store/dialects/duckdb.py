@@ -1,7 +1,7 @@
 """A DuckDB file as a catalog database: one process at a time, its threads in turn.
 
 Specification: "Choosing a Catalog Database". The file is held for the time of one transaction; a process that finds it held waits. As a
-process commits with the file to itself, rivals are the threads of this one.
+process commits with the file to itself, concurrent writers are the threads of this one.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _nothing(_connection: Connection, _schema: str | None = None) -> None:
     """BEGIN is enough: every transaction of DuckDB sees one state."""
 
 
-def _is_rival(error: BaseException) -> bool:
+def _is_write_conflict(error: BaseException) -> bool:
     words = str(error).lower()
     return is_in_use(error) or any(each in words for each in _CONFLICTS)
 
@@ -136,7 +136,7 @@ DUCKDB = CatalogDialect(
     prepare_engine=_prepare,
     begin_read=_nothing,
     begin_commit=_nothing,
-    is_rival=_is_rival,
+    is_write_conflict=_is_write_conflict,
     inlined_types=MappingProxyType({name: DuckDBType(spelling) for name, spelling in NAMES.items()}),
     inlined_type=_inlined_type,
     inlined_cell=_cell,

@@ -86,7 +86,7 @@ class _Attached:
 
 
 class _Files:
-    """The files that this process has open at the moment. Thread-safe."""
+    """The files that this process has open at the time. Thread-safe."""
 
     def __init__(self) -> None:
         import duckdb

@@ -1,6 +1,6 @@
 """MySQL 8 and MariaDB as a catalog database: our own mapping (docs/mysql.md), since the reference has none.
 
-InnoDB, utf8mb4 compared byte by byte, moments as DATETIME(6) in UTC. CREATE TABLE commits whatever is open, so it goes over a connection
+InnoDB, utf8mb4 compared byte by byte, timestamps as DATETIME(6) in UTC. CREATE TABLE commits whatever is open, so it goes over a connection
 of its own, and writers exclude each other by a named lock of the server, which no commit ends.
 """
 
@@ -78,7 +78,7 @@ def _empty_table(connection: Connection, table: Table) -> None:
     connection.execute(delete(table))
 
 
-def _is_rival(error: BaseException) -> bool:
+def _is_write_conflict(error: BaseException) -> bool:
     return bool(error.args) and error.args[0] in _RETRYABLE
 
 
@@ -112,7 +112,7 @@ MYSQL = CatalogDialect(
     prepare_engine=_prepare,
     begin_read=_begin_read,
     begin_commit=_begin_commit,
-    is_rival=_is_rival,
+    is_write_conflict=_is_write_conflict,
     inlined_type=lambda found, _column: found,
     inlined_types=MappingProxyType(dict.fromkeys(_INTEGER_TYPES, BIGINT()) | dict.fromkeys(_TEXT_TYPES, _TEXT) | {"blob": LONGBLOB()}),
     text_type=_TEXT,

@@ -1,8 +1,7 @@
 """PostgreSQL as a catalog database: any number of writers, of which one commits at a time.
 
-The reference works at REPEATABLE READ and notices a rival by the primary key of `ducklake_snapshot`. Here a commit works at READ
-COMMITTED and first locks that table against other inserts: it waits for whoever is committing, DuckDB included, and then sees what was
-committed.
+The reference works at REPEATABLE READ and detects a concurrent writer by the primary key of `ducklake_snapshot`. Here a commit works at
+READ COMMITTED and first locks that table against other inserts: it waits for any other commit, DuckDB's included, and then sees it.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def _begin_commit(connection: Connection, schema: str | None) -> None:
     connection.execute(text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
 
 
-def _is_rival(error: BaseException) -> bool:
+def _is_write_conflict(error: BaseException) -> bool:
     return getattr(error, "sqlstate", None) in _RETRYABLE
 
 
@@ -96,7 +95,7 @@ POSTGRES = CatalogDialect(
     prepare_engine=_prepare,
     begin_read=_begin_read,
     begin_commit=_begin_commit,
-    is_rival=_is_rival,
+    is_write_conflict=_is_write_conflict,
     inlined_type=_with_parameters,
     inlined_cell=_cell,
     inlined_types=MappingProxyType(

@@ -26,9 +26,9 @@ _TEXT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?\s*
 
 def write_timestamp(value: datetime) -> str:
     """UTC with a blank and `+00`, zeros at the end of the fraction cut: DuckDB compares these texts in places."""
-    moment = value.astimezone(timezone.utc)
-    fraction = f".{moment.microsecond:06d}".rstrip("0") if moment.microsecond else ""
-    return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}+00"
+    timestamp = value.astimezone(timezone.utc)
+    fraction = f".{timestamp.microsecond:06d}".rstrip("0") if timestamp.microsecond else ""
+    return f"{timestamp:%Y-%m-%d %H:%M:%S}{fraction}+00"
 
 
 def read_timestamp(value: Any) -> datetime:
@@ -62,7 +62,7 @@ def _nothing(_connection: Connection, _schema: str | None = None) -> None:
     """BEGIN was sent already, of the right kind."""
 
 
-def _is_rival(error: BaseException) -> bool:
+def _is_write_conflict(error: BaseException) -> bool:
     text = str(error).lower()
     return isinstance(error, sqlite3.OperationalError) and ("locked" in text or "busy" in text)
 
@@ -88,7 +88,7 @@ SQLITE = CatalogDialect(
     prepare_engine=_prepare,
     begin_read=_nothing,
     begin_commit=_nothing,
-    is_rival=_is_rival,
+    is_write_conflict=_is_write_conflict,
     inlined_type=lambda found, _column: found,
     inlined_types=MappingProxyType(dict.fromkeys(_INTEGER_TYPES, BIGINT()) | dict.fromkeys(_TEXT_TYPES, VARCHAR()) | {"blob": BLOB()}),
 )

@@ -1,4 +1,4 @@
-"""Changes that depend on some rows of a table only, beside a rival's changes of its rows: by what files and inlined rows are known to hold."""
+"""Changes that depend on some rows of a table only, beside a concurrent writer's changes of its rows: by what files and inlined rows are known to hold."""
 
 from __future__ import annotations
 
@@ -139,19 +139,19 @@ APART: list[tuple[str, Work, Work]] = [
 
 @pytest.mark.parametrize(("mine", "theirs"), [case[1:] for case in TOGETHER], ids=[case[0] for case in TOGETHER])
 def test_changes_of_other_rows_go_together(prepared: LakeCatalog, mine: Work, theirs: Work) -> None:
-    me, rival = prepared.begin(), prepared.begin()
+    me, other = prepared.begin(), prepared.begin()
     mine(me)
-    theirs(rival)
-    assert rival.commit() is not None
+    theirs(other)
+    assert other.commit() is not None
     assert me.commit() is not None
 
 
 @pytest.mark.parametrize(("mine", "theirs"), [case[1:] for case in APART], ids=[case[0] for case in APART])
 def test_changes_of_the_same_rows_conflict(prepared: LakeCatalog, mine: Work, theirs: Work) -> None:
-    me, rival = prepared.begin(), prepared.begin()
+    me, other = prepared.begin(), prepared.begin()
     mine(me)
-    theirs(rival)
-    rival.commit()
+    theirs(other)
+    other.commit()
     before = prepared.latest()
     with pytest.raises(ConflictError, match="run it again"):
         me.commit()
@@ -161,10 +161,10 @@ def test_changes_of_the_same_rows_conflict(prepared: LakeCatalog, mine: Work, th
 def test_partition_values_tell_where_statistics_do_not(lake: LakeCatalog) -> None:
     table = create(lake, columns=COLUMNS, partitioning=(PartitionField(1, "identity"),))
     for value, together in (("50", True), ("5", False)):
-        me, rival = lake.begin(), lake.begin()
+        me, other = lake.begin(), lake.begin()
         all_of(depends((LOW,)), adds(0, 9, stats=(), partition_values=("3",)))(me)
-        rival.rows.add_files(table, [file_of(table, stats=(), partition_values=(value,))])
-        rival.commit()
+        other.rows.add_files(table, [file_of(table, stats=(), partition_values=(value,))])
+        other.commit()
         if together:
             assert me.commit() is not None
         else:

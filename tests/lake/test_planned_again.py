@@ -1,4 +1,4 @@
-"""A transaction that a rival's commit has overtaken is done again at the newest snapshot, if its caller would ask for the same again."""
+"""A transaction that a concurrent writer's commit has overtaken is done again at the newest snapshot, if its caller would ask for the same again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def t(lake: LakeSession) -> LakeSession:
 
 
 @pytest.fixture
-def rival(t: LakeSession) -> LakeSession:
+def other(t: LakeSession) -> LakeSession:
     return t.lake.session()
 
 
@@ -33,24 +33,24 @@ def rows(session: LakeSession, text: str = "SELECT * FROM t ORDER BY ALL") -> li
     return [tuple(row) for row in session.execute(text).fetch()]
 
 
-def test_two_merges_of_one_key(t: LakeSession, rival: LakeSession) -> None:
+def test_two_merges_of_one_key(t: LakeSession, other: LakeSession) -> None:
     t.begin()
     merged = t.execute(UPSERT.format("SELECT 7 AS id, 'mine' AS name"))
     assert merged.quietly()[0].message == "MERGE 1 inserted"
-    rival.execute(UPSERT.format("SELECT 7 AS id, 'theirs' AS name"))
+    other.execute(UPSERT.format("SELECT 7 AS id, 'theirs' AS name"))
     snapshot = t.commit()
     assert snapshot == t.catalog.latest()
     assert [result.message for result in t.last_commit.results if result] == ["MERGE 1 updated"]
     assert rows(t, "SELECT name FROM t WHERE id = 7") == [("mine",)]
     (told,) = t.told  # type: ignore[attr-defined]
     assert "a concurrent transaction inserted rows" in told
-    assert "planned anew at the newest snapshot, try 2 of at most 11" in told
+    assert "planned again at the newest snapshot, try 2 of at most 11" in told
     files = rows(t, "SELECT count(DISTINCT data_file) FROM ducklake_list_files('lake', 't')")
     assert t.last_commit.written.count >= 1
     assert files >= [(2,)]
 
 
-def test_temporary_views_are_made_anew_and_those_of_before_come_back(t: LakeSession, rival: LakeSession) -> None:
+def test_temporary_views_are_made_again_and_those_of_before_come_back(t: LakeSession, other: LakeSession) -> None:
     t.execute("CREATE TEMPORARY VIEW x AS SELECT 100 AS id, 'x of before' AS name")
     t.begin()
     t.execute("CREATE OR REPLACE TEMPORARY VIEW next AS SELECT max(id) + 1 AS id, 'mine' AS name FROM t")
@@ -61,7 +61,7 @@ def test_temporary_views_are_made_anew_and_those_of_before_come_back(t: LakeSess
     t.execute("CREATE TEMPORARY VIEW x AS SELECT 200 AS id, 'x of mine' AS name")
     t.execute("INSERT INTO t SELECT * FROM x")
     t.execute(UPSERT.format("SELECT * FROM once"))
-    rival.execute("INSERT INTO t VALUES (50, 'theirs'), (4, 'theirs')")
+    other.execute("INSERT INTO t VALUES (50, 'theirs'), (4, 'theirs')")
     t.commit()
     assert rows(t, "SELECT * FROM t WHERE id >= 4 ORDER BY ALL") == [
         (4, "theirs"),
@@ -73,14 +73,14 @@ def test_temporary_views_are_made_anew_and_those_of_before_come_back(t: LakeSess
     assert rows(t, "SELECT name FROM x") == [("x of mine",)]
 
 
-def test_a_late_row_in_the_window_is_replaced_too(t: LakeSession, rival: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_row_in_the_window_is_replaced_too(t: LakeSession, other: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
     for replans in (10, 0):
         monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", replans)
         t.execute("CREATE OR REPLACE TABLE w AS SELECT CAST(id AS INT) AS id, timestamp '2026-01-02 01:00:00' AS at FROM range(2)")
         t.begin()
         t.execute("DELETE FROM w WHERE at >= timestamp '2026-01-02 00:00:00+00:00' AND at < timestamp '2026-01-03 00:00:00+00:00'")
         t.execute("INSERT INTO w SELECT 10, timestamp '2026-01-02 02:00:00' FROM range(1)")
-        rival.execute("INSERT INTO w VALUES (5, timestamp '2026-01-02 23:59:59'), (6, timestamp '2026-01-03 00:00:00')")
+        other.execute("INSERT INTO w VALUES (5, timestamp '2026-01-02 23:59:59'), (6, timestamp '2026-01-03 00:00:00')")
         if replans:
             t.commit()
             assert rows(t, "SELECT id FROM w ORDER BY ALL") == [(6,), (10,)]
@@ -90,7 +90,7 @@ def test_a_late_row_in_the_window_is_replaced_too(t: LakeSession, rival: LakeSes
             assert rows(t, "SELECT id FROM w ORDER BY ALL") == [(0,), (1,), (5,), (6,)]
 
 
-def test_answers_must_be_the_same(t: LakeSession, rival: LakeSession) -> None:
+def test_answers_must_be_the_same(t: LakeSession, other: LakeSession) -> None:
     for question, message in (
         ("SELECT count(*) FROM t WHERE id < 4", None),
         ("DESCRIBE t", None),
@@ -101,7 +101,7 @@ def test_answers_must_be_the_same(t: LakeSession, rival: LakeSession) -> None:
         rows(t, question)
         t.columns(["t"])
         t.execute("UPDATE t SET name = name || '+' WHERE id >= 0")
-        rival.execute("INSERT INTO t VALUES (60, 'theirs')")
+        other.execute("INSERT INTO t VALUES (60, 'theirs')")
         if message is None:
             t.commit()
         else:
@@ -110,7 +110,7 @@ def test_answers_must_be_the_same(t: LakeSession, rival: LakeSession) -> None:
     assert rows(t, "SELECT DISTINCT name FROM t WHERE id < 4") == [("old++",)]
 
 
-def test_what_cannot_be_done_again_is_named(t: LakeSession, rival: LakeSession) -> None:
+def test_what_cannot_be_done_again_is_named(t: LakeSession, other: LakeSession) -> None:
     def fails() -> None:
         with pytest.raises(StatementError):
             t.execute("INSERT INTO t SELECT nosuch FROM t")
@@ -120,22 +120,22 @@ def test_what_cannot_be_done_again_is_named(t: LakeSession, rival: LakeSession) 
         (lambda: t.sql("SELECT * FROM t").count(), "a DataFrame of its rows was given out"),
         (lambda: t.create_temp_view("made", t.spark().range(3)), "rows of a DataFrame"),
         (fails, "a statement of it failed"),
-        (lambda: rival.execute("ALTER TABLE t ALTER COLUMN id COMMENT 'The key'"), r"main\.t has another definition"),
+        (lambda: other.execute("ALTER TABLE t ALTER COLUMN id COMMENT 'The key'"), r"main\.t has another definition"),
     ):
         t.begin()
         work()
         t.execute("DELETE FROM t WHERE id = 1")
-        rival.execute("INSERT INTO t VALUES (1, 'theirs')")
+        other.execute("INSERT INTO t VALUES (1, 'theirs')")
         with pytest.raises(ConflictError, match=f"It was not done again by itself, because .*{reason}"):
             t.commit()
         assert not t.in_transaction
     assert rows(t, "SELECT count(*) FROM t WHERE id = 1") == [(6,)]
 
 
-def test_seeds_are_loaded_again(t: LakeSession, rival: LakeSession) -> None:
+def test_seeds_are_loaded_again(t: LakeSession, other: LakeSession) -> None:
     t.begin()
     t.load_seed("main", "t", [("id", "int"), ("name", "string")], iter([(1, "a"), (2, "b")]))
-    rival.execute("INSERT INTO t VALUES (9, 'theirs')")
+    other.execute("INSERT INTO t VALUES (9, 'theirs')")
     t.commit()
     assert rows(t) == [(1, "a"), (2, "b")]
 

@@ -1,4 +1,4 @@
-"""Nodes that a rival's commit has overtaken: they are planned anew, and say what they did in the end."""
+"""Nodes that a concurrent writer's commit has overtaken: they are planned again, and say what they did in the end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TestRivals(OnALake):
         return {"count_rows.sql": COUNT_ROWS}
 
     @pytest.fixture
-    def rival(self, project, dbt_profile_target, monkeypatch):
+    def other(self, project, dbt_profile_target, monkeypatch):
         """DuckDB inserts a row, once, when the next node is about to commit."""
 
         def insert_before_the_commit(number: int) -> None:
@@ -58,9 +58,9 @@ class TestRivals(OnALake):
 
         return insert_before_the_commit
 
-    def test_a_merge_says_what_it_did_in_the_end(self, project, lake, rival):
+    def test_a_merge_says_what_it_did_in_the_end(self, project, lake, other):
         run_dbt(["run", "--select", "upserted", "--vars", "{upserted: true}"])
-        rival(3)
+        other(3)
         (result,), output = run_dbt_and_capture(["run", "--select", "upserted", "--vars", "{upserted: true, rows: 4, run: b}"])
         assert LOST in output, output
         response = result.adapter_response
@@ -71,8 +71,8 @@ class TestRivals(OnALake):
         assert result.message == "MERGE 1 inserted, 3 updated"
         assert self.rows(project, "upserted") == [(id_, "b") for id_ in range(4)]
 
-    def test_a_node_that_was_told_something_else_fails(self, project, rival):
-        rival(9)
+    def test_a_node_that_was_told_something_else_fails(self, project, other):
+        other(9)
         (result,) = run_dbt(["run", "--select", "upserted", "--vars", "{upserted: true, rows: 12, run: c, asks: true}"], expect_pass=False)
         assert "It was not done again by itself, because an answer that it was given has changed" in result.message
         assert self.rows(project, "upserted") == [*((id_, "b") for id_ in range(4)), (9, "theirs")]

@@ -168,10 +168,10 @@ def on_databases(cases: list[tuple[str, Work, Work]]) -> pytest.MarkDecorator:
 
 @on_databases(REFUSED)
 def test_what_does_not_go_together_is_refused(prepared: LakeCatalog, mine: Work, theirs: Work) -> None:
-    me, rival = prepared.begin(), prepared.begin()
+    me, other = prepared.begin(), prepared.begin()
     mine(me)
-    theirs(rival)
-    assert rival.commit() is not None
+    theirs(other)
+    assert other.commit() is not None
     before = prepared.latest()
     with pytest.raises(ConflictError, match="run it again"):
         me.commit()
@@ -183,10 +183,10 @@ def test_what_does_not_go_together_is_refused(prepared: LakeCatalog, mine: Work,
 
 @on_databases(ALLOWED)
 def test_what_goes_together_is_committed_in_turn(prepared: LakeCatalog, mine: Work, theirs: Work) -> None:
-    me, rival = prepared.begin(), prepared.begin()
+    me, other = prepared.begin(), prepared.begin()
     mine(me)
-    theirs(rival)
-    first, second = rival.commit(), me.commit()
+    theirs(other)
+    first, second = other.commit(), me.commit()
     assert first is not None
     assert second is not None
     assert second.snapshot_id == first.snapshot_id + 1
@@ -199,9 +199,9 @@ def test_every_snapshot_since_the_start_counts(prepared: LakeCatalog) -> None:
     me = prepared.begin()
     add_rows(me)
     for work in (new_table("x"), delete_from(0), new_table("y")):
-        rival = prepared.begin()
-        work(rival)
-        rival.commit()
+        other = prepared.begin()
+        work(other)
+        other.commit()
     with pytest.raises(ConflictError, match=r"insert into main\.t: snapshot 5 deleted rows"):
         me.commit()
 
@@ -210,16 +210,16 @@ def test_expired_snapshots_leave_no_doubt_unspoken(prepared: LakeCatalog) -> Non
     me = prepared.begin()
     add_rows(me)
     for name in ("x", "y"):
-        rival = prepared.begin()
-        new_table(name)(rival)
-        rival.commit()
+        other = prepared.begin()
+        new_table(name)(other)
+        other.commit()
     for table in ("ducklake_snapshot", "ducklake_snapshot_changes"):
         change(prepared, f"DELETE FROM {table} WHERE snapshot_id = 4")
     with pytest.raises(ConflictError, match="expired"):
         me.commit()
 
 
-def test_row_ids_that_were_read_in_the_transaction_are_not_taken_by_a_rival(prepared: LakeCatalog) -> None:
+def test_row_ids_that_were_read_in_the_transaction_are_not_taken_by_a_concurrent_writer(prepared: LakeCatalog) -> None:
     me = prepared.begin()
     table = table_of(me)
     me.rows.add_files(table, [file_of(table)])
@@ -227,8 +227,8 @@ def test_row_ids_that_were_read_in_the_transaction_are_not_taken_by_a_rival(prep
     assert staged.row_id_start == 20
     me.rows.delete_rows(table, ended_files=[staged.data_file_id])
     me.rows.add_files(table, [file_of(table, embedded=True)])
-    rival = prepared.begin()
-    add_rows(rival)
-    rival.commit()
+    other = prepared.begin()
+    add_rows(other)
+    other.commit()
     with pytest.raises(ConflictError, match="row ids"):
         me.commit()

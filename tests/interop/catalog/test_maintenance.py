@@ -85,8 +85,8 @@ def test_expiry_leaves_what_duckdb_leaves(kept: list[int], request: pytest.Fixtu
     with oracle.connect(theirs) as duck:
         expired = duck.execute(f"CALL ducklake_expire_snapshots('lake', versions => {versions})").fetchall()
     with place.open() as lake:
-        dry = lake.upkeep.expire(versions=versions, dry_run=True)
-        records = lake.upkeep.expire(versions=versions, dry_run=False)
+        dry = lake.maintenance.expire(versions=versions, dry_run=True)
+        records = lake.maintenance.expire(versions=versions, dry_run=False)
     assert dry == records
     assert [record.snapshot.snapshot_id for record in records] == sorted(row[0] for row in expired)
     left, right = rows(ours), rows(file)
@@ -103,7 +103,7 @@ def grown(lake: LakeCatalog, duckdb_on: Connect) -> Iterator[LakeCatalog]:
 
 def test_scheduled_files_are_removed_after_the_grace_period(grown: LakeCatalog, duckdb_on: Connect) -> None:
     newest = grown.latest().snapshot_id
-    grown.upkeep.expire(older_than=datetime.now(timezone.utc) + timedelta(hours=1), dry_run=False)
+    grown.maintenance.expire(older_than=datetime.now(timezone.utc) + timedelta(hours=1), dry_run=False)
     assert [record.snapshot.snapshot_id for record in grown.snapshots()] == [newest]
     before = files_below(grown)
     yesterday = datetime.now(timezone.utc) - timedelta(days=1)
@@ -128,11 +128,11 @@ def files_below(lake: LakeCatalog) -> set[str]:
 
 
 def test_a_crash_between_file_and_row_is_finished_by_the_next_run(grown: LakeCatalog) -> None:
-    grown.upkeep.expire(older_than=datetime.now(timezone.utc), dry_run=False)
-    first = grown.upkeep.scheduled(None)[0]
+    grown.maintenance.expire(older_than=datetime.now(timezone.utc), dry_run=False)
+    first = grown.maintenance.scheduled(None)[0]
     os.remove(first.path)
     assert {outcome.path for outcome in cleanup_old_files(context(grown), older_than=None)} >= {first.path}
-    assert grown.upkeep.scheduled(None) == []
+    assert grown.maintenance.scheduled(None) == []
 
 
 def schedule(place: CatalogPlace, lake: LakeCatalog, path: str, is_relative: bool) -> None:
@@ -140,7 +140,7 @@ def schedule(place: CatalogPlace, lake: LakeCatalog, path: str, is_relative: boo
     from dbt.adapters.ducklake.catalog.store.database import insert_rows
 
     row = {"data_file_id": 1, "path": path, "path_is_relative": is_relative, "schedule_start": datetime(2020, 1, 1, tzinfo=timezone.utc)}
-    with lake.upkeep.database.writing() as connection:
+    with lake.maintenance.database.writing() as connection:
         insert_rows(connection, t.files_scheduled_for_deletion, [row])
 
 
@@ -150,9 +150,9 @@ def test_hostile_rows_remove_nothing(form: str, place: CatalogPlace, grown: Lake
     outside.mkdir()
     treasure = outside / "treasure.parquet"
     treasure.write_bytes(b"mine")
-    for each in grown.upkeep.scheduled(None):
-        grown.upkeep.forget([each])
-    live = sorted(grown.upkeep.needed_files())[0]
+    for each in grown.maintenance.scheduled(None):
+        grown.maintenance.forget([each])
+    live = sorted(grown.maintenance.needed_files())[0]
     if form == "link":
         os.symlink(outside, Path(grown.data_path) / "main" / "link")
     path, is_relative = {
@@ -166,12 +166,12 @@ def test_hostile_rows_remove_nothing(form: str, place: CatalogPlace, grown: Lake
     assert outcome.kept_because is not None
     assert treasure.exists()
     assert Path(live).exists()
-    assert len(grown.upkeep.scheduled(None)) == 1
+    assert len(grown.maintenance.scheduled(None)) == 1
 
 
 def test_a_removal_that_storage_refuses_stays_scheduled(grown: LakeCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    grown.upkeep.expire(older_than=datetime.now(timezone.utc), dry_run=False)
-    scheduled = grown.upkeep.scheduled(None)
+    grown.maintenance.expire(older_than=datetime.now(timezone.utc), dry_run=False)
+    scheduled = grown.maintenance.scheduled(None)
 
     def refuse(paths: list[str]) -> None:
         raise PermissionError(13, "Permission denied")
@@ -179,7 +179,7 @@ def test_a_removal_that_storage_refuses_stays_scheduled(grown: LakeCatalog, monk
     monkeypatch.setattr("dbt.adapters.ducklake.lake.safe_removal.remove", refuse)
     outcomes = cleanup_old_files(context(grown), older_than=None)
     assert all("Permission denied" in (outcome.kept_because or "") for outcome in outcomes)
-    assert grown.upkeep.scheduled(None) == scheduled
+    assert grown.maintenance.scheduled(None) == scheduled
 
 
 def test_orphans_are_found_where_the_lake_puts_files_only(grown: LakeCatalog, tmp_path: Path) -> None:
@@ -202,9 +202,9 @@ def test_orphans_are_found_where_the_lake_puts_files_only(grown: LakeCatalog, tm
 def test_a_lake_that_is_read_only_is_left_alone(place: CatalogPlace, grown: LakeCatalog) -> None:
     with place.open(read_only=True) as lake:
         with pytest.raises(ConfigurationError, match="read-only"):
-            lake.upkeep.expire(versions=[1], dry_run=False)
+            lake.maintenance.expire(versions=[1], dry_run=False)
         with pytest.raises(ConfigurationError, match="read-only"):
             cleanup_old_files(context(lake), older_than=None)
         with pytest.raises(ConfigurationError, match="read-only"):
             delete_orphaned_files(context(lake), older_than=None)
-        assert len(lake.upkeep.expire(versions=[1], dry_run=True)) == 1
+        assert len(lake.maintenance.expire(versions=[1], dry_run=True)) == 1
