@@ -1,4 +1,4 @@
-# What can be done with this project. `make` or `make help` prints the list.
+# `make` or `make help` lists the targets.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -19,26 +19,26 @@ BIN := $(abspath $(VENV))/bin
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-venv: $(VENV)/.made ## create the environment in .venv (again only if pyproject.toml or constraints.txt changed)
+venv: $(VENV)/.made ## create the environment in .venv (again if pyproject.toml or constraints.txt changed)
 
 $(VENV)/.made: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,postgres,duckdb,mysql]'
 	@touch $@
 
-test: unit ## run all tests, each on the catalog databases that may decide it (ARGS='-k merge' passes arguments to pytest)
+test: unit ## run all tests, each on the catalog databases that matter for it (ARGS='-k merge' passes arguments to pytest)
 	$(BIN)/pytest tests --ignore=tests/unit -n $(WORKERS) --dist loadfile --durations=20 $(ARGS)
 
-test-all: ## run all tests on all catalog databases, TPC-H and STEPS random steps on each: for the night
+test-all: ## run all tests on all catalog databases, TPC-H, and STEPS random steps on each: for nightly runs
 	DUCKLAKE_TEST_MATRIX=full DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(MAKE) test
 
 unit: venv ## run the tests that need no Java, and print what they cover
 	$(BIN)/pytest tests/unit -n $(WORKERS) -q --cov --cov-report=term:skip-covered $(ARGS)
 
-differential: venv ## let DuckDB and us take turns at random on one lake (STEPS=1000 SEED=7 ARGS="-k sqlite"; also postgres, duckdb)
+differential: venv ## run random statements on one lake, alternately with DuckDB and dbt-ducklake (STEPS=1000 SEED=7 ARGS="-k sqlite"; also postgres, duckdb)
 	DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/interop/differential -s --tb=short $(ARGS)
 
-concurrency: venv ## let two sessions and DuckDB work at once, and check that it is serializable (HISTORIES=500 SEED=7 ARGS="-k sqlite")
+concurrency: venv ## run two sessions and DuckDB concurrently, and check that the histories are serializable (HISTORIES=500 SEED=7 ARGS="-k sqlite")
 	CONCURRENCY_HISTORIES=$(HISTORIES) CONCURRENCY_SEED=$(SEED) $(BIN)/pytest tests/interop/concurrency/test_concurrency.py -s --tb=short $(ARGS)
 
 lint: venv ## check style and types
@@ -66,7 +66,7 @@ bench: venv ## time CTAS, merge and a small model against raw Spark and dbt-spar
 	$(BIN)/python benchmarks/bench_merge.py $(ARGS)
 	$(BIN)/python benchmarks/bench_small_model.py $(ARGS)
 
-clean: ## remove what tests, builds and the demo leave behind (the environment stays)
+clean: ## remove the output of tests, builds and the demo, but not the environment
 	rm -rf dist build site .pytest_cache .mypy_cache .ruff_cache .coverage* logs
 	cd examples/shop && rm -rf lake/* landing/* logs target spark-warehouse
 	find dbt tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,6 +1,6 @@
-"""Check before a release that the tag, the version, the changelog and the project's address agree.
+"""Check before a release that the tag, the version and the changelog agree.
 
-    python .ci/check_release.py v0.1.0 https://github.com/owner/name
+    python .ci/check_release.py v0.1.0
 
 Exits with a message for each disagreement.
 """
@@ -14,27 +14,23 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def disagreements(tag: str, address: str, root: Path = ROOT) -> list[str]:
-    """What keeps a tag from being released.
+def disagreements(tag: str, root: Path = ROOT) -> list[str]:
+    """Find the reasons why a tag must not be released.
 
     Args:
         tag: the tag, such as `v0.1.0`.
-        address: the repository's address, as the workflow that runs knows it.
         root: the checkout.
 
     Returns:
         One sentence for each disagreement; empty if there is none.
     """
     version = _found(r'version\s*=\s*"([^"]+)"', root / "dbt/adapters/ducklake/__version__.py")
-    source = _found(r'^Source = "([^"]+)"', root / "pyproject.toml")
     released = re.findall(r"^## \[?([^\]\s]+)\]? - \d{4}-\d{2}-\d{2}$", (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     found = []
     if tag != f"v{version}":
         found.append(f"the tag is {tag}, the version is {version}")
     if version not in released:
         found.append(f"CHANGELOG.md has no section '## [{version}] - YYYY-MM-DD'")
-    if source.lower() != address.lower():
-        found.append(f"pyproject.toml says the source is at {source}, and this is {address}")
     return found
 
 
@@ -46,7 +42,7 @@ def _found(pattern: str, path: Path) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    if problems := disagreements(*sys.argv[1:]):
+    if problems := disagreements(sys.argv[1]):
         sys.exit("\n".join(problems))

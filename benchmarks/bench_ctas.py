@@ -1,4 +1,4 @@
-"""CREATE TABLE AS: the lake against a plain Parquet write and against the statement that dbt-spark sends, on one Spark.
+"""CREATE TABLE AS: the lake compared with a plain Parquet write and with the statement that dbt-spark sends, on one Spark.
 
 python benchmarks/bench_ctas.py --rows 1000000 --rounds 3
 """
@@ -30,6 +30,7 @@ NESTED = """
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -42,14 +43,14 @@ def main() -> None:
             for title, text in {"8 flat columns": QUERY, "list, map and struct": NESTED}.items():
                 query = text.format(rows=options.rows)
 
-                def raw(number: int, query: str = query) -> None:
+                def raw(_: int, query: str = query) -> None:
                     spark.sql(query).write.mode("overwrite").parquet(str(folder / "raw"))
 
-                def spark_table(number: int, query: str = query) -> None:
+                def spark_table(_: int, query: str = query) -> None:
                     spark.sql("DROP TABLE IF EXISTS spark_catalog.default.plain")
                     spark.sql(f"CREATE TABLE spark_catalog.default.plain USING parquet AS {query}")
 
-                def ours(number: int, query: str = query) -> None:
+                def ours(_: int, query: str = query) -> None:
                     lake.execute(f"CREATE OR REPLACE TABLE t AS {query}")
 
                 ways = {

@@ -1,8 +1,8 @@
-"""What dbt asks of a catalog, on a lake with thousands of relations and snapshots against a small one. No Spark is started.
+"""The catalog queries of dbt on a lake with thousands of relations and snapshots, compared with a small lake. Starts no Spark.
 
-Relations and snapshots are put into the catalog's tables directly, in the form in which DDL and appends leave them:
-each relation has columns and a comment, each snapshot its log entry and a file. The ratio of the large lake to the
-small one is what matters: questions about one relation, and commits, should hardly depend on the size of the lake.
+The script inserts relations and snapshots directly into the catalog's tables, with the same rows as after DDL and appends:
+each relation has columns and a comment, each snapshot a log entry and a file. The result is the ratio of the large lake to the
+small one: queries about one relation, and commits, should hardly depend on the size of the lake.
 
     python benchmarks/bench_listing.py --relations 5000 --snapshots 200000
     python benchmarks/bench_listing.py --url postgresql+psycopg://user@host/empty_database
@@ -51,15 +51,21 @@ def insert(connection: Connection, table: str, rows: Iterator[dict[str, Any]]) -
 
 
 def fill(url: str, relations: int, snapshots: int) -> None:
-    """Relations in ten schemas, one in five a view, made by the first snapshots; the others append to them in turn."""
+    """Fill a catalog.
+
+    Args:
+        url: the SQLAlchemy URL of a new lake's catalog.
+        relations: how many relations to create, in ten schemas; every fifth is a view. Each is created by one of the first snapshots.
+        snapshots: how many snapshots to create; all append to the tables in turn.
+    """
     engine = create_engine(url)
     schemas = range(10)
     ids = range(100, 100 + relations)
     tables = [number for number in ids if number % 5]
     snapshots = max(snapshots, relations)
 
-    def made(number: int) -> int:
-        return number - 99
+    def created(relation: int) -> int:
+        return relation - 99
 
     with engine.begin() as connection:
         connection.execute(text("DELETE FROM ducklake_snapshot WHERE snapshot_id > 0"))
@@ -101,7 +107,7 @@ def fill(url: str, relations: int, snapshots: int) -> None:
                 {
                     "table_id": n,
                     "table_uuid": new_uuid(),
-                    "begin_snapshot": made(n),
+                    "begin_snapshot": created(n),
                     "schema_id": 10 + n % 10,
                     "table_name": f"relation_{n}",
                     "path": f"relation_{n}/",
@@ -117,7 +123,7 @@ def fill(url: str, relations: int, snapshots: int) -> None:
                 {
                     "view_id": n,
                     "view_uuid": new_uuid(),
-                    "begin_snapshot": made(n),
+                    "begin_snapshot": created(n),
                     "end_snapshot": None,
                     "schema_id": 10 + n % 10,
                     "view_name": f"relation_{n}",
@@ -135,7 +141,7 @@ def fill(url: str, relations: int, snapshots: int) -> None:
             (
                 {
                     "column_id": c,
-                    "begin_snapshot": made(n),
+                    "begin_snapshot": created(n),
                     "end_snapshot": None,
                     "table_id": n,
                     "column_order": c,
@@ -150,7 +156,7 @@ def fill(url: str, relations: int, snapshots: int) -> None:
         insert(
             connection,
             "ducklake_tag",
-            ({"object_id": n, "begin_snapshot": made(n), "end_snapshot": None, "key": "comment", "value": f"relation {n}"} for n in ids),
+            ({"object_id": n, "begin_snapshot": created(n), "end_snapshot": None, "key": "comment", "value": f"relation {n}"} for n in ids),
         )
         insert(
             connection,
@@ -180,26 +186,30 @@ def fill(url: str, relations: int, snapshots: int) -> None:
     engine.dispose()
 
 
-def ways(url: str, number: str) -> dict[str, Callable[[int], object]]:
-    """The questions, each to a lake that is opened again: nothing is remembered from the one before."""
+def ways(url: str, size: str) -> dict[str, Callable[[int], object]]:
+    """The queries by title. Each opens the lake again, so that no cache is shared.
 
-    def opened(question: Callable[[LakeCatalog], object]) -> Callable[[int], object]:
-        def ask(_: int) -> object:
+    Args:
+        url: the catalog.
+        size: `small` or `large`, the first word of the titles.
+    """
+
+    def opened(query: Callable[[LakeCatalog], object]) -> Callable[[int], object]:
+        def run(_: int) -> object:
             catalog = LakeCatalog.open(url)
             try:
-                return question(catalog)
+                return query(catalog)
             finally:
                 catalog.close()
 
-        return ask
+        return run
 
     def describe_some(_: int) -> object:
         with connect(url) as session:
             return describe(session, session.database, lambda name: name.schema_name == "s1" and name.name.endswith(("01", "11", "21")))
 
     def create(catalog: LakeCatalog) -> object:
-        with_names = catalog.begin()
-        with_names.find("s1", "relation_101")
+        catalog.begin().find("s1", "relation_101")  # loads the definitions, as a dbt run does first
         found = []
         for _ in range(3):
             transaction = catalog.begin()
@@ -216,21 +226,22 @@ def ways(url: str, number: str) -> dict[str, Callable[[int], object]]:
         return reader.scan_plan(table)
 
     return {
-        f"{number}: names of a schema": opened(lambda catalog: catalog.reader().names("s1")),
-        f"{number}: one table and its files": opened(plan),
-        f"{number}: documentation of a few": describe_some,
-        f"{number}: documentation of all": lambda _: describe_all(url),
-        f"{number}: three tables made, a snapshot each": opened(create),
+        f"{size}: names of a schema": opened(lambda catalog: catalog.reader().names("s1")),
+        f"{size}: one table and its files": opened(plan),
+        f"{size}: documentation of a few": describe_some,
+        f"{size}: documentation of all": lambda _: describe_all(url),
+        f"{size}: three tables created, one snapshot each": opened(create),
     }
 
 
 def describe_all(url: str) -> object:
-    """What `dbt docs generate` asks."""
+    """Describe all relations, as `dbt docs generate` does."""
     with connect(url) as session:
-        return describe(session, session.database, lambda name: True)
+        return describe(session, session.database, lambda _: True)
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--relations", type=int, default=5000)
     parser.add_argument("--snapshots", type=int, default=200_000)
@@ -239,15 +250,15 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         lakes = {"small": SMALL, "large": (arguments.relations, arguments.snapshots)}
-        asked: dict[str, dict[str, Callable[[int], object]]] = {}
+        queries: dict[str, dict[str, Callable[[int], object]]] = {}
         for name, (relations, snapshots) in lakes.items():
             url = arguments.url if name == "large" and arguments.url else f"sqlite:///{folder}/{name}.sqlite"
             LakeCatalog.open(url, data_path=f"{folder}/{name}/", create_if_not_exists=True).close()
             fill(url, relations, snapshots)
-            asked[name] = ways(url, name)
+            queries[name] = ways(url, name)
             Path(folder, name).mkdir(exist_ok=True)
-        for small, large in zip(asked["small"], asked["large"], strict=True):
-            times = in_turn({small: asked["small"][small], large: asked["large"][large]}, arguments.rounds)
+        for small, large in zip(queries["small"], queries["large"], strict=True):
+            times = in_turn({small: queries["small"][small], large: queries["large"][large]}, arguments.rounds)
             report(small.partition(": ")[2], {name.partition(":")[0]: seconds for name, seconds in times.items()}, "small")
 
 

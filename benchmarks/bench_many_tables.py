@@ -1,7 +1,6 @@
-"""One query over many tables that have delete files, as dbt_utils.union_relations writes it, against the same rows as plain Parquet.
+"""One query over many tables with delete files, as dbt_utils.union_relations writes it, compared with the same rows as plain Parquet.
 
-Each table costs a join with its deleted positions and two with the facts of its files; where memory is small they must not push each
-other out.
+Each table needs a join with its deleted positions and two with facts about its files. With little memory these joins compete for it.
 
     python benchmarks/bench_many_tables.py --tables 40 --memory 1g --rounds 3
 """
@@ -19,10 +18,11 @@ from dbt.adapters.ducklake.session import connect
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=40)
     parser.add_argument("--memory", default="1g", help="spark.driver.memory")
-    parser.add_argument("--page-size", default=None, help="spark.buffer.pageSize, else what the adapter chooses")
+    parser.add_argument("--page-size", default=None, help="spark.buffer.pageSize; the adapter chooses the default")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="bench-many-tables-"))

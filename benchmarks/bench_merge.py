@@ -1,6 +1,6 @@
-"""MERGE of a small source into a large table: the lake against rewriting the table with Spark.
+"""MERGE of a small source into a large table: the lake compared with rewriting the table with Spark.
 
-dbt-spark has no merge on Parquet tables; a project on it writes one of the two rewrites below as its model.
+dbt-spark has no merge on Parquet tables, so its projects use one of the two rewrites below as a model.
 
     python benchmarks/bench_merge.py --rows 4000000 --source 40000 --rounds 3
 """
@@ -45,6 +45,7 @@ SUMMARY = "SELECT count(*), sum(id), sum(amount), sum(version) FROM {table}"
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--source", type=int, default=40_000)

@@ -1,7 +1,7 @@
-"""A project of small models, where all time is overhead: dbt-ducklake against dbt-spark (session) and bare Spark.
+"""A project of small models, where almost all time is overhead: dbt-ducklake compared with dbt-spark (session) and bare Spark.
 
-The same project (a seed, a view, tables, an append incremental) is built by both adapters, each in a process of its
-own, once cold and then warm. Bare Spark runs the tables' queries with `write.parquet`.
+Both adapters build the same project (a seed, a view, tables, an incremental model with append), each in a separate process,
+once cold and then warm. Bare Spark runs the tables' queries with `write.parquet`.
 
     python benchmarks/bench_small_model.py --models 8 --rounds 2
 """
@@ -51,7 +51,7 @@ ADAPTERS = {
 
 
 def write_project(folder: Path, adapter: str, models: int) -> None:
-    """The project, with the profile of one adapter."""
+    """Write the project, with the profile of one adapter."""
     for name in ("models", "seeds"):
         (folder / name).mkdir(parents=True)
     (folder / "dbt_project.yml").write_text(
@@ -73,7 +73,11 @@ def write_project(folder: Path, adapter: str, models: int) -> None:
 
 
 def build(adapter: str, folder: Path, rounds: int) -> dict[str, Any]:
-    """In this process: build the project once cold and `rounds` times warm; seconds of the whole and of each node."""
+    """Build the project in this process, once cold and `rounds` times warm.
+
+    Returns:
+        The seconds of the builds (`cold`, `warm`), and of the nodes by materialization (`nodes`).
+    """
     from dbt.cli.main import dbtRunner
 
     os.chdir(folder)
@@ -92,7 +96,7 @@ def build(adapter: str, folder: Path, rounds: int) -> dict[str, Any]:
 
 
 def bare_spark(folder: Path, models: int, rounds: int) -> list[float]:
-    """Seconds that a warm Spark takes for each of the tables' queries with `write.parquet`."""
+    """Return the seconds that a warm Spark takes for each of the tables' queries with `write.parquet`."""
     from pyspark.sql import SparkSession
 
     spark = (
@@ -117,7 +121,7 @@ def bare_spark(folder: Path, models: int, rounds: int) -> list[float]:
 
 
 def in_a_process(way: str, models: int, rounds: int) -> Any:
-    """Run one way in a process of its own; its last line of output is the result."""
+    """Run one way in a separate process and return its result, the last line of its output."""
     command = [sys.executable, __file__, "--models", str(models), "--rounds", str(rounds), "--way", way]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -126,6 +130,7 @@ def in_a_process(way: str, models: int, rounds: int) -> Any:
 
 
 def run_way(way: str, models: int, rounds: int) -> Any:
+    """Run one way in this process, in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="bench-small-") as name:
         folder = Path(name)
         if way == "spark":
@@ -137,6 +142,7 @@ def run_way(way: str, models: int, rounds: int) -> Any:
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=2)

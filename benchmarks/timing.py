@@ -1,4 +1,4 @@
-"""Time several ways of doing the same work in turn, in one process on one machine, and print them as ratios."""
+"""Time several ways of doing the same work alternately in one process, and print their ratios."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ Times = dict[str, list[float]]
 
 
 def in_turn(ways: Mapping[str, Callable[[int], object]], rounds: int) -> Times:
-    """Run each way once unmeasured and then `rounds` times, in turn within each round, so that noise hits all alike.
+    """Run each way once without measurement and then `rounds` times, alternately, so that noise affects all equally.
 
     Args:
-        ways: name → function of the round's number (0 is the unmeasured one).
+        ways: name → function of the number of the round; 0 is not measured.
+        rounds: how many rounds are measured.
 
     Returns:
         Seconds by name.
@@ -29,7 +30,13 @@ def in_turn(ways: Mapping[str, Callable[[int], object]], rounds: int) -> Times:
 
 
 def report(title: str, times: Mapping[str, list[float]], baseline: str) -> None:
-    """Print best and median of each way, and the medians' ratio to the baseline."""
+    """Print the best time and the median of each way, and the ratio of its median to that of the baseline.
+
+    Args:
+        title: the first line.
+        times: name → seconds of each round.
+        baseline: the name of the way to compare with.
+    """
     width = max(len(name) for name in times)
     print(f"\n{title}")
     print(f"  {'':{width}}  {'best s':>8} {'median s':>9} {'ratio':>7}")

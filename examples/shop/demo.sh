@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the shop twice, a day apart, and shows what is in the lake. Run by `make demo`; needs dbt and python on the PATH.
+# Builds the shop twice, with the data of two days, and shows the content of the lake. `make demo` runs it. Needs dbt and python on the PATH.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -7,7 +7,7 @@ step() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 
 rm -rf lake/* landing/* target
 
-step "Day 1: the files arrive and land in the lake"
+step "Day 1: the files arrive and are loaded into the lake"
 python make_data.py 1
 dbt --quiet run-operation load_landing --args '{day: 1}'
 

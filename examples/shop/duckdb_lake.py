@@ -1,4 +1,4 @@
-"""Opens the shop's lake with DuckDB and its `ducklake` extension, as any colleague with DuckDB would."""
+"""Open the shop's lake with DuckDB and its `ducklake` extension."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CATALOG = Path(__file__).parent / "lake" / "shop.sqlite"
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """A connection with the lake attached under the name `lake` and in use."""
+    """Return a DuckDB connection whose current database is the lake, under the name `lake`."""
     connection = duckdb.connect()
     for name in ("ducklake", "sqlite_scanner"):
         load_extension(connection, name)
@@ -20,7 +20,7 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 
 def load_extension(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """From the package `duckdb-extension-…` where it is installed, else from DuckDB's own repository."""
+    """Load an extension from the package `duckdb-extension-…` if it is installed, otherwise from DuckDB's own repository."""
     try:
         from duckdb_extensions import import_extension
 

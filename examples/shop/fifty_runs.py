@@ -1,9 +1,9 @@
-"""Fifty days of the shop, one after the other, and then `dbt run-operation ducklake_checkpoint`: files and seconds before and after.
+"""Run fifty days of the shop and then `dbt run-operation ducklake_checkpoint`, and print files and seconds before and after.
 
-    python fifty_runs.py            # from nothing; takes some minutes
+    python fifty_runs.py            # deletes the lake first; takes some minutes
     python fifty_runs.py 10         # ten days
 
-All of it runs in one process, as a scheduler that stays up would do it.
+All days run in one process, like in a scheduler that keeps running.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LARGE_TABLES = ("landing.orders", "landing.order_items", "shop.orders")
 
 
 def dbt(*arguments: str) -> float:
-    """Run a command of dbt; the seconds that it took."""
+    """Run a dbt command and return the seconds that it took."""
     started = time.perf_counter()
     result = dbtRunner().invoke(["--quiet", "--no-print", *arguments, "--project-dir", str(HERE), "--profiles-dir", str(HERE)])
     if not result.success:
@@ -32,7 +32,7 @@ def dbt(*arguments: str) -> float:
 
 
 def measure(title: str) -> None:
-    """The snapshots, the files on disk, the live files of the tables that grow, and how long DuckDB reads the largest of them."""
+    """Print the snapshots, the files on disk, the live files of the growing tables, and how long DuckDB reads the largest table."""
     files = [path for path in (HERE / "lake" / "data").rglob("*.parquet") if path.is_file()]
     lake = duckdb_lake.connect()
     (snapshots,) = lake.execute("SELECT count(*) FROM lake.snapshots()").fetchone() or (0,)
@@ -47,10 +47,11 @@ def measure(title: str) -> None:
     counted = ", ".join(f"{table} {found[0] if found else 0}" for table, found in zip(LARGE_TABLES, live, strict=True))
     size = sum(path.stat().st_size for path in files) / 1024
     print(f"{title}: {snapshots} snapshots, {len(files)} files of {size:.0f} KiB; live files: {counted}")
-    print(f"  shop.orders holds {totals}, which DuckDB reads in {seconds * 1000:.0f} ms", flush=True)
+    print(f"  shop.orders has {totals}, which DuckDB reads in {seconds * 1000:.0f} ms", flush=True)
 
 
 def main(days: int) -> None:
+    """Delete the lake, run the days, and measure before and after maintenance."""
     for folder in ("lake", "landing", "target"):
         shutil.rmtree(HERE / folder, ignore_errors=True)
     (HERE / "lake").mkdir()

@@ -1,12 +1,12 @@
-"""Writes the files that the shop's systems deliver on a day.
+"""Write the files that the shop's systems deliver on a day.
 
 Orders and order items are Parquet; customers and the first price list are JSON.
 
     python make_data.py 1      # the first day: a month of orders
-    python make_data.py 2      # the second day: new orders, old ones that were shipped or returned, customers who moved
+    python make_data.py 2      # the second day: new orders, old orders that were shipped or returned, customers who moved
     python make_data.py 3      # and so on, 40 orders a day
 
-The same day always gives the same files.
+The files of a day are always the same.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ITEMS = pa.schema(
 
 
 def customers(day: int) -> list[dict[str, object]]:
-    """A full extract: 60 customers on the first day, 5 new ones on each day after; on the second, 3 move to another country."""
+    """A full extract: 60 customers on the first day, 5 new ones on each later day. On the second day 3 move to another country."""
     rows: list[dict[str, object]] = []
     for customer_id in range(1, 56 + 5 * day):
         chance = random.Random(customer_id)
@@ -81,7 +81,7 @@ def customers(day: int) -> list[dict[str, object]]:
 
 
 def day_of(order_id: int) -> int:
-    """The day on which an order was placed: 300 belong to the first, 40 to each after it."""
+    """The day on which an order was placed: 300 orders on the first day, 40 on each later day."""
     return 1 if order_id <= 300 else 2 + (order_id - 301) // 40
 
 
@@ -115,7 +115,7 @@ def order(order_id: int) -> tuple[dict[str, object], list[dict[str, object]]]:
 
 
 def orders(day: int) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    """The day's orders and items: new ones, and those of the day before whose status changed."""
+    """The day's orders and items: new orders, and earlier orders whose status changed."""
     heads: list[dict[str, object]] = []
     items: list[dict[str, object]] = []
     last = 300 + 40 * (day - 1)
@@ -133,16 +133,19 @@ def orders(day: int) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
 
 
 def write_json(path: Path, rows: list[dict[str, object]]) -> None:
+    """Write the rows as JSON, one object per line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
 def write_parquet(path: Path, rows: list[dict[str, object]], schema: pa.Schema) -> None:
+    """Write the rows as a Parquet file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
 
 
 def main(day: int) -> None:
+    """Write the files of a day."""
     heads, items = orders(day)
     write_parquet(LANDING / "orders" / f"day_{day}.parquet", heads, ORDERS)
     write_parquet(LANDING / "order_items" / f"day_{day}.parquet", items, ITEMS)

@@ -1,4 +1,4 @@
-"""Reads the lake with DuckDB: its snapshots with their messages, a mart, what the last merge changed, the past."""
+"""Read the lake with DuckDB: its snapshots with their messages, a mart, the changes of the last merge, an earlier snapshot."""
 
 from __future__ import annotations
 
@@ -30,14 +30,17 @@ PRICE_HISTORY = """
 
 
 def heading(text: str) -> None:
+    """Print an underlined heading."""
     print(f"\n{text}\n{'-' * len(text)}")
 
 
 def show(lake: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Print the rows of a query."""
     lake.sql(sql).show(max_width=160, max_rows=100)
 
 
 def main() -> None:
+    """Print all sections."""
     lake = duckdb_lake.connect()
 
     heading("Snapshots of the lake: one for each model that changed something")
@@ -47,16 +50,16 @@ def main() -> None:
     show(lake, BEST_CUSTOMERS)
 
     first, last = lake.execute(MERGES).fetchone() or (None, None)
-    heading(f"What the merge of the second day did to `orders` (change feed of snapshot {last})")
+    heading(f"The changes of the second day's merge in `orders` (change feed of snapshot {last})")
     feed = f"lake.table_changes('orders', {last}, {last})"
     lake.execute("USE lake.shop")
     show(lake, f"SELECT change_type, count(*) AS rows FROM {feed} GROUP BY ALL ORDER BY 1")
     show(lake, CHANGES.format(feed=feed))
 
-    heading(f"The same table then and now (snapshot {first} and the latest)")
+    heading(f"The same table before and now (snapshot {first} and the latest)")
     show(
         lake,
-        f"SELECT 'then' AS moment, count(*) AS orders, sum(amount) AS amount FROM orders AT (VERSION => {first}) "
+        f"SELECT 'before' AS version, count(*) AS orders, sum(amount) AS amount FROM orders AT (VERSION => {first}) "
         "UNION ALL SELECT 'now', count(*), sum(amount) FROM orders",
     )
 

@@ -1,6 +1,6 @@
 {#- dbt run-operation load_landing --args '{day: 1}'
 
-    Copies the files of a day into the schema `landing`. Spark reads the files where they lie; all of it is one transaction, so the
+    Copies the files of a day into the schema `landing`. Spark reads the files in place. All statements are one transaction, so the
     lake gets one snapshot, with a message. Loading a day again replaces its rows. -#}
 {% macro load_landing(day) %}
   {%- set folder = var('landing') -%}

@@ -1,4 +1,4 @@
--- A product has at most one price that holds now.
+-- A product has at most one current price.
 select product_code
 from {{ ref('price_history') }}
 where dbt_valid_to is null
