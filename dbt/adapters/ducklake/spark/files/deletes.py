@@ -125,7 +125,7 @@ def write_deletion_vector(data_path: str, data_file_id: int, directory: str, pos
     return WrittenDeleteFile(data_file_id, path, len(offsets), len(content), footer_size=0, format="puffin")
 
 
-def redated(file: WrittenDeleteFile, after: int, snapshot_id: int) -> WrittenDeleteFile:
+def with_snapshot(file: WrittenDeleteFile, after: int, snapshot_id: int) -> WrittenDeleteFile:
     """Write a delete file that names snapshots again, under another name beside it, which stays.
 
     Args:
