@@ -26,7 +26,7 @@ from ..files import storage
 from ..files.footer_statistics import column_stats
 from ..files.footers import FileToRead, in_parallel, parse_footer, read_footer
 from ..files.locations import hive_value, is_hive_key
-from ..files.physical import FileField, named, schema_of
+from ..files.physical import FileField, field_by_name, schema_of
 from ..values.rules import null_text
 from .partitions import identity_text
 from .rows import python_rows
@@ -136,7 +136,7 @@ class _Match:
         mapped: list[MappedField] = []
         for field in fields:
             column = columns_left.get(fold(field.name))
-            if column is not None and named(fields, column.name) is not field:
+            if column is not None and field_by_name(fields, column.name) is not field:
                 column = None  # another field has the very name
             if column is None or self._in_path(column, prefix):
                 if column is None and not self.matching.ignore_extra_columns:

@@ -17,7 +17,7 @@ from ...errors import LakeError
 from ...format.files import MappedField, ScanPlan
 from ...format.objects import Column
 from ...format.types import decimal_parameters, from_stored
-from ..files.physical import FileField, named, with_id
+from ..files.physical import FileField, field_by_id, field_by_name
 from ..values.conversions import Constant, Conversion, Elements, Entries, Fields, Refuse, same_type
 from ..values.defaults import initial_literal
 from ..values.types import spark_type
@@ -80,9 +80,9 @@ class ColumnLookup:
         """Return the file's field for the column; None if there is none."""
         assert self.schema is not None
         if self.mapping is None:
-            return with_id(self.schema, column.column_id)
+            return field_by_id(self.schema, column.column_id)
         node = self.node(column)
-        return None if node is None else named(self.schema, node.source_name)
+        return None if node is None else field_by_name(self.schema, node.source_name)
 
     def node(self, column: Column) -> MappedField | None:
         """Return the column's node of the name mapping; None if there is none."""

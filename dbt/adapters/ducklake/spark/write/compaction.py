@@ -32,7 +32,7 @@ from ...format.objects import Column, SortField, Table
 from ...format.paths import with_separator
 from ..files import storage
 from ..files.footers import FileToRead, read_files
-from ..files.physical import physical_schemas, with_id
+from ..files.physical import field_by_id, physical_schemas
 from ..read.scan import scan
 from ..values.conform import conform
 from .job import fresh_directory, run, settle
@@ -96,7 +96,7 @@ def _without_row_ids(groups: Sequence[Group], job: Job) -> list[bool]:
     consecutive = [consecutive_row_ids(group) and not any(each.file.is_touched for each in group) for group in groups]
     files = [each.file for group, plain in zip(groups, consecutive, strict=True) if plain for each in group]
     schemas = physical_schemas(job.layout.name, files) if files else []
-    own = {file.data_file_id for file, schema in zip(files, schemas, strict=True) if with_id(schema, ROW_ID_FIELD_ID) is not None}
+    own = {file.data_file_id for file, schema in zip(files, schemas, strict=True) if field_by_id(schema, ROW_ID_FIELD_ID) is not None}
     return [plain and not any(each.file.data_file_id in own for each in group) for group, plain in zip(groups, consecutive, strict=True)]
 
 
