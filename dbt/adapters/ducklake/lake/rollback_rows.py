@@ -19,7 +19,7 @@ from ..format.inlined_cells import conformed, initial_value
 from ..format.objects import Column, Table
 from ..format.row_statistics import stats_of_rows
 from ..spark.arrow.flushed import write_deletes
-from ..spark.arrow.returned import absent_rows, bring_back, new_name, require_file, write_rows
+from ..spark.arrow.returned import excluded_positions, new_name, require_file, restore_file, write_rows
 from ..spark.files import storage
 from ..spark.files.deletes import write_delete_file
 from .context import Context
@@ -74,12 +74,12 @@ def difference(plan: RollbackPlan) -> Difference:
         LakeError: a file to restore is missing from storage.
     """
     then = {former.file.data_file_id: former for former in plan.then}
-    absent_then = {file_id: absent_rows(former.file) for file_id, former in then.items()}
-    absent_now = {file_id: absent_rows(file) for file_id, file in plan.now.items()}
-    kept = {file_id for file_id in then.keys() & plan.now.keys() if absent_then[file_id].equals(absent_now[file_id])}
-    rows_then = {file_id: former.file.record_count - len(absent_then[file_id]) for file_id, former in then.items()}
-    rows_now = sum(file.record_count - len(absent_now[file_id]) for file_id, file in plan.now.items())
-    returned = tuple((former, absent_then[key]) for key, former in then.items() if key not in kept and rows_then[key] > 0)
+    excluded_then = {file_id: excluded_positions(former.file) for file_id, former in then.items()}
+    excluded_now = {file_id: excluded_positions(file) for file_id, file in plan.now.items()}
+    kept = {file_id for file_id in then.keys() & plan.now.keys() if excluded_then[file_id].equals(excluded_now[file_id])}
+    rows_then = {file_id: former.file.record_count - len(excluded_then[file_id]) for file_id, former in then.items()}
+    rows_now = sum(file.record_count - len(excluded_now[file_id]) for file_id, file in plan.now.items())
+    returned = tuple((former, excluded_then[key]) for key, former in then.items() if key not in kept and rows_then[key] > 0)
     for former, _ in returned:
         require_file(former.file)
     return Difference(
@@ -128,13 +128,13 @@ def stage(context: Context, then: Table, found: Difference, former: Table | None
 
 def _files(then: Table, found: Difference, names: Sequence[str], written: list[str]) -> tuple[ReturnedFile, ...]:
     def returned(former: FormerFile, name: str) -> tuple[int, int]:
-        return bring_back(former.file, name, has_snapshot_ids=former.has_snapshot_ids)
+        return restore_file(former.file, name, has_snapshot_ids=former.has_snapshot_ids)
 
     with ThreadPoolExecutor(_THREADS) as pool:
         sizes = list(pool.map(returned, (former for former, _ in found.returned), names))
     files = []
-    for (former, absent), name, (size, footer) in zip(found.returned, names, sizes, strict=True):
-        deletes = write_delete_file(name, 0, then.path, absent) if len(absent) else None
+    for (former, excluded), name, (size, footer) in zip(found.returned, names, sizes, strict=True):
+        deletes = write_delete_file(name, 0, then.path, excluded) if len(excluded) else None
         if deletes is not None:
             written.append(deletes.path)
         file = replace(former.written, path=name, size_bytes=size, footer_size=footer)
