@@ -32,8 +32,8 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
 
     Raises:
         DataError: a value does not fit its column, a NOT NULL column gets a NULL, or a row fails a CHECK.
-        ConfigurationError: the lake is opened read-only; nothing was written.
-        LakeError: this lake cannot be written; nothing was written.
+        ConfigurationError: the lake is read-only; nothing was written.
+        LakeError: the lake has an older format version; nothing was written.
     """
     context.transaction.require_writable()
     checks = checks_of(table.tags)

@@ -39,7 +39,7 @@ def set_properties(context: Context, kind: str, schema: str, name: str, pairs: S
         elif not is_option(key):
             custom[key] = value
         elif isinstance(relation, View):
-            raise StatementError(f"{key} is an option for writing files, and {schema}.{name} is a view, which has none")
+            raise StatementError(f"{key} is an option for writing files, and {schema}.{name} is a view, which has no files")
         elif value is None:
             unset_option(context, key, relation)
         else:

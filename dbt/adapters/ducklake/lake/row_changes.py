@@ -22,8 +22,8 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
         The number of deleted rows.
 
     Raises:
-        ConfigurationError: the lake is opened read-only; nothing was written.
-        LakeError: this lake cannot be written; nothing was written.
+        ConfigurationError: the lake is read-only; nothing was written.
+        LakeError: the lake has an older format version; nothing was written.
         StatementError: the transaction cannot write; nothing was written.
     """
     if positions:

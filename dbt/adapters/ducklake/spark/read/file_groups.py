@@ -85,11 +85,11 @@ def group_files(plan: ScanPlan) -> list[FileGroup]:
         kinds.setdefault((_mapping(plan, each.file, schema), schema), []).append(each)
     groups: dict[object, FileGroup] = {}
     for (mapping, schema), members in kinds.items():
-        made = _group(plan, mapping, schema, members)
-        key = (signature(made.readings), made.partition_keys, made.by_name)
+        group = _group(plan, mapping, schema, members)
+        key = (signature(group.readings), group.partition_keys, group.by_name)
         known = groups.get(key)
-        files = made.files if known is None else (*known.files, *made.files)
-        groups[key] = FileGroup(files, made.readings, made.partition_keys, made.by_name)
+        files = group.files if known is None else (*known.files, *group.files)
+        groups[key] = FileGroup(files, group.readings, group.partition_keys, group.by_name)
     return list(groups.values())
 
 

@@ -87,11 +87,11 @@ def to_arrow(value: Any, column: Column, old: Column, requested: T.DataType) -> 
 
 def _struct(value: Any, column: Column, old: Column, requested: T.StructType) -> dict[str, Any]:
     former = {child.column_id: child for child in old.children}
-    made: dict[str, Any] = {}
+    converted: dict[str, Any] = {}
     for child, field in zip(column.children, requested.fields, strict=True):
         known = former.get(child.column_id)
-        made[field.name] = None if known is None else to_arrow(value.get(known.name), child, known, field.dataType)
-    return made
+        converted[field.name] = None if known is None else to_arrow(value.get(known.name), child, known, field.dataType)
+    return converted
 
 
 def _leaf(value: Any, requested: T.DataType) -> Any:

@@ -106,7 +106,7 @@ def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: 
 
 def _columns(plan: ScanPlan, group: FileGroup) -> list[SparkColumn]:
     keys = dict(group.partition_keys)
-    made: list[SparkColumn] = []
+    expressions: list[SparkColumn] = []
     for index, (column, reading) in enumerate(zip(plan.columns, group.readings, strict=True)):
         if index in keys:
             value = F.col(f"{_PARTITION}{index}").cast(reading.final)
@@ -115,8 +115,8 @@ def _columns(plan: ScanPlan, group: FileGroup) -> list[SparkColumn]:
             if reading.is_read_whole:
                 value = _unpruned(value)
             value = convert(value, reading.conversion, reading.field.dataType, reading.final)
-        made.append(value.alias(column.name))
-    return made
+        expressions.append(value.alias(column.name))
+    return expressions
 
 
 def _unpruned(value: SparkColumn) -> SparkColumn:

@@ -46,7 +46,7 @@ def _require_times_of_day(name: str, values: pa.Array) -> None:
         latest = pc.max(values.cast(pa.int64())).as_py()
         if latest is not None and latest >= _DAY[type_.unit]:
             raise DataError(
-                f"column {name} holds the TIME 24:00:00, which Python and Spark cannot represent. Leave it out with "
+                f"column {name} holds the TIME 24:00:00, which Python cannot represent and Spark cannot convert to text. Leave it out with "
                 f"WHERE {name} <= TIME '23:59:59.999999', or read it with DuckDB"
             )
     elif pa.types.is_map(type_):
