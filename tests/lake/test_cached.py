@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dbt.adapters.ducklake.spark.rows.cached import held
+from dbt.adapters.ducklake.spark.rows.cached import cached
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 
 
 def test_they_are_computed_once_and_are_a_plan_of_one_node(runtime: SparkRuntime) -> None:
     numbers = runtime.session().range(5).selectExpr("id", "uuid() AS random", "id AS `a.b`").repartition(3)
-    with held(numbers) as rows:
+    with cached(numbers) as rows:
         first = sorted(rows.collect())
         assert sorted(rows.collect()) == first
         assert sorted(rows.join(rows.selectExpr("id AS other"), rows["id"] == 1).select("id", "random").distinct().collect()) == [
@@ -20,7 +20,7 @@ def test_they_are_computed_once_and_are_a_plan_of_one_node(runtime: SparkRuntime
 
 def test_the_same_rows_may_be_held_under_other_names(runtime: SparkRuntime) -> None:
     numbers = runtime.session().range(5)
-    with held(numbers.selectExpr("id + 1 AS a")) as rows, held(numbers.selectExpr("id + 1 AS b")) as others:
+    with cached(numbers.selectExpr("id + 1 AS a")) as rows, cached(numbers.selectExpr("id + 1 AS b")) as others:
         assert (rows.columns, others.columns) == (["a"], ["b"])
         assert others.filter("b > 3").count() == 2
         assert rows.join(others, rows["a"] == others["b"]).count() == 5
@@ -28,7 +28,7 @@ def test_the_same_rows_may_be_held_under_other_names(runtime: SparkRuntime) -> N
 
 def test_rows_that_somebody_else_let_go_of_are_computed_again(runtime: SparkRuntime) -> None:
     numbers = runtime.session().range(5).selectExpr("id * 2 AS a")
-    with held(numbers) as rows:
-        with held(numbers) as others:
+    with cached(numbers) as rows:
+        with cached(numbers) as others:
             assert others.count() == 5
         assert rows.count() == 5

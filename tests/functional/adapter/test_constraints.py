@@ -120,7 +120,7 @@ class OurError:
     @pytest.fixture(scope="class")
     def expected_error_messages(self):
         """Our words for a NULL in a column that is NOT NULL."""
-        return ["column id is NOT NULL", "a row has a NULL there"]
+        return ["column id is NOT NULL", "a row has a NULL in it"]
 
 
 class TestTableRollback(OurError, BaseConstraintsRollback):

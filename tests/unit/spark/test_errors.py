@@ -17,7 +17,7 @@ from dbt.adapters.ducklake.errors import (
     NotFoundError,
     StatementError,
 )
-from dbt.adapters.ducklake.spark.errors import in_users_names, translate
+from dbt.adapters.ducklake.spark.errors import translate, with_user_names
 
 VIEW = "lake.main.orders@42"
 
@@ -145,7 +145,7 @@ def test_an_unknown_exception_keeps_its_text() -> None:
 
 def test_longer_view_names_are_replaced_first() -> None:
     names = {"lake.main.t@4": "t", "lake.main.t@42": "u"}
-    assert in_users_names("`lake.main.t@42` and lake.main.t@4", names) == "u and t"
+    assert with_user_names("`lake.main.t@42` and lake.main.t@4", names) == "u and t"
 
 
 @pytest.mark.parametrize(

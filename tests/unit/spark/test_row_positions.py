@@ -10,7 +10,7 @@ import pyarrow as pa
 from dbt.adapters.ducklake.format.files import INLINED_BASE, LINEAGE_FILE, LINEAGE_POSITION, DataFile, DeleteFile
 from dbt.adapters.ducklake.spark.files.deletes import write_delete_file, write_deletion_vector
 from dbt.adapters.ducklake.spark.rows.deleted import deleted_rows
-from dbt.adapters.ducklake.spark.rows.positions import by_file, count, repeats, united
+from dbt.adapters.ducklake.spark.rows.positions import by_file, count, repeats, union
 
 
 def places(pairs: list[tuple[int, int]]) -> pa.Table:
@@ -34,12 +34,12 @@ def test_places_are_grouped_by_file_ascending_and_once_each() -> None:
 def test_no_rows_have_no_places() -> None:
     assert by_file(places([])) == {}
     assert not repeats(places([]))
-    assert united([]) == {}
+    assert union([]) == {}
 
 
-def test_sets_of_places_are_united() -> None:
+def test_the_union_of_positions() -> None:
     first, second = by_file(places([(1, 5), (2, 0)])), by_file(places([(1, 5), (1, 2)]))
-    assert {file: positions.to_pylist() for file, positions in united([first, second]).items()} == {1: [2, 5], 2: [0]}
+    assert {file: positions.to_pylist() for file, positions in union([first, second]).items()} == {1: [2, 5], 2: [0]}
 
 
 def test_of_a_row_that_is_deleted_twice_the_first_time_counts(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""What can be done to a lake, one file per action. Each function stages changes in a transaction."""
+"""Actions on a lake, one module per action. Each function stages changes in a transaction."""

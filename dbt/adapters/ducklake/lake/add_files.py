@@ -1,7 +1,7 @@
-"""Adding Parquet files that exist already to a table, where they lie, without reading their rows.
+"""Add existing Parquet files to a table, without moving them or reading their rows.
 
-Specification: the page "Adding Files". The lake owns such files from then on: when they are compacted or expire, clean-up may remove them.
-DuckDB adds a file as often as it is told to, and each time its rows once more; here a file belongs to one table, once.
+Specification: the page "Adding Files". The lake then owns the files: after compaction or expire, cleanup may remove them. DuckDB lets a
+file be added several times, which repeats its rows; here a file belongs to one table, once.
 """
 
 from __future__ import annotations
@@ -18,19 +18,22 @@ from .context import Context
 
 
 def add_data_files(context: Context, table: Table, patterns: Sequence[str], matching: Matching) -> list[str]:
-    """Stage files as files of a table.
+    """Stage existing files as data files of a table.
 
     Args:
+        context: the catalog and the transaction.
+        table: the table that gets the files.
         patterns: paths of files, with `*`, `?`, `[…]` and `**`.
-        matching: how strict their fields have to be the table's columns.
+        matching: how strictly their fields must match the table's columns.
 
     Returns:
-        Their paths; files without rows are left out.
+        The paths of the added files; files without rows are left out.
 
     Raises:
-        DataError: a field or value does not fit its column; StatementError: columns are missing or extra.
-        LakeError: there is no such file, it is no Parquet file, or it is in the lake or in this transaction already.
-        ConfigurationError: the lake can only be read.
+        DataError: a field or value does not fit its column.
+        StatementError: columns are missing or extra.
+        LakeError: a file does not exist, is not a Parquet file, or is already in the lake or in this transaction.
+        ConfigurationError: the lake is read-only.
     """
     context.transaction.require_writable()
     found = find_files(patterns)
@@ -41,7 +44,7 @@ def add_data_files(context: Context, table: Table, patterns: Sequence[str], matc
 
 
 def _require_new(found: Sequence[FileToRead], known: Collection[str]) -> None:
-    """Each file is in the lake not yet and named once, by whatever path."""
+    """Refuse files that are already in the lake or found twice, also under different paths."""
     real = [_real(file.path) for file in found]
     names = {path.rpartition("/")[2] for path in (*real, *(file.path for file in found))}
     taken = {_real(path) for path in known if path.rpartition("/")[2] in names}
@@ -54,5 +57,5 @@ def _require_new(found: Sequence[FileToRead], known: Collection[str]) -> None:
 
 
 def _real(path: str) -> str:
-    """The file's place, through symbolic links where there are such."""
+    """Return the file's path with symbolic links resolved."""
     return plain(path) if is_url(plain(path)) else os.path.realpath(plain(path))

@@ -1,4 +1,4 @@
-"""ALTER TABLE and COMMENT ON: another definition of the same table, by metadata alone."""
+"""ALTER TABLE and COMMENT ON: change a definition by metadata alone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add_columns(
 
 
 def drop_columns(context: Context, table: Table, columns: Sequence[tuple[str, ...]], *, if_exists: bool = False) -> None:
-    """Stage the end of columns."""
+    """Stage dropping columns, each given by its path."""
     for path in columns:
         if if_exists and not _exists(table, path):
             continue
@@ -43,12 +43,12 @@ def drop_columns(context: Context, table: Table, columns: Sequence[tuple[str, ..
 
 
 def rename_column(context: Context, table: Table, path: tuple[str, ...], to: str) -> None:
-    """Stage another name for a column."""
+    """Stage a new name for a column."""
     context.transaction.objects.put_table(replace(evolution.rename_column(table, path, to), tags=_constraints(table, path, to)))
 
 
 def _constraints(table: Table, path: tuple[str, ...], to: str | None = None) -> dict[str, str]:
-    """The table's tags with its constraints in the new names, or without the column."""
+    """Return the table's tags, with the column renamed to `to` in its constraints, or removed from them if `to` is None."""
     if len(path) > 1 and to is not None:
         to = path[0]
     try:
@@ -68,10 +68,10 @@ def set_type(context: Context, table: Table, path: tuple[str, ...], to: DataType
 
 
 def set_nullable(context: Context, table: Table, path: tuple[str, ...], nullable: bool) -> None:
-    """Stage NOT NULL, or its end.
+    """Stage SET NOT NULL or DROP NOT NULL.
 
     Raises:
-        DataError: SET NOT NULL while a row has NULL there.
+        DataError: SET NOT NULL for a column that contains NULLs.
     """
     changed = evolution.set_nullable(table, path, nullable)
     if not nullable and evolution.find_column(table, path).nullable:
@@ -80,50 +80,50 @@ def set_nullable(context: Context, table: Table, path: tuple[str, ...], nullable
             rows = scan(context.spark(), plan)
             if not rows.where(rows[backquoted(path[0])].isNull()).isEmpty():
                 raise DataError(
-                    f"column {path[0]} of {table.schema_name}.{table.name} cannot be NOT NULL: it holds NULLs. UPDATE them first"
+                    f"column {path[0]} of {table.schema_name}.{table.name} cannot be NOT NULL: it contains NULLs. UPDATE them first"
                 )
         context.transaction.rows.depends_on_rows(table)
     context.transaction.objects.put_table(changed)
 
 
 def set_default(context: Context, table: Table, path: tuple[str, ...], default: Default | None) -> None:
-    """Stage another default for rows to come."""
+    """Stage a new default for future rows."""
     context.transaction.objects.put_table(evolution.set_default(table, path, default))
 
 
 def set_column_comment(context: Context, table: Table, path: tuple[str, ...], comment: str | None) -> None:
-    """Stage another comment on a column."""
+    """Stage a new comment on a column."""
     context.transaction.objects.put_table(evolution.set_comment(table, path, comment))
 
 
 def set_partitioning(context: Context, table: Table, keys: Sequence[tuple[str, str]]) -> None:
-    """Stage other partition keys for rows to come; without keys the table is unpartitioned from here on.
+    """Stage new partition keys for future rows; without keys future rows are not partitioned.
 
     Raises:
-        StatementError: buckets for a table with files.
+        StatementError: the keys have buckets and the table has data files.
     """
     fields = partition_fields(table.columns, keys, f"{table.schema_name}.{table.name}")
     current = table.partitioning.fields if table.partitioning else ()
     buckets = any(bucket_count(field.transform) is not None for field in fields)
     if buckets and fields != current and context.transaction.scan_plan(table).files:
         raise StatementError(
-            f"{table.schema_name}.{table.name} has data files, and DuckDB would not find their rows by a bucket column: it looks "
-            "only at files that were written with the buckets. CREATE OR REPLACE TABLE … PARTITIONED BY (…) AS SELECT * FROM the "
-            "table writes all rows again"
+            f"{table.schema_name}.{table.name} has data files, and DuckDB would not find their rows by a bucket column: it reads "
+            "only files that were written with the buckets. CREATE OR REPLACE TABLE … PARTITIONED BY (…) AS SELECT * FROM the "
+            "table rewrites all rows"
         )
     context.transaction.objects.put_table(repartitioned(table, fields))
 
 
 def set_sorting(context: Context, table: Table, order: tuple[SortField, ...]) -> None:
-    """Stage another order for rows to come; without keys they come as they are."""
+    """Stage a new sort order for future rows; without keys they are not sorted."""
     context.transaction.objects.put_table(replace(table, sorting=order))
 
 
 def comment_on(context: Context, kind: str, schema: str, name: str, comment: str | None) -> None:
-    """Stage another comment on a schema (`name` is unused), table or view.
+    """Stage a new comment on a schema (`name` is unused), table or view.
 
     Raises:
-        NotFoundError: there is none of that kind and name.
+        NotFoundError: no object of that kind has that name.
     """
     if kind == "schema":
         found = context.transaction.schema(schema)

@@ -1,6 +1,6 @@
-"""The change feed: which rows of a table came, changed and went from one snapshot to another.
+"""The change feed: the rows of a table that were inserted, updated and deleted between two snapshots.
 
-Specification: the page "Data Change Feed". Both bounds are included; the columns are those of the last snapshot.
+Specification: the page "Data Change Feed". Both bounds are inclusive; the columns are those of the last snapshot.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 VIRTUAL = (changes.SNAPSHOT_ID, changes.ROW_ID)
-"""What insertions and deletions have behind the columns of the table; `lake.table_insertions(…)` does not show it, as in DuckDB."""
+"""The columns of insertions and deletions after those of the table; `lake.table_insertions(…)` does not show them, as in DuckDB."""
 
 Bound = int | datetime
-"""The number of a snapshot, which must exist, or a timestamp: a first one means the next snapshot, a last one the snapshot before."""
+"""The number of an existing snapshot, or a timestamp: a first bound means the next snapshot, a last bound the previous one."""
 
 
 def table_changes(context: Context, schema: str, table: str, first: Bound, last: Bound) -> DataFrame:
-    """`snapshot_id`, `rowid`, `change_type` and the columns; types are insert, delete, update_preimage and update_postimage.
+    """Return `snapshot_id`, `rowid`, `change_type` (insert, delete, update_preimage, update_postimage) and the columns of the table.
 
     Raises:
-        NotFoundError: no such table at the last snapshot, or no such snapshot.
-        StatementError: a column of the table has a name that the feed needs.
+        NotFoundError: the snapshot does not exist, or it has no such table.
+        StatementError: the table has a column with a name that the change feed uses.
     """
     plan, start = _plan(context, schema, table, first, last)
     _require_free(plan, (changes.SNAPSHOT_ID, changes.ROW_ID, changes.CHANGE_TYPE), f"{schema}.{table}")
@@ -38,14 +38,14 @@ def table_changes(context: Context, schema: str, table: str, first: Bound, last:
 
 
 def table_insertions(context: Context, schema: str, table: str, first: Bound, last: Bound) -> DataFrame:
-    """The columns of the table, `snapshot_id` and `rowid`, of rows that came; errors as of `table_changes`."""
+    """Return the inserted rows: the columns of the table, `snapshot_id` and `rowid`. Errors are those of `table_changes`."""
     plan, _ = _plan(context, schema, table, first, last)
     _require_free(plan, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
     return changes.named(changes.insertions(context.spark(), plan))
 
 
 def table_deletions(context: Context, schema: str, table: str, first: Bound, last: Bound) -> DataFrame:
-    """The same of rows that went, as they were."""
+    """Return the deleted rows, with the columns of `table_insertions`. Errors are those of `table_changes`."""
     plan, start = _plan(context, schema, table, first, last)
     _require_free(plan, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
     return changes.named(changes.deletions(context.spark(), plan, start))
@@ -54,7 +54,7 @@ def table_deletions(context: Context, schema: str, table: str, first: Bound, las
 def _plan(context: Context, schema: str, table: str, first: Bound, last: Bound) -> tuple[ChangePlan, int]:
     catalog = context.catalog
     if isinstance(first, datetime) != isinstance(last, datetime):
-        raise StatementError("the bounds of a change feed are both numbers of snapshots or both moments")
+        raise StatementError("the bounds of a change feed are both numbers of snapshots or both timestamps")
     start = catalog.first_from(first) if isinstance(first, datetime) else catalog.resolve(version=first)
     end = catalog.resolve(timestamp=last) if isinstance(last, datetime) else catalog.resolve(version=last)
     reader = catalog.reader(end)

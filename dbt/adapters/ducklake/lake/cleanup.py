@@ -1,7 +1,7 @@
-"""Cleaning up: files that no snapshot reads any more are removed, some time after they were scheduled for it.
+"""Cleanup: remove files that no snapshot reads anymore, some time after they were scheduled for deletion.
 
-Specification: "Cleanup of Files". The grace period is for queries that began before. First the file goes, then its row: a crash in between
-leaves a row whose file is missing, which the next run takes for removed.
+Specification: "Cleanup of Files". The grace period protects queries that started earlier. The file is removed before its row in the
+catalog: a crash in between leaves a row without a file, which the next run treats as removed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,18 @@ from .safe_removal import Removal, remove_file
 
 
 def cleanup_old_files(context: Context, *, older_than: datetime | None, dry_run: bool = False) -> list[Removal]:
-    """Remove the files that were scheduled before a timestamp, or all of them; one that is kept stays scheduled.
+    """Remove the scheduled files; a file that cannot be removed stays scheduled.
+
+    Args:
+        context: the catalog and the transaction.
+        older_than: remove only files that were scheduled before this time; None: remove all.
+        dry_run: report what would be removed, and change nothing.
+
+    Returns:
+        An entry for each scheduled file.
 
     Raises:
-        ConfigurationError: the lake is opened read-only.
+        ConfigurationError: the lake is read-only.
     """
     if not dry_run:
         context.catalog.require_writable()

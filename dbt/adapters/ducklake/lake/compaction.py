@@ -1,7 +1,7 @@
-"""Compaction: small files become one, and files that have lost most of their rows are written again.
+"""Compaction: merge small files, and rewrite files that lost most of their rows.
 
-Specification: the pages "Merge Adjacent Files" and "Rewrite Heavily Deleted Files". Time travel, row ids and the change feed stay as they
-are, except that a rewrite shows up in the change feed as updates, as the reference's does.
+Specification: the pages "Merge Adjacent Files" and "Rewrite Heavily Deleted Files". Time travel, row ids and the change feed stay the same,
+except that a rewrite appears in the change feed as updates, as in the reference.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ COLUMNS = (("schema_name", "string"), ("table_name", "string"), ("files_processe
 
 
 @dataclass(frozen=True)
-class United:
-    """What became of a group of files."""
+class CompactionResult:
+    """The result for a group of files."""
 
     schema_name: str
     table_name: str
@@ -43,48 +43,53 @@ def merge_adjacent_files(
     min_file_size: int | None = None,
     max_file_size: int | None = None,
     max_compacted_files: int | None = None,
-) -> list[United]:
-    """Stage the union of small neighbouring files of a table, of the tables of a schema, or of all.
+) -> list[CompactionResult]:
+    """Stage merging small adjacent files of a table, of the tables of a schema, or of all tables.
 
     Args:
-        min_file_size: smaller files are left alone; in bytes.
-        max_file_size: files of this size and larger ones are left alone; in bytes.
-        max_compacted_files: how many files are made at most, in all tables together.
+        context: the catalog, the transaction and Spark.
+        schema: the schema of the tables.
+        table: the only table.
+        min_file_size: smaller files are not merged; in bytes.
+        max_file_size: files of this size or larger are not merged; in bytes.
+        max_compacted_files: the maximum number of new files, for all tables together.
 
     Returns:
-        An entry for each file that was made.
+        An entry for each new file.
 
     Raises:
-        NotFoundError: no such schema or table; ConfigurationError: the lake can only be read.
-        LakeError: a value that Spark cannot hold; nothing is changed.
+        NotFoundError: the schema or table does not exist.
+        ConfigurationError: the lake is read-only.
+        LakeError: Spark cannot represent a value; nothing was changed.
+        StatementError: `max_compacted_files` is less than 1.
     """
     if max_compacted_files is not None and max_compacted_files < 1:
         raise StatementError("max_compacted_files must be at least 1")
-    left = max_compacted_files
-    united: list[United] = []
+    remaining = max_compacted_files
+    results: list[CompactionResult] = []
     for each in maintained_tables(context, schema, table):
         target = context.transaction.write_options(each).target_file_size
 
-        def chosen(candidates: Sequence[Candidate], target: int = target, left: int | None = left) -> list[Group]:
-            return to_merge(candidates, target, min_file_size or 0, max_file_size)[:left]
+        def chosen(candidates: Sequence[Candidate], target: int = target, remaining: int | None = remaining) -> list[Group]:
+            return to_merge(candidates, target, min_file_size or 0, max_file_size)[:remaining]
 
-        united += _compact(context, each, chosen, rewrites=False)
-        left = None if max_compacted_files is None else max_compacted_files - len(united)
-        if left == 0:
+        results += _compact(context, each, chosen, rewrites=False)
+        remaining = None if max_compacted_files is None else max_compacted_files - len(results)
+        if remaining == 0:
             break
-    return united
+    return results
 
 
 def rewrite_data_files(
     context: Context, schema: str | None = None, table: str | None = None, *, delete_threshold: float | None = None
-) -> list[United]:
-    """Stage new files in the place of those of which at least `delete_threshold` (0 to 1) of the rows is deleted.
+) -> list[CompactionResult]:
+    """Stage rewriting the files of which at least the fraction `delete_threshold` (0 to 1) of the rows is deleted.
 
-    Without a threshold the option `rewrite_delete_threshold` counts. Results and errors are those of `merge_adjacent_files`.
+    Without a threshold the option `rewrite_delete_threshold` applies. Results and errors are those of `merge_adjacent_files`.
     """
     if delete_threshold is not None and not 0 <= delete_threshold <= 1:
         raise StatementError(f"delete_threshold is a share of rows, from 0 to 1, not {delete_threshold}")
-    united: list[United] = []
+    results: list[CompactionResult] = []
     for each in maintained_tables(context, schema, table):
         schema_id = required_schema(context, each.schema_name).schema_id
         option = context.transaction.options().get("rewrite_delete_threshold", schema_id=schema_id, table_id=each.table_id)
@@ -94,29 +99,31 @@ def rewrite_data_files(
         def chosen(candidates: Sequence[Candidate], target: int = target, threshold: float = threshold) -> list[Group]:
             return to_rewrite(candidates, target, threshold)
 
-        united += _compact(context, each, chosen, rewrites=True)
-    return united
+        results += _compact(context, each, chosen, rewrites=True)
+    return results
 
 
-def _compact(context: Context, table: Table, chosen: Callable[[Sequence[Candidate]], list[Group]], *, rewrites: bool) -> list[United]:
+def _compact(
+    context: Context, table: Table, chosen: Callable[[Sequence[Candidate]], list[Group]], *, rewrites: bool
+) -> list[CompactionResult]:
     plan = context.transaction.base.compaction_plan(table)
     groups = chosen(plan.candidates)
     if not groups:
         return []
     options = context.transaction.write_options(table)
     order = spark_order(table, replace(options, sort_on_insert=True))
-    total, done = sum(len(group) for group in groups), 0
+    total, processed = sum(len(group) for group in groups), 0
     units: list[Compacted] = []
     try:
         for version, layout in plan.layouts.items():
-            alike = [group for group in groups if group[0].schema_version == version]
-            if alike:
+            same_schema = [group for group in groups if group[0].schema_version == version]
+            if same_schema:
                 job = Job(table, layout, options, order, snapshot_ids=not rewrites)
-                units += write_compacted(context.spark(), alike, job)
-                done += sum(len(group) for group in alike)
-                logger.info("%s.%s: %d of %d files done", table.schema_name, table.name, done, total)
+                units += write_compacted(context.spark(), same_schema, job)
+                processed += sum(len(group) for group in same_schema)
+                logger.info("%s.%s: %d of %d files compacted", table.schema_name, table.name, processed, total)
         context.transaction.rows.compact(table, Compaction(tuple(units), rewrites))
     except BaseException:
         remove(unit.file.path for unit in units if unit.file is not None)
         raise
-    return [United(table.schema_name, table.name, len(unit.group), 0 if unit.file is None else 1) for unit in units]
+    return [CompactionResult(table.schema_name, table.name, len(unit.group), 0 if unit.file is None else 1) for unit in units]

@@ -1,4 +1,4 @@
-"""What an action on a lake works with: the catalog, the open transaction, and Spark when it is needed."""
+"""The context of an action on a lake: the catalog, the open transaction, and Spark when it is needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Context:
-    """`spark()` starts the session on its first call; actions that need only the catalog never call it."""
+    """The arguments that all actions share. The first call of `spark()` starts Spark; actions that need only the catalog never call it."""
 
     catalog: LakeCatalog
     transaction: Transaction
@@ -32,4 +32,5 @@ class RowCounts:
 
     @property
     def total(self) -> int:
+        """The number of changed rows."""
         return self.inserted + self.updated + self.deleted

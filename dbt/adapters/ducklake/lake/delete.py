@@ -1,4 +1,4 @@
-"""DELETE and TRUNCATE."""
+"""DELETE and TRUNCATE: stage deleting some or all rows."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 
 def delete(context: Context, table: Table, plan: ScanPlan, to_delete: DataFrame, within: Sequence[ColumnFilter] = ()) -> RowCounts:
-    """Stage the end of the rows in `to_delete`: rows of a scan of `plan` with lineage. No row is among them that fails one of `within`."""
+    """Stage deleting the rows in `to_delete`, which come from a scan of `plan` with lineage. All of them pass the filters `within`."""
     context.transaction.rows.depends_on_rows(table, within)
     return RowCounts(deleted=end_rows(context, table, plan, collect_positions(to_delete)))
 
 
 def truncate(context: Context, table: Table) -> None:
-    """Stage the end of every row, by metadata alone."""
+    """Stage deleting all rows of a table, and add the table to the read set."""
     context.transaction.rows.depends_on_rows(table)
     end_all_rows(context, table)
 
 
 def end_all_rows(context: Context, table: Table) -> None:
-    """Stage the end of all files and inlined rows.
+    """Stage ending all data files and inlined rows of a table.
 
-    Deletes on the files that the catalog holds become delete files, as in a flush: the reference's change feed would tell those rows again
-    when their file ends, because there it looks for delete files only.
+    Inlined deletes of the files become delete files, as in a flush: when a file ends, the reference's change feed reads delete files only
+    and would report those rows as deleted again.
     """
     transaction = context.transaction
     transaction.require_writable()

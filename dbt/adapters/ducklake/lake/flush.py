@@ -1,6 +1,6 @@
-"""Flush: inlined rows, and deletes that the catalog holds, become files.
+"""Flush: turn inlined rows and inlined deletes into files.
 
-Specification: the page "Flush Inlined Data". No snapshot shows other rows afterwards than before, and row ids and change feed stay.
+Specification: the page "Flush Inlined Data". The rows of every snapshot, row ids and change feed stay the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .maintained import is_maintained, maintained_tables
 
 @dataclass(frozen=True)
 class Flushed:
-    """What became of one table. `rows` counts versions of rows, also of rows that have ended."""
+    """The result for one table. `rows` counts row versions, including versions that are deleted."""
 
     schema_name: str
     table_name: str
@@ -25,16 +25,17 @@ class Flushed:
 
 
 def flush_inlined_data(context: Context, schema: str | None = None, table: str | None = None) -> list[Flushed]:
-    """Stage the flush of one table, of the tables of a schema, or of all; no Spark is needed.
+    """Stage the flush of one table, of the tables of a schema, or of all tables, without Spark.
 
-    Tables whose option `auto_compact` is false are left alone even if they are named, as the reference leaves them.
+    Tables whose option `auto_compact` is false are skipped even if they are named, as in the reference.
 
     Returns:
         The tables that had inlined rows, by schema and name.
 
     Raises:
-        NotFoundError: no such schema or table; ConfigurationError: the lake is read-only.
-        DataError: a value that no file can hold; the text names its column.
+        NotFoundError: the schema or table does not exist.
+        ConfigurationError: the lake is read-only.
+        DataError: a value cannot be stored in a file; the message names its column.
     """
     tables = [each for each in maintained_tables(context, schema, table) if is_maintained(context, each)]
     flushed = [_flush(context, each) for each in tables]

@@ -1,7 +1,7 @@
 """CREATE FUNCTION and DROP FUNCTION.
 
-A function is Spark's SQL and stands in a tag of its schema: the format has a place for DuckDB's macros only, and DuckDB cannot open a lake
-that holds a macro which it fails to parse (`catalog/read/macros.py`). Sessions make a temporary function of it when a statement calls it.
+A function is Spark SQL, stored in a tag of its schema: the format stores DuckDB macros only, and DuckDB cannot open a lake with a macro
+that it cannot parse (`catalog/read/macros.py`). A session creates a temporary function from it when a statement calls it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .schemas import required_schema
 
 
 def find_function(context: Context, schema_name: str, name: str) -> Function | None:
-    """The function of that name; None if there is none."""
+    """Return the function of that name; None if it does not exist."""
     schema = context.transaction.schema(schema_name)
     return None if schema is None else schema.function(name)
 
@@ -24,7 +24,8 @@ def create_function(context: Context, function: Function, *, replace_existing: b
     """Stage a function.
 
     Raises:
-        StatementError: one of that name exists and `replace_existing` is false; NotFoundError: there is no such schema.
+        StatementError: a function of that name exists and `replace_existing` is false.
+        NotFoundError: the schema does not exist.
     """
     schema = required_schema(context, function.schema_name)
     existing = find_function(context, schema.name, function.name)
@@ -38,10 +39,10 @@ def create_function(context: Context, function: Function, *, replace_existing: b
 
 
 def drop_function(context: Context, schema_name: str, name: str, *, if_exists: bool = False) -> None:
-    """Stage the end of a function.
+    """Stage dropping a function.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: the function does not exist and `if_exists` is false.
     """
     existing = find_function(context, schema_name, name)
     if existing is None:

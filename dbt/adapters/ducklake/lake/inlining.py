@@ -1,6 +1,6 @@
-"""Small sets of rows: kept in the catalog database itself, within the option `data_inlining_row_limit`.
+"""Inlining: store a few rows in the catalog database itself, up to the option `data_inlining_row_limit`.
 
-Specification: the page "Data Inlining". The rows of one statement count.
+Specification: the page "Data Inlining". The limit applies to the rows of one statement.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def inline_query(context: Context, table: Table, rows: DataFrame) -> int | None:
     """Stage the rows of a query of constants as inlined rows.
 
     Returns:
-        Their number; None if the query is no such one, or they are too many: nothing was staged then.
+        The number of rows; None if nothing was staged, because the query does not consist of constants or has too many rows.
 
     Raises:
         DataError: a value does not fit its column.
@@ -38,9 +38,11 @@ def inline_query(context: Context, table: Table, rows: DataFrame) -> int | None:
 
 
 def inline_arrow(context: Context, table: Table, data: pa.Table) -> bool:
-    """Stage the rows of a table in the driver as inlined rows; whether that was done.
+    """Stage the rows of an Arrow table as inlined rows.
 
-    It is not if they are too many, or of a kind that the catalog database cannot hold so that DuckDB reads them.
+    Returns:
+        False if nothing was staged, because there are too many rows or the catalog database cannot store the values so that DuckDB
+        can read them.
 
     Raises:
         DataError: a value does not fit its column.
@@ -60,7 +62,7 @@ def inline_arrow(context: Context, table: Table, data: pa.Table) -> bool:
 
 
 def _limit(context: Context, table: Table) -> int:
-    """How many rows at most; 0 if the catalog database cannot hold the table's columns."""
+    """Return how many rows may be inlined; 0 if the catalog database cannot store the table's columns."""
     if not context.catalog.can_inline(table.columns):
         return 0
     return context.transaction.inlining_row_limit(table, context.catalog.inlining_row_limit)

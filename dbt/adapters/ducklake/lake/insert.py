@@ -1,4 +1,4 @@
-"""INSERT: write rows as new data files of a table, or as inlined rows if they are few."""
+"""INSERT: write rows to new data files of a table, or as inlined rows if there are few."""
 
 from __future__ import annotations
 
@@ -22,15 +22,18 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
     """Write `rows` and stage their files.
 
     Args:
-        rows: the table's columns by position; types are cast, a value that does not fit is an error.
-        row_ids: the rows are new versions of old ones and bring their ids in a column `LINEAGE_ROW_ID`.
+        context: the transaction and Spark.
+        table: the table to insert into.
+        rows: the table's columns by position; values are cast to the column types.
+        row_ids: the rows are new versions of existing rows, with their row ids in a column `LINEAGE_ROW_ID`.
 
     Returns:
         The number of rows written.
 
     Raises:
-        DataError: a NULL in a column that is NOT NULL, or a row that does not pass a CHECK.
-        ConfigurationError, LakeError: the lake can only be read, and nothing was written.
+        DataError: a value does not fit its column, a NOT NULL column gets a NULL, or a row fails a CHECK.
+        ConfigurationError: the lake is read-only; nothing was written.
+        LakeError: the lake has an older format version; nothing was written.
     """
     context.transaction.require_writable()
     checks = checks_of(table.tags)
@@ -56,10 +59,10 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
 
 
 def verify_checks(context: Context, table: Table) -> None:
-    """Have Spark analyse the CHECK constraints of a table that gets no rows yet.
+    """Have Spark analyze the CHECK constraints of a table before it gets rows.
 
     Raises:
-        StatementError: one is no condition over the table's columns.
+        StatementError: a constraint is not a condition over the table's columns.
     """
     checks = checks_of(table.tags)
     if checks:

@@ -1,4 +1,4 @@
-"""The files of a table and what the tables of a lake amount to, in the form of the reference's `ducklake_list_files` and `table_info`.
+"""List the files of a table and the sizes of tables, in the columns of the reference's `ducklake_list_files` and `table_info`.
 
 Specification: "List Files" and "Metadata functions".
 """
@@ -36,7 +36,7 @@ TABLE_COLUMNS = (
 
 
 def list_files(reader: SnapshotReader | Transaction, table: Table) -> list[tuple[Any, ...]]:
-    """A row of `FILE_COLUMNS` for each data file, with its delete file if it has one."""
+    """Return a row of `FILE_COLUMNS` for each data file, with its delete file if it has one."""
     rows = []
     for file in reader.scan_plan(table).files:
         key = None if file.encryption_key is None else base64.b64decode(file.encryption_key)
@@ -47,7 +47,7 @@ def list_files(reader: SnapshotReader | Transaction, table: Table) -> list[tuple
 
 
 def table_info(context: Context) -> list[tuple[Any, ...]]:
-    """A row of `TABLE_COLUMNS` for each table that is committed."""
+    """Return a row of `TABLE_COLUMNS` for each committed table."""
     transaction = context.transaction
     schemas = {schema.name: schema.schema_id for schema in transaction.schemas()}
     tables = [each for each in transaction.base.relations() if isinstance(each, Table)]

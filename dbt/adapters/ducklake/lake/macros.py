@@ -1,4 +1,4 @@
-"""DROP MACRO. Macros are DuckDB's to make: only DuckDB can tell whether it will be able to parse them (`catalog/read/macros.py`)."""
+"""DROP MACRO. Only DuckDB creates macros, because only DuckDB can check that it can parse them (`catalog/read/macros.py`)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from .context import Context
 
 
 def drop_macro(context: Context, schema: str, name: str, *, is_table: bool = False, if_exists: bool = False) -> None:
-    """Stage the end of a scalar macro, or of a table macro.
+    """Stage dropping a scalar macro, or with `is_table` a table macro.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: the macro does not exist and `if_exists` is false.
     """
     folded = fold(name)
     found = [macro for macro in context.transaction.macros(schema) if fold(macro.name) == folded and macro.is_table == is_table]

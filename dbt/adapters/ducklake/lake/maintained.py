@@ -1,4 +1,4 @@
-"""Which tables a maintenance action is about.
+"""Select the tables that a maintenance action applies to.
 
 Specification: the pages "Flush Inlined Data", "Merge Adjacent Files" and "Rewrite Heavily Deleted Files", the option `auto_compact`.
 """
@@ -13,10 +13,13 @@ from .tables import required_table
 
 
 def maintained_tables(context: Context, schema: str | None, table: str | None) -> list[Table]:
-    """The table that is named, or those of a schema or of the lake whose option `auto_compact` is not false.
+    """Return the named table, or the tables of a schema or of the lake whose option `auto_compact` is not false.
+
+    Tables that this transaction created have no committed files and are left out.
 
     Raises:
-        NotFoundError: no such schema or table; ConfigurationError: the lake is read-only.
+        NotFoundError: the schema or table does not exist.
+        ConfigurationError: the lake is read-only.
     """
     context.transaction.require_writable()
     if table is not None:
@@ -29,6 +32,6 @@ def maintained_tables(context: Context, schema: str | None, table: str | None) -
 
 
 def is_maintained(context: Context, table: Table) -> bool:
-    """Whether the option `auto_compact` lets a table be changed by maintenance that does not name it."""
+    """Whether the option `auto_compact` allows maintenance that does not name the table to change it."""
     schema_id = required_schema(context, table.schema_name).schema_id
     return truth(context.transaction.options().get("auto_compact", schema_id=schema_id, table_id=table.table_id))

@@ -1,7 +1,7 @@
-"""MERGE: plan, read, match, write, stage — the source once, the target's rows only where they can match.
+"""MERGE: plan, read, match, write, stage. The source is read once, and of the target only rows that can match.
 
-The keys of the source bound what is read of the target: files whose statistics lie outside are left out of the plan. Changed rows become
-one delete file per data file touched and new files for their new versions, under their old row ids; all of it is staged together.
+The range of the source's keys limits the scan of the target: files whose statistics lie outside are pruned. Changed rows become one delete
+file for each data file and new files for their new versions, under the same row ids; all of it is staged together.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from ..errors import DataError
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ColumnFilter, ScanPlan
 from ..format.objects import Column, Table
 from ..spark.read.scan import scan
-from ..spark.rows.cached import held
+from ..spark.rows.cached import cached
 from ..spark.rows.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, Outcome, When, numbered, outcome
-from ..spark.rows.positions import Positions, count, united
+from ..spark.rows.positions import Positions, count, union
 from ..spark.values.extremes import measure, within
 from .context import Context, RowCounts
 from .insert import insert
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MergeRequest:
-    """A MERGE whose names are bound. Texts are SQL over `target_alias` and `source_alias`."""
+    """A MERGE with bound names. Expressions are SQL over `target_alias` and `source_alias`."""
 
     source: DataFrame
     target_alias: str
     source_alias: str
     condition: str
     keys: Sequence[tuple[Column, str]]
-    """(target column, SQL over the source) pairs that the condition requires to be equal."""
+    """(target column, SQL over the source) pairs that the condition compares for equality."""
     matched: Sequence[When] = ()
     not_matched: Sequence[When] = ()
     not_matched_by_source: Sequence[When] = ()
     within: Sequence[ColumnFilter] = ()
-    """What rows of the table must pass to match anything."""
+    """Filters that every matching row of the table passes."""
     virtual: tuple[str, ...] = ()
-    """The virtual columns of the target that the texts name."""
-    planned: Callable[[ScanPlan], None] = lambda plan: None
-    """Told how the table is read."""
+    """The virtual columns of the target that the expressions name."""
+    planned: Callable[[ScanPlan], None] = lambda _plan: None
+    """Called with the scan plan of the table."""
 
 
 def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
@@ -53,10 +53,10 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
     Raises:
         DataError: a row of the table is matched by more than one row of the source.
     """
-    with held(numbered(request.source)) as source:
+    with cached(numbered(request.source)) as source:
         size, ranges = measure(source, request.source_alias, request.keys)
         if request.not_matched_by_source:
-            ranges = []  # every row of the table has to be looked at
+            ranges = []  # WHEN NOT MATCHED BY SOURCE needs every row of the table
         filters = [] if request.not_matched_by_source else [*request.within, *(key.column_filter() for key in ranges)]
         context.transaction.rows.depends_on_rows(table, filters)
         plan = context.transaction.scan_plan(table, within=filters)
@@ -71,29 +71,29 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
             table.columns,
             broadcast=size * len(source.columns) <= BROADCAST_VALUES,
         )
-        analysed = match.pairs(request.matched)  # Spark refuses a condition that cannot be, though there be nothing to do
+        matching = match.pairs(request.matched)  # before the early return, so that Spark reports an invalid condition in any case
         if size == 0 and not request.not_matched_by_source:
             return RowCounts()
         to_delete: list[Positions] = []
         inserted = updated = deleted = 0
-        with held(analysed) as pairs:
-            if request.matched:  # else nobody needs to know where the pairs are
+        with cached(matching) as pairs:
+            if request.matched:
                 found = outcome(pairs)
                 _refuse_repeated(table, request, found)
                 updated, deleted = _stage_versions(context, table, pairs, request.matched, found, to_delete)
             if request.not_matched:
                 inserted = insert(context, table, match.source_only(pairs, request.not_matched))
         if request.not_matched_by_source:
-            with held(match.target_only(request.not_matched_by_source)) as alone:
+            with cached(match.target_only(request.not_matched_by_source)) as alone:
                 more = _stage_versions(context, table, alone, request.not_matched_by_source, outcome(alone), to_delete)
             updated, deleted = updated + more[0], deleted + more[1]
-        # All at once: a data file has one delete file, and both kinds of clauses may touch the same data file.
-        end_rows(context, table, plan, united(to_delete))
+        # In one call: a data file has one delete file, and both kinds of clauses may delete rows of the same data file.
+        end_rows(context, table, plan, union(to_delete))
         return RowCounts(inserted, updated, deleted)
 
 
 def _refuse_repeated(table: Table, request: MergeRequest, found: Outcome) -> None:
-    """Spark's rule: one row of the target, one row of the source, unless all that can happen to it is to be deleted."""
+    """Refuse a target row that matches several source rows, unless it can only be deleted, as Spark does."""
     only_delete = len(request.matched) == 1 and request.matched[0].action == "delete" and request.matched[0].condition is None
     if request.matched and not only_delete and found.repeated:
         raise DataError(
@@ -106,13 +106,18 @@ def _refuse_repeated(table: Table, request: MergeRequest, found: Outcome) -> Non
 def _stage_versions(
     context: Context, table: Table, rows: DataFrame, clauses: Sequence[When], found: Outcome, to_delete: list[Positions]
 ) -> tuple[int, int]:
-    """Stage the new versions of updated rows, and add to `to_delete` the positions of all rows that end.
+    """Stage the new versions of updated rows, and collect the positions of all rows to delete.
 
     Args:
-        rows: held, and in the shape of `Match.pairs`.
+        context: the transaction and Spark.
+        table: the target.
+        rows: cached rows in the shape of `Match.pairs`.
+        clauses: the WHEN clauses.
+        found: the positions of the rows that each clause applies to.
+        to_delete: gets the positions of updated and deleted rows.
 
     Returns:
-        How many rows are updated and how many deleted.
+        The numbers of updated and of deleted rows.
     """
     updated = deleted = 0
     for index, positions in found.actions.items():

@@ -1,4 +1,4 @@
-"""Bringing a lake of an older format version to the current one, files included."""
+"""Migrate a lake of an older format version to the current one, files included."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..spark.files.storage import remove
 
 
 def migrate(catalog: LakeCatalog) -> str:
-    """Migrate the lake; nothing happens if it has the current version. Spark is not needed.
+    """Migrate the lake, without Spark; a lake of the current version is not changed.
 
     Returns:
-        The version that it had.
+        The version before the migration.
 
     Raises:
-        DuckLakeError: see `LakeCatalog.migrate`; the lake is as it was.
+        DuckLakeError: as of `LakeCatalog.migrate`; the lake is unchanged.
     """
     written: list[str] = []
 
@@ -27,6 +27,6 @@ def migrate(catalog: LakeCatalog) -> str:
 
     try:
         return catalog.migrate(rewrite)
-    except (ConflictError, LakeError):  # after any other the database may have committed, and a file that nothing refers to does no harm
+    except (ConflictError, LakeError):  # after any other error the database may have committed, so the files must stay
         remove(written)
         raise

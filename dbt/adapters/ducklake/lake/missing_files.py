@@ -1,7 +1,7 @@
-"""Files that are gone: removed by maintenance of others while they were to be read, or lost.
+"""Missing files: removed by concurrent maintenance before they were read, or lost.
 
-Specification: the page "Cleanup of Files". Merging, rewriting and expiry take files out of the catalog, and clean-up removes them. Who has
-planned to read them before can plan again. A file that the catalog still lists is lost, and no second plan finds it.
+Specification: the page "Cleanup of Files". Merge, rewrite and expire remove files from the catalog, and cleanup removes them from storage.
+A scan planned before can be planned again. A file that the catalog still lists is lost, and planning again does not help.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from .safe_removal import is_inside
 
 
 def removed_meanwhile(error: Exception, names: Mapping[str, str], lakes: Iterable[LakeCatalog]) -> ConflictError | None:
-    """The conflict that an error comes from: a lake's file is missing that its catalog lists no more. None if it has another cause.
+    """Return the conflict if an error is about a missing file that the catalog no longer lists; None for any other error.
 
-    A file outside the lakes' data paths may be anybody's, and is never taken for one that maintenance removed.
+    A file outside the lakes' data paths does not belong to a lake, so maintenance did not remove it.
 
     Args:
-        error: ours, or what Spark raised.
-        names: as of `translate`.
+        error: one of our errors, or an exception from Spark.
+        names: as in `translate`.
         lakes: all lakes that may have been read.
     """
-    told = translate(error, names)
-    if not isinstance(told, MissingFileError):
+    missing = translate(error, names)
+    if not isinstance(missing, MissingFileError):
         return None
-    spelled = {plain(told.path), plain(unquote(told.path))}  # Spark encodes some paths
+    spelled = {plain(missing.path), plain(unquote(missing.path))}  # Spark encodes some paths
     homes = [lake for lake in lakes if any(is_inside(path, lake.data_path) for path in spelled)]
     if not homes or any(plain(path) in spelled for lake in homes for path in lake.maintenance.needed_files()):
         return None
     return ConflictError(
-        f"the file {told.path} was merged, rewritten or expired, and then removed, by concurrent maintenance while it was to be read; "
+        f"the file {missing.path} was merged, rewritten or expired, and then removed, by concurrent maintenance before it was read; "
         "nothing was written, run it again"
     )

@@ -1,4 +1,4 @@
-"""Options: setting one for the lake, a schema or a table, and listing what is set."""
+"""Options: set one for the lake, a schema or a table, and list the set options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INLINING = "data_inlining_row_limit"
 
 @dataclass(frozen=True)
 class OptionEntry:
-    """A row of `options()`; `entry` names the schema, or the table with its schema, that the value is for."""
+    """A row of `options()`; `entry` names the schema, or the table with its schema, that the value applies to."""
 
     name: str
     description: str | None
@@ -29,15 +29,18 @@ class OptionEntry:
 
 
 def set_option(context: Context, key: str, value: object, *, schema: str | None = None, table: str | None = None) -> None:
-    """Stage an option at the narrowest scope that is named.
+    """Stage an option for the table, else for the schema, else for the lake.
 
     Args:
-        value: a constant of SQL.
-        schema: the schema, also that of `table`.
+        context: the transaction.
+        key: the option's name.
+        value: an SQL constant.
+        schema: the schema, also of `table`.
+        table: the table.
 
     Raises:
-        StatementError: no such option or value, or rows of a table cannot be inlined.
-        NotFoundError: no such schema or table.
+        StatementError: the option or value is invalid, or rows of a table cannot be inlined.
+        NotFoundError: the schema or table does not exist.
     """
     stored = stored_value(key, value)
     scope: Schema | Table | None = None
@@ -52,17 +55,17 @@ def set_option(context: Context, key: str, value: object, *, schema: str | None 
 
 
 def unset_option(context: Context, key: str, table: Table) -> None:
-    """Stage that a table has no value of its own for an option; one that it had not stages nothing."""
+    """Stage removing a table's own value for an option; an option that is not set stages nothing."""
     if context.transaction.options().at(key, "table", table.table_id) is not None:
         context.transaction.objects.set_option(key.lower(), None, table)
 
 
 def options(context: Context) -> list[OptionEntry]:
-    """Everything that is set, by name; what belongs to others too."""
+    """Return all options that are set, ordered by name, including options that we do not know."""
     schemas = {schema.schema_id: schema.name for schema in context.transaction.schemas()}
     found = []
     for row in context.transaction.options().rows:
-        assert row.value is not None  # only what is staged has none
+        assert row.value is not None  # only a staged removal has no value
         scope = (row.scope or "").lower()
         entry = None
         if scope == "schema" and row.scope_id is not None:
@@ -75,7 +78,7 @@ def options(context: Context) -> list[OptionEntry]:
 
 
 def _tables(context: Context, scope: Schema | Table | None) -> Iterator[Table]:
-    """The tables that an option at this scope is for, but those with a narrower value that turns inlining off."""
+    """Yield the tables that the inlining limit at this scope applies to, except those where a narrower value turns inlining off."""
     if isinstance(scope, Table):
         yield scope
         return
@@ -94,6 +97,6 @@ def _require_inlinable(table: Table) -> None:
     taken = next((column.name for column in table.columns if fold(column.name) in RESERVED_NAMES), None)
     if taken is not None:
         raise StatementError(
-            f"rows of {table.schema_name}.{table.name} cannot be inlined: its column {taken} has a name that the format uses itself. "
+            f"rows of {table.schema_name}.{table.name} cannot be inlined: its column {taken} has a name that the format reserves. "
             "Rename the column, or set data_inlining_row_limit to 0 for the table first"
         )

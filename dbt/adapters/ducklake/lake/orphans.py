@@ -1,7 +1,7 @@
-"""Orphans: files in the lake's directories that the catalog does not know, as a crash in the middle of a write leaves them.
+"""Orphans: files in the lake's directories that the catalog does not list, for example after a crash during a write.
 
-Specification: "Cleanup of Files". Looked at are only the places where the lake itself puts files, `<schema>/<table>/` with directories of
-partitions, below schemas that the catalog knows: what lies elsewhere below `data_path`, another lake for instance, is not ours.
+Specification: "Cleanup of Files". Only directories where the lake itself writes files are searched: `<schema>/<table>/` and partitions in
+it, for schemas in the catalog. Other files below `data_path` may belong to another lake.
 """
 
 from __future__ import annotations
@@ -14,17 +14,24 @@ from ..spark.files.storage import list_files_with_times
 from .context import Context
 from .safe_removal import Removal, remove_file
 
-_PLACE = re.compile(r"[^/]+/(?:ducklake-[0-9a-f-]{36}/)?(?:[^/=]+=[^/]*/)*[^/]+\.(?:parquet|puffin)", re.IGNORECASE)
-"""Below a schema's directory: a table's, for what Spark wrote to an object store one of its own, those of partition keys, the file."""
+_LAKE_FILE = re.compile(r"[^/]+/(?:ducklake-[0-9a-f-]{36}/)?(?:[^/=]+=[^/]*/)*[^/]+\.(?:parquet|puffin)", re.IGNORECASE)
+"""A path below a schema's directory: the table, for files that Spark wrote to an object store one more directory, partitions, the file."""
 
 
 def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_run: bool = False) -> list[Removal]:
-    """Remove files that the catalog does not know and that were last written before a timestamp, or all of them.
+    """Remove files that the catalog does not list.
 
-    Without a timestamp, files that somebody is writing right now are removed too, and his commit would refer to nothing.
+    Args:
+        context: the catalog and the transaction.
+        older_than: remove only files that were last written before this time. With None, files that a concurrent writer is writing
+            now are removed too, and its commit would refer to missing files.
+        dry_run: report what would be removed, and change nothing.
+
+    Returns:
+        An entry for each orphan.
 
     Raises:
-        ConfigurationError: the lake is opened read-only.
+        ConfigurationError: the lake is read-only.
     """
     if not dry_run:
         context.catalog.require_writable()
@@ -32,7 +39,7 @@ def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_
     found = []
     for directory in sorted(maintenance.schema_directories()):
         for path, written in list_files_with_times(directory):
-            if _PLACE.fullmatch(path[len(directory) :]) and (older_than is None or written < older_than):
+            if _LAKE_FILE.fullmatch(path[len(directory) :]) and (older_than is None or written < older_than):
                 found.append(path)
-    known = {plain(path) for path in maintenance.known_files()} if found else set()  # read last: it has what was just committed
+    known = {plain(path) for path in maintenance.known_files()} if found else set()  # read last, to include files committed meanwhile
     return [remove_file(path, context.catalog.data_path, known, dry_run=dry_run) for path in found if plain(path) not in known]

@@ -1,4 +1,4 @@
-"""INSERT OVERWRITE and REPLACE WHERE: end some rows and add others, in one snapshot."""
+"""INSERT OVERWRITE: delete some rows and insert others, in one snapshot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..errors import StatementError
 from ..format.identifiers import backquoted
 from ..format.objects import Table
 from ..spark.read.scan import scan
-from ..spark.rows.cached import held
+from ..spark.rows.cached import cached
 from ..spark.rows.partition_match import rows_of_same_partitions
 from ..spark.values.extremes import measure
 from .context import Context, RowCounts
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def overwrite(context: Context, table: Table, rows: DataFrame) -> RowCounts:
-    """Stage `rows` in place of every row there is."""
+    """Stage replacing all rows of the table with `rows`."""
     truncate(context, table)
     return RowCounts(inserted=insert(context, table, rows))
 
 
 def overwrite_partitions(context: Context, table: Table, rows: DataFrame) -> RowCounts:
-    """Stage `rows` in place of the rows of those partitions that `rows` has a row of.
+    """Stage replacing the partitions that `rows` has rows of.
 
     Raises:
         StatementError: the table is not partitioned.
@@ -39,7 +39,7 @@ def overwrite_partitions(context: Context, table: Table, rows: DataFrame) -> Row
         )
     names = {column.column_id: column for column in table.columns}
     keys = [names[key.column_id] for key in table.partitioning.fields if key.transform == "identity"]
-    with held(rows.toDF(*[column.name for column in table.columns])) as new:
+    with cached(rows.toDF(*[column.name for column in table.columns])) as new:
         _, ranges = measure(new, "new", [(key, backquoted(key.name)) for key in keys])
         within = [replace(key.column_filter(), nulls=True) for key in ranges]
         plan = context.transaction.scan_plan(table, within=within)

@@ -1,4 +1,4 @@
-"""A probe of the data path: whether files can be written, read and removed there, before a run finds out."""
+"""Check that files below the data path can be written, read and removed, before a run needs it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..spark.files.storage import filesystem, is_local, make_directory, remove
 
 
 def probe_data_path(catalog: LakeCatalog) -> None:
-    """Write a small file below the data path, read it back and remove it; of a lake that is opened read-only, look at the path only.
+    """Write a small file below the data path, read it back and remove it; for a read-only lake, only query the path.
 
     Raises:
-        ConfigurationError: it cannot be done; the text names the path and what the file system says.
+        ConfigurationError: one of these fails; the message names the path and the error of the file system.
     """
     path = catalog.data_path
     try:
@@ -41,6 +41,6 @@ def _write_and_read(directory: str) -> None:
             stream.write(content)
         with files.open_input_stream(inner) as stream:
             if stream.read() != content:
-                raise OSError("a file reads back otherwise than it was written")
+                raise OSError("a file was read back with different content")
     finally:
         remove([name])

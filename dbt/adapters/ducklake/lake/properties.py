@@ -1,4 +1,4 @@
-"""Properties of tables and views: options of the lake for one table, the comment, and anything else that somebody wants kept.
+"""Properties of tables and views: lake options for one table, the comment, and any other key of the user.
 
 Specification: the tables `ducklake_metadata` and `ducklake_tag`. DuckDB ignores tags that it does not know.
 """
@@ -18,34 +18,34 @@ from .tables import kind_of, required_relation
 
 
 def properties(relation: Relation) -> dict[str, str]:
-    """The properties of a table or view that are neither its comment nor options."""
+    """Return the properties of a table or view that are neither its comment nor options."""
     return {key.removeprefix(PROPERTY_TAG): value for key, value in relation.tags.items() if key.startswith(PROPERTY_TAG)}
 
 
 def set_properties(context: Context, kind: str, schema: str, name: str, pairs: Sequence[tuple[str, str | None]]) -> None:
-    """Stage other values of properties; None: the property ends. What is as it shall be stages nothing.
+    """Stage new values of properties; None removes a property. Unchanged values stage nothing.
 
     Raises:
-        NotFoundError: there is no table or view of that name.
-        StatementError: an option for a view, or a value that an option cannot have.
+        NotFoundError: the table or view does not exist.
+        StatementError: an option for a view, or an invalid value for an option.
     """
     relation = required_relation(context, schema, name)
     if kind_of(relation) != kind:
         raise NotFoundError(kind, f"{schema}.{name}", f"It is a {kind_of(relation)}")
-    kept: dict[str, str | None] = {}
+    custom: dict[str, str | None] = {}
     for key, value in pairs:
         if key.lower() == "comment":
             comment_on(context, kind, schema, name, value)
         elif not is_option(key):
-            kept[key] = value
+            custom[key] = value
         elif isinstance(relation, View):
-            raise StatementError(f"{key} is an option for writing files, and {schema}.{name} is a view, which has none")
+            raise StatementError(f"{key} is an option for writing files, and {schema}.{name} is a view, which has no files")
         elif value is None:
             unset_option(context, key, relation)
         else:
             set_option(context, key, value, schema=relation.schema_name, table=relation.name)
-    if kept:
-        _put(context, required_relation(context, schema, name), kept)
+    if custom:
+        _put(context, required_relation(context, schema, name), custom)
 
 
 def _put(context: Context, relation: Relation, changes: Mapping[str, str | None]) -> None:

@@ -1,7 +1,7 @@
-"""Back to an earlier snapshot: a table, the tables and views of a schema, or the lake, as one new snapshot.
+"""Restore a table, all objects of a schema, or the whole lake to an earlier snapshot, as one new snapshot.
 
-History stays as it is. Objects are told by their ids, so renames are undone. A table that was dropped since comes back as a new one, with
-the row ids and column ids that it had. Options have no versions and stay.
+The history does not change. Objects are identified by their ids, so renames are undone. A table that was dropped since is restored as a new
+table with its earlier row ids and column ids. Options have no versions and do not change.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What becomes of an object; the names are those that it has in the end, of what is dropped those that it had."""
+    """The result for an object; the names are the final ones, for a dropped object the last ones."""
 
     schema_name: str
     name: str
     kind: str
     """`schema`, `table`, `view` or `macro`."""
     action: str
-    """`kept`: it is as it was then. `rolled back`: its rows are again; `altered`: so is its definition. `restored`: it had been dropped.
-    `dropped`: it did not exist then."""
+    """`kept`: nothing changed since. `rolled back`: its rows were restored; `altered`: its definition too. `restored`: it had been dropped.
+    `dropped`: it did not exist at the earlier snapshot."""
     files_ended: int | None = None
     files_restored: int | None = None
     rows_before: int | None = None
@@ -50,16 +50,23 @@ class Outcome:
 def roll_back(
     context: Context, to: Snapshot, schema: str | None = None, table: str | None = None, *, dry_run: bool = False
 ) -> list[Outcome]:
-    """Stage the state of an earlier snapshot of a table, of all that is in a schema, or of the lake; with `dry_run` only say what that is.
+    """Stage the state of an earlier snapshot of a table, of everything in a schema, or of the lake, without Spark.
 
-    No rows are written, and Spark is not needed.
+    Args:
+        context: the catalog and the transaction.
+        to: the earlier snapshot.
+        schema: the schema, also of `table`.
+        table: the only table.
+        dry_run: only return what would change.
 
     Returns:
         An entry for each table, and for each other object that changes.
 
     Raises:
-        NotFoundError: no such schema or table then. StatementError: its name means another table now.
-        LakeError: storage has lost a file of that snapshot. ConfigurationError: the lake is read-only.
+        NotFoundError: the schema or table did not exist at that snapshot.
+        StatementError: the name belongs to another object now.
+        LakeError: a file of that snapshot is missing from storage.
+        ConfigurationError: the lake is read-only.
     """
     if not dry_run:
         context.transaction.require_writable()
@@ -79,14 +86,14 @@ class _Rollback:
     dry_run: bool
 
     def table(self, schema: str, name: str) -> Outcome:
-        """One table, which keeps the name that it has."""
+        """Roll back one table, which keeps its present name."""
         transaction, version = self.context.transaction, self.former.snapshot.snapshot_id
         now = transaction.find(schema, name)
         if isinstance(now, View):
             raise StatementError(f"{schema}.{name} is a view; roll back its schema, or DROP the view first")
         then = None if now is None else self.former.by_id(now.table_id)
         if isinstance(now, Table) and isinstance(then, Table):
-            return self._returned(now, replace(then, schema_name=now.schema_name, name=now.name))
+            return self._revert(now, replace(then, schema_name=now.schema_name, name=now.name))
         then = self.former.find(schema, name)
         if not isinstance(then, Table):
             hint = f"It did not exist at snapshot {version}" + ("; DROP TABLE removes it" if now is not None else "")
@@ -100,21 +107,21 @@ class _Rollback:
             raise StatementError(f"the schema of {schema}.{name} was dropped; roll back the schema: schema => '{schema}'")
         if now is not None and not self.dry_run:
             transaction.objects.drop_table(now)
-        return self._restored(then)
+        return self._restore(then)
 
     def everything(self, schema: str | None) -> Iterator[Outcome]:
-        """All that is or was in a schema, or in the lake. What goes is dropped first, so that names are free."""
+        """Roll back all present and earlier objects of a schema, or of the lake. New objects are dropped first, to free their names."""
         transaction, touched = self.context.transaction, self._touched()
         if not self.dry_run:
             transaction.roll_back_all(schema)
         now, then = transaction.relations(schema), self.former.relations(schema)
         present, past = ({_id(each): each for each in relations} for relations in (now, then))
-        yield from self._schemas_back(schema)
+        yield from self._restore_schemas(schema)
         for relation_id, relation in present.items():
             if relation_id not in past:
-                yield self._dropped(relation)
+                yield self._drop(relation)
         yield from self._macros(schema)
-        for relation_id, relation in sorted(past.items(), key=lambda entry: entry[0] not in present):  # renames make names free
+        for relation_id, relation in sorted(past.items(), key=lambda entry: entry[0] not in present):  # renames first, to free names
             relation = self._in_schema(relation)
             before = present.get(relation_id)
             if isinstance(relation, Table) and _same(before, relation) and touched is not None and relation_id not in touched:
@@ -122,16 +129,19 @@ class _Rollback:
                     transaction.rows.depends_on_rows(relation)
                 yield Outcome(relation.schema_name, relation.name, "table", "kept", 0, 0)
             elif isinstance(relation, Table):
-                yield self._returned(before, relation) if isinstance(before, Table) else self._restored(relation)
+                yield self._revert(before, relation) if isinstance(before, Table) else self._restore(relation)
             elif before != relation:
                 if not self.dry_run:
                     transaction.return_to(relation)
                 yield Outcome(relation.schema_name, relation.name, "view", "restored" if before is None else "altered")
         if schema is None:
-            yield from self._schemas_gone()
+            yield from self._drop_new_schemas()
 
     def _touched(self) -> set[int] | None:
-        """Whose rows may have changed since, by the log; None where it has gaps. In a large lake most tables need not be looked at."""
+        """Return the ids of tables whose rows may have changed since, by the logged changes; None if the log has gaps.
+
+        In a large lake this avoids comparing most tables.
+        """
         then, now = self.former.snapshot.snapshot_id, self.context.transaction.snapshot.snapshot_id
         records = self.context.catalog.snapshots(after=then, until=now)
         changes = [change for record in records for change in record.changes]
@@ -139,7 +149,7 @@ class _Rollback:
             return None
         return {change.object_id for change in changes if change.object_id is not None}
 
-    def _returned(self, now: Table, then: Table) -> Outcome:
+    def _revert(self, now: Table, then: Table) -> Outcome:
         then = replace(then, next_column_id=now.next_column_id)
         found = self._difference(then)
         if not self.dry_run and now == then and found.is_empty:
@@ -148,7 +158,7 @@ class _Rollback:
             stage(self.context, then, found)
         return _outcome(then, "altered" if now != then else "kept" if found.is_empty else "rolled back", found)
 
-    def _restored(self, then: Table) -> Outcome:
+    def _restore(self, then: Table) -> Outcome:
         found = self._difference(then).restored
         if not self.dry_run:
             table = self.context.transaction.objects.new_table(
@@ -166,7 +176,7 @@ class _Rollback:
     def _difference(self, then: Table) -> Difference:
         return difference(self.former.rollback_plan(then, self.context.transaction.snapshot))
 
-    def _dropped(self, relation: Relation) -> Outcome:
+    def _drop(self, relation: Relation) -> Outcome:
         if isinstance(relation, View):
             if not self.dry_run:
                 self.context.transaction.objects.drop_view(relation)
@@ -176,7 +186,7 @@ class _Rollback:
         return Outcome(relation.schema_name, relation.name, "table", "dropped")
 
     def _macros(self, schema: str | None) -> Iterator[Outcome]:
-        """DuckDB alone writes macros; one that was dropped is still written."""
+        """Drop new macros and restore dropped ones; a macro that exists at both snapshots cannot have changed."""
         transaction = self.context.transaction
         now = {macro.macro_id: macro for macro in transaction.macros(schema)}
         then = {macro.macro_id: macro for macro in self.former.macros(schema)}
@@ -191,18 +201,18 @@ class _Rollback:
                     transaction.return_to(macro)
                 yield Outcome(macro.schema_name, macro.name, "macro", "restored")
 
-    def _schemas_back(self, schema: str | None) -> Iterator[Outcome]:
+    def _restore_schemas(self, schema: str | None) -> Iterator[Outcome]:
         transaction = self.context.transaction
         for then in self._in_scope(self.former.schemas(), schema):
             now = transaction.schema(then.name)
             if now is not None and (now.comment, now.tags) == (then.comment, then.tags):
                 continue
             if not self.dry_run:
-                present = now or transaction.objects.new_schema(then.name)  # the format has room for one life of a schema's id
+                present = now or transaction.objects.new_schema(then.name)  # the format cannot reuse a schema id
                 transaction.objects.put_schema(replace(present, comment=then.comment, tags=then.tags))
             yield Outcome(then.name, "", "schema", "restored" if now is None else "altered")
 
-    def _schemas_gone(self) -> Iterator[Outcome]:
+    def _drop_new_schemas(self) -> Iterator[Outcome]:
         for now in self.context.transaction.schemas():
             if self.former.schema(now.name) is None:
                 if not self.dry_run:
@@ -213,7 +223,7 @@ class _Rollback:
         return [each for each in schemas if name is None or fold(each.name) == fold(name)]
 
     def _in_schema(self, relation: Relation) -> Relation:
-        """The relation under the present spelling of its schema, which may have been dropped and made again since."""
+        """Return the relation with the present spelling of its schema, which may have been dropped and created again since."""
         schema = self.context.transaction.schema(relation.schema_name)
         return relation if schema is None else replace(relation, schema_name=schema.name)
 
@@ -223,7 +233,7 @@ def _id(relation: Relation) -> int:
 
 
 def _same(now: Relation | None, then: Table) -> bool:
-    """Whether the definition is as it was."""
+    """Whether the definition is the same as at the earlier snapshot."""
     return isinstance(now, Table) and now == replace(then, next_column_id=now.next_column_id)
 
 

@@ -1,8 +1,8 @@
-"""The rows of one table back to what they were at an earlier snapshot, by metadata and second names of files.
+"""Restore the rows of one table to an earlier snapshot, by metadata and by links or copies of files.
 
-A file that is live with the deletes of then is left alone; any other live one ends, and those of then come back under new names: the row of
-a file that has ended may be removed by anybody's expiry, and its path with it. What the catalog holds of deletes on files that end becomes
-delete files, as in `delete.end_all_rows`.
+A live file with the same deleted rows as at that snapshot stays. Any other live file ends, and the files of that snapshot are restored
+under new names: an expire may remove an ended file together with its path. Inlined deletes of files that end become delete files, as in
+`delete.end_all_rows`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ..catalog.read.rollback_plan import FormerFile, RollbackPlan
 from ..catalog.staged import Flush, Returned, ReturnedFile, RowChanges, StagedRows
 from ..format.files import DataFile, InlinedRows
 from ..format.inlined_cells import conformed, initial_value
-from ..format.objects import Table
+from ..format.objects import Column, Table
 from ..format.row_statistics import stats_of_rows
 from ..spark.arrow.flushed import write_deletes
-from ..spark.arrow.returned import absent_rows, bring_back, new_name, require_file, write_rows
+from ..spark.arrow.returned import excluded_positions, new_name, require_file, restore_file, write_rows
 from ..spark.files import storage
 from ..spark.files.deletes import write_delete_file
 from .context import Context
@@ -29,57 +29,57 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _THREADS = 8
-"""Copies at a time, where a storage makes them."""
+"""Number of concurrent file copies."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What the rows of a table need to be those of an earlier snapshot again."""
+    """The changes that restore the rows of a table to an earlier snapshot."""
 
     plan: RollbackPlan
     ended: tuple[DataFile, ...]
     returned: tuple[tuple[FormerFile, pa.Array], ...]
-    """With the positions that were deleted then."""
+    """Each file with the positions that were deleted at the earlier snapshot."""
     rows_before: int
     rows_after: int
 
     @property
     def restored(self) -> Difference:
-        """The same for a table that was dropped: nothing of it is left to end, and all comes back."""
+        """The same for a table that was dropped: no rows end, and all earlier rows are restored."""
         return replace(self, plan=replace(self.plan, inlined_now=()), rows_before=0)
 
     @property
     def inlined_ended(self) -> dict[str, frozenset[int]]:
-        """Row ids by inlined-data table."""
+        """The row ids of the inlined rows to end, by inlined-data table."""
         then = _keys(self.plan.inlined_then)
         found = {rows.table_name: {key[1] for key in _keys([rows]) - then} for rows in self.plan.inlined_now}
         return {name: frozenset(ids) for name, ids in found.items() if ids}
 
     @property
     def inlined_returned(self) -> tuple[InlinedRows, ...]:
-        """Rows of then that have ended."""
+        """The inlined rows of the earlier snapshot that have ended since."""
         now = _keys(self.plan.inlined_now)
         return tuple(part for rows in self.plan.inlined_then if (part := _without(rows, now)).row_ids)
 
     @property
     def is_empty(self) -> bool:
-        """The rows are those of then."""
+        """Whether the rows are the same as at the earlier snapshot."""
         return not (self.ended or self.returned or self.inlined_ended or self.inlined_returned)
 
 
 def difference(plan: RollbackPlan) -> Difference:
-    """Compare file by file; delete files are read where there are any.
+    """Compare the two snapshots file by file; this reads delete files.
 
     Raises:
-        LakeError: storage has lost a file that would come back.
+        LakeError: a file to restore is missing from storage.
     """
     then = {former.file.data_file_id: former for former in plan.then}
-    absent_then = {file_id: absent_rows(former.file) for file_id, former in then.items()}
-    absent_now = {file_id: absent_rows(file) for file_id, file in plan.now.items()}
-    kept = {file_id for file_id in then.keys() & plan.now.keys() if absent_then[file_id].equals(absent_now[file_id])}
-    rows_then = {file_id: former.file.record_count - len(absent_then[file_id]) for file_id, former in then.items()}
-    rows_now = sum(file.record_count - len(absent_now[file_id]) for file_id, file in plan.now.items())
-    returned = tuple((former, absent_then[key]) for key, former in then.items() if key not in kept and rows_then[key] > 0)
+    excluded_then = {file_id: excluded_positions(former.file) for file_id, former in then.items()}
+    excluded_now = {file_id: excluded_positions(file) for file_id, file in plan.now.items()}
+    kept = {file_id for file_id in then.keys() & plan.now.keys() if excluded_then[file_id].equals(excluded_now[file_id])}
+    rows_then = {file_id: former.file.record_count - len(excluded_then[file_id]) for file_id, former in then.items()}
+    rows_now = sum(file.record_count - len(excluded_now[file_id]) for file_id, file in plan.now.items())
+    returned = tuple((former, excluded_then[key]) for key, former in then.items() if key not in kept and rows_then[key] > 0)
     for former, _ in returned:
         require_file(former.file)
     return Difference(
@@ -92,14 +92,16 @@ def difference(plan: RollbackPlan) -> Difference:
 
 
 def stage(context: Context, then: Table, found: Difference, former: Table | None = None) -> None:
-    """Stage the table's definition of then and its rows.
+    """Stage the earlier definition and rows of a table.
 
     Args:
-        then: with the name and the ids that it is to have.
-        former: the table that was dropped, where `then` is staged as a new one.
+        context: the catalog and the transaction.
+        then: the earlier definition, with the name and ids that the table gets.
+        found: the changes of its rows.
+        former: the dropped table, if `then` is a new table that replaces it.
 
     Raises:
-        LakeError: storage has lost a file. No file is left behind.
+        LakeError: a file is missing from storage; the files written so far were removed.
     """
     names = [new_name(former.file.path, then.path) for former, _ in found.returned]
     written: list[str] = []
@@ -126,13 +128,13 @@ def stage(context: Context, then: Table, found: Difference, former: Table | None
 
 def _files(then: Table, found: Difference, names: Sequence[str], written: list[str]) -> tuple[ReturnedFile, ...]:
     def returned(former: FormerFile, name: str) -> tuple[int, int]:
-        return bring_back(former.file, name, has_snapshot_ids=former.has_snapshot_ids)
+        return restore_file(former.file, name, has_snapshot_ids=former.has_snapshot_ids)
 
     with ThreadPoolExecutor(_THREADS) as pool:
         sizes = list(pool.map(returned, (former for former, _ in found.returned), names))
     files = []
-    for (former, absent), name, (size, footer) in zip(found.returned, names, sizes, strict=True):
-        deletes = write_delete_file(name, 0, then.path, absent) if len(absent) else None
+    for (former, excluded), name, (size, footer) in zip(found.returned, names, sizes, strict=True):
+        deletes = write_delete_file(name, 0, then.path, excluded) if len(excluded) else None
         if deletes is not None:
             written.append(deletes.path)
         file = replace(former.written, path=name, size_bytes=size, footer_size=footer)
@@ -141,13 +143,13 @@ def _files(then: Table, found: Difference, names: Sequence[str], written: list[s
 
 
 def _renewed(partition_id: int | None, former: Table, then: Table) -> int | None:
-    """The id of the keys in the new table; files of keys before those of then are without."""
+    """Return the id of the same partition keys in the new table; None for a file of keys older than those of `former`."""
     same = former.partitioning is not None and former.partitioning.partition_id == partition_id
     return then.partitioning.partition_id if same and then.partitioning is not None else None
 
 
 def _flush(context: Context, then: Table, found: Difference, written: list[str]) -> Flush | None:
-    """What the catalog holds of deletes on the table's files, as delete files."""
+    """Write the inlined deletes of the table's files to delete files."""
     if not any(file.inlined_deletes for file in found.ended):
         return None
     deletes = context.transaction.inlined_deletes(then)
@@ -157,7 +159,7 @@ def _flush(context: Context, then: Table, found: Difference, written: list[str])
 
 
 def _inlined(context: Context, then: Table, found: Difference, written: list[str]) -> tuple[StagedRows | None, tuple[ReturnedFile, ...]]:
-    """The inlined rows that come back, in the columns of then; as files where the catalog cannot hold them in these columns."""
+    """Return the inlined rows to restore, in the earlier columns; as files if the catalog database cannot store these columns."""
     parts = found.inlined_returned
     rows = [row for part in parts for row in _in_columns(part, then)]
     row_ids = [row_id for part in parts for row_id in part.row_ids]
@@ -173,16 +175,15 @@ def _inlined(context: Context, then: Table, found: Difference, written: list[str
 
 
 def _in_columns(part: InlinedRows, then: Table) -> list[tuple[object, ...]]:
-    former = {column.column_id: (place, column) for place, column in enumerate(part.columns)}
+    former = {column.column_id: (index, column) for index, column in enumerate(part.columns)}
 
-    def value(row: tuple[object, ...], column_id: int, place: int) -> object:
-        column = then.columns[place]
-        if column_id not in former:
+    def value(row: tuple[object, ...], column: Column) -> object:
+        if column.column_id not in former:
             return initial_value(column)
-        index, old = former[column_id]
+        index, old = former[column.column_id]
         return conformed(row[index], old, column)
 
-    return [tuple(value(row, column.column_id, place) for place, column in enumerate(then.columns)) for row in part.rows]
+    return [tuple(value(row, column) for column in then.columns) for row in part.rows]
 
 
 def _keys(parts: Sequence[InlinedRows]) -> set[tuple[str, int, int]]:
@@ -190,11 +191,11 @@ def _keys(parts: Sequence[InlinedRows]) -> set[tuple[str, int, int]]:
 
 
 def _without(rows: InlinedRows, keys: set[tuple[str, int, int]]) -> InlinedRows:
-    lives = zip(rows.row_ids, rows.begin_snapshots, strict=True)
-    places = [place for place, life in enumerate(lives) if (rows.table_name, *life) not in keys]
+    versions = zip(rows.row_ids, rows.begin_snapshots, strict=True)
+    kept = [index for index, version in enumerate(versions) if (rows.table_name, *version) not in keys]
     return replace(
         rows,
-        row_ids=[rows.row_ids[place] for place in places],
-        begin_snapshots=[rows.begin_snapshots[place] for place in places],
-        rows=[rows.rows[place] for place in places],
+        row_ids=[rows.row_ids[index] for index in kept],
+        begin_snapshots=[rows.begin_snapshots[index] for index in kept],
+        rows=[rows.rows[index] for index in kept],
     )

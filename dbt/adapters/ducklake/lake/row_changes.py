@@ -1,11 +1,11 @@
-"""Ending rows: turn the positions of rows to delete into delete files, ended files and ended inlined rows."""
+"""Turn the positions of rows to delete into delete files, ended data files and ended inlined rows."""
 
 from __future__ import annotations
 
 from ..errors import LakeError
 from ..format.files import INLINED_BASE, DataFile, ScanPlan, WrittenDeleteFile
 from ..format.objects import Table
-from ..spark.files.deletes import redated, write_delete_file, write_deletion_vector
+from ..spark.files.deletes import with_snapshot, write_delete_file, write_deletion_vector
 from ..spark.files.storage import remove
 from ..spark.rows.deleted import deleted_rows
 from ..spark.rows.positions import PositionArray, Positions, count
@@ -13,16 +13,18 @@ from .context import Context
 
 
 def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Positions) -> int:
-    """Stage the end of the rows at `positions`, as a scan of `plan` with lineage named them.
+    """Stage deleting the rows at `positions`, which come from a scan of `plan` with lineage.
 
-    A file that loses its last row is ended as a whole; any other gets one delete file with all positions ever deleted from it, each with
-    the snapshot that deleted it once there is more than one (specification: "ducklake_delete_file").
+    A file that loses its last row is ended. Any other file gets one delete file with all its deleted positions; if they were deleted by
+    several snapshots, each position has its snapshot (specification: "ducklake_delete_file"). After an error no delete file is left.
 
     Returns:
-        The number of rows ended. On an error no delete file is left behind.
+        The number of deleted rows.
 
     Raises:
-        ConfigurationError, LakeError, StatementError: the lake cannot be changed, and nothing was written.
+        ConfigurationError: the lake is read-only; nothing was written.
+        LakeError: the lake has an older format version; nothing was written.
+        StatementError: the transaction cannot write; nothing was written.
     """
     if positions:
         context.transaction.require_writable()
@@ -38,7 +40,7 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
                 continue
             file = files.get(file_id)
             if file is None:
-                raise LakeError(f"{plan.name}: a row of data file {file_id} was to be deleted, but the scan did not read that file")
+                raise LakeError(f"{plan.name}: cannot delete a row of data file {file_id}, because the scan did not read that file")
             written = _delete_file(context, table, file, to_delete, vectors)
             if written is None:
                 ended.append(file_id)
@@ -48,15 +50,15 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
         remove(written.path for written in delete_files)
         raise
     if delete_files or ended or inlined:
-        context.transaction.rows.delete_rows(table, delete_files=delete_files, ended_files=ended, inlined=inlined, redate=redated)
+        context.transaction.rows.delete_rows(table, delete_files=delete_files, ended_files=ended, inlined=inlined, redate=with_snapshot)
     return count(positions)
 
 
 def _delete_file(context: Context, table: Table, file: DataFile, to_delete: PositionArray, vectors: bool) -> WrittenDeleteFile | None:
-    """The new delete file of `file`, or None if no row of it is left.
+    """Write the new delete file of `file`, or return None if no row of the file is left.
 
-    One that takes the place of a committed one is never a deletion vector, which could not say when each row was deleted
-    (`docs/decisions/0010`). It names the snapshot that follows; a commit that becomes a later one has it written again.
+    A delete file that replaces a committed one is never a deletion vector, which has no snapshot for each row (`docs/decisions/0010`). It
+    names the next snapshot number; a retry of the commit under a later number rewrites it.
     """
     deleted = deleted_rows(file)
     if deleted.leave_nothing(to_delete):

@@ -1,7 +1,7 @@
-"""Removing files of a lake without ever removing one of somebody else.
+"""Remove files of a lake, and never a file that does not belong to it.
 
-A file may be removed if it lies below the lake's `data_path`, by its path and by the place that symbolic links lead to, and no snapshot
-reads it. What the catalog's rows say is not trusted: they may hold `..`, absolute paths, and paths that a live snapshot needs.
+A file may be removed if it is below the lake's `data_path`, also after symbolic links are resolved, and no snapshot reads it. The paths in
+the catalog are not trusted: they may contain `..`, be absolute, or name a file that a live snapshot needs.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from ..spark.files.storage import is_local, remove
 
 @dataclass(frozen=True)
 class Removal:
-    """What became of a file: removed (or gone already), or kept for a reason."""
+    """The result for a file: removed (or already missing), or kept for a reason."""
 
     path: str
     kept_because: str | None = None
 
 
 def remove_file(path: str, data_path: str, needed: Set[str], *, dry_run: bool) -> Removal:
-    """Remove a file if that is safe; with `dry_run` only say what would become of it.
+    """Remove a file if that is safe.
 
     Args:
-        path: resolved, as the catalog resolves it.
-        data_path: the lake's, with its trailing `/`.
-        needed: the files that snapshots read, by `plain`.
+        path: the full path, as resolved by the catalog.
+        data_path: the lake's data path, with its trailing `/`.
+        needed: the files that snapshots read, in the form of `plain`.
+        dry_run: only return what the result would be.
     """
     if not is_inside(path, data_path):
         return Removal(path, f"it is outside the lake's data path {data_path}")
@@ -43,7 +44,7 @@ def remove_file(path: str, data_path: str, needed: Set[str], *, dry_run: bool) -
 
 
 def is_inside(path: str, data_path: str) -> bool:
-    """Whether a file lies below the data path, by its name and, on a local file system, by where its directory really is."""
+    """Whether a file is below the data path, on a local file system also after symbolic links of its directory are resolved."""
     if is_local(path) != is_local(data_path):
         return False
     root, own = plain(data_path).rstrip("/") + "/", plain(path)

@@ -8,10 +8,10 @@ from .context import Context
 
 
 def create_schema(context: Context, name: str, *, if_not_exists: bool = False) -> Schema:
-    """Stage a new schema, or give the one that exists.
+    """Stage a new schema, or return the existing one.
 
     Raises:
-        StatementError: it exists and `if_not_exists` is false.
+        StatementError: the schema exists and `if_not_exists` is false.
     """
     existing = context.transaction.schema(name)
     if existing is None:
@@ -22,11 +22,11 @@ def create_schema(context: Context, name: str, *, if_not_exists: bool = False) -
 
 
 def drop_schema(context: Context, name: str, *, if_exists: bool = False, cascade: bool = False) -> None:
-    """Stage the end of a schema, with `cascade` of everything in it.
+    """Stage dropping a schema, with `cascade` also everything in it.
 
     Raises:
-        NotFoundError: there is no such schema.
-        StatementError: something is in it and `cascade` is false.
+        NotFoundError: the schema does not exist and `if_exists` is false.
+        StatementError: the schema is not empty and `cascade` is false.
     """
     schema = context.transaction.schema(name)
     if schema is None:
@@ -50,10 +50,10 @@ def drop_schema(context: Context, name: str, *, if_exists: bool = False, cascade
 
 
 def required_schema(context: Context, name: str) -> Schema:
-    """The schema of that name.
+    """Return the schema of that name.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: the schema does not exist.
     """
     schema = context.transaction.schema(name)
     if schema is None:

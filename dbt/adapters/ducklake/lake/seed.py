@@ -1,4 +1,4 @@
-"""Seeds: rows that are already in the driver become files, or inlined rows if they are few, without Spark."""
+"""Seeds: write Python rows to files, or as inlined rows if there are few, without Spark."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ from .tables import TableRequest, create_table
 def load_rows(
     context: Context, schema: str, name: str, columns: Sequence[NewColumn], rows: Iterable[Sequence[Any]], *, rebuild: bool = True
 ) -> int:
-    """Stage a table that holds these rows and no others.
+    """Stage a table with exactly these rows.
 
     Args:
-        columns: what the rows are made of.
-        rebuild: give the table these columns; otherwise a table that is there keeps its own.
+        context: the catalog, the transaction and Spark.
+        schema: the table's schema.
+        name: the table's name.
+        columns: the columns of `rows`.
+        rows: Python values, in the order of `columns`.
+        rebuild: give an existing table these columns; otherwise it keeps its own.
 
     Returns:
         The number of rows.
@@ -45,12 +49,12 @@ def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -
         The number of rows.
 
     Raises:
-        DataError: a value does not fit its column; the text names both.
+        DataError: a value does not fit its column; the message names both.
     """
     data = arrow_table(rows, table.columns)
     if data.num_rows == 0:
         return 0
-    if checks_of(table.tags):  # which Spark computes
+    if checks_of(table.tags):  # only Spark can evaluate them
         return insert(context, table, to_dataframe(context.spark(), data))
     if inline_arrow(context, table, data):
         return int(data.num_rows)

@@ -1,4 +1,4 @@
-"""What the history of a lake says, in the form of the reference's function `snapshots()`.
+"""The snapshots of a lake, in the columns of the reference's function `snapshots()`.
 
 Specification: "Snapshots", and the table `ducklake_snapshot_changes`.
 """
@@ -47,7 +47,7 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 def snapshot_rows(records: Iterable[SnapshotRecord]) -> list[tuple[Any, ...]]:
-    """A row of `COLUMNS` for each snapshot."""
+    """Return a row of `COLUMNS` for each snapshot."""
     return [
         (
             record.snapshot.snapshot_id,
@@ -63,7 +63,7 @@ def snapshot_rows(records: Iterable[SnapshotRecord]) -> list[tuple[Any, ...]]:
 
 
 def changes_map(changes: Iterable[Change]) -> dict[str, list[str]]:
-    """The log entries of a snapshot by kind; ids as text, names quoted only where they must be."""
+    """Return the logged changes of a snapshot by kind; ids as text, names quoted only where necessary."""
     found: dict[str, list[str]] = {}
     for change in changes:
         found.setdefault(_KEYS[change.kind], []).append(_value(change))

@@ -1,7 +1,7 @@
 """CREATE TABLE, CREATE OR REPLACE TABLE, DROP TABLE and RENAME.
 
-A table that is replaced keeps its id and with it comments, options, layout, history and change feed: its rows are ended, its columns
-changed where they differ, and the new rows added, in one snapshot (ARCHITECTURE.md, "A rebuild").
+A table that is replaced keeps its id and with it comments, options, layout, history and change feed: its rows are deleted, columns that
+differ are changed, and the new rows are inserted, in one snapshot (ARCHITECTURE.md, "A rebuild").
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableRequest:
-    """What CREATE TABLE asks for. None for `partitioning`, `sorting`, `comment`: not said."""
+    """The clauses of CREATE TABLE. None for `partitioning`, `sorting` or `comment`: the statement does not mention it."""
 
     schema: str
     name: str
@@ -39,16 +39,16 @@ class TableRequest:
     comment: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
-    """Options for the table, in their stored form."""
+    """Options for the table, as stored in the catalog."""
     constraints: Sequence[Constraint] = ()
-    """Beside NOT NULL."""
+    """All constraints except NOT NULL."""
 
 
 def create_table(context: Context, request: TableRequest, *, replace_existing: bool = False) -> Table:
-    """Stage a table without rows; a table of that name is emptied and given these columns, a view of that name is dropped.
+    """Stage an empty table; an existing table of that name is emptied and gets these columns, a view of that name is dropped.
 
     Raises:
-        StatementError: something of that name exists and `replace_existing` is false, or a name is used twice.
+        StatementError: a relation of that name exists and `replace_existing` is false, or a name is used twice.
     """
     existing = context.transaction.find(request.schema, request.name)
     if existing is not None and not replace_existing:
@@ -78,35 +78,36 @@ def _new_table(context: Context, replaced: View | None, request: TableRequest) -
 
 
 def _constraints(request: TableRequest) -> tuple[Constraint, ...]:
-    """The constraints by name.
+    """Return the constraints, each with a name.
 
     Raises:
-        NotFoundError: a key has a column that the table has not.
+        NotFoundError: a constraint names a column that does not exist.
     """
-    there = {fold(column.name) for column in request.columns}
+    known = {fold(column.name) for column in request.columns}
     for constraint in request.constraints:
         for column in constraint.columns:
-            if fold(column) not in there:
+            if fold(column) not in known:
                 names = ", ".join(each.name for each in request.columns)
                 raise NotFoundError("column", f"{column} of {request.schema}.{request.name}, for {constraint.kind}", f"There are: {names}")
     return named(request.constraints, request.name)
 
 
 def create_table_as(context: Context, request: TableRequest, rows: DataFrame, *, replace_existing: bool = False) -> tuple[Table, int]:
-    """Stage a table with `rows`; they may come from the very table that is replaced, because what they read was pinned before.
+    """Stage a table with `rows`, which may be a query of the replaced table: its scan was planned before.
 
     Returns:
-        The table and the number of its rows.
+        The table and the number of rows.
     """
     table = create_table(context, request, replace_existing=replace_existing)
     return table, insert(context, table, rows)
 
 
 def drop_table(context: Context, schema: str, name: str, *, if_exists: bool = False) -> None:
-    """Stage the end of a table.
+    """Stage dropping a table.
 
     Raises:
-        NotFoundError: there is none; StatementError: it is a view.
+        NotFoundError: the table does not exist and `if_exists` is false.
+        StatementError: it is a view.
     """
     existing = context.transaction.find(schema, name)
     if isinstance(existing, View):
@@ -119,10 +120,11 @@ def drop_table(context: Context, schema: str, name: str, *, if_exists: bool = Fa
 
 
 def rename(context: Context, schema: str, name: str, to_schema: str, to_name: str) -> None:
-    """Stage another name for a table or view. The reference knows no move between schemas, so neither does this.
+    """Stage a new name for a table or view, in the same schema only, as in the reference.
 
     Raises:
-        NotFoundError: there is nothing of the old name; StatementError: the new name is taken or in another schema.
+        NotFoundError: no relation has the old name.
+        StatementError: the new name is taken or in another schema.
     """
     relation = required_relation(context, schema, name)
     if fold(to_schema) != fold(schema):
@@ -137,10 +139,10 @@ def rename(context: Context, schema: str, name: str, to_schema: str, to_name: st
 
 
 def required_relation(context: Context, schema: str, name: str) -> Relation:
-    """The table or view of that name.
+    """Return the table or view of that name.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it does not exist.
     """
     relation = context.transaction.find(schema, name)
     if relation is None:
@@ -149,10 +151,11 @@ def required_relation(context: Context, schema: str, name: str) -> Relation:
 
 
 def required_table(context: Context, schema: str, name: str, reader: SnapshotReader | None = None) -> Table:
-    """The table of that name, as the transaction sees it or at another snapshot.
+    """Return the table of that name, as the transaction sees it or, with `reader`, at another snapshot.
 
     Raises:
-        NotFoundError: there is none; StatementError: it is a view.
+        NotFoundError: the table does not exist.
+        StatementError: it is a view.
     """
     relation = (reader or context.transaction).find(schema, name)
     if relation is None:
@@ -163,15 +166,20 @@ def required_table(context: Context, schema: str, name: str, reader: SnapshotRea
 
 
 def kind_of(relation: Relation) -> str:
-    """ "table" or "view"."""
+    """Return "table" or "view"."""
     return "table" if isinstance(relation, Table) else "view"
 
 
 def partition_fields(columns: Sequence[Column], keys: Sequence[tuple[str, str]], table: str) -> tuple[PartitionField, ...]:
-    """Partition keys given by column name, as keys by column id.
+    """Convert partition keys, (column name, transform) pairs, to keys by column id.
+
+    Args:
+        columns: the columns of the table.
+        keys: the partition keys.
+        table: the table's name, for the error message.
 
     Raises:
-        NotFoundError: no such column.
+        NotFoundError: the table has no such column.
     """
     by_name = {fold(column.name): column for column in columns}
     fields = []
@@ -184,7 +192,7 @@ def partition_fields(columns: Sequence[Column], keys: Sequence[tuple[str, str]],
 
 
 def repartitioned(table: Table, fields: Sequence[PartitionField]) -> Table:
-    """The table with these partition keys for rows to come; files that exist keep theirs."""
+    """Return the table with these partition keys for future rows; existing files keep theirs."""
     current = table.partitioning.fields if table.partitioning else ()
     if tuple(fields) == current:
         return table
@@ -192,17 +200,17 @@ def repartitioned(table: Table, fields: Sequence[PartitionField]) -> Table:
 
 
 def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
-    """Stage the end of all rows and the new definition, in which layout and comments live on unless the request says otherwise."""
+    """Stage deleting all rows and the new definition, which keeps layout and comments unless the request changes them."""
     changed = rebuilt(table, request.columns)
     if request.comment is not None:
         changed = replace(changed, comment=request.comment)
     changed = replace(changed, tags=with_constraints({**table.tags, **request.tags}, _constraints(request)))
     keys = request.partitioning if request.partitioning is not None else _keys_by_name(table, changed)
     changed = repartitioned(changed, partition_fields(changed.columns, keys, f"{table.schema_name}.{table.name}"))
-    gone = {fold(column.name) for column in table.columns} - {fold(column.name) for column in changed.columns}
+    dropped = {fold(column.name) for column in table.columns} - {fold(column.name) for column in changed.columns}
     if request.sorting is not None:
         changed = replace(changed, sorting=request.sorting)
-    elif any(gone & names_in(key.expression) for key in changed.sorting):
+    elif any(dropped & names_in(key.expression) for key in changed.sorting):
         changed = replace(changed, sorting=())
     end_all_rows(context, table)
     context.transaction.objects.put_table(changed)
@@ -210,7 +218,7 @@ def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
 
 
 def _keys_by_name(table: Table, changed: Table) -> list[tuple[str, str]]:
-    """The partition keys of `table`, or none if `changed` lacks a column of theirs."""
+    """Return the partition keys of `table`, or no keys if `changed` lacks one of their columns."""
     names = {column.column_id: column.name for column in table.columns}
     keys = [(names[key.column_id], key.transform) for key in (table.partitioning.fields if table.partitioning else ())]
     return keys if all(changed.column(name) for name, _ in keys) else []

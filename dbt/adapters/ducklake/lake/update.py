@@ -1,4 +1,4 @@
-"""UPDATE: end the old versions of rows and write the new ones under their old row ids."""
+"""UPDATE: delete the old versions of rows and write the new versions under the same row ids."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ColumnFilter, ScanPlan
 from ..format.objects import Table
-from ..spark.rows.cached import held
+from ..spark.rows.cached import cached
 from ..spark.rows.positions import collect_positions
 from .context import Context, RowCounts
 from .insert import insert
@@ -21,11 +21,14 @@ def update(context: Context, table: Table, plan: ScanPlan, changed: DataFrame, w
     """Stage new versions of rows.
 
     Args:
+        context: the transaction and Spark.
+        table: the table to update.
+        plan: the scan that found the rows.
         changed: the table's columns with their new values, then the lineage columns of the scan of `plan`.
-        within: no row is changed that, as it was, fails one of these.
+        within: filters that the old version of every changed row passes.
     """
     context.transaction.rows.depends_on_rows(table, within)
-    with held(changed) as rows:
+    with cached(changed) as rows:
         positions = collect_positions(rows)
         if not positions:
             return RowCounts()

@@ -1,6 +1,6 @@
 """CREATE VIEW and DROP VIEW.
 
-The catalog keeps a view in DuckDB's dialect where it can be said in it, so that DuckDB can query it, and the Spark text beside it as a tag
+The catalog stores a view in DuckDB's dialect if it can be translated, so that DuckDB can query it, and its Spark SQL in a tag
 (`docs/decisions/0006`).
 """
 
@@ -20,9 +20,9 @@ from .tables import kind_of
 
 @dataclass(frozen=True)
 class ViewRequest:
-    """What CREATE VIEW asks for.
+    """The clauses of CREATE VIEW.
 
-    `spark_sql` is the query with every name of the lake qualified; `stored_sql` the text for the catalog, of `dialect`.
+    `spark_sql` is the query with all names of the lake qualified; `stored_sql` is the SQL for the catalog, in `dialect`.
     """
 
     schema: str
@@ -32,17 +32,17 @@ class ViewRequest:
     dialect: str
     columns: Sequence[ViewColumn]
     aliases: tuple[str, ...] = ()
-    """The names that CREATE VIEW v (…) gives to the columns, if it does."""
+    """The column names in CREATE VIEW v (…), if there are any."""
     comment: str | None = None
 
 
 def create_view(context: Context, request: ViewRequest, *, replace_existing: bool = False) -> View:
-    """Stage a view; a table or view of that name is dropped if it is to be replaced.
+    """Stage a view; with `replace_existing` it replaces a table or view of that name.
 
-    The properties of a view live on, and its comment does unless another is given.
+    A replaced view keeps its properties, and its comment unless the request has a new one.
 
     Raises:
-        StatementError: something of that name exists and `replace_existing` is false.
+        StatementError: a relation of that name exists and `replace_existing` is false.
     """
     existing = context.transaction.find(request.schema, request.name)
     if existing is not None and not replace_existing:
@@ -76,10 +76,11 @@ def create_view(context: Context, request: ViewRequest, *, replace_existing: boo
 
 
 def drop_view(context: Context, schema: str, name: str, *, if_exists: bool = False) -> None:
-    """Stage the end of a view.
+    """Stage dropping a view.
 
     Raises:
-        NotFoundError: there is none; StatementError: it is a table.
+        NotFoundError: the view does not exist and `if_exists` is false.
+        StatementError: it is a table.
     """
     existing = context.transaction.find(schema, name)
     if isinstance(existing, Table):
@@ -92,7 +93,7 @@ def drop_view(context: Context, schema: str, name: str, *, if_exists: bool = Fal
 
 
 def comment_on_view_columns(context: Context, view: View, comments: dict[str, str | None]) -> None:
-    """Stage comments on columns of a view; the format has no place for them, so they stand in a tag of ours."""
+    """Stage comments on columns of a view, in a tag of ours because the format cannot store them."""
     folded = {fold(name): comment for name, comment in comments.items()}
     columns = [replace(c, comment=folded.get(fold(c.name), c.comment)) for c in view_columns(view)]
     context.transaction.objects.put_view(replace(view, tags={**view.tags, COLUMNS_TAG: columns_text(columns)}))

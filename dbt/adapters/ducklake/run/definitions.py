@@ -22,7 +22,7 @@ from ..lake.views import ViewRequest, create_view, drop_view
 from ..plan.defaults import stored_default
 from ..plan.sorting import sort_fields
 from ..spark.rows.fetch import column_types
-from ..spark.session.plan_types import differing
+from ..spark.session.plan_types import first_difference
 from ..spark.session.temporary import drop_temporary_view
 from ..spark.values.types import fields_of
 from ..sql.values import (
@@ -123,7 +123,7 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
         for i, (column, kind) in enumerate(types)
     ]
     duckdb_text = to_duckdb(qualified)
-    if duckdb_text is not None and differing(frame, from_spark=True) is not None:
+    if duckdb_text is not None and first_difference(frame, from_spark=True) is not None:
         duckdb_text = None
     request = ViewRequest(
         schema,

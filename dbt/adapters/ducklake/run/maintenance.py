@@ -13,7 +13,7 @@ from ..errors import StatementError
 from ..format.intervals import before
 from ..lake.cleanup import cleanup_old_files
 from ..lake.compaction import COLUMNS as COMPACTION_COLUMNS
-from ..lake.compaction import United, merge_adjacent_files, rewrite_data_files
+from ..lake.compaction import CompactionResult, merge_adjacent_files, rewrite_data_files
 from ..lake.context import Context
 from ..lake.flush import flush_inlined_data
 from ..lake.orphans import delete_orphaned_files
@@ -81,12 +81,14 @@ def _flush_inlined_data(env: Environment, given: Arguments) -> Result:
 def _merge_adjacent_files(env: Environment, given: Arguments) -> Result:
     require_own_transaction(env, "merge_adjacent_files")
     sizes = {name: given[name] for name in ("min_file_size", "max_file_size", "max_compacted_files")}
-    return _united("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *_place(env, given), **sizes))
+    return _compacted("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *_place(env, given), **sizes))
 
 
 def _rewrite_data_files(env: Environment, given: Arguments) -> Result:
     require_own_transaction(env, "rewrite_data_files")
-    return _united("REWRITE DATA FILES", rewrite_data_files(env.context, *_place(env, given), delete_threshold=given["delete_threshold"]))
+    return _compacted(
+        "REWRITE DATA FILES", rewrite_data_files(env.context, *_place(env, given), delete_threshold=given["delete_threshold"])
+    )
 
 
 def _rollback(env: Environment, given: Arguments) -> Result:
@@ -108,9 +110,9 @@ def _place(env: Environment, given: Arguments) -> tuple[str | None, str | None]:
     return given["schema"] or (env.schema if given["table_name"] else None), given["table_name"] or None
 
 
-def _united(title: str, united: list[United]) -> Result:
-    processed, created = sum(each.files_processed for each in united), sum(each.files_created for each in united)
-    rows = [(each.schema_name, each.table_name, each.files_processed, each.files_created) for each in united]
+def _compacted(title: str, results: list[CompactionResult]) -> Result:
+    processed, created = sum(each.files_processed for each in results), sum(each.files_created for each in results)
+    rows = [(each.schema_name, each.table_name, each.files_processed, each.files_created) for each in results]
     return local(f"{title}: {processed} files became {created}", COMPACTION_COLUMNS, rows)
 
 

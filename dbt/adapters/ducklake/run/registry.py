@@ -19,7 +19,7 @@ from ..plan.resolve import broken_view
 from ..plan.view import Settings
 from ..spark.errors import translate
 from ..spark.read.scan import scan
-from ..spark.session.plan_types import differing
+from ..spark.session.plan_types import first_difference
 from ..spark.session.runtime import is_connect
 from ..translate.view_text import is_our_text, without_counterpart
 
@@ -124,7 +124,7 @@ class ScanRegistry:
         try:
             frame = spark.sql(text)
             view = relation.view
-            piece = None if view is None or is_our_text(view) else differing(frame, from_spark=False)
+            piece = None if view is None or is_our_text(view) else first_difference(frame, from_spark=False)
             if view is not None and piece is not None:
                 raise without_counterpart(view, piece)
         except DuckLakeError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CancelledError, DuckLakeError
 from ..run.environment import SessionState
 from ..spark.errors import translate
-from ..spark.session.node_settings import Former, change, node_settings, take_back
+from ..spark.session.node_settings import PreviousSettings, apply_settings, node_settings, restore_settings
 from ..spark.session.runtime import Scope, SparkRuntime
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class SparkWork:
         self._state = state
         self._spark: SparkSession | None = None
         self._settings: dict[str, str] = {}
-        self._former: Former = {}
+        self._former: PreviousSettings = {}
         self._scopes: ExitStack | None = None
         self._scope: Scope | None = None
         self._description = ""
@@ -39,7 +39,7 @@ class SparkWork:
         """This session's Spark session; the first call starts Spark if it is not running."""
         if self._spark is None:
             session = self.runtime.session()
-            self._former = change(session, self._settings)
+            self._former = apply_settings(session, self._settings)
             self._spark = session
         if self._scopes is not None and self._scope is None:
             self._scope = self._scopes.enter_context(self.runtime.scope(self._spark, self.group, self.group, self._description))
@@ -57,8 +57,8 @@ class SparkWork:
         self._state.setting_changes += 1
         if self._spark is not None:
             former, self._former, self._settings = self._former, {}, {}
-            take_back(self._spark, former)
-            self._former = change(self._spark, settings)
+            restore_settings(self._spark, former)
+            self._former = apply_settings(self._spark, settings)
         self._settings = settings
 
     def cancel(self) -> None:

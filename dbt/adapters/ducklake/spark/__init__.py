@@ -1,1 +1,1 @@
-"""DataFrames and Parquet files: scan, write, delete files, footers, types. The only home of PySpark and PyArrow."""
+"""DataFrames and Parquet files: scan, write, delete files, footers, types. Only this package uses PySpark and PyArrow."""

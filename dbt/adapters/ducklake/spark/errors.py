@@ -1,4 +1,4 @@
-"""Spark's exceptions as ours: the condition and the text, in the user's names, without the JVM's stack.
+"""Translate Spark's exceptions to ours: the condition and the message, with the user's names, without the JVM's stack trace.
 
 Handles classic PySpark (captured exceptions and raw py4j errors, with their causes) and Spark Connect.
 """
@@ -26,7 +26,7 @@ _CANCELLED = re.compile(
     r"|INVALID_HANDLE\.OPERATION_ABANDONED|cancelled because SparkContext was shut down"
 )
 _LATE_TIMES = ("Invalid value for NanoOfDay", "hour must be in 0..23")
-"""What Java and Python say of 24:00:00."""
+"""Parts of the messages of Java and Python about 24:00:00."""
 _WRAPPERS = ("TASK_WRITE_FAILED", "FAILED_READ_FILE.NO_HINT", "INTERNAL_ERROR", "FAILED_EXECUTE_UDF")
 _VALUE_CONDITIONS = (
     "CAST_INVALID_INPUT",
@@ -45,10 +45,10 @@ _VALUE_CONDITIONS = (
 
 
 def translate(error: BaseException, names: Mapping[str, str] | None = None) -> DuckLakeError:
-    """The error of our tree that says the same.
+    """Translate an exception to one of our error classes.
 
     Args:
-        error: what Spark, py4j or gRPC raised.
+        error: the exception of Spark, py4j or gRPC.
         names: temporary view → the name that the user wrote for it.
     """
     if isinstance(error, DuckLakeError):
@@ -57,9 +57,9 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
     everything = "\n".join(messages)
     if _CANCELLED.search(everything):
         return CancelledError("The statement was cancelled; nothing was committed", "SPARK_JOB_CANCELLED")
-    told = data_error(everything)
-    if told is not None:
-        return told
+    invalid = data_error(everything)
+    if invalid is not None:
+        return invalid
     refused = everything.find(REFUSED)
     if refused >= 0:
         return LakeError(_clean(everything[refused + len(REFUSED) :].split("\n")[0]).rstrip(". ") + ".")
@@ -72,26 +72,28 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
         )
     if "expects field Ids" in everything:
         return LakeError(
-            "A data file has no field ids, so its columns cannot be told apart: whoever wrote it did not follow the DuckLake "
+            "A data file has no field ids, so its columns cannot be identified: its writer did not follow the DuckLake "
             "specification. Rewrite the table's files with DuckDB (CALL ducklake_rewrite_data_files), or register the file with "
             "ducklake_add_data_files"
         )
     if any(text in everything for text in _LATE_TIMES):
         return DataError(
-            "A TIME is 24:00:00, which Spark reads, compares and stores, but has no text for. Leave such rows out with a condition such as "
-            "t <= TIME '23:59:59.999999', or read them with DuckDB"
+            "A TIME is 24:00:00, which Spark reads, compares and stores, but cannot convert to text. Leave such rows out with a condition "
+            "such as t <= TIME '23:59:59.999999', or read them with DuckDB"
         )
     no_class = _NO_CLASS.search(everything)
     if no_class is not None:
         what = f"the class {no_class[1].replace('/', '.')}" if no_class[1] else f"a file system for {no_class[2]}://"
         return EngineError(
             f"Spark lacks {what}: a jar is missing from its class path. Name it in the profile, under spark.config, as `spark.jars` "
-            "or `spark.jars.packages`; docs/object-storage.md has those of object stores"
+            "or `spark.jars.packages`; docs/object-storage.md lists the jars for object stores"
         )
     if _lost_jvm(error):
-        return EngineError("The connection to Spark is lost: its process has ended, perhaps for want of memory. Run the command again")
-    condition, text = _telling(messages)
-    text = in_users_names(_clean(text), names or {}) or type(error).__name__
+        return EngineError(
+            "The connection to Spark is lost: its process has ended, perhaps because it ran out of memory. Run the command again"
+        )
+    condition, text = _condition_and_text(messages)
+    text = with_user_names(_clean(text), names or {}) or type(error).__name__
     if condition is not None and condition.split(".")[0] in _VALUE_CONDITIONS:
         return DataError(text)
     if _is_about_statement(error, condition):
@@ -99,8 +101,8 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
     return EngineError(text, condition)
 
 
-def in_users_names(text: str, names: Mapping[str, str]) -> str:
-    """Our temporary views by the names that the user gave, longest first; markers under a changed text would point at nothing."""
+def with_user_names(text: str, names: Mapping[str, str]) -> str:
+    """Replace the names of our temporary views by the user's names; in a changed text the position markers are removed."""
     changed = text
     for view in sorted(names, key=len, reverse=True):
         changed = changed.replace(f"`{view}`", names[view]).replace(view, names[view])
@@ -108,7 +110,7 @@ def in_users_names(text: str, names: Mapping[str, str]) -> str:
 
 
 def _messages(error: BaseException) -> Iterator[str]:
-    """The texts of the error and its causes, outermost first, each without its stack."""
+    """Yield the messages of the error and its causes, outermost first."""
     seen = 0
     current: Any = error
     while current is not None and seen < 20:
@@ -148,8 +150,8 @@ def _java_messages(java: Any) -> Iterator[str]:
         java = java.getCause()
 
 
-def _telling(messages: list[str]) -> tuple[str | None, str]:
-    """The outermost text with a condition that is no mere wrapper; else the innermost text."""
+def _condition_and_text(messages: list[str]) -> tuple[str | None, str]:
+    """Return the condition and text of the outermost message whose condition is not just a wrapper; else the innermost text."""
     fallback: tuple[str | None, str] | None = None
     for text in messages:
         match = _CONDITION.search(_STACK.sub("", text))
@@ -171,7 +173,7 @@ def _clean(text: str) -> str:
 
 
 def _line(match: re.Match[str]) -> str:
-    """The logical plan says nothing to the user, and the position counts characters of a text with our names in it."""
+    """Keep only the line number: the position counts characters of a text with our names, and the logical plan does not help the user."""
     return f" (line {match.group(1)})" if match.group(1) else ""
 
 

@@ -1,1 +1,1 @@
-"""Files that this process reads or writes by PyArrow, without a Spark job."""
+"""Read and write files with PyArrow, without a Spark job."""

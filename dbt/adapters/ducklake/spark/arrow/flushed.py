@@ -1,8 +1,8 @@
-"""Writes inlined rows as data files: every version of every row, with its row id and the snapshot that began it.
+"""Write inlined rows to data files: every version of every row, with its row id and the snapshot that began it.
 
-Specification: "Flush Inlined Data". The rows that ended are in a delete file, each with the snapshot that ended it, so that every
-snapshot shows the rows that it showed before. DuckDB's change feed knows one end per row id and file: a row that ended more than once
-has its later ends in another file.
+Specification: "Flush Inlined Data". A delete file contains the deleted versions, each with the snapshot that deleted it, so that the rows
+of every snapshot stay the same. DuckDB's change feed supports one delete per row id and file, so later deletes of the same row id go to
+another file.
 """
 
 from __future__ import annotations
@@ -31,34 +31,36 @@ _END = Column(-1, "", "int64")
 
 
 def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions) -> list[FlushedFile]:
-    """Write all versions of the rows of an inlined-data table, in the columns that it has; at least a file for each partition.
+    """Write all row versions of an inlined-data table, with the columns of that table; at least one file for each partition.
 
     Args:
-        table: says where the files go and how rows are partitioned now. A key that the rows do not have yet is at its initial default.
+        versions: the row versions.
+        table: the table, with its present path and partitioning. A partition key that the rows do not have gets its initial default.
+        options: the lake's options.
 
     Raises:
-        DataError: a value that no file can hold.
-        StatementError: a column that PyArrow cannot write.
+        DataError: a value cannot be stored in a file.
+        StatementError: PyArrow cannot write a column's type.
     """
     fields = table.partitioning.fields if table.partitioning else ()
     layout = versions.columns
-    there = {column.column_id for column in layout}
-    later = tuple(column for column in key_columns(table.columns, fields) if column.column_id not in there)
+    known = {column.column_id for column in layout}
+    later = tuple(column for column in key_columns(table.columns, fields) if column.column_id not in known)
     columns = (*layout, *later, ROW_ID, SNAPSHOT_ID, _END)
     defaults = tuple(initial_value(column) for column in later)
-    lives = zip(versions.row_ids, versions.begin_snapshots, versions.end_snapshots, strict=True)
-    data = arrow_table(((*row, *defaults, *life) for row, life in zip(versions.rows, lives, strict=True)), columns)
-    data = in_order(data, _named_as_now(columns, table), [key for key in table.sorting if key.dialect == "duckdb"])
+    ids = zip(versions.row_ids, versions.begin_snapshots, versions.end_snapshots, strict=True)
+    data = arrow_table(((*row, *defaults, *each) for row, each in zip(versions.rows, ids, strict=True)), columns)
+    data = in_order(data, _with_present_names(columns, table), [key for key in table.sorting if key.dialect == "duckdb"])
     names = key_names(key_columns(columns, fields), fields)
     written: list[FlushedFile] = []
     try:
         for generation in _generations(data):
             for values, part in split(data.take(generation), columns, fields):
-                home = with_separator(table.path)
+                directory = with_separator(table.path)
                 if fields and options.hive_file_pattern:
-                    home += partition_directory(names, values)
+                    directory += partition_directory(names, values)
                 for piece in pieces(part, options.target_file_size):
-                    written.append(_file(piece, layout, table.path, home + data_file_name(), options, values))
+                    written.append(_file(piece, layout, table.path, directory + data_file_name(), options, values))
     except BaseException:
         remove(written, ())
         raise
@@ -66,7 +68,7 @@ def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions
 
 
 def write_deletes(deletes: Iterable[InlinedDeletes], directory: str) -> tuple[WrittenDeleteFile, ...]:
-    """Write the deletes that the catalog held as delete files, one for each data file, with those of the earlier delete file."""
+    """Write inlined deletes to delete files, one for each data file, together with those of its earlier delete file."""
     written: list[WrittenDeleteFile] = []
     try:
         for each in deletes:
@@ -87,24 +89,27 @@ def _write_deletes(deletes: InlinedDeletes, directory: str) -> WrittenDeleteFile
 
 
 def remove(files: Iterable[FlushedFile], delete_files: Iterable[WrittenDeleteFile]) -> None:
-    """Remove files that were written and will not be registered."""
+    """Remove written files that will not be registered."""
     for flushed in files:
         storage.remove([flushed.file.path] if flushed.delete_file is None else [flushed.file.path, flushed.delete_file.path])
     storage.remove(file.path for file in delete_files)
 
 
-def _named_as_now(columns: tuple[Column, ...], table: Table) -> list[Column]:
+def _with_present_names(columns: tuple[Column, ...], table: Table) -> list[Column]:
     names = {column.column_id: column.name for column in table.columns}
     return [replace(column, name=names.get(column.column_id, "")) for column in columns]
 
 
 def _generations(data: pa.Table) -> list[list[int]]:
-    """The places of the versions: all but those that are at least the second end of their row; the second ends; the third; …"""
+    """Group the indices of the versions so that each group has at most one deleted version per row id.
+
+    Versions that are not deleted are in the first group.
+    """
     ends: Counter[int] = Counter()
     found: dict[int, list[int]] = {}
-    row_ids, ended = (data.column(data.num_columns - place).to_pylist() for place in (3, 1))
-    for place, (row_id, end) in enumerate(zip(row_ids, ended, strict=True)):
-        found.setdefault(ends[row_id] if end is not None else 0, []).append(place)
+    row_ids, ended = (data.column(data.num_columns - offset).to_pylist() for offset in (3, 1))
+    for index, (row_id, end) in enumerate(zip(row_ids, ended, strict=True)):
+        found.setdefault(ends[row_id] if end is not None else 0, []).append(index)
         ends[row_id] += end is not None
     return [found[generation] for generation in sorted(found)]
 
@@ -113,12 +118,12 @@ def _file(
     piece: pa.Table, layout: tuple[Column, ...], directory: str, path: str, options: WriteOptions, values: tuple[str | None, ...]
 ) -> FlushedFile:
     columns = (*layout, SNAPSHOT_ID, ROW_ID)
-    row_ids, begins, ends = (piece.column(piece.num_columns - place) for place in (3, 2, 1))
+    row_ids, begins, ends = (piece.column(piece.num_columns - offset) for offset in (3, 2, 1))
     schema = arrow_schema(columns)
     data = pa.Table.from_arrays([*piece.columns[: len(layout)], begins, row_ids], schema=schema)
     file = write_piece(data, columns, path, options, values)
     try:
-        ended: Mapping[int, int] = {place: end for place, end in enumerate(ends.to_pylist()) if end is not None}
+        ended: Mapping[int, int] = {position: end for position, end in enumerate(ends.to_pylist()) if end is not None}
         delete_file = write_delete_file(path, 0, directory, list(ended), list(ended.values())) if ended else None
     except BaseException:
         storage.remove([path])

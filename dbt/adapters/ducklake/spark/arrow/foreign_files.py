@@ -1,7 +1,7 @@
-"""Parquet files that others wrote, as files of a table: which of their fields are which columns, and what their footers say.
+"""Parquet files of other writers as data files of a table: match their fields to columns, and read their statistics.
 
-Specification: the pages "Adding Files" and "ducklake_name_mapping". Only footers are read. A type is accepted where every value of it
-is one of the column's type.
+Specification: the pages "Adding Files" and "ducklake_name_mapping". Only footers are read. A field's type is accepted if all its values are
+values of the column's type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..files import storage
 from ..files.footer_statistics import column_stats
 from ..files.footers import FileToRead, in_parallel, parse_footer, read_footer
 from ..files.locations import hive_value, is_hive_key
-from ..files.physical import FileField, named, schema_of
+from ..files.physical import FileField, field_by_name, schema_of
 from ..values.rules import null_text
 from .partitions import identity_text
 from .rows import python_rows
@@ -34,22 +34,22 @@ from .values import array_of
 
 _INTEGERS = ("int(8)", "uint(8)", "int(16)", "uint(16)", "int(32)", "uint(32)", "int(64)")
 _UNSIGNED = ("uint(8)", "uint(16)", "uint(32)", "uint(64)")
-_MOMENTS = ("timestamp(millis)", "timestamp(micros)", "int96")
+_TIMESTAMPS = ("timestamp(millis)", "timestamp(micros)", "int96")
 _ACCEPTED: Mapping[str, tuple[str, ...]] = {
     "boolean": ("boolean",),
     "int8": _INTEGERS[:1],
     "int16": _INTEGERS[:3],
     "int32": _INTEGERS[:5],
     "int64": _INTEGERS,
-    **{f"uint{8 << place}": _UNSIGNED[: place + 1] for place in range(4)},
+    **{f"uint{8 << power}": _UNSIGNED[: power + 1] for power in range(4)},
     "float32": ("float",),
     "float64": ("float", "double"),
     "date": ("date",),
     "time": ("time(millis)", "time(micros)"),
-    "timestamp": (*_MOMENTS, "timestamp(nanos)"),
-    "timestamp_s": _MOMENTS,
-    "timestamp_ms": _MOMENTS,
-    "timestamp_ns": (*_MOMENTS, "timestamp(nanos)"),
+    "timestamp": (*_TIMESTAMPS, "timestamp(nanos)"),
+    "timestamp_s": _TIMESTAMPS,
+    "timestamp_ms": _TIMESTAMPS,
+    "timestamp_ns": (*_TIMESTAMPS, "timestamp(nanos)"),
     "timestamptz": ("timestamptz(millis)", "timestamptz(micros)", "timestamptz(nanos)"),
     "varchar": ("string",),
     "json": ("json",),
@@ -58,17 +58,17 @@ _ACCEPTED: Mapping[str, tuple[str, ...]] = {
     "geometry": ("geometry",),
 }
 _WITHOUT_BOUNDS = ("int96", "uuid")
-"""Kinds whose bounds in a footer are not values of the column's type."""
+"""Kinds whose footer bounds are not values of the column's type."""
 
 
 @dataclass(frozen=True)
 class Matching:
-    """How strict the fields of a file have to be the columns of the table.
+    """How strictly the fields of a file must match the columns of the table.
 
     Args:
-        allow_missing: columns that a file lacks have their initial default, else NULL.
-        ignore_extra_columns: fields that are no column are left alone.
-        hive_partitioning: directories `key=value` of a file's path give the columns of these names.
+        allow_missing: columns that a file lacks get their initial default, else NULL.
+        ignore_extra_columns: fields without a column are ignored.
+        hive_partitioning: directories `key=value` in a file's path are the values of the columns with these names.
     """
 
     allow_missing: bool = False
@@ -77,10 +77,10 @@ class Matching:
 
 
 def find_files(patterns: Sequence[str]) -> list[FileToRead]:
-    """The files of some paths, each once, in order; `*`, `?`, `[…]` stand for parts of a name, `**` for any directories.
+    """Find files by paths and patterns, each file once, in order; `*`, `?`, `[…]` match parts of a name, `**` any directories.
 
     Raises:
-        LakeError: a path or pattern has no file.
+        LakeError: a path or pattern matches no file.
     """
     found: dict[str, int] = {}
     for pattern in (os.path.abspath(each) if storage.scheme_of(each) == "" else each for each in patterns):
@@ -94,7 +94,7 @@ def find_files(patterns: Sequence[str]) -> list[FileToRead]:
 
 
 def _file(path: str) -> dict[str, int]:
-    """The size of one file by its path, whose name may hold the characters of a pattern; nothing if there is none."""
+    """Return path and size of a file whose name may contain pattern characters; empty if it does not exist."""
     try:
         return {path: storage.size(path)}
     except FileNotFoundError:
@@ -102,12 +102,12 @@ def _file(path: str) -> dict[str, int]:
 
 
 def read_foreign(files: Sequence[FileToRead], table: Table, matching: Matching) -> list[WrittenFile]:
-    """Files as those of a table.
+    """Describe files of other writers as data files of a table.
 
     Raises:
-        DataError: a field does not fit its column, or a NULL in a column that is NOT NULL.
-        StatementError: columns are missing or extra, or the path lacks a partition key.
-        LakeError: one is no Parquet file.
+        DataError: a field does not fit its column, or a NOT NULL column contains NULL.
+        StatementError: columns are missing or extra, or a path lacks a partition key.
+        LakeError: a file is not a Parquet file.
     """
     return in_parallel(lambda file: _read(file, table, matching), files)
 
@@ -123,7 +123,7 @@ def _read(found: FileToRead, table: Table, matching: Matching) -> WrittenFile:
 
 
 class _Match:
-    """One walk over the fields of a file, leaf by leaf, beside the columns of the table."""
+    """Matches the fields of a file to the columns of the table, in one walk over the leaves."""
 
     def __init__(self, path: str, table: Table, matching: Matching, metadata: pq.FileMetaData) -> None:
         self.path, self.table, self.matching, self.metadata = path, table, matching, metadata
@@ -131,18 +131,17 @@ class _Match:
         self.stats: list[ColumnStats] = []
 
     def fields(self, fields: Sequence[FileField], columns: Sequence[Column], prefix: str) -> list[MappedField]:
-        """The fields of one level; in the order of the file, then what the path gives."""
+        """Match the fields of one level; the result has the fields in file order, then columns from the path."""
         columns_left = {fold(column.name): column for column in columns}
         mapped: list[MappedField] = []
         for field in fields:
             column = columns_left.get(fold(field.name))
-            if column is not None and named(fields, column.name) is not field:
-                column = None  # another field has the very name
+            if column is not None and field_by_name(fields, column.name) is not field:
+                column = None  # another field matches the name exactly
             if column is None or self._in_path(column, prefix):
                 if column is None and not self.matching.ignore_extra_columns:
                     raise StatementError(
-                        f"field {prefix}{field.name} of {self.path} is no column of {self._name}; "
-                        "ignore_extra_columns => true leaves it alone"
+                        f"field {prefix}{field.name} of {self.path} is no column of {self._name}; ignore_extra_columns => true ignores it"
                     )
                 self.leaf += field.leaves
                 continue
@@ -165,7 +164,7 @@ class _Match:
     def _missing(self, column: Column, prefix: str) -> None:
         if not self.matching.allow_missing:
             raise StatementError(
-                f"column {prefix}{column.name} of {self._name} is missing in {self.path}; allow_missing => true takes its default for it"
+                f"column {prefix}{column.name} of {self._name} is missing in {self.path}; allow_missing => true uses its default"
             )
         if not column.nullable and column.initial_default is None:
             raise DataError(null_text(column))
@@ -176,7 +175,7 @@ class _Match:
             return MappedField(field.name, column.column_id, tuple(self._children(field, column, where)))
         kinds = _kinds(column.type, field.kind)
         if field.kind not in kinds:
-            wanted = " or ".join(kinds) or "nothing that a file of others can hold"
+            wanted = " or ".join(kinds) or "no type of added files"
             raise DataError(
                 f"field {where} of {self.path} is {field.kind}; column {where} of {self._name} is {column.type} and takes {wanted}"
             )
@@ -195,7 +194,9 @@ class _Match:
         if field.kind != column.type:
             raise DataError(f"field {where} of {self.path} is {field.kind}, and column {where} of {self._name} is a {column.type}")
         if not column.nullable:
-            raise DataError(f"column {where} is NOT NULL and a {column.type}: no footer tells whether {self.path} has a NULL there")
+            raise DataError(
+                f"column {where} is NOT NULL and a {column.type}: the footer of {self.path} does not show whether it contains NULL"
+            )
         if column.type == "struct":
             yield from self.fields(field.children, column.children, where + ".")
             return
@@ -204,33 +205,33 @@ class _Match:
             yield replace(self._field(child, target, where + "."), source_name=name)
 
     def _key(self, column: Column) -> MappedField:
-        """A column of which the path has the value."""
+        """Add a column whose value comes from the path."""
         if column.children:
-            raise DataError(f"column {column.name} is a {column.type}, which no directory of {self.path} can hold")
+            raise DataError(f"column {column.name} is a {column.type}, which cannot come from a directory of {self.path}")
         value = python_rows(_one_value(self.path, column), [column])
         if not column.nullable and value[0][0] is None:
             raise DataError(null_text(column))
         (stats,) = stats_of_rows([column], value)
-        there, rows = stats.value_count, self.metadata.num_rows
-        self.stats.append(replace(stats, value_count=rows if there else 0, null_count=0 if there else rows))
+        has_value, rows = stats.value_count, self.metadata.num_rows
+        self.stats.append(replace(stats, value_count=rows if has_value else 0, null_count=0 if has_value else rows))
         return MappedField(column.name, column.column_id, is_partition=True)
 
 
 def _kinds(type_name: str, kind: str) -> tuple[str, ...]:
-    """What a file may have for a column of this type; `kind` is what it has."""
+    """Return the kinds of fields that a column of this type accepts; `kind` is the field's kind."""
     if type_name == "blob":
         return (kind,) if kind == "binary" or kind.startswith("fixed(") else ("binary",)
     decimals = decimal_parameters(type_name)
     if decimals is None:
         return _ACCEPTED.get(type_name, ())
-    held = decimal_parameters(kind)
-    fits = held is not None and held[1] <= decimals[1] and held[0] - held[1] <= decimals[0] - decimals[1]
+    stored = decimal_parameters(kind)
+    fits = stored is not None and stored[1] <= decimals[1] and stored[0] - stored[1] <= decimals[0] - decimals[1]
     return (kind,) if fits else (f"decimals up to {type_name}",)
 
 
 def _is_foreign_bound(type_name: str, kind: str) -> bool:
-    held, wanted = decimal_parameters(kind), decimal_parameters(type_name)
-    return kind in _WITHOUT_BOUNDS or (held is not None and wanted is not None and held[1] != wanted[1])
+    stored, wanted = decimal_parameters(kind), decimal_parameters(type_name)
+    return kind in _WITHOUT_BOUNDS or (stored is not None and wanted is not None and stored[1] != wanted[1])
 
 
 def _one_value(path: str, column: Column) -> pa.Table:
@@ -238,10 +239,11 @@ def _one_value(path: str, column: Column) -> pa.Table:
 
 
 def _partition_values(path: str, table: Table) -> tuple[str | None, ...]:
-    """The value of each partition key, which only the path can tell of all rows.
+    """Return the value of each partition key, which must come from the path so that it is valid for all rows.
 
     Raises:
         StatementError: the path lacks a key.
+        DataError: the value of a bucket or time key is not a number.
     """
     fields = table.partitioning.fields if table.partitioning else ()
     columns = key_columns(table.columns, fields)
@@ -256,19 +258,19 @@ def _partition_values(path: str, table: Table) -> tuple[str | None, ...]:
         if field.transform == "identity":
             values.append(identity_text(_one_value(path, column).column(0), column))
         elif text is not None and not re.fullmatch(r"-?\d+", text):
-            raise DataError(f"{path}: {name}={text} is no {'bucket' if bucket_count(field.transform) else 'number'}")
+            raise DataError(f"{path}: {name}={text} is not a {'bucket' if bucket_count(field.transform) else 'number'}")
         else:
             values.append(None if text is None else str(int(text)))
     return tuple(values)
 
 
 def _fixed(pattern: str) -> str:
-    """The directory below which all matches of a pattern are."""
+    """Return the directory that contains all matches of a pattern."""
     return re.split(r"[*?\[]", pattern, maxsplit=1)[0].rpartition("/")[0] or "/"
 
 
 def _regex(pattern: str) -> re.Pattern[str]:
-    """What the pattern matches."""
+    """Translate a glob pattern to a regular expression."""
     parts = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     pieces = re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", pattern)
     return re.compile(

@@ -1,4 +1,4 @@
-"""Splits an Arrow table by partition keys: the same values as Spark's writer gives, computed in the driver."""
+"""Split an Arrow table by partition keys in the driver, with the same partition values as Spark's writer."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from ...format.statistics import TIMESTAMPS, Value, plain_value
 def split(
     table: pa.Table, columns: Sequence[Column], fields: Sequence[PartitionField]
 ) -> Iterator[tuple[tuple[str | None, ...], pa.Table]]:
-    """(values of the keys, their rows) for each partition, in the order of first appearance; the table itself
-    without keys.
+    """Yield (values of the keys, rows) for each partition, in the order of first appearance; without keys, the whole table.
 
     Raises:
-        StatementError: a transform that a column does not have.
+        StatementError: a transform does not apply to its column.
     """
     if not fields:
         yield (), table
@@ -37,18 +36,18 @@ def split(
 
 
 def identity_text(data: pa.ChunkedArray, column: Column) -> str | None:
-    """The text of an identity key, for the one value of `data`."""
+    """Return the text of an identity key for the only value of `data`."""
     return _key(data, column, "identity")[0]
 
 
 def _key(data: pa.ChunkedArray, column: Column, transform: str) -> list[str | None]:
-    """The text of the key for each row; computed once per distinct value."""
+    """Return the text of the key for each row, computed once per distinct value."""
     check_transform(column, transform)
     count = bucket_count(transform)
     texts: dict[Any, str | None] = {}
     found: list[str | None] = []
     for value in _values(data, column.type):
-        key = repr(value) if isinstance(value, float) else value  # 0.0 and -0.0 are equal and have two texts
+        key = repr(value) if isinstance(value, float) else value  # 0.0 and -0.0 are equal but have different texts
         if key not in texts:
             texts[key] = _text(value, column.type, transform, count)
         found.append(texts[key])

@@ -1,7 +1,7 @@
-"""A data file of an earlier snapshot under another name, and the rows of it that were not there then.
+"""Restore a data file of an earlier snapshot under a new name, and find the rows of it that are not in that snapshot.
 
-The rows are never read. A file whose rows say with which snapshot they began would say so again, and the change feed would tell them at
-those snapshots once more; of such a file the footer is written again, in which that column has an id that no reader asks for.
+The rows are not read. If a file contains the snapshot id of each row, the change feed would report its rows again at those snapshots. The
+footer of such a file is rewritten so that this column has an id that no reader requests.
 """
 
 from __future__ import annotations
@@ -28,45 +28,50 @@ _FORMER_SNAPSHOT_ID = SNAPSHOT_ID_FIELD_ID - 1
 
 
 def new_name(path: str, table_path: str) -> str:
-    """A name for the file in the same place below the table's path; of a file from elsewhere the directories of Hive's keys stay."""
+    """Return a new name in the file's directory; for a file outside the table's path, below it with the same Hive directories."""
     directory = path.rpartition("/")[0] + "/"
-    home = with_separator(table_path)
-    if directory.startswith(home):
+    table_directory = with_separator(table_path)
+    if directory.startswith(table_directory):
         return directory + data_file_name()
     keys = [part for part in directory.split("/") if "=" in part]
-    return home + "".join(f"{key}/" for key in keys) + data_file_name()
+    return table_directory + "".join(f"{key}/" for key in keys) + data_file_name()
 
 
 def require_file(file: DataFile) -> None:
-    """Raise unless storage has the file as the catalog knows it.
+    """Check that storage has the file with the size in the catalog.
 
     Raises:
-        LakeError: it is gone, or another.
+        LakeError: the file is missing or has another size.
     """
     try:
         size = storage.size(file.path)
     except FileNotFoundError:
-        raise _lost(file) from None
+        raise _missing_file(file) from None
     if size != file.size_bytes:
-        raise LakeError(f"the data file {file.path} has {size} bytes where the catalog says {file.size_bytes}; restore it from a backup")
+        raise LakeError(f"the data file {file.path} has {size} bytes, but {file.size_bytes} in the catalog; restore it from a backup")
 
 
-def bring_back(file: DataFile, path: str, *, has_snapshot_ids: bool) -> tuple[int, int]:
-    """Give the file another name beside its own.
+def restore_file(file: DataFile, path: str, *, has_snapshot_ids: bool) -> tuple[int, int]:
+    """Link or copy the file to `path`.
+
+    Args:
+        file: the data file.
+        path: the new name.
+        has_snapshot_ids: whether the file contains a snapshot id for each row.
 
     Returns:
-        Its size, and the length of its footer.
+        The size of the new file and the length of its footer, in bytes.
 
     Raises:
-        LakeError: the file is gone.
+        LakeError: the file is missing.
     """
     try:
         if not has_snapshot_ids:
             storage.link_or_copy(file.path, path)
             return file.size_bytes, file.footer_size or len(read_footer(path, file.size_bytes))
-        storage.copy(file.path, path)  # a link would change with the footer
+        storage.copy(file.path, path)  # with a link, the old file's footer would change too
     except FileNotFoundError:
-        raise _lost(file) from None
+        raise _missing_file(file) from None
     footer = read_footer(path, file.size_bytes)
     other = renumbered(footer, SNAPSHOT_ID_FIELD_ID, _FORMER_SNAPSHOT_ID)
     replace_footer(path, file.size_bytes, len(footer), other)
@@ -76,40 +81,40 @@ def bring_back(file: DataFile, path: str, *, has_snapshot_ids: bool) -> tuple[in
 def write_rows(
     rows: Sequence[Sequence[Any]], row_ids: Sequence[int], table: Table, options: WriteOptions, order: Sequence[SortField]
 ) -> list[WrittenFile]:
-    """Write rows of the table's columns, with the row ids that they had, as data files that it is to have."""
+    """Write rows of the table's columns, with their row ids, as new data files."""
     data = arrow_table(rows, table.columns).append_column(LINEAGE_ROW_ID, pa.array(row_ids, pa.int64()))
     fields = table.partitioning.fields if table.partitioning else ()
     return write_arrow(data, table.columns, table.path, options, row_ids=True, partition_fields=fields, order=order)
 
 
-def absent_rows(file: DataFile) -> pa.Array:
-    """The positions, ascending, of the rows that a scan of the file leaves out: deleted ones, and such as began later."""
+def excluded_positions(file: DataFile) -> pa.Array:
+    """Return the ascending positions of the rows that a scan leaves out: deleted rows, and rows of later snapshots."""
     parts = [pa.array(file.inlined_deletes, pa.int64())]
     if file.delete_file is not None:
         parts.append(entries(file.delete_file)[0])
     if file.rows_until_snapshot is not None:
-        parts.append(_younger(file, file.rows_until_snapshot))
+        parts.append(_later_rows(file, file.rows_until_snapshot))
     return ascending(pa.concat_arrays(parts))
 
 
-def _younger(file: DataFile, snapshot_id: int) -> pa.Array:
-    """The positions of the rows that began after a snapshot."""
+def _later_rows(file: DataFile, snapshot_id: int) -> pa.Array:
+    """Return the positions of the rows that began after a snapshot."""
     try:
         schema = read_schema(read_footer(file.path, file.size_bytes))
     except FileNotFoundError:
-        raise _lost(file) from None
+        raise _missing_file(file) from None
     name = next((node.name for node in schema.children if node.field_id == SNAPSHOT_ID_FIELD_ID), None)
     if name is None:
-        raise LakeError(f"the data file {file.path} does not say with which snapshots its rows began; the lake is damaged")
+        raise LakeError(f"the data file {file.path} has no snapshot ids, which the catalog requires; the lake is damaged")
     files, inner = storage.filesystem(file.path)
     with pq.ParquetFile(inner, filesystem=files) as parquet:
         begun = parquet.read(columns=[name]).column(0).combine_chunks()
     return pc.indices_nonzero(pc.greater(begun, snapshot_id)).cast(pa.int64())
 
 
-def _lost(file: DataFile) -> MissingFileError:
+def _missing_file(file: DataFile) -> MissingFileError:
     return MissingFileError(
-        f"the data file {file.path}, which the snapshot reads, does not exist: the lake has lost a file. "
+        f"the data file {file.path}, which the snapshot reads, does not exist: the lake has lost it. "
         "Nothing was changed; restore it from a backup",
         file.path,
     )

@@ -1,4 +1,4 @@
-"""An Arrow table as rows of Python values, in the kinds of `files.InlinedRows`: what the catalog keeps of small sets of rows."""
+"""Convert an Arrow table to rows of Python values, as `files.InlinedRows` needs them for the catalog."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _UNIT_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
 
 
 def python_rows(table: pa.Table, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
-    """The rows of a table whose columns are those of a lake's table, in their order and in any physical form that files have."""
+    """Return the rows of an Arrow table with the columns of a lake's table, in any physical form that files have."""
     values = [_values(data.combine_chunks(), column) for data, column in zip(table.columns, columns, strict=True)]
     return list(zip(*values, strict=True))
 
 
 def _values(data: Any, column: Column) -> list[Any]:
-    """Timestamps go by their counts: Python has no year 0, no year 10000 and no infinity."""
+    """Convert an array; timestamps are converted as integers because Python has no year 0, year 10000 or infinity."""
     if isinstance(data, pa.ChunkedArray):
         data = data.chunk(0) if data.num_chunks else pa.array([], data.type)
     type_ = data.type
@@ -35,8 +35,8 @@ def _values(data: Any, column: Column) -> list[Any]:
             fields = [_values(data.field(index), child) for index, child in enumerate(children)]
             names = [child.name for child in children]
             return [
-                dict(zip(names, row, strict=True)) if there else None
-                for there, row in zip(data.is_valid().to_pylist(), zip(*fields, strict=True), strict=True)
+                dict(zip(names, row, strict=True)) if valid else None
+                for valid, row in zip(data.is_valid().to_pylist(), zip(*fields, strict=True), strict=True)
             ]
     if pa.types.is_date(type_):
         return [None if days is None else decode(date_text(days), column) for days in data.cast(pa.int32()).to_pylist()]
@@ -51,7 +51,7 @@ def _values(data: Any, column: Column) -> list[Any]:
 
 
 def _infinite(nanos: int) -> int:
-    """The infinities of timestamp_ns are counts of nanoseconds, those of the others of microseconds."""
+    """Scale the infinities of timestamp_ns, which are numbers of nanoseconds, to those of the other types, in microseconds."""
     return nanos * 1000 if abs(nanos) >= INFINITY_MICROS else nanos
 
 
@@ -59,9 +59,9 @@ def _zoned(text: str, zone: str) -> str:
     return text if text.endswith("infinity") else text + zone
 
 
-def _sliced(data: Any, items: list[Any], made: Any) -> list[Any]:
+def _sliced(data: Any, items: list[Any], convert: Any) -> list[Any]:
     offsets = data.offsets.to_pylist()
     return [
-        made(items[start:end]) if there else None
-        for there, start, end in zip(data.is_valid().to_pylist(), offsets[:-1], offsets[1:], strict=True)
+        convert(items[start:end]) if valid else None
+        for valid, start, end in zip(data.is_valid().to_pylist(), offsets[:-1], offsets[1:], strict=True)
     ]

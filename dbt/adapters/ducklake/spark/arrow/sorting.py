@@ -1,4 +1,4 @@
-"""Rows of the driver in the order of a sorted table."""
+"""Sort an Arrow table by the keys of a sorted table."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ logger = logging.getLogger(__name__)
 
 
 def in_order(table: pa.Table, columns: Sequence[Column], order: Sequence[SortField]) -> pa.Table:
-    """The rows sorted by the keys, in DuckDB's words, up to the first that is more than a column that Arrow can compare.
+    """Return the rows sorted by the keys, up to the first key that is not simply a column that Arrow can compare.
 
     Args:
-        table: its first columns are `columns`; there may be more.
+        table: its first columns are `columns`; it may have more.
+        columns: the table's columns.
+        order: the sort keys, in DuckDB's dialect.
     """
-    places = {fold(column.name): place for place, column in enumerate(columns)}
+    indices = {fold(column.name): index for index, column in enumerate(columns)}
     data: dict[str, pa.ChunkedArray] = {}
     keys: list[tuple[str, str]] = []
-    for index, key in enumerate(order):
-        place = places.get(fold(bare_column(key.expression) or ""))
-        values = None if place is None else table.column(place)
+    for number, key in enumerate(order):
+        index = indices.get(fold(bare_column(key.expression) or ""))
+        values = None if index is None else table.column(index)
         if values is None or not _comparable(values):
             logger.warning("rows are not sorted by %s, which needs Spark", key.expression)
             break
-        # Arrow puts the NULLs of all keys at one end: a key before each says where its own go.
-        data |= {f"null{index}": pc.is_null(values), f"value{index}": values}
-        keys.append((f"null{index}", "descending" if key.nulls.upper() == "NULLS_FIRST" else "ascending"))
-        keys.append((f"value{index}", "descending" if key.direction.upper() == "DESC" else "ascending"))
+        # Arrow has one NULL order for all keys, so an extra key before each sorts its NULLs.
+        data |= {f"null{number}": pc.is_null(values), f"value{number}": values}
+        keys.append((f"null{number}", "descending" if key.nulls.upper() == "NULLS_FIRST" else "ascending"))
+        keys.append((f"value{number}", "descending" if key.direction.upper() == "DESC" else "ascending"))
     return table.take(pc.sort_indices(pa.table(data), sort_keys=keys)) if keys else table
 
 

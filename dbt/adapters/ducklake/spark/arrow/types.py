@@ -1,4 +1,4 @@
-"""Columns of a lake as Arrow types, in the physical form that Spark writes too; field ids on every node."""
+"""Convert columns of a lake to Arrow types, with the same physical types as Spark and field ids on every node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...format.objects import Column
 from ...format.types import decimal_parameters
 
 FIELD_ID = b"PARQUET:field_id"
-"""The key in a field's metadata from which PyArrow's Parquet writer takes the field id."""
+"""The key in a field's metadata where PyArrow's Parquet writer expects the field id."""
 
 _LEAVES: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -42,7 +42,7 @@ _TEXTS = frozenset({"varchar", "json", "uuid", "interval", "timetz", "time_ns", 
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
-    """The schema of a file that holds `columns`.
+    """Return the schema of a file with `columns`.
 
     Raises:
         StatementError: PyArrow cannot write a column's type.
@@ -51,16 +51,16 @@ def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
 
 
 def arrow_field(column: Column) -> pa.Field:
-    """A column, or a nested field, with its id."""
+    """Convert a column or nested field, with its field id."""
     metadata = {FIELD_ID: str(column.column_id).encode()}
     return pa.field(column.name, arrow_type(column), True, metadata)
 
 
 def arrow_type(column: Column) -> pa.DataType:
-    """The Arrow type of a column.
+    """Return the Arrow type of a column.
 
     Raises:
-        StatementError: PyArrow cannot write it.
+        StatementError: PyArrow cannot write the type.
     """
     match column.type, column.children:
         case "list", (element,):
@@ -75,5 +75,7 @@ def arrow_type(column: Column) -> pa.DataType:
     if column.type in _TEXTS:
         return pa.string()
     if column.type not in _LEAVES:
-        raise StatementError(f"column {column.name} is a {column.type}, which cannot be written here: make its rows by a query")
+        raise StatementError(
+            f"column {column.name} is a {column.type}, which cannot be written without Spark: insert its rows with a query"
+        )
     return _LEAVES[column.type]

@@ -1,6 +1,4 @@
-"""Python values, often text from a seed, as values of a column's type; a value that does not fit is named with its
-column.
-"""
+"""Convert Python values, often strings from a seed, to a column's type; errors name the value and its column."""
 
 from __future__ import annotations
 
@@ -49,17 +47,17 @@ Convert = Callable[[Any], Any]
 
 
 def array_of(values: Sequence[Any], column: Column) -> pa.Array:
-    """The values as an array of the column's type.
+    """Convert values to an array of the column's type.
 
     Raises:
-        DataError: a value does not fit; the text names it, its row and the column.
+        DataError: a value does not fit; the message names the value, its row and the column.
     """
     type_ = arrow_type(column)
     if _is_plain(values, column.type):
         try:
             return pa.array(values, type_)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-            pass  # the slow way says which value it is
+            pass  # the loop below finds the value that does not fit
     convert = converter(column)
     converted: list[Any] = []
     for row, value in enumerate(values, 1):
@@ -72,9 +70,9 @@ def array_of(values: Sequence[Any], column: Column) -> pa.Array:
 
 
 def converter(column: Column) -> Convert:
-    """A function from a Python value that is not None to one that PyArrow takes for the column's type.
+    """Return a function that converts a Python value, not None, for PyArrow and the column's type.
 
-    It raises ValueError, TypeError or an ArithmeticError for a value that does not fit.
+    The function raises ValueError, TypeError or ArithmeticError for a value that does not fit.
     """
     match column.type, column.children:
         case "list", (element,):
@@ -95,7 +93,7 @@ def converter(column: Column) -> Convert:
 
 
 def _is_plain(values: Iterable[Any], type_name: str) -> bool:
-    """Whether all values already are of the one Python type that PyArrow takes for the column's as it is meant."""
+    """Whether all values already have the Python type that PyArrow converts correctly to the column's type."""
     wanted = _PLAIN.get(type_name)
     return wanted is not None and {type(value) for value in values} <= {wanted, type(None)}
 
@@ -105,10 +103,10 @@ def _nullable(convert: Convert) -> Convert:
 
 
 def _variant(value: Any, column: Column) -> dict[str, bytes]:
-    """From the encoded value and metadata of an inlined row; a seed has only text.
+    """Convert the encoded value and metadata of an inlined row.
 
     Raises:
-        StatementError: it is text.
+        StatementError: the value is text, as in a seed.
     """
     if not isinstance(value, tuple):
         raise StatementError(
@@ -173,7 +171,7 @@ def _float32(value: Any) -> float:
 
 
 def _date(value: Any) -> Any:
-    """A time of day goes, as in a cast of SQL."""
+    """Convert to a date; a time of day is dropped, as in an SQL cast."""
     if isinstance(value, datetime):
         return value.date()
     if isinstance(value, date):
@@ -187,14 +185,14 @@ def _time(value: Any) -> Any:
 
 
 def _timestamp(value: Any) -> int:
-    """Microseconds as on the wall clock; a zone in the value is dropped."""
+    """Convert to microseconds of local time; a time zone in the value is dropped."""
     if isinstance(value, date):
         return _micros(value)
     return parse_timestamp(value)[0] // 1000
 
 
 def _nanos(value: Any) -> int:
-    """Nanoseconds as on the wall clock; an infinity is the greatest number that there is."""
+    """Convert to nanoseconds of local time; infinity becomes the greatest number."""
     if isinstance(value, date):
         return _micros(value) * 1000
     nanos = parse_timestamp(value)[0]
@@ -206,14 +204,14 @@ def _nanos(value: Any) -> int:
 
 
 def _geometry(value: Any) -> bytes:
-    """Well-known binary, or well-known text."""
+    """Convert well-known binary or well-known text to well-known binary."""
     data = wkb_of_text(value) if isinstance(value, str) else bytes(value)
     extent_of([data])
     return data
 
 
 def _instant(value: Any) -> int:
-    """Microseconds of UTC; a value without a zone is in UTC."""
+    """Convert to microseconds in UTC, which is also the default time zone."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return _micros(value.astimezone(timezone.utc))
     if isinstance(value, date):
@@ -255,7 +253,7 @@ def _interval(value: Any) -> str:
 
 
 def _rounded(unit: int) -> Convert:
-    """Timestamps of a coarser unit, in microseconds, rounded as DuckDB rounds them."""
+    """Return a function that converts to microseconds, rounded to `unit` microseconds as in DuckDB."""
     return lambda value: (_timestamp(value) + unit // 2) // unit * unit
 
 

@@ -1,6 +1,6 @@
-"""Writes rows that are already in the driver as data files, with PyArrow: seeds and small sets never start a JVM.
+"""Write rows in the driver to data files with PyArrow, so that seeds and small sets of rows need no JVM.
 
-Specification: "Data files", "Field identifiers". Files are as DuckDB names them, with ids on every node.
+Specification: "Data files", "Field identifiers". Files have the same names as DuckDB's, and ids on every node.
 """
 
 from __future__ import annotations
@@ -32,14 +32,13 @@ _CHUNK_ROWS = 65_536
 
 
 def arrow_table(rows: Iterable[Sequence[Any]], columns: Sequence[Column]) -> pa.Table:
-    """Rows of Python values, in the order of `columns`, as a table of exactly their types.
+    """Convert rows of Python values, in the order of `columns`, to an Arrow table with exactly their types.
 
-    Values may be of the type or text that says it: ISO dates and times, digits,
-    `true`/`false`/`t`/`f`/`yes`/`no`/`1`/`0`, JSON for nested types.
+    Values have the column's type or are strings: ISO dates and times, digits, `true`/`false`/`t`/`f`/`yes`/`no`/`1`/`0`, JSON for nested
+    types.
 
     Raises:
-        DataError: a value does not fit its column; the text names both and the row. Or a row has too few or too many
-        values.
+        DataError: a value does not fit its column, and the message names both and the row; or a row has the wrong number of values.
     """
     batch = [tuple(row) for row in rows]
     for number, row in enumerate(batch, 1):
@@ -60,23 +59,23 @@ def write_arrow(
     partition_fields: tuple[PartitionField, ...] = (),
     order: Sequence[SortField] = (),
 ) -> list[WrittenFile]:
-    """Write a table as data files below `directory`; nothing is registered.
+    """Write a table to data files below `directory`, without registering them.
 
     Args:
-        table: the columns by position, of types that cast to theirs without loss; with `row_ids`, LINEAGE_ROW_ID
-        besides, by name. columns: the table's columns.
+        table: the columns by position, of types that can be cast without loss; with `row_ids` also LINEAGE_ROW_ID, by name.
+        columns: the table's columns.
         directory: the table's path.
-        options: how files are written.
-        row_ids: the rows are new versions of old ones; their ids go into the files.
-        partition_fields: the table's partition keys; there is a file for each partition.
-        order: how rows are sorted, if at all, in DuckDB's words.
+        options: the lake's options.
+        row_ids: the rows are new versions of existing rows, and their row ids are written to the files.
+        partition_fields: the table's partition keys; each partition gets its own file.
+        order: the sort keys, in DuckDB's dialect.
 
     Returns:
-        The files, none of them empty.
+        The files, all with rows.
 
     Raises:
-        DataError: a NULL in a column that is NOT NULL, or a value that does not fit.
-        StatementError: a column that PyArrow cannot write.
+        DataError: a NOT NULL column contains NULL, or a value does not fit.
+        StatementError: PyArrow cannot write a column's type.
     """
     table = _fitted(table, columns, row_ids)
     written_columns = (*columns, ROW_ID) if row_ids else columns
@@ -90,11 +89,11 @@ def write_arrow(
     paths: list[str] = []
     try:
         for values, part in split(table, columns, partition_fields):
-            home = with_separator(directory)
+            target = with_separator(directory)
             if partition_fields and options.hive_file_pattern:
-                home += partition_directory(names, values)
+                target += partition_directory(names, values)
             for piece in pieces(part, options.target_file_size):
-                paths.append(home + data_file_name())
+                paths.append(target + data_file_name())
                 files.append(write_piece(piece, written_columns, paths[-1], options, values))
         check_rules(files, columns)
     except BaseException:
@@ -110,7 +109,7 @@ def write_piece(
     options: WriteOptions,
     values: tuple[str | None, ...],
 ) -> WrittenFile:
-    """Write a table as one file of a partition that has these `values`."""
+    """Write a table as one file of the partition with these `values`."""
     files, inner = storage.filesystem(path)
     if storage.is_local(path):
         storage.make_directory(path.rpartition("/")[0])
@@ -121,7 +120,7 @@ def write_piece(
 
 
 def _fitted(table: pa.Table, columns: tuple[Column, ...], row_ids: bool) -> pa.Table:
-    """The table with exactly the types, names and ids of the file."""
+    """Return the table with exactly the types, names and ids of the file."""
     schema = arrow_schema((*columns, ROW_ID) if row_ids else columns)
     arrays = [table.column(i) for i, name in enumerate(table.column_names) if not (row_ids and name == LINEAGE_ROW_ID)]
     if row_ids:
@@ -138,7 +137,7 @@ def _fitted(table: pa.Table, columns: tuple[Column, ...], row_ids: bool) -> pa.T
 
 
 def pieces(table: pa.Table, target_file_size: int) -> list[pa.Table]:
-    """Slices of the table that come to about the size wanted as files; a table without rows has none."""
+    """Split the table into slices for files of about the target size in bytes; an empty table has no slices."""
     if table.num_rows == 0:
         return []
     rows = max(_CHUNK_ROWS, int(table.num_rows * target_file_size / max(1, table.nbytes)))
@@ -146,7 +145,7 @@ def pieces(table: pa.Table, target_file_size: int) -> list[pa.Table]:
 
 
 def _nans(table: pa.Table, columns: Sequence[Column]) -> dict[int, bool]:
-    """Per column id of each float leaf, whether it holds a NaN: PyArrow leaves NaN out of the footer's bounds."""
+    """Return column id → whether it contains NaN, for all float leaves, because PyArrow's footer bounds ignore NaN."""
     found: dict[int, bool] = {}
     for column, data in zip(columns, table.columns, strict=True):
         if any(node.type in FLOATS for node in column.walk()):

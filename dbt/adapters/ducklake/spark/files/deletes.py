@@ -1,8 +1,8 @@
-"""Delete files: the positions of deleted rows of one data file, read and written by the driver, never by Spark.
+"""Delete files: the positions of deleted rows of one data file, read and written by the driver, without Spark.
 
-Specification: "ducklake_delete_file". A file has the columns `file_path` and `pos`, and
-`_ducklake_internal_snapshot_id` once it unites the deletes of more than one snapshot. Positions ascend strictly.
-A deletion vector says only which positions, so it is written for the first delete of a data file alone (`docs/decisions/0010`).
+Specification: "ducklake_delete_file". A file has the columns `file_path` and `pos`, and `_ducklake_internal_snapshot_id` if it contains the
+deletes of several snapshots. Positions are strictly ascending. A deletion vector has no snapshot ids, so it is written only for the first
+delete of a data file (`docs/decisions/0010`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _ID = b"PARQUET:field_id"
 
 
 def positions_table(file: DeleteFile) -> pa.Table:
-    """The entries of a delete file that count: `pos`, ascending, and the snapshot ids if the file has them, both int64.
+    """Return the entries of a delete file: ascending `pos`, and the snapshot ids if the file has them, both int64.
 
-    Entries with a snapshot id greater than `file.snapshot_limit` do not count yet.
+    Entries with a snapshot id greater than `file.snapshot_limit` are left out.
 
     Raises:
-        LakeError: the file is missing or is no delete file.
+        LakeError: the file is missing or is not a delete file.
     """
     files, inner = storage.filesystem(file.path)
     try:
@@ -64,22 +64,22 @@ def write_delete_file(
     positions: Sequence[int] | pa.Array,
     snapshot_ids: Sequence[int] | pa.Array | None = None,
 ) -> WrittenDeleteFile:
-    """Write the file of all deleted positions of a data file.
+    """Write a delete file with all deleted positions of a data file.
 
     Args:
         data_path: the data file's full path; readers ignore it.
-        data_file_id: its id, for the catalog.
-        directory: where the file goes: the table's path.
-        positions: strictly ascending, at least one.
-        snapshot_ids: per position, the snapshot that deleted it; None for the first delete of a data file.
+        data_file_id: the data file's id, for the catalog.
+        directory: the directory of the new file: the table's path.
+        positions: at least one position, strictly ascending.
+        snapshot_ids: for each position, the snapshot that deleted it; None for the first delete of a data file.
 
     Raises:
-        ValueError: positions that are empty or do not ascend.
+        ValueError: the positions are empty or not strictly ascending.
     """
     offsets = _checked(positions)
     number = len(offsets)
     indices = pa.Array.from_buffers(pa.int8(), number, [None, pa.py_buffer(bytes(number))])
-    columns = [pa.DictionaryArray.from_arrays(indices, pa.array([data_path])), offsets]  # one path, however many positions
+    columns = [pa.DictionaryArray.from_arrays(indices, pa.array([data_path])), offsets]  # stores the path only once
     fields = [
         _field("file_path", columns[0].type, DELETE_PATH_FIELD_ID),
         _field("pos", pa.int64(), DELETE_POSITION_FIELD_ID),
@@ -107,11 +107,11 @@ def write_delete_file(
     )
 
 
-def write_deletion_vector(data_path: str, data_file_id: int, directory: str, positions: Sequence[int] | pa.Array) -> WrittenDeleteFile:
-    """As `write_delete_file`, for the first delete of a data file, as a deletion vector; `data_path` stands nowhere in it.
+def write_deletion_vector(_data_path: str, data_file_id: int, directory: str, positions: Sequence[int] | pa.Array) -> WrittenDeleteFile:
+    """Write the first delete of a data file as a deletion vector; the arguments are those of `write_delete_file`.
 
     Raises:
-        ValueError: positions that are empty or do not ascend.
+        ValueError: the positions are empty or not strictly ascending.
     """
     offsets = _checked(positions)
     values = memoryview(offsets.buffers()[1])[8 * offsets.offset : 8 * (offsets.offset + len(offsets))].cast("q")
@@ -125,11 +125,13 @@ def write_deletion_vector(data_path: str, data_file_id: int, directory: str, pos
     return WrittenDeleteFile(data_file_id, path, len(offsets), len(content), footer_size=0, format="puffin")
 
 
-def redated(file: WrittenDeleteFile, after: int, snapshot_id: int) -> WrittenDeleteFile:
-    """Write a delete file that names snapshots again, under another name beside it, which stays.
+def with_snapshot(file: WrittenDeleteFile, after: int, snapshot_id: int) -> WrittenDeleteFile:
+    """Write a delete file with snapshot ids again, under a new name in the same directory; the old file is not removed.
 
     Args:
-        after: entries of later snapshots than this one get `snapshot_id`.
+        file: the delete file.
+        after: entries with a later snapshot than this get `snapshot_id`.
+        snapshot_id: the new snapshot id.
     """
     files, inner = storage.filesystem(file.path)
     with pq.ParquetFile(inner, filesystem=files) as parquet:
@@ -144,7 +146,7 @@ def redated(file: WrittenDeleteFile, after: int, snapshot_id: int) -> WrittenDel
 def _checked(positions: Sequence[int] | pa.Array) -> pa.Array:
     offsets = _integers(positions)
     if len(offsets) == 0 or pc.any(pc.less_equal(offsets.slice(1), offsets.slice(0, len(offsets) - 1))).as_py():
-        raise ValueError("positions of a delete file are at least one and ascend strictly")
+        raise ValueError("a delete file needs at least one position, and positions must ascend strictly")
     return offsets
 
 

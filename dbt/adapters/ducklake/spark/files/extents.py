@@ -1,7 +1,7 @@
-"""The extents of geometries in files just written: what no footer of Spark's tells, read back from the columns themselves.
+"""The extents of geometries in new files, read from the columns because Spark's footers do not contain them.
 
-Specification: `extra_stats` of "ducklake_file_column_stats". Every geometry is looked at on the way, for one that is not well-known
-binary would make the table unreadable for DuckDB.
+Specification: `extra_stats` of "ducklake_file_column_stats". This also checks every geometry, because DuckDB could not read a table with an
+invalid one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from . import storage
 
 
 def with_extents(stats: Sequence[ColumnStats], path: str, columns: Sequence[Column]) -> tuple[ColumnStats, ...]:
-    """The statistics of a file's columns, those of geometries with their extents.
+    """Add the extents of geometry columns to the statistics of a file.
 
     Raises:
-        DataError: a value is no geometry; the text names it and the column.
+        DataError: a value is not a geometry; the message names the value and the column.
     """
     spatial = [column for column in columns if any(node.type == "geometry" for node in column.walk())]
     if not spatial:
@@ -56,7 +56,7 @@ def _extent(leaf: Column, column: Column, values: Any) -> Extent:
 
 
 def _geometries(column: Column, data: Any) -> Iterator[tuple[Column, Any]]:
-    """Each geometry below a column with its values."""
+    """Yield each geometry in a column, also nested ones, with its values."""
     if isinstance(data, pa.ChunkedArray):
         data = data.chunk(0) if data.num_chunks else pa.array([], data.type)
     if isinstance(data, pa.ExtensionArray):

@@ -1,9 +1,8 @@
-"""Parquet footers completed: which node of a file is which column, the ids and the logical types that Spark leaves out put in.
+"""Complete Parquet footers: match the nodes of a file to columns, and add the ids and logical types that Spark does not write.
 
-Specification: "Field Identifiers": every node of a file, at every level, carries the column's id. Spark writes ids
-on struct fields only, never on the element of a list or the key and value of a map; DuckDB then reads NULLs (trap
-T6). Spark has no geometries and no nanoseconds: it writes the bytes and the numbers, and the schema here says what they are. All of it is
-put into the serialised footer; nothing before it moves.
+Specification: "Field Identifiers": every node of a file, at every level, has the column's id. Spark writes ids for struct fields only, not
+for the element of a list or the key and value of a map, which DuckDB then reads as NULL. Spark also writes geometries as bytes and
+nanoseconds as numbers, so their logical types are added. Only the serialized footer changes.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ LOGICAL_TYPES = {
     "geometry": write_struct({17: (STRUCT, write_struct({}))}),
     "variant": write_struct({16: (STRUCT, write_struct({1: (BYTE, b"\x01")}))}),
 }
-"""Per stored type, what `SchemaElement.logicalType` must be: TIMESTAMP(NANOS, not adjusted to UTC), GEOMETRY without a CRS, VARIANT(1)."""
+"""DuckLake type → required `SchemaElement.logicalType`: TIMESTAMP(NANOS, not adjusted to UTC), GEOMETRY without a CRS, VARIANT(1)."""
 
 
 @dataclass(frozen=True)
 class Node:
     """A node of a file's schema.
 
-    `index`: its number among the schema elements; a leaf is a column of the file. `logical`: its logical type, as it is in the footer.
+    `index`: its number among the schema elements; a leaf is a column of the file. `logical`: its serialized logical type.
     """
 
     index: int
@@ -54,7 +53,7 @@ class Node:
     logical: bytes | None = None
 
     def leaves(self) -> Iterator[Node]:
-        """The leaves below this node, in the order of the file's columns."""
+        """Yield the leaves of this node, in the order of the file's columns."""
         if not self.children:
             yield self
         for child in self.children:
@@ -62,7 +61,7 @@ class Node:
 
 
 def read_schema(footer: bytes) -> Node:
-    """The schema of a file from its serialised footer: the root node."""
+    """Return the root node of a file's schema from its serialized footer."""
     elements: list[tuple[str, int, int | None, bytes | None]] = []
     at, count = _schema_start(footer)
     for _ in range(count):
@@ -81,11 +80,14 @@ def read_schema(footer: bytes) -> Node:
 
 
 def expected_ids(root: Node, columns: Sequence[Column]) -> dict[int, tuple[Node, Column]]:
-    """Element index → (node, column) for every node that must carry an id, the file's fields being `columns` in that
-    order.
+    """Return element index → (node, column) for every node that needs an id.
+
+    Args:
+        root: the root of the file's schema.
+        columns: the columns of the file's fields, in order.
 
     Raises:
-        LakeError: the file's schema is not that of the columns.
+        LakeError: the file's schema does not match the columns.
     """
     if len(root.children) != len(columns):
         raise LakeError(f"a file of {len(root.children)} fields was written for {len(columns)} columns")
@@ -96,7 +98,7 @@ def expected_ids(root: Node, columns: Sequence[Column]) -> dict[int, tuple[Node,
 
 
 def corrected(footer: bytes, matched: Mapping[int, tuple[Node, Column]]) -> bytes:
-    """The footer with the ids and logical types that the matched nodes must have; the very same bytes if they have them."""
+    """Return the footer with the required ids and logical types of the matched nodes; unchanged if nothing is missing."""
     wrong: dict[int, tuple[int, bytes | None]] = {}
     for index, (node, column) in matched.items():
         logical = LOGICAL_TYPES.get(column.type)
@@ -106,12 +108,12 @@ def corrected(footer: bytes, matched: Mapping[int, tuple[Node, Column]]) -> byte
 
 
 def renumbered(footer: bytes, field_id: int, other: int) -> bytes:
-    """The footer with another id for the top-level field of an id."""
+    """Return the footer with the id `other` for the top-level field that has the id `field_id`."""
     return _put(footer, {node.index: (other, None) for node in read_schema(footer).children if node.field_id == field_id})
 
 
 def _put(footer: bytes, corrections: Mapping[int, tuple[int, bytes | None]]) -> bytes:
-    """The footer with `corrections` (element index → field id, logical type) in its schema; everything else is copied."""
+    """Return the footer with `corrections` (element index → field id, logical type) applied to its schema."""
     at, count = _schema_start(footer)
     start = at
     out = bytearray()
@@ -132,7 +134,7 @@ def _put(footer: bytes, corrections: Mapping[int, tuple[int, bytes | None]]) -> 
 
 
 def _schema_start(footer: bytes) -> tuple[int, int]:
-    """Where the first schema element lies, and how many there are."""
+    """Return the position of the first schema element, and the number of elements."""
     fields, _ = read_struct(footer, 0)
     schema = next((field for field in fields if field.id == _SCHEMA and field.type == LIST), None)
     if schema is None:
@@ -142,7 +144,7 @@ def _schema_start(footer: bytes) -> tuple[int, int]:
 
 
 def _node(elements: Sequence[tuple[str, int, int | None, bytes | None]], index: int) -> tuple[Node, int]:
-    """The node at `index` with all below it, and the index after them."""
+    """Return the node at `index` with all its descendants, and the index after them."""
     name, child_count, field_id, logical = elements[index]
     after = index + 1
     children: list[Node] = []
@@ -153,7 +155,7 @@ def _node(elements: Sequence[tuple[str, int, int | None, bytes | None]], index: 
 
 
 def _match(node: Node, column: Column, matched: dict[int, tuple[Node, Column]]) -> None:
-    """Pair a node and the nodes below it with a column and its children; below a variant there are no columns."""
+    """Match a node and its descendants to a column and its children; a variant has no child columns."""
     matched[node.index] = (node, column)
     inner = node.children
     if column.type in {"list", "map"}:

@@ -1,7 +1,7 @@
 """Column statistics of one file, from the row groups of its footer.
 
-Specification: "ducklake_file_column_stats". Slots are counted as the reference implementation counts them: an empty
-list is one NULL of its element.
+Specification: "ducklake_file_column_stats". Values are counted as in the reference implementation: an empty list counts as one NULL of its
+element.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _UNIT_NANOS = {"milliseconds": 1_000_000, "microseconds": 1000, "nanoseconds": 1
 
 
 def column_stats(metadata: pq.FileMetaData, number: int, column: Column, contains_nan: Mapping[int, bool] | None = None) -> ColumnStats:
-    """Statistics of the file's column `number`, which is the leaf `column` of the table; bounds that DuckDB cannot prune by are left out.
+    """Return the statistics of a leaf column, without bounds that DuckDB cannot prune by.
 
     Args:
         metadata: the footer.
         number: the index of the leaf among the file's columns.
-        column: the leaf.
-        contains_nan: per column id, for writers that leave NaN out of the bounds; None: a NaN shows as a bound.
+        column: the leaf column of the table.
+        contains_nan: column id → whether it contains NaN, for writers whose bounds ignore NaN; None: a NaN appears as a bound.
     """
     stats = leaf_stats(metadata, number, column.column_id, column.type)
     least, greatest = prunable_bounds(column.type, (stats.min_value, stats.max_value))
@@ -39,7 +39,7 @@ def column_stats(metadata: pq.FileMetaData, number: int, column: Column, contain
 
 
 def leaf_stats(metadata: pq.FileMetaData, number: int, column_id: int, type_name: str) -> ColumnStats:
-    """Statistics of the file's column `number`, whose values are of the DuckLake type `type_name`; a NaN shows as a bound."""
+    """Return the statistics of the file's column `number`, of the DuckLake type `type_name`; a NaN must appear as a bound."""
     unit = _unit(metadata, number)
     running = _Running()
     for group in range(metadata.num_row_groups):
@@ -61,7 +61,7 @@ def leaf_stats(metadata: pq.FileMetaData, number: int, column_id: int, type_name
 
 @dataclass
 class _Running:
-    """Statistics of a column while row groups are added up."""
+    """The statistics of a column, accumulated over row groups."""
 
     size: int = 0
     slots: int = 0
@@ -94,10 +94,10 @@ class _Running:
 
 @dataclass(frozen=True)
 class _Unit:
-    """How the physical values of a file's column become the values of `format.statistics`."""
+    """Converts the physical values of a file's column to the values of `format.statistics`."""
 
     nanos: int = 0
-    """Nanoseconds in a unit of a time or timestamp; 0 for everything else."""
+    """Nanoseconds per unit of a time or timestamp; 0 for other types."""
     is_decimal: bool = False
     unsigned_bits: int = 0
 

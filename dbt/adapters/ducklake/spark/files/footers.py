@@ -1,6 +1,6 @@
-"""Footers of written files: ids checked and completed, statistics read, files without rows removed.
+"""Footers of written files: check and complete the ids, read the statistics, remove files without rows.
 
-One read of a file's tail gives everything; the pages are never touched. Specification: "ducklake_file_column_stats".
+Only the end of each file is read, not its pages. Specification: "ducklake_file_column_stats".
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ T = TypeVar("T")
 _MAGIC = b"PAR1"
 _TAIL = 64 * 1024
 _THREADS = 4
-_COPIED_AT_ONCE = 8 * 1024 * 1024
+_COPY_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class FileToRead:
-    """A file just written, with what its footer cannot say."""
+    """A new file, with facts that are not in its footer."""
 
     path: str
     size_bytes: int
@@ -48,26 +48,23 @@ def read_files(
     *,
     contains_nan: Mapping[int, bool] | None = None,
 ) -> list[WrittenFile]:
-    """What the footers say of files just written; files without rows are removed and left out.
-
-    Ids that are missing on nested nodes are put in.
+    """Read the footers of new files and add missing ids of nested nodes; files without rows are removed and left out.
 
     Args:
         files: the files.
-        columns: the fields of the files in order, embedded ids included; of these there are no statistics.
-        contains_nan: per column id, for writers that leave NaN out of the footer's bounds; None: bounds tell it.
+        columns: the fields of the files in order, including embedded ids, which get no statistics.
+        contains_nan: column id → whether it contains NaN, for writers whose bounds ignore NaN; None: a NaN appears as a bound.
 
     Raises:
-        LakeError: a file is not as it was to be written.
+        LakeError: a file does not have the expected fields.
     """
-
     found = in_parallel(lambda file: read_file(file, columns, contains_nan=contains_nan), files)
     storage.remove(file.path for file, written in zip(files, found, strict=True) if written is None)
     return [written for written in found if written is not None]
 
 
 def in_parallel(read: Callable[[FileToRead], T], files: Sequence[FileToRead]) -> list[T]:
-    """What `read` says of each file, in their order; several are read at a time, for most of it is waiting for storage."""
+    """Call `read` for each file, several at a time because most of the time is waiting for storage; results are in order."""
     if len(files) < _THREADS:
         return [read(file) for file in files]
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -80,7 +77,7 @@ def read_file(
     *,
     contains_nan: Mapping[int, bool] | None = None,
 ) -> WrittenFile | None:
-    """As `read_files`, for one file; None if it has no rows (it is not removed)."""
+    """Read one file like `read_files`; None if it has no rows, but the file is not removed."""
     footer = read_footer(file.path, file.size_bytes)
     metadata = parse_footer(footer)
     if metadata.num_rows == 0:
@@ -112,10 +109,10 @@ def read_file(
 
 
 def read_footer(path: str, size: int) -> bytes:
-    """The serialised footer of a Parquet file of `size` bytes.
+    """Return the serialized footer of a Parquet file of `size` bytes.
 
     Raises:
-        LakeError: the file is no Parquet file.
+        LakeError: the file is not a Parquet file.
     """
     files, inner = storage.filesystem(path)
     with files.open_input_file(inner) as source:
@@ -129,18 +126,18 @@ def read_footer(path: str, size: int) -> bytes:
 
 
 def footer_length(path: str, size: int) -> int:
-    """The length of the serialised footer of a Parquet file of `size` bytes."""
+    """Return the length in bytes of the serialized footer of a Parquet file of `size` bytes."""
     return len(read_footer(path, size))
 
 
 def parse_footer(footer: bytes) -> pq.FileMetaData:
-    """PyArrow's view of a serialised footer, without its file."""
+    """Parse a serialized footer, without its file."""
     image = _MAGIC + footer + struct.pack("<I", len(footer)) + _MAGIC
     return pq.ParquetFile(pa.BufferReader(image)).metadata
 
 
 def replace_footer(path: str, size: int, old_length: int, footer: bytes) -> None:
-    """Replace the footer of a file: in place where that is possible, else by writing the object again."""
+    """Replace the footer of a file: in place on a local file system, else by rewriting the object."""
     tail = footer + struct.pack("<I", len(footer)) + _MAGIC
     kept = size - old_length - 8
     files, inner = storage.filesystem(path)
@@ -150,12 +147,12 @@ def replace_footer(path: str, size: int, old_length: int, footer: bytes) -> None
             target.write(tail)
             target.truncate()
         return
-    with tempfile.TemporaryFile() as copy:  # some stores drop the old content when the new is opened, and memory would be a file a thread
+    with tempfile.TemporaryFile() as copy:  # some stores drop the old content on open; a copy in memory for each thread is too large
         with files.open_input_stream(inner) as source:
-            shutil.copyfileobj(source, copy, _COPIED_AT_ONCE)
+            shutil.copyfileobj(source, copy, _COPY_BYTES)
         copy.seek(kept)
         copy.write(tail)
         copy.truncate()
         copy.seek(0)
         with files.open_output_stream(inner) as target:
-            shutil.copyfileobj(copy, target, _COPIED_AT_ONCE)
+            shutil.copyfileobj(copy, target, _COPY_BYTES)

@@ -1,7 +1,6 @@
-"""The three spellings of a file's path: in a manifest, as an argument of Spark's reader, and in `_metadata.file_path`.
+"""The three forms of a file's path: in a manifest, as an argument of Spark's reader, and in `_metadata.file_path`.
 
-Lake paths are plain: nothing in them is percent-encoded. Java encodes what a URI may not hold, and leaves other
-letters alone.
+Paths in a lake are not percent-encoded. Java encodes characters that are not allowed in a URI, but not other letters.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from urllib.parse import quote, unquote
 from ...format.identifiers import fold
 
 SPARK_SCHEMES = {"s3": "s3a", "s3n": "s3a", "gcs": "gs"}
-"""Schemes that DuckDB writes, with the name of Hadoop's connector for the same store."""
+"""DuckDB's scheme → the scheme of Hadoop's connector for the same store."""
 
 _JAVA_SAFE = "/;:@&=+$,_-!.~'()*"
-"""ASCII characters, besides letters and digits, that `java.net.URI` leaves alone in a path."""
+"""ASCII characters, other than letters and digits, that `java.net.URI` does not encode in a path."""
 _GLOB = re.compile(r"([\\\[\]{}*?,])")
 
 
 def spark_path(path: str) -> str:
-    """The path as Hadoop names it, not encoded: `file:///…` for local files, made absolute; else a URL with Hadoop's scheme."""
+    """Return the path for Hadoop, not encoded: an absolute `file:///…` for local files, else a URL with Hadoop's scheme."""
     scheme, separator, rest = path.partition("://")
     if not separator or not scheme.isalnum():
         local = path[len("file:") :] if path.startswith("file:/") else path
@@ -33,25 +32,25 @@ def spark_path(path: str) -> str:
 
 
 def manifest_path(path: str) -> str:
-    """The text of the URI that a manifest holds: percent-encoded, every byte that could matter."""
+    """Return the percent-encoded URI for a manifest."""
     scheme, _, rest = spark_path(path).partition("://")
     authority, slash, inner = rest.partition("/")
     return f"{scheme}://{authority}{slash}{_java_quoted(inner)}"
 
 
 def metadata_path(path: str) -> str:
-    """What `_metadata.file_path` says of the file: as the manifest, but `file:/…` with one slash."""
+    """Return the file's value of `_metadata.file_path`: as in a manifest, but `file:/…` with one slash."""
     text = manifest_path(path)
     return "file:" + text[len("file://") :] if text.startswith("file:///") else text
 
 
 def reader_path(path: str) -> str:
-    """What `spark.read.parquet` takes: not encoded, with the characters of file name patterns escaped."""
+    """Return the argument for `spark.read.parquet`: not encoded, with the characters of glob patterns escaped."""
     return _GLOB.sub(r"\\\1", spark_path(path))
 
 
 def hive_value(path: str, key: str) -> str | None:
-    """The value of the directory `key=value` in a path, decoded; None for NULL or if there is no such directory."""
+    """Return the decoded value of the directory `key=value` in a path; None for NULL or if there is no such directory."""
     value = _hive_text(path, key)
     return None if value is None or value == "__HIVE_DEFAULT_PARTITION__" else unquote(value)
 
@@ -70,7 +69,7 @@ def _hive_text(path: str, key: str) -> str | None:
 
 
 def _java_quoted(text: str) -> str:
-    """As the constructors of `java.net.URI` do: other letters stay unless they are blanks or control characters."""
+    """Encode like the constructors of `java.net.URI`: of other characters only blanks and control characters are encoded."""
     return "".join(
         char if ord(char) > 127 and unicodedata.category(char) not in ("Zs", "Zl", "Zp", "Cc") else quote(char, safe=_JAVA_SAFE)
         for char in text

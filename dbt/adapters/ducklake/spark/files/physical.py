@@ -1,7 +1,7 @@
-"""What a Parquet file holds, from its footer: names, field ids and physical types, as a tree of values.
+"""The schema of a Parquet file from its footer: a tree of names, field ids and physical types.
 
-Footers are read only where the catalog cannot tell how a column is stored: retyped columns, types that writers store
-in more than one way, and files that are matched by name.
+Footers are read only if the catalog does not show how a column is stored: for retyped columns, types that writers store in different ways,
+and files whose columns match by name.
 """
 
 from __future__ import annotations
@@ -41,31 +41,35 @@ class FileField:
 
     @property
     def leaves(self) -> int:
-        """How many columns of the file it is made of."""
+        """The number of Parquet columns of this node."""
         return sum(child.leaves for child in self.children) if self.children else 1
 
     def child(self, name: str) -> FileField | None:
-        """The child of that name; the very name is preferred to one that differs in case."""
-        return named(self.children, name)
+        """Return the child of that name; an exact match is preferred to one that differs in case."""
+        return field_by_name(self.children, name)
 
 
-def named(fields: Sequence[FileField], name: str) -> FileField | None:
-    """The field of that name; the very name is preferred to one that differs in case."""
+def field_by_name(fields: Sequence[FileField], name: str) -> FileField | None:
+    """Return the field of that name; an exact match is preferred to one that differs in case."""
     exact = next((field for field in fields if field.name == name), None)
     folded = fold(name)
     return exact or next((field for field in fields if fold(field.name) == folded), None)
 
 
-def with_id(fields: Sequence[FileField], field_id: int) -> FileField | None:
-    """The field with that field id."""
+def field_by_id(fields: Sequence[FileField], field_id: int) -> FileField | None:
+    """Return the field with that field id."""
     return next((field for field in fields if field.field_id == field_id), None)
 
 
 def physical_schemas(table: str, files: Sequence[DataFile]) -> list[tuple[FileField, ...]]:
-    """The schema of each file, in order; read in parallel, and only once in a process, for a data file never changes.
+    """Return the schema of each file, in order, read in parallel and cached, because data files never change.
+
+    Args:
+        table: the table's name, for error messages.
+        files: the files.
 
     Raises:
-        LakeError: a file that the catalog lists is missing or is no Parquet file.
+        LakeError: a file that the catalog lists is missing or is not a Parquet file.
     """
     with ThreadPoolExecutor(max_workers=min(THREADS, max(1, len(files)))) as pool:
         return list(pool.map(lambda file: _schema(table, file), files))
@@ -84,21 +88,21 @@ def _schema(table: str, file: DataFile) -> tuple[FileField, ...]:
 
 
 @lru_cache(maxsize=20_000)
-def _footer_schema(path: str, size_bytes: int) -> tuple[FileField, ...]:
-    """`size_bytes` is part of the key only: a file that was replaced outside the lake is read again."""
+def _footer_schema(path: str, _size_bytes: int) -> tuple[FileField, ...]:
+    """Read the schema of a file. The size is only part of the cache key: a file replaced by another program is read again."""
     files, inner = storage.filesystem(path)
     with files.open_input_file(inner) as source:
         return schema_of(pq.ParquetFile(source).metadata.schema)
 
 
 def schema_of(schema: pq.ParquetSchema) -> tuple[FileField, ...]:
-    """PyArrow's view of a schema as fields."""
+    """Convert PyArrow's schema of a file."""
     leaves = iter([schema.column(index) for index in range(len(schema))])
     return tuple(_field(field, leaves) for field in schema.to_arrow_schema())
 
 
 def _field(field: Any, leaves: Iterator[Any]) -> FileField:
-    """Arrow's schema has the nesting and the field ids, Parquet's leaf columns have the exact types, both depth first."""
+    """Combine Arrow's field, which has the nesting and field ids, with Parquet's leaf columns, which have the exact types."""
     raw = (field.metadata or {}).get(_FIELD_ID)
     field_id = int(raw) if raw is not None and int(raw) >= 0 else None
     kind, children = _nested(field.type)
@@ -133,7 +137,7 @@ _UNITS = {"milliseconds": "millis", "microseconds": "micros", "nanoseconds": "na
 
 
 def leaf_kind(column: Any) -> str:
-    """What a column of a file holds, as `FileField.kind` says it."""
+    """Return the `FileField.kind` of a leaf column of a file."""
     logical = column.logical_type
     text = str(logical)
     if logical.type in _LOGICAL:

@@ -1,8 +1,8 @@
-"""A merged file written again, byte for byte, with one more column: the snapshot id of each row.
+"""Rewrite a merged file with one more column: the snapshot id of each row.
 
-Before format 0.4 merging left no such column; the catalog knew how many rows of the file belong to which snapshot. Format 1.0 has no place
-for that, only for rows that say it themselves. The pages are copied, not decoded, so no value can change on the way: behind them come the
-pages of the new column, one chunk for each row group, and a footer that knows both.
+Before format 0.4 merged files had no such column; the catalog stored how many rows of a file belong to which snapshot. Format 1.0 requires
+the column. The pages of the file are copied, not decoded, so no value can change. The pages of the new column follow, one chunk for each
+row group, and a footer for both.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .thrift import (
     zigzag,
 )
 
-_COPIED_AT_ONCE = 8 * 1024 * 1024
+_COPY_BYTES = 8 * 1024 * 1024
 _TAIL = 8
-"""The length of the footer in four bytes, and the magic number."""
+"""Bytes after the footer: its length in four bytes, and the magic number."""
 
 # Ids in the structs of parquet.thrift.
 _SCHEMA, _ROW_GROUPS, _COLUMN_ORDERS = 2, 4, 7
@@ -47,17 +47,17 @@ _Fields = dict[int, tuple[int, bytes]]
 
 
 def with_snapshot_ids(file: MergedFile) -> RewrittenFile:
-    """Write the file again beside the old one, which stays.
+    """Write the new file to the directory of the old one, which is not removed.
 
     Raises:
-        LakeError: it has not the rows that the catalog says.
+        LakeError: the file's row count differs from the catalog's.
     """
     size = storage.size(file.path)
     footer = read_footer(file.path, size)
     metadata = parse_footer(footer)
     if metadata.num_rows != file.pieces[-1][1]:
         raise LakeError(
-            f"the file {file.path} has {metadata.num_rows} rows where the catalog says {file.pieces[-1][1]}; restore it from a backup"
+            f"the file {file.path} has {metadata.num_rows} rows, but {file.pieces[-1][1]} in the catalog; restore it from a backup"
         )
     sizes = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
     pages_end = size - len(footer) - _TAIL
@@ -69,7 +69,7 @@ def with_snapshot_ids(file: MergedFile) -> RewrittenFile:
 
 
 def _chunks(file: MergedFile, sizes: list[int]) -> bytes:
-    """A Parquet file with nothing but the column of snapshot ids, in row groups of these sizes."""
+    """Return a Parquet file with only the column of snapshot ids, in row groups of `sizes` rows."""
     ends = [count for _, count in file.pieces]
     type_ = pa.field(SNAPSHOT_ID_COLUMN, pa.int64(), metadata={"PARQUET:field_id": str(SNAPSHOT_ID_FIELD_ID)})
     schema = pa.schema([type_])
@@ -84,7 +84,13 @@ def _chunks(file: MergedFile, sizes: list[int]) -> bytes:
 
 
 def _extended(footer: bytes, addition: bytes, pages_end: int) -> tuple[bytes, bytes]:
-    """(the pages to append, the footer of both): what `addition` holds comes behind the pages of the file."""
+    """Return the pages to append and the footer of both.
+
+    Args:
+        footer: the footer of the old file.
+        addition: a Parquet file with the new column.
+        pages_end: the number of bytes before the old footer, after which the new pages start.
+    """
     length = int.from_bytes(addition[-8:-4], "little")
     content = addition[4 : -(length + _TAIL)]
     shift = pages_end - 4
@@ -102,7 +108,7 @@ def _extended(footer: bytes, addition: bytes, pages_end: int) -> tuple[bytes, by
 
 
 def _group(old: bytes, new: bytes, shift: int) -> bytes:
-    """A row group with the column chunk of another, which lies `shift` bytes further back."""
+    """Add the column chunk of row group `new`, whose offsets move by `shift` bytes, to row group `old`."""
     group, (chunk_bytes,) = _fields(old), _elements(_fields(new)[_COLUMNS][1])
     chunk = {field_id: value for field_id, value in _fields(chunk_bytes).items() if field_id not in _INDEXES}
     metadata = _fields(chunk[_CHUNK_METADATA][1])
@@ -124,7 +130,7 @@ def _fields(struct: bytes) -> _Fields:
 
 
 def _elements(value: bytes) -> list[bytes]:
-    """The structs of a list."""
+    """Return the structs of a list."""
     count, _, at = read_list(value, 0)
     found = []
     for _ in range(count):
@@ -143,12 +149,12 @@ def _integer(value: int) -> bytes:
 
 
 def _copy(source: str, target: str, length: int, rest: bytes) -> None:
-    """The first `length` bytes of a file, and then `rest`."""
+    """Write the first `length` bytes of a file, followed by `rest`, to a new file."""
     files, old = storage.filesystem(source)
     _, new = storage.filesystem(target)
     with files.open_input_stream(old) as stream, files.open_output_stream(new) as out:
         while length:
-            piece = stream.read(min(length, _COPIED_AT_ONCE))
+            piece = stream.read(min(length, _COPY_BYTES))
             if not piece:
                 raise LakeError(f"the file {source} ends before its footer; restore it from a backup")
             out.write(piece)

@@ -1,4 +1,4 @@
-"""File systems for the driver: opening, measuring and removing files of a lake, local or remote, through PyArrow."""
+"""File systems for the driver: open, measure, copy and remove files of a lake, local or remote, with PyArrow."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from functools import lru_cache
 from pyarrow import fs
 
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
-"""Hadoop's names of schemes with PyArrow's."""
+"""Hadoop's scheme → PyArrow's scheme."""
 
 
 def filesystem(path: str) -> tuple[fs.FileSystem, str]:
-    """The file system that holds `path` and the path within it.
+    """Return the file system of `path` and the path within it.
 
     Args:
-        path: a plain local path, absolute or relative to the working directory, or a URL as Spark understands it
-            (`s3a://…`, `gs://…`): its path is taken as it stands, `%20` is no space.
+        path: a plain local path, absolute or relative to the working directory, or a URL of Spark (`s3a://…`, `gs://…`), which is not
+            percent-decoded.
     """
     scheme = scheme_of(path)
     if scheme == "":
@@ -33,13 +33,13 @@ def filesystem(path: str) -> tuple[fs.FileSystem, str]:
 
 @lru_cache(maxsize=64)
 def _remote(scheme: str, authority: str) -> tuple[fs.FileSystem, str]:
-    """A client for the bucket or host; making one is slow, and it may be shared by threads."""
+    """Return a client for the bucket or host. Creating one is slow, and threads can share it."""
     found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(f"{scheme}://{authority}/")
     return found
 
 
 def scheme_of(path: str) -> str:
-    """The scheme of a URL in lower case; "" for a plain path."""
+    """Return the scheme of a URL in lower case; "" for a plain path."""
     scheme, separator, _ = path.partition("://")
     if separator and scheme.isalnum():
         return scheme.lower()
@@ -47,15 +47,15 @@ def scheme_of(path: str) -> str:
 
 
 def is_local(path: str) -> bool:
-    """Whether the path is on this machine's file system, where a file can be changed in place."""
+    """Whether the path is on the local file system, where a file can be changed in place."""
     return scheme_of(path) in {"", "file"}
 
 
 def size(path: str) -> int:
-    """The size of a file in bytes.
+    """Return the size of a file in bytes.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: the file does not exist.
     """
     files, inner = filesystem(path)
     info = files.get_file_info(inner)
@@ -65,7 +65,7 @@ def size(path: str) -> int:
 
 
 def remove(paths: Iterable[str]) -> None:
-    """Remove files; those that are already gone are passed over."""
+    """Remove files; missing files are ignored."""
     for path in paths:
         files, inner = filesystem(path)
         if files.get_file_info(inner).is_file:
@@ -73,14 +73,14 @@ def remove(paths: Iterable[str]) -> None:
 
 
 def remove_tree(directory: str) -> None:
-    """Remove a directory with everything in it; one that does not exist is passed over."""
+    """Remove a directory with everything in it; a missing directory is ignored."""
     files, inner = filesystem(directory.rstrip("/"))
     with suppress(FileNotFoundError):
         files.delete_dir(inner)
 
 
 def list_files(directory: str) -> list[tuple[str, int]]:
-    """(path, size in bytes) of every file below a directory, in order of path; paths in the style of `directory`."""
+    """Return (path, size in bytes) of every file below a directory, ordered by path; each path starts with `directory`."""
     files, inner = filesystem(directory.rstrip("/"))
     base = inner.rstrip("/")
     prefix = directory.rstrip("/")
@@ -89,7 +89,7 @@ def list_files(directory: str) -> list[tuple[str, int]]:
 
 
 def list_files_with_times(directory: str) -> list[tuple[str, datetime]]:
-    """(path, when it was last written) of every file below a directory, in order of path; links to directories are not followed."""
+    """Return (path, modification time) of every file below a directory, ordered by path; links to directories are not followed."""
     prefix = directory.rstrip("/")
     if is_local(directory):
         base = filesystem(prefix)[1]
@@ -106,12 +106,12 @@ def list_files_with_times(directory: str) -> list[tuple[str, datetime]]:
 
 
 def link_or_copy(source: str, target: str) -> None:
-    """Give a file a second name in the same file system: a hard link where there are such, else a copy that the storage makes.
+    """Give a file a second name in the same file system: a hard link if possible, else a copy.
 
-    Either is as young as a file just written, so that nobody who removes old files without an owner takes it for one.
+    Its modification time is now, so that the removal of old orphans does not remove it.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: the file does not exist.
     """
     if is_local(source) and is_local(target):
         make_directory(target.rpartition("/")[0])
@@ -121,37 +121,37 @@ def link_or_copy(source: str, target: str) -> None:
             return
         except FileNotFoundError:
             raise
-        except OSError:  # another file system, one without links, or somebody else's file
+        except OSError:  # another file system, no support for links, or no permission
             remove([target])
     copy(source, target)
 
 
 def copy(source: str, target: str) -> None:
-    """Copy a file; within one storage that is the storage's work.
+    """Copy a file; within one file system the storage makes the copy itself.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: the file does not exist.
     """
     files, inner = filesystem(source)
-    others, other = filesystem(target)
+    target_files, target_inner = filesystem(target)
     if not files.get_file_info(inner).is_file:
         raise FileNotFoundError(source)
     if is_local(target):
         make_directory(target.rpartition("/")[0])
-    if files == others:
-        files.copy_file(inner, other)
+    if files == target_files:
+        files.copy_file(inner, target_inner)
     else:
-        fs.copy_files(inner, other, source_filesystem=files, destination_filesystem=others)
+        fs.copy_files(inner, target_inner, source_filesystem=files, destination_filesystem=target_files)
 
 
 def make_directory(directory: str) -> None:
-    """Create a directory with its parents where the file system has directories."""
+    """Create a directory with its parents, if the file system has directories."""
     files, inner = filesystem(directory.rstrip("/"))
     files.create_dir(inner, recursive=True)
 
 
 def move(source: str, target: str) -> None:
-    """Rename a file within its file system; the directory of `target` is made if it is missing."""
+    """Rename a file within its file system; the directory of `target` is created if it is missing."""
     files, inner = filesystem(source)
     if is_local(target):
         make_directory(target.rpartition("/")[0])

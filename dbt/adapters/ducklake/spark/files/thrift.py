@@ -1,6 +1,6 @@
-"""Thrift's compact protocol, as much of it as finding and replacing fields of a Parquet footer takes.
+"""Thrift's compact protocol, the subset that is needed to find and replace fields of a Parquet footer.
 
-Nothing is decoded that need not change: a value is a slice of the buffer.
+Values are slices of the buffer, so unchanged values are never decoded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BOOLEANS = (1, 2)
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a struct: its id, its type in the protocol, and where its value lies in the buffer."""
+    """A field of a struct: its id, its type in the protocol, and the start and end of its value in the buffer."""
 
     id: int
     type: int
@@ -27,7 +27,7 @@ class Field:
 
 
 def read_varint(buffer: bytes, at: int) -> tuple[int, int]:
-    """An unsigned integer at `at`, and the position after it."""
+    """Return the unsigned integer at `at`, and the position after it."""
     result = shift = 0
     while True:
         byte = buffer[at]
@@ -39,7 +39,7 @@ def read_varint(buffer: bytes, at: int) -> tuple[int, int]:
 
 
 def write_varint(value: int) -> bytes:
-    """The bytes of an unsigned integer."""
+    """Return the bytes of an unsigned integer."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -49,20 +49,20 @@ def write_varint(value: int) -> bytes:
 
 
 def zigzag(value: int) -> int:
-    """A signed integer as an unsigned one."""
+    """Encode a signed integer as an unsigned one."""
     return (value << 1) ^ (value >> 63)
 
 
 def unzigzag(value: int) -> int:
-    """The inverse of `zigzag`."""
+    """Decode the result of `zigzag`."""
     return (value >> 1) ^ -(value & 1)
 
 
 def read_struct(buffer: bytes, at: int) -> tuple[list[Field], int]:
-    """The fields of the struct at `at`, and the position after its stop byte.
+    """Return the fields of the struct at `at`, and the position after its stop byte.
 
     Raises:
-        ValueError: not the compact protocol.
+        ValueError: the bytes do not follow the compact protocol.
     """
     fields: list[Field] = []
     field_id = 0
@@ -83,7 +83,7 @@ def read_struct(buffer: bytes, at: int) -> tuple[list[Field], int]:
 
 
 def write_struct(fields: Mapping[int, tuple[int, bytes]]) -> bytes:
-    """A struct of the fields given as id → (type, bytes of the value)."""
+    """Return the bytes of a struct; `fields`: id → (type, bytes of the value)."""
     out = bytearray()
     last = 0
     for field_id in sorted(fields):
@@ -97,7 +97,7 @@ def write_struct(fields: Mapping[int, tuple[int, bytes]]) -> bytes:
 
 
 def read_list(buffer: bytes, at: int) -> tuple[int, int, int]:
-    """(number of elements, their type, position of the first) of the list at `at`."""
+    """Return (number of elements, their type, position of the first) of the list at `at`."""
     header = buffer[at]
     at += 1
     count, type_ = header >> 4, header & 15
@@ -107,14 +107,14 @@ def read_list(buffer: bytes, at: int) -> tuple[int, int, int]:
 
 
 def write_list(type_: int, elements: Sequence[bytes]) -> bytes:
-    """A list of elements of a type, each given as its bytes."""
+    """Return the bytes of a list of encoded elements."""
     count = len(elements)
     header = bytes([count << 4 | type_]) if count < 15 else bytes([0xF0 | type_]) + write_varint(count)
     return header + b"".join(elements)
 
 
 def _skip(buffer: bytes, at: int, type_: int) -> int:
-    """The position after the value of that type at `at`."""
+    """Return the position after the value of that type at `at`."""
     if type_ in _BOOLEANS:
         return at
     if type_ == 3:

@@ -1,8 +1,8 @@
-"""Statistics of a variant in one file, from the footer: of the value, and of each part that has a column of its own ("shredded").
+"""Statistics of a variant in one file, from the footer: of the value, and of each part with its own column (a "shredded" part).
 
-Specification: the page "ducklake_file_variant_stats"; Parquet's "Variant Shredding" for what a file holds. A part has statistics if its
-values are nowhere but in its column, as the reference implementation decides it: the `value` beside it holds nothing, or nothing but the
-variant's null. Like there, a NULL in place of a variant counts as a value.
+Specification: the page "ducklake_file_variant_stats", and Parquet's "Variant Shredding". As in the reference implementation, a part has
+statistics only if all its values are in its column: the sibling column `value` contains only NULLs or variant nulls. A NULL instead of a
+variant counts as a value, also as in the reference.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .physical import leaf_kind
 
 _TYPES = {
     "boolean": "boolean",
-    **{f"int({8 << place})": f"int{8 << place}" for place in range(4)},
+    **{f"int({8 << power})": f"int{8 << power}" for power in range(4)},
     "float": "float32",
     "double": "float64",
     "date": "date",
@@ -32,7 +32,7 @@ _TYPES = {
     "string": "varchar",
     "binary": "blob",
 }
-"""What a file stores → the DuckLake type that DuckDB finds there."""
+"""The type stored in a file → the DuckLake type that DuckDB reads."""
 _NULL = b"\0"
 """The variant's null in Parquet's encoding."""
 
@@ -43,8 +43,8 @@ def variant_stats(metadata: pq.FileMetaData, node: Node, numbers: Mapping[int, i
     Args:
         metadata: the footer.
         node: the group of `metadata`, `value` and, if it is shredded, `typed_value`.
-        numbers: by element index, the number of the file's column.
-        column_id: whose statistics these are.
+        numbers: element index → number of the file's column.
+        column_id: the id of the variant column.
     """
     columns = [leaf_stats(metadata, numbers[leaf.index], column_id, "variant") for leaf in node.leaves()]
     first = columns[0]
@@ -61,12 +61,12 @@ class _Parts:
     column_id: int
 
     def below(self, node: Node, path: tuple[str, ...]) -> Iterator[Part]:
-        """The parts of a node that has `value` and `typed_value`."""
+        """Yield the parts of a node with the children `value` and `typed_value`."""
         value, typed = _child(node, "value"), _child(node, "typed_value")
         if typed is None:
             return
         if not typed.children:
-            if value is not None and self._is_nothing(value):
+            if value is not None and self._has_only_nulls(value):
                 yield from self._leaf(typed, path)
             return
         element = _element(typed)
@@ -74,7 +74,7 @@ class _Parts:
             yield from self.below(element, (*path, ELEMENT))
             return
         for field in typed.children:
-            if '"' not in field.name:  # DuckDB reads the path of such a one as that of another part
+            if '"' not in field.name:  # DuckDB would read its path as that of another part
                 yield from self.below(field, (*path, f'"{field.name}"'))
 
     def _leaf(self, typed: Node, path: tuple[str, ...]) -> Iterator[Part]:
@@ -84,8 +84,8 @@ class _Parts:
         if type_name is not None:
             yield Part(".".join(path) or ROOT, type_name, leaf_stats(self.metadata, number, self.column_id, type_name))
 
-    def _is_nothing(self, value: Node) -> bool:
-        """Whether no value of the column is more than NULL or the variant's null."""
+    def _has_only_nulls(self, value: Node) -> bool:
+        """Whether all values of the column are NULL or variant nulls."""
         number = self.numbers[value.index]
         chunks = (self.metadata.row_group(group).column(number) for group in range(self.metadata.num_row_groups))
         for statistics, slots in ((chunk.statistics, chunk.num_values) for chunk in chunks):
@@ -102,7 +102,7 @@ def _child(node: Node, name: str) -> Node | None:
 
 
 def _element(typed: Node) -> Node | None:
-    """What is in an array; None if this is an object: none of its fields is a group with nothing but an `element`."""
+    """Return the element of an array; None for an object, whose fields never have `element` as their only child."""
     if len(typed.children) == 1 and [child.name for child in typed.children[0].children] == ["element"]:
         return typed.children[0].children[0]
     return None

@@ -1,7 +1,6 @@
-"""Options of a lake as options of Spark's Parquet writer and of PyArrow's.
+"""Translate the options of a lake to options of Spark's and PyArrow's Parquet writers.
 
-Specification: "Configuration". `lz4` is what DuckDB calls the raw block format; Hadoop's framing of the same name is
-not meant.
+Specification: "Configuration". DuckDB's `lz4` is the raw block format, not Hadoop's framing of the same name.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ _GZIP_LEVELS = ("NO_COMPRESSION", "BEST_SPEED", "TWO", "THREE", "FOUR", "FIVE", 
 
 
 def codec(options: WriteOptions) -> str:
-    """The codec by the name that Spark and PyArrow share.
+    """Return the codec's name in Spark and PyArrow.
 
     Raises:
-        ConfigurationError: there is no such codec.
+        ConfigurationError: the codec is unknown.
     """
     name = _CODECS.get(options.compression.lower())
     if name is None:
@@ -38,10 +37,10 @@ def codec(options: WriteOptions) -> str:
 
 
 def spark_options(options: WriteOptions, *, local: bool) -> dict[str, str]:
-    """Options of Spark's Parquet writer. With `local`, no checksum files either.
+    """Return the options of Spark's Parquet writer; with `local` it writes no checksum files.
 
     Raises:
-        ConfigurationError: an option has no meaning for Spark.
+        ConfigurationError: the codec is unknown.
     """
     compression = codec(options)
     found = {
@@ -67,14 +66,14 @@ def spark_options(options: WriteOptions, *, local: bool) -> dict[str, str]:
 
 
 def arrow_options(options: WriteOptions, row_bytes: float = 0.0) -> dict[str, Any]:
-    """Arguments of `pyarrow.parquet.write_table`; `options.extra` is for Spark alone.
+    """Return the arguments of `pyarrow.parquet.write_table`, without `options.extra`, which is for Spark only.
 
     Args:
-        options: how files are written.
-        row_bytes: the size of a row in memory, which stands for its size in a row group.
+        options: the lake's options.
+        row_bytes: the size of a row in memory in bytes, as an estimate of its size in a row group.
 
     Raises:
-        ConfigurationError: there is no such codec.
+        ConfigurationError: the codec is unknown.
     """
     compression = codec(options)
     rows = options.row_group_size

@@ -1,1 +1,1 @@
-"""Files and inlined rows as the DataFrame of a table."""
+"""Read the files and inlined rows of a table as a DataFrame."""

@@ -1,6 +1,6 @@
-"""The change feed of a table as DataFrames: rows that came, rows that went, and both as one list of changes.
+"""The change feed of a table as DataFrames: inserted rows, deleted rows, and both as one list of changes.
 
-Specification: the page "Data Change Feed". A row that went and came in the same snapshot under one row id was updated.
+Specification: the page "Data Change Feed". A row id that the same snapshot deleted and inserted is an update.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _POSITION = "__ducklake_deleted_position"
 
 
 def insertions(spark: SparkSession, plan: ChangePlan) -> DataFrame:
-    """The columns of the table, then `_SNAPSHOT` and `_ROW`: rows that came."""
+    """Return the inserted rows: the columns of the table, then `_SNAPSHOT` and `_ROW`."""
     names = [column.name for column in plan.inserted.columns]
     frame = scan(spark, plan.inserted, virtual=("snapshot_id", "rowid"))
     return frame.toDF(*names, _SNAPSHOT, _ROW)
 
 
 def deletions(spark: SparkSession, plan: ChangePlan, start: int) -> DataFrame:
-    """The same of rows that went."""
+    """Return the deleted rows, with the columns of `insertions`; `start` is the first snapshot of the feed."""
     names = [column.name for column in plan.ended.columns]
     inlined = scan(spark, replace(plan.ended, files=()), virtual=("snapshot_id", "rowid")).toDF(*names, _SNAPSHOT, _ROW)
     parts = [inlined] if plan.ended.inlined else []
@@ -61,19 +61,20 @@ def deletions(spark: SparkSession, plan: ChangePlan, start: int) -> DataFrame:
 
 
 def named(frame: DataFrame) -> DataFrame:
-    """Insertions or deletions with the names that users know."""
+    """Rename the columns of insertions or deletions to the names that users know."""
     return frame.withColumnsRenamed({_SNAPSHOT: SNAPSHOT_ID, _ROW: ROW_ID})
 
 
 def changes(spark: SparkSession, plan: ChangePlan, start: int) -> DataFrame:
-    """`snapshot_id`, `rowid`, `change_type` and the columns of the table, a row for each change."""
-    came, went = insertions(spark, plan), deletions(spark, plan, start)
+    """Return `snapshot_id`, `rowid`, `change_type` and the columns of the table, a row for each change."""
+    inserted, deleted = insertions(spark, plan), deletions(spark, plan, start)
     names = [column.name for column in plan.inserted.columns]
-    return _told(came, went, names, "insert", "update_postimage").unionAll(_told(went, came, names, "delete", "update_preimage"))
+    new = _with_change_type(inserted, deleted, names, "insert", "update_postimage")
+    return new.unionAll(_with_change_type(deleted, inserted, names, "delete", "update_preimage"))
 
 
-def _told(frame: DataFrame, others: DataFrame, names: list[str], alone: str, paired: str) -> DataFrame:
-    """The rows of `frame`, those that have a partner in `others` told from those that have none."""
+def _with_change_type(frame: DataFrame, others: DataFrame, names: list[str], alone: str, paired: str) -> DataFrame:
+    """Return the rows of `frame` with the type `paired` if `others` has the same row id and snapshot, else `alone`."""
     keys = others.select(F.col(_SNAPSHOT).alias(_OTHER), F.col(_ROW).alias(_OTHER + "_row")).distinct()
     joined = frame.join(keys, (F.col(_SNAPSHOT) == F.col(_OTHER)) & (F.col(_ROW) == F.col(_OTHER + "_row")), "left")
     kind = F.when(F.col(_OTHER).isNull(), F.lit(alone)).otherwise(F.lit(paired))
@@ -82,17 +83,17 @@ def _told(frame: DataFrame, others: DataFrame, names: list[str], alone: str, pai
 
 
 def _positions(plan: ChangePlan, start: int) -> pa.Table:
-    """Of each touched file the positions that were deleted from `start` on, with the first snapshot that did it."""
+    """Return the positions deleted from snapshot `start` on, for each touched file, with the first snapshot that deleted each."""
     tables = [_positions_of(file.data_file_id, plan, start) for file in plan.touched.files]
     nothing = pa.table({name: pa.array([], pa.int64()) for name in (_POSITION, _SNAPSHOT, _FILE)})
-    return pa.concat_tables([nothing, *tables]).combine_chunks()  # Spark, measured at 4.3, reads no further than to an empty chunk
+    return pa.concat_tables([nothing, *tables]).combine_chunks()  # Spark 4.3 stops reading at an empty chunk
 
 
 def _positions_of(file_id: int, plan: ChangePlan, start: int) -> pa.Table:
     found = [entries(each) for each in plan.delete_files[file_id]]
     inlined = plan.inlined_deletes[file_id]
     found.append((pa.array(inlined.keys(), pa.int64()), pa.array(inlined.values(), pa.int64())))
-    positions, snapshots = (pa.concat_arrays([each[place] for each in found]) for place in (0, 1))
+    positions, snapshots = (pa.concat_arrays([each[index] for each in found]) for index in (0, 1))
     first = pa.table({_POSITION: positions, _SNAPSHOT: snapshots}).group_by(_POSITION).aggregate([(_SNAPSHOT, "min")])
     first = first.select([_POSITION, f"{_SNAPSHOT}_min"]).rename_columns([_POSITION, _SNAPSHOT])
     first = first.filter(pc.greater_equal(first.column(_SNAPSHOT), start))

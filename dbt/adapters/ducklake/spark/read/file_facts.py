@@ -1,6 +1,6 @@
-"""What the catalog knows of each data file, as columns beside its rows.
+"""Add what the catalog knows about each data file as columns to its rows.
 
-For one file these are literals, for more a broadcast join on the path.
+For one file the columns are literals, for several files they come from a broadcast join on the path.
 """
 
 from __future__ import annotations
@@ -19,23 +19,22 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PATH = "__ducklake_path"
-"""The column of a frame that holds `_metadata.file_path`."""
+"""The column with `_metadata.file_path`."""
 _KEY = "__ducklake_facts_path"
 
 Fact = int | str | None
 
 
-def beside(spark: SparkSession, frame: DataFrame, paths: Sequence[str], facts: Mapping[str, Sequence[Fact]]) -> DataFrame:
-    """`frame`, which has the column PATH, with one more column for each fact.
+def with_facts(spark: SparkSession, frame: DataFrame, paths: Sequence[str], facts: Mapping[str, Sequence[Fact]]) -> DataFrame:
+    """Return `frame`, which has the column PATH, with a column for each fact.
 
-    A row of a file that is not in `paths` is an error when a fact of it is used: an anti join would lose deletes
-    without a word.
+    Using a fact of a file that is not in `paths` raises an error in Spark: otherwise an anti join would silently ignore deletes.
 
     Args:
-        spark: session of `frame`.
-        frame: rows of the files.
-        paths: the files, as the lake names them.
-        facts: column name → value for each file, all integers or all texts.
+        spark: the session of `frame`.
+        frame: the rows of the files.
+        paths: the files, by their paths in the lake.
+        facts: column name → value for each file, all integers or all strings.
     """
     if len(paths) == 1:
         literals = {name: F.lit(values[0]).cast(_type(values)) for name, values in facts.items()}
@@ -52,7 +51,7 @@ def beside(spark: SparkSession, frame: DataFrame, paths: Sequence[str], facts: M
     )
     known = F.broadcast(spark.createDataFrame(rows, schema))
     joined = frame.join(known, F.col(PATH) == F.col(_KEY), "left_outer")
-    text = F.concat(F.lit(REFUSED + "Spark read a file that the catalog does not name so: "), F.col(PATH))
+    text = F.concat(F.lit(REFUSED + "Spark read a file whose path is not in the scan plan: "), F.col(PATH))
     return joined.withColumns(
         {
             name: F.when(F.col(_KEY).isNull(), F.raise_error(text).cast(_type(values))).otherwise(F.col(name))

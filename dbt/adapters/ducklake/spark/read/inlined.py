@@ -1,7 +1,7 @@
-"""Rows that live in the catalog database, as a local relation in the table's present columns.
+"""Inlined rows as a local relation with the table's present columns.
 
-Their layout is that of the schema version they were written under: columns match by id, missing ones take the initial
-default, older types are converted as those of old files are.
+The rows have the columns of the schema version that wrote them: columns match by id, missing columns get their initial default, and older
+types are converted as in old files.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ...format.types import from_stored
 from ..files.physical import FileField
 from ..values.conversions import convert
 from ..values.types import spark_type
-from .inlined_values import arrow_type, storable
-from .reading import Place, Reading, initial_value, read_column
+from .inlined_values import arrow_type, to_arrow
+from .reading import ColumnLookup, Reading, initial_value, read_column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -54,18 +54,18 @@ _KINDS = {
     "geometry": "geometry",
     "variant": "variant",
 }
-"""How the values of each type arrive here, in the words of `FileField.kind`; the others are text."""
+"""The `FileField.kind` of the inlined values of each type; values of other types are strings."""
 
 
 def read_inlined(spark: SparkSession, plan: ScanPlan, rows: InlinedRows) -> tuple[DataFrame, list[SparkColumn]]:
-    """A frame with ROW_ID and BEGIN_SNAPSHOT, and the expressions of the table's columns over it.
+    """Return a frame with ROW_ID and BEGIN_SNAPSHOT, and the expressions of the table's columns over it.
 
     Raises:
-        LakeError: a value that Spark cannot hold; the text names table and column.
+        LakeError: Spark cannot represent a value; the message names table and column.
     """
     layout = {column.column_id: column for column in rows.columns}
-    index = {column.column_id: place for place, column in enumerate(rows.columns)}
-    place = Place(plan.name, frozenset(), tuple(_as_file_field(column) for column in rows.columns))
+    index = {column.column_id: number for number, column in enumerate(rows.columns)}
+    lookup = ColumnLookup(plan.name, frozenset(), tuple(_as_file_field(column) for column in rows.columns))
     fields = [StructField(ROW_ID, LongType()), StructField(BEGIN_SNAPSHOT, LongType())]
     arrays = [pa.array(rows.row_ids, pa.int64()), pa.array(rows.begin_snapshots, pa.int64())]
     expressions: list[SparkColumn] = []
@@ -74,12 +74,12 @@ def read_inlined(spark: SparkSession, plan: ScanPlan, rows: InlinedRows) -> tupl
         if old is None:
             expressions.append(_default(column))
             continue
-        reading = read_column(column, place)
+        reading = read_column(column, lookup)
         name = f"__c{column.column_id}"
         fields.append(StructField(name, reading.field.dataType))
         values = [row[index[column.column_id]] for row in rows.rows]
         arrays.append(_array(plan.name, column, old, reading, values))
-        expressions.append(convert(F.col(name), reading.how, reading.field.dataType, reading.final).alias(column.name))
+        expressions.append(convert(F.col(name), reading.conversion, reading.field.dataType, reading.final).alias(column.name))
     table = pa.Table.from_arrays(arrays, names=[field.name for field in fields])
     return spark.createDataFrame(table, StructType(fields)), expressions
 
@@ -92,17 +92,17 @@ def _default(column: Column) -> SparkColumn:
 def _array(table: str, column: Column, old: Column, reading: Reading, values: Sequence[object]) -> pa.Array:
     requested = reading.field.dataType
     try:
-        plain = [storable(value, column, old, requested) for value in values]
+        plain = [to_arrow(value, column, old, requested) for value in values]
         return pa.array(plain, arrow_type(requested))
     except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
         raise LakeError(
-            f"column {column.name} of table {table} has an inlined value of type {old.type} that Spark cannot hold: {error}. "
+            f"column {column.name} of table {table} has an inlined value of type {old.type} that Spark cannot represent: {error}. "
             "Change it with DuckDB"
         ) from error
 
 
 def _as_file_field(column: Column) -> FileField:
-    """A column of the layout as if it were one of a file."""
+    """Describe a column of inlined rows as the field of a file."""
     kind = from_stored(column.type).name
     if not kind.startswith("decimal") and kind not in ("list", "map", "struct"):
         kind = _KINDS.get(kind, "string")

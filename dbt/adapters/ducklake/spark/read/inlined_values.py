@@ -1,7 +1,7 @@
-"""Inlined values (see `files.InlinedRows`) as values that Arrow takes, in the shape that a scan asks for.
+"""Convert inlined values (see `files.InlinedRows`) to Arrow, with the types that a scan requests.
 
-Dates and timestamps that Python has no value for arrive as text and become numbers: infinities are the numbers that
-DuckDB writes to files.
+Dates and timestamps that Python cannot represent arrive as text and become numbers. Infinities become the numbers that DuckDB writes to
+files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...format.timestamps import parse_date, parse_time, parse_timestamp
 
 _DAY_MICROS = 86_400_000_000
 _EXACT = Context(prec=80)
-"""Decimals have up to 38 digits, Python's usual context rounds to 28."""
+"""Decimals have up to 38 digits, and Python's default context rounds to 28."""
 _ARROW = {
     T.BooleanType: pa.bool_(),
     T.ByteType: pa.int8(),
@@ -37,10 +37,10 @@ _ARROW = {
 
 
 def arrow_type(type_: T.DataType) -> pa.DataType:
-    """The Arrow type of the values that `storable` gives for a Spark type.
+    """Return the Arrow type of the values that `to_arrow` returns for a Spark type.
 
     Raises:
-        TypeError: a type whose values are never inlined.
+        TypeError: values of the type are never inlined.
     """
     match type_:
         case T.DecimalType():
@@ -59,27 +59,27 @@ def arrow_type(type_: T.DataType) -> pa.DataType:
         raise TypeError(f"values of type {type_.simpleString()} cannot be inlined") from None
 
 
-def storable(value: Any, column: Column, old: Column, requested: T.DataType) -> Any:
-    """The value for Arrow.
+def to_arrow(value: Any, column: Column, old: Column, requested: T.DataType) -> Any:
+    """Convert a value for Arrow.
 
     Args:
-        value: as decoded by the catalog, of the type of `old`.
-        column: the column as it is now.
+        value: the value as decoded by the catalog, of the type of `old`.
+        column: the present column.
         old: the column when the value was written.
-        requested: the Spark type to be built; structs have one field for each child of `column`.
+        requested: the Spark type of the result; structs have one field for each child of `column`.
 
     Raises:
-        ValueError: Spark has no such value.
+        ValueError: Spark cannot represent the value.
     """
     if value is None:
         return None
     match requested:
         case T.ArrayType():
             child, former = column.children[0], old.children[0]
-            return [storable(item, child, former, requested.elementType) for item in value]
+            return [to_arrow(item, child, former, requested.elementType) for item in value]
         case T.MapType():
             (key, item), (old_key, old_item) = column.children, old.children
-            return [(storable(k, key, old_key, requested.keyType), storable(v, item, old_item, requested.valueType)) for k, v in value]
+            return [(to_arrow(k, key, old_key, requested.keyType), to_arrow(v, item, old_item, requested.valueType)) for k, v in value]
         case T.StructType():
             return _struct(value, column, old, requested)
     return _leaf(value, requested)
@@ -87,11 +87,11 @@ def storable(value: Any, column: Column, old: Column, requested: T.DataType) -> 
 
 def _struct(value: Any, column: Column, old: Column, requested: T.StructType) -> dict[str, Any]:
     former = {child.column_id: child for child in old.children}
-    made: dict[str, Any] = {}
+    converted: dict[str, Any] = {}
     for child, field in zip(column.children, requested.fields, strict=True):
         known = former.get(child.column_id)
-        made[field.name] = None if known is None else storable(value.get(known.name), child, known, field.dataType)
-    return made
+        converted[field.name] = None if known is None else to_arrow(value.get(known.name), child, known, field.dataType)
+    return converted
 
 
 def _leaf(value: Any, requested: T.DataType) -> Any:
@@ -112,20 +112,20 @@ def _leaf(value: Any, requested: T.DataType) -> Any:
 
 
 def _decimal(value: Any, requested: T.DecimalType) -> Decimal:
-    """Exactly that number; one with more digits is refused by Arrow."""
+    """Convert exactly; Arrow refuses a number with too many digits."""
     return Decimal(value).quantize(Decimal(1).scaleb(-requested.scale), context=_EXACT) if requested.scale else Decimal(int(value))
 
 
 def _micros(text: str) -> int:
-    """Microseconds since 1970 in UTC."""
+    """Return microseconds since 1970 in UTC."""
     nanos, offset = parse_timestamp(text)
     if nanos % 1000:
-        raise ValueError(f"{text} has nanoseconds, which Spark's timestamps cannot hold")
+        raise ValueError(f"{text} has nanoseconds, which Spark's timestamps cannot represent")
     return nanos // 1000 - (offset or 0) * 1_000_000
 
 
 def _time_micros(value: Any) -> int:
     nanos = parse_time(value.isoformat() if isinstance(value, time) else str(value))
     if nanos > _DAY_MICROS * 1000 or nanos % 1000:
-        raise ValueError(f"{value} is not a time of day that Spark can hold")
+        raise ValueError(f"{value} is not a time of day that Spark can represent")
     return nanos // 1000

@@ -1,6 +1,6 @@
-"""How a value that is not nested is read: DuckLake type × what the file stores → what to ask of Spark, and the conversion.
+"""Conversion a value that is not nested is read: DuckLake type and stored type → the type to request from Spark, and the conversion.
 
-Specification: the page "Data Types"; what the reference writes is `ducklake-facts.md` §12.2, what it can cast §4.6.
+Specification: the page "Data Types". The rules cover what the reference writes and the type changes that it allows.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from pyspark.sql import types as T
 
 from ...format.types import decimal_parameters
 from ..files.physical import FileField
-from ..values.conversions import How, Refuse
+from ..values.conversions import Conversion, Refuse
 
 VARIOUSLY_STORED = frozenset({"int128", "uint128", "uuid", "timetz", "time_ns", "interval", "timestamp_ns", "unknown", "variant"})
-"""Types that DuckDB stores in one way and other writers in another: only the file's footer tells."""
+"""Types that DuckDB and other writers store differently, so that the file's footer is needed."""
 
 _INTEGERS = ("int(8)", "int(16)", "int(32)", "int(64)", "uint(8)", "uint(16)", "uint(32)", "uint(64)")
 _NAIVE = ("timestamp", "timestamp_s", "timestamp_ms", "timestamp_us")
 _TEXT = ("string", "json", "binary")
-Asked = tuple[T.DataType | None, How]
+Request = tuple[T.DataType | None, Conversion]
 
 
-def leaf_reading(kind: str, stored: str | None, final: T.DataType) -> Asked:
-    """What to ask for and the conversion.
+def leaf_reading(kind: str, stored: str | None, final: T.DataType) -> Request:
+    """Return the type to request (None if the value cannot be read) and the conversion.
 
     Args:
         kind: the column's DuckLake type.
-        stored: `FileField.kind`, of a variant `variant_kind`; None if no footer was read,
-            which is enough for types that every writer stores alike.
+        stored: `FileField.kind`, for a variant `variant_kind`; None if no footer was read, which is enough for types that all writers
+            store the same way.
         final: the column's Spark type.
     """
     if kind == "variant":
@@ -36,14 +36,14 @@ def leaf_reading(kind: str, stored: str | None, final: T.DataType) -> Asked:
     if stored is None:
         return final, None
     for rule in (_text, _number, _temporal):
-        asked = rule(kind, stored, final)
-        if asked is not None:
-            return asked
+        request = rule(kind, stored, final)
+        if request is not None:
+            return request
     return None, Refuse(stored)
 
 
 def variant_kind(field: FileField) -> str:
-    """`variant`, or the type of a shredded part that Spark's reader of variants fails on or, of nanoseconds, takes for a number."""
+    """Return `variant`, or the type of a shredded part that Spark's variant reader fails on or, for nanoseconds, reads as a number."""
     if field.kind != "struct":
         return field.kind
     parts, kinds = [child for child in field.children if child.name == "typed_value"], []
@@ -54,8 +54,8 @@ def variant_kind(field: FileField) -> str:
     return next((kind for kind in kinds if kind not in _SHREDDED and not kind.startswith("decimal(")), "variant")
 
 
-def _text(kind: str, stored: str, final: T.DataType) -> Asked | None:
-    """Strings, bytes, and the types that Spark has only as text."""
+def _text(kind: str, stored: str, final: T.DataType) -> Request | None:
+    """Read strings, bytes, and types that Spark can only represent as strings."""
     if isinstance(final, T.StringType):
         if stored in ("string", "json") or (stored == "binary" and kind in ("varchar", "json")):
             return final, None
@@ -82,13 +82,13 @@ def _text(kind: str, stored: str, final: T.DataType) -> Asked | None:
     return None
 
 
-def _number(kind: str, stored: str, final: T.DataType) -> Asked | None:
+def _number(_kind: str, stored: str, final: T.DataType) -> Request | None:
     native = native_type(stored)
     if isinstance(final, T.BooleanType):
         return (final, None) if stored == "boolean" else None
     if not isinstance(final, T.NumericType):
         return None
-    if stored == "double" and isinstance(final, T.DecimalType):  # an int128 of DuckDB's, which may have become a decimal since
+    if stored == "double" and isinstance(final, T.DecimalType):  # DuckDB's int128, which may have been promoted to a decimal since
         return T.DoubleType(), "double_to_integer"
     if stored == "double" and isinstance(final, T.FloatType):
         return T.DoubleType(), "cast"
@@ -99,13 +99,13 @@ def _number(kind: str, stored: str, final: T.DataType) -> Asked | None:
 
 
 def _reader_widens(stored: str, final: T.DataType) -> bool:
-    """Promotions that Spark's reader does itself, vectorized or not, so that filters still reach the file."""
+    """Whether Spark's readers do the promotion themselves, so that filters are still pushed down to the file."""
     if stored in ("int(8)", "int(16)", "int(32)"):
         return isinstance(final, T.IntegerType | T.LongType)
     return stored == "float" and isinstance(final, T.DoubleType)
 
 
-def _temporal(kind: str, stored: str, final: T.DataType) -> Asked | None:
+def _temporal(kind: str, stored: str, final: T.DataType) -> Request | None:
     if kind == "date":
         return (final, None) if stored == "date" else None
     if kind == "time":
@@ -128,7 +128,7 @@ def _temporal(kind: str, stored: str, final: T.DataType) -> Asked | None:
 
 
 def native_type(stored: str) -> T.DataType | None:
-    """The Spark type that holds every value of a stored type; None if there is none."""
+    """Return the Spark type that can represent every value of a stored type; None if there is none."""
     parameters = decimal_parameters(stored)
     if parameters is not None:
         return T.DecimalType(*parameters)
@@ -153,4 +153,4 @@ _NATIVE: dict[str, T.DataType] = {
     "binary": T.BinaryType(),
 }
 _SHREDDED = frozenset({*_NATIVE, "struct", "list", "timestamp(micros)", "timestamptz(micros)"})
-"""What Spark puts together again."""
+"""The types of shredded parts that Spark can reassemble to a variant."""

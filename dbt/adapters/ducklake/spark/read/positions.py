@@ -1,8 +1,7 @@
 """The deleted positions of many data files as one column of keys, for one anti join.
 
-A key is `number of the data file * 2^40 + position`. Delete files are read by Spark in one scan and bound to their
-data files by the catalog, not by the path inside them. Positions with a snapshot id after the plan's snapshot do not
-count yet.
+A key is `number of the data file * 2^40 + position`. Spark reads all delete files in one scan. The catalog maps them to their data files,
+not the path inside them. Positions with a snapshot id after the plan's snapshot are ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from ...format.files import SNAPSHOT_ID_COLUMN
 from ..files.deletes import positions_table
-from .file_facts import PATH, beside
+from .file_facts import PATH, with_facts
 from .file_groups import NumberedFile
 from .manifest import read_files
 
@@ -28,19 +27,19 @@ if TYPE_CHECKING:
 
 DELETED = "__ducklake_deleted"
 FILE_SPAN = 2**40
-"""More positions than a file has."""
+"""More than the number of rows in any file."""
 BROADCAST_LIMIT = 10_000_000
-"""Up to so many positions are sent to every executor (80 MB); above, Spark decides how to join."""
+"""The maximum number of positions that are broadcast (80 MB); above it, Spark chooses the join."""
 _DELETE_FILE = StructType([StructField("pos", LongType()), StructField(SNAPSHOT_ID_COLUMN, LongType())])
 
 
 def key(number: SparkColumn, position: SparkColumn) -> SparkColumn:
-    """The key of a row."""
+    """Return the key of a row."""
     return number * F.lit(FILE_SPAN) + position
 
 
 def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[NumberedFile], keys: str) -> DataFrame:
-    """The rows of `frame` whose key, in the column `keys`, is not deleted."""
+    """Return the rows of `frame` whose key, in the column `keys`, is not deleted."""
     parts = [part for part in (_from_files(spark, files), _from_catalog(spark, files)) if part is not None]
     if not parts:
         return frame
@@ -51,7 +50,7 @@ def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[Numbe
 
 
 def deleted_count(files: Sequence[NumberedFile]) -> int:
-    """The number of positions, at most."""
+    """Return an upper bound of the number of deleted positions."""
     return sum(
         len(each.file.inlined_deletes) + (each.file.delete_file.delete_count if each.file.delete_file is not None else 0) for each in files
     )
@@ -71,14 +70,14 @@ def _from_files(spark: SparkSession, files: Sequence[NumberedFile]) -> DataFrame
         "__ducklake_number": [number for number, _ in found],
         "__ducklake_limit": [file.snapshot_limit for _, file in found],
     }
-    frame = beside(spark, frame, [file.path for _, file in found], facts)
+    frame = with_facts(spark, frame, [file.path for _, file in found], facts)
     snapshot = F.col(SNAPSHOT_ID_COLUMN)
     counts = snapshot.isNull() | (snapshot <= F.col("__ducklake_limit"))
     return frame.where(counts).select(key(F.col("__ducklake_number"), F.col("pos")).alias(DELETED))
 
 
 def _from_catalog(spark: SparkSession, files: Sequence[NumberedFile]) -> DataFrame | None:
-    """Inlined deletes, and deletion vectors, which the driver decodes."""
+    """Return the keys of inlined deletes and of deletion vectors, which the driver decodes."""
     keys: list[pa.Array] = []
     for each in files:
         found = [pa.array(each.file.inlined_deletes, pa.int64())]

@@ -1,9 +1,8 @@
-"""How one column is read from files of one kind: what to ask of Spark's Parquet reader, and what to do with the value.
+"""How to read a column from a group of similar files: what to request from Spark's Parquet reader, and how to convert the value.
 
-Columns match by field id (DuckLake's column id), under their own names unless a file may hold something else under
-that name (trap T1): Spark pushes filters down by name. Files with a name mapping match by the file's own names. Types
-that every writer stores alike are asked for as what they are; for the others the file's footer says how it stores
-them, and a conversion follows.
+Columns match by field id (DuckLake's column id). They are requested under their own names, unless a file may have another column of that
+name, because Spark pushes filters down by name. Files with a name mapping match by the file's own names. Types that all writers store the
+same way are requested directly; for other types the file's footer decides the type to request and the conversion.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from ...errors import LakeError
 from ...format.files import MappedField, ScanPlan
 from ...format.objects import Column
 from ...format.types import decimal_parameters, from_stored
-from ..files.physical import FileField, named, with_id
-from ..values.conversions import Constant, Elements, Entries, Fields, How, Refuse, same_type
+from ..files.physical import FileField, field_by_id, field_by_name
+from ..values.conversions import Constant, Conversion, Elements, Entries, Fields, Refuse, same_type
 from ..values.defaults import initial_literal
 from ..values.types import spark_type
 from .leaf_reading import VARIOUSLY_STORED, leaf_reading, variant_kind
 
 LIST_ELEMENT_NAMES = ("list", "element", "array")
-"""What a name mapping may call the element of a list (DuckDB writes `list`)."""
+"""The names of a list's element in a name mapping (DuckDB writes `list`)."""
 
 _HIDDEN = "__c"
 RESERVED = ("_metadata", "_ducklake", "__ducklake", _HIDDEN)
-"""How names begin that a scan uses itself; a column of such a name is read under its hidden name."""
+"""Prefixes of names that a scan uses itself; a column with such a name is read under its hidden name."""
 _FILLED_IN = frozenset(
     {"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float32", "float64", "varchar", "json", "date"}
     | {"timestamp", "timestamp_us", "timestamp_s", "timestamp_ms", "timestamptz"}
@@ -38,37 +37,37 @@ _FILLED_IN = frozenset(
 
 @dataclass(frozen=True)
 class Reading:
-    """One top-level column: ask for `field`, then apply `how` to get `final`."""
+    """How to read a top-level column: request `field`, then convert with `conversion` to the type `final`."""
 
     field: StructField
-    how: How
+    conversion: Conversion
     final: DataType
 
     @property
     def is_plain(self) -> bool:
-        """The value is right as it comes."""
-        return self.how is None and same_type(self.field.dataType, self.final)
+        """Whether the value needs no conversion."""
+        return self.conversion is None and same_type(self.field.dataType, self.final)
 
     @property
     def is_read_whole(self) -> bool:
-        """A nested column of which something is found by field id alone, so that Spark must not prune its fields.
+        """Whether the column is nested and has a part that only its field id identifies, so that Spark must not prune its fields.
 
-        Spark's nested schema pruning makes the column again from the fields that are used, without the column's field id.
+        Spark's nested schema pruning rebuilds the column from the fields that are used and loses the column's field id.
         """
         nested = isinstance(self.field.dataType, (ArrayType, MapType, StructType))
         return nested and _has_hidden_name(StructType([self.field]))
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a column is looked for in files of one kind.
+class ColumnLookup:
+    """Finds columns in a group of similar files, at one level of nesting.
 
     Args:
-        table: for messages.
+        table: the table's name, for error messages.
         reused: `ScanPlan.reused_names`.
         schema: the fields of the file at this level; None if no footer was read.
-        mapping: the name mapping at this level; None if field ids match.
-        parent: id of the column that this one is nested in.
+        mapping: the name mapping at this level; None if columns match by field id.
+        parent: the id of the column that contains this level.
     """
 
     table: str
@@ -78,20 +77,20 @@ class Place:
     parent: int | None = None
 
     def find(self, column: Column) -> FileField | None:
-        """The file's field for the column; None if it has none."""
+        """Return the file's field for the column; None if there is none."""
         assert self.schema is not None
         if self.mapping is None:
-            return with_id(self.schema, column.column_id)
+            return field_by_id(self.schema, column.column_id)
         node = self.node(column)
-        return None if node is None else named(self.schema, node.source_name)
+        return None if node is None else field_by_name(self.schema, node.source_name)
 
     def node(self, column: Column) -> MappedField | None:
-        """The column's node of the name mapping."""
+        """Return the column's node of the name mapping; None if there is none."""
         return next((node for node in self.mapping or () if node.column_id == column.column_id), None)
 
 
 def hidden_name(column_id: int) -> str:
-    """A name that no file has, so that nothing is pushed down for it and only its id counts."""
+    """Return a name that no file has, so that the column matches by id only and Spark pushes no filter down for it."""
     return f"{_HIDDEN}{column_id}"
 
 
@@ -111,7 +110,7 @@ def _is_found_by_id_alone(field: StructField) -> bool:
 
 
 def needs_footer(plan: ScanPlan) -> bool:
-    """The catalog alone cannot tell how files store some column (files with a name mapping apart, which always need it)."""
+    """Whether only the footer shows how files store some column. Files with a name mapping always need the footer."""
     nodes = [(depth, node) for column in plan.columns for depth, node in enumerate(column.walk())]
     return any(
         node.column_id in plan.retyped
@@ -122,42 +121,42 @@ def needs_footer(plan: ScanPlan) -> bool:
 
 
 def _reader_fills_in(column: Column) -> bool:
-    """Whether Spark's Parquet reader gets the column's EXISTS_DEFAULT right: of long decimals it takes 64 bits only."""
+    """Whether Spark's Parquet reader handles the column's EXISTS_DEFAULT correctly: it truncates decimals to 64 bits."""
     parameters = decimal_parameters(column.type)
-    right = parameters[0] <= 18 if parameters is not None else column.type.lower() in _FILLED_IN
-    return right and not isinstance(initial_value(column), Refuse)
+    supported = parameters[0] <= 18 if parameters is not None else column.type.lower() in _FILLED_IN
+    return supported and not isinstance(initial_value(column), Refuse)
 
 
 def initial_value(column: Column) -> Constant | Refuse:
-    """What a column is in files that do not have it; a default that Spark has no value for is refused where it is asked for."""
+    """Return a column's value in files without the column; a default that Spark cannot represent is an error only when it is read."""
     try:
         return Constant(initial_literal(column))
     except LakeError as error:
         return Refuse(str(error))
 
 
-def read_column(column: Column, place: Place) -> Reading:
-    """How to read a top-level column that the files may or may not have."""
+def read_column(column: Column, lookup: ColumnLookup) -> Reading:
+    """Return how to read a top-level column, also if the files do not have it."""
     final = spark_type(column)
-    if place.schema is not None and place.find(column) is None:
+    if lookup.schema is not None and lookup.find(column) is None:
         value = initial_value(column)
         return Reading(_absent(column, final), None if value == Constant(None) else value, final)
-    name, requested, how = _read(column, place, final)
-    metadata = {} if place.mapping is not None else _by_id(column.column_id)
-    if place.schema is None:
+    name, requested, conversion = _read(column, lookup, final)
+    metadata = {} if lookup.mapping is not None else _by_id(column.column_id)
+    if lookup.schema is None:
         metadata |= _existence_default(initial_literal(column))
     if requested is None:
-        return Reading(_absent(column, final), how, final)
-    return Reading(StructField(name, requested, True, metadata), how, final)
+        return Reading(_absent(column, final), conversion, final)
+    return Reading(StructField(name, requested, True, metadata), conversion, final)
 
 
 def signature(readings: Sequence[Reading]) -> str:
-    """Equal for files that can share one scan."""
-    return json.dumps([[r.field.jsonValue(), repr(r.how)] for r in readings], sort_keys=True)
+    """Return a text that is equal for files that can share one scan."""
+    return json.dumps([[r.field.jsonValue(), repr(r.conversion)] for r in readings], sort_keys=True)
 
 
 def extra_long(name: str, field_id: int) -> StructField:
-    """The request for an embedded column of DuckLake's own; NULL where a file has none."""
+    """Return the request for an embedded DuckLake column, which is NULL in files without it."""
     return StructField(name, LongType(), True, _by_id(field_id))
 
 
@@ -166,7 +165,7 @@ def _by_id(field_id: int) -> dict[str, object]:
 
 
 def _existence_default(literal: str | None) -> dict[str, object]:
-    """Spark's Parquet reader fills this in, file by file, where the column is absent."""
+    """Return the default that Spark's Parquet reader fills in for files without the column."""
     return {} if literal is None else {"EXISTS_DEFAULT": literal, "CURRENT_DEFAULT": literal}
 
 
@@ -174,97 +173,97 @@ def _absent(column: Column, final: DataType) -> StructField:
     return StructField(hidden_name(column.column_id), final)
 
 
-def _read(column: Column, place: Place, final: DataType) -> tuple[str, DataType | None, How]:
-    """(name to ask for, type to ask for or None if it cannot be read, conversion)."""
-    found = place.find(column) if place.schema is not None else None
-    name = _name(column, place, found)
+def _read(column: Column, lookup: ColumnLookup, final: DataType) -> tuple[str, DataType | None, Conversion]:
+    """Return (name to request, type to request or None if it cannot be read, conversion)."""
+    found = lookup.find(column) if lookup.schema is not None else None
+    name = _name(column, lookup, found)
     kind = from_stored(column.type).name
     if kind not in ("list", "map", "struct"):
         stored = None if found is None else variant_kind(found) if kind == "variant" else found.kind
-        requested, how = leaf_reading(kind, stored, final)
-        if isinstance(how, Refuse):
-            how = Refuse(
-                f"column {column.name} of table {place.table} has type {column.type}, and a file stores it as {how.text}, "
+        requested, conversion = leaf_reading(kind, stored, final)
+        if isinstance(conversion, Refuse):
+            conversion = Refuse(
+                f"column {column.name} of table {lookup.table} has type {column.type}, and a file stores it as {conversion.text}, "
                 "which cannot be read as that. Read it with DuckDB"
             )
-        return name, requested, how
+        return name, requested, conversion
     if found is not None and found.kind != kind:
-        text = f"column {column.name} of table {place.table} is a {kind}, and a file stores it as {found.kind}"
+        text = f"column {column.name} of table {lookup.table} is a {kind}, and a file stores it as {found.kind}"
         return name, None, Refuse(text)
     inner = replace(
-        place,
+        lookup,
         parent=column.column_id,
         schema=None if found is None else found.children,
-        mapping=None if place.mapping is None else _children(place, column),
+        mapping=None if lookup.mapping is None else _children(lookup, column),
     )
     if kind == "struct":
-        requested, how = _read_struct(column, inner, final)
+        requested, conversion = _read_struct(column, inner, final)
     else:
-        requested, how = _read_entries(column, inner, final)
-    return name, requested, how
+        requested, conversion = _read_entries(column, inner, final)
+    return name, requested, conversion
 
 
-def _children(place: Place, column: Column) -> tuple[MappedField, ...]:
-    node = place.node(column)
+def _children(lookup: ColumnLookup, column: Column) -> tuple[MappedField, ...]:
+    node = lookup.node(column)
     return () if node is None else node.children
 
 
-def _name(column: Column, place: Place, found: FileField | None) -> str:
-    if place.mapping is not None and found is not None:
+def _name(column: Column, lookup: ColumnLookup, found: FileField | None) -> str:
+    if lookup.mapping is not None and found is not None:
         return found.name
-    reused = (place.parent, column.name.lower()) in place.reused
-    reserved = place.parent is None and column.name.lower().startswith(RESERVED)
+    reused = (lookup.parent, column.name.lower()) in lookup.reused
+    reserved = lookup.parent is None and column.name.lower().startswith(RESERVED)
     return hidden_name(column.column_id) if reused or reserved else column.name
 
 
-def _read_struct(column: Column, inner: Place, final: DataType) -> tuple[DataType | None, How]:
+def _read_struct(column: Column, inner: ColumnLookup, final: DataType) -> tuple[DataType | None, Conversion]:
     assert isinstance(final, StructType)
     fields: list[StructField] = []
-    hows: list[How] = []
+    conversions: list[Conversion] = []
     for child, target in zip(column.children, final.fields, strict=True):
         if inner.schema is not None and inner.find(child) is None:
             fields.append(_absent(child, target.dataType))
             value = initial_value(child)
-            hows.append(None if value == Constant(None) else value)
+            conversions.append(None if value == Constant(None) else value)
             continue
-        name, requested, how = _read(child, inner, target.dataType)
+        name, requested, conversion = _read(child, inner, target.dataType)
         metadata = {} if inner.mapping is not None else _by_id(child.column_id)
         if requested is None:
             fields.append(_absent(child, target.dataType))
         else:
             fields.append(StructField(name, requested, True, metadata))
-        hows.append(how)
-    return StructType(fields), Fields(tuple(hows)) if any(how is not None for how in hows) else None
+        conversions.append(conversion)
+    return StructType(fields), Fields(tuple(conversions)) if any(conversion is not None for conversion in conversions) else None
 
 
-def _read_entries(column: Column, inner: Place, final: DataType) -> tuple[DataType | None, How]:
-    """Elements, keys and values stand where the structure says, whatever their ids and names."""
+def _read_entries(column: Column, inner: ColumnLookup, final: DataType) -> tuple[DataType | None, Conversion]:
+    """Match elements, keys and values by their position in the list or map, not by their ids and names."""
     if isinstance(final, ArrayType):
         targets = [final.elementType]
     else:
         assert isinstance(final, MapType)
         targets = [final.keyType, final.valueType]
     requests: list[DataType] = []
-    hows: list[How] = []
+    conversions: list[Conversion] = []
     for index, (child, target) in enumerate(zip(column.children, targets, strict=True)):
-        at = inner
+        entry = inner
         if inner.schema is not None:
             field = replace(inner.schema[index], name=child.name, field_id=child.column_id)
-            at = replace(inner, schema=(field,))
+            entry = replace(inner, schema=(field,))
         if inner.mapping is not None:
-            at = replace(at, mapping=_entry_node(inner.mapping, index, len(targets), child))
-        _, requested, how = _read(child, at, target)
+            entry = replace(entry, mapping=_entry_node(inner.mapping, index, len(targets), child))
+        _, requested, conversion = _read(child, entry, target)
         if requested is None:
-            return None, how
+            return None, conversion
         requests.append(requested)
-        hows.append(how)
+        conversions.append(conversion)
     if len(requests) == 1:
-        return ArrayType(requests[0]), None if hows[0] is None else Elements(hows[0])
-    return MapType(requests[0], requests[1]), None if hows == [None, None] else Entries(hows[0], hows[1])
+        return ArrayType(requests[0]), None if conversions[0] is None else Elements(conversions[0])
+    return MapType(requests[0], requests[1]), None if conversions == [None, None] else Entries(conversions[0], conversions[1])
 
 
 def _entry_node(nodes: Sequence[MappedField], index: int, count: int, child: Column) -> tuple[MappedField, ...]:
-    """The mapping of an element, key or value, under the name that its place has here."""
+    """Return the mapping of an element, key or value, under the column's own name."""
     names = LIST_ELEMENT_NAMES if count == 1 else (("key",), ("value",))[index]
     node = next((node for node in nodes if node.column_id == child.column_id or node.source_name.lower() in names), None)
     children = () if node is None else node.children

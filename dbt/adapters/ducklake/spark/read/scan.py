@@ -1,8 +1,8 @@
 """A table at a snapshot as a DataFrame, from its `ScanPlan`.
 
-At most two Parquet scans for each kind of file (`file_groups`): files of which every row counts, read as they are,
-and files with deletes, with one anti join on position for all of them. Inlined rows follow as local relations. A
-table without history is one plain scan, into which Spark pushes filters and from which it prunes columns.
+Each group of files (`file_groups`) is read by at most two Parquet scans: one for files whose rows are all wanted, and one for files with
+deletes, with one anti join on position. Inlined rows are local relations. A table without schema changes and deletes is one plain scan,
+with Spark's filter pushdown and column pruning.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..files.locations import hive_value
 from ..values.conversions import REFUSED, convert
 from ..values.types import spark_type
 from . import inlined, positions
-from .file_facts import PATH, Fact, beside
+from .file_facts import PATH, Fact, with_facts
 from .file_groups import FileGroup, group_files
 from .manifest import read_files
 from .reading import extra_long
@@ -56,16 +56,16 @@ _PARTITION = "__ducklake_partition_"
 
 
 def scan(spark: SparkSession, plan: ScanPlan, *, lineage: bool = False, virtual: Collection[str] = ()) -> DataFrame:
-    """The rows of a table: its columns in order, under their names and with their Spark types.
+    """Return the rows of a table: its columns in order, with their names and Spark types.
 
     Args:
         spark: a session of `SparkRuntime`.
-        plan: what to read.
+        plan: the files and inlined rows to read.
         lineage: add LINEAGE_FILE, LINEAGE_POSITION and LINEAGE_ROW_ID after the columns.
         virtual: names of `VIRTUAL` to add after that, in this order.
 
     Raises:
-        LakeError: a file whose footer is needed is missing, or files or values are such that Spark cannot read them.
+        LakeError: a file whose footer is needed is missing, or Spark cannot read a file or value.
         StatementError: an unknown virtual column.
     """
     for name in virtual:
@@ -79,7 +79,7 @@ def scan(spark: SparkSession, plan: ScanPlan, *, lineage: bool = False, virtual:
 
 
 def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: bool, virtual: Sequence[str]) -> DataFrame:
-    """Files that are read alike, either all with deletes or all without."""
+    """Read a group of files that either all have rows to leave out or all have none."""
     restricted = group.files[0].is_restricted
     files = [(each.file.path, each.file.size_bytes) for each in group.files]
     needs_row_id = (lineage or "rowid" in virtual) and not group.by_name
@@ -93,7 +93,7 @@ def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: 
     facts = _facts(group, restricted, lineage, virtual)
     if facts:
         path, position = F.col("_metadata.file_path").alias(PATH), F.col("_metadata.row_index").alias(_POSITION)
-        frame = beside(spark, frame.select("*", path, position), [path for path, _ in files], facts)
+        frame = with_facts(spark, frame.select("*", path, position), [path for path, _ in files], facts)
         if some_snapshots:
             frame = frame.where(_is_of_snapshots(frame, plan))
         if restricted:
@@ -106,7 +106,7 @@ def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: 
 
 def _columns(plan: ScanPlan, group: FileGroup) -> list[SparkColumn]:
     keys = dict(group.partition_keys)
-    made: list[SparkColumn] = []
+    expressions: list[SparkColumn] = []
     for index, (column, reading) in enumerate(zip(plan.columns, group.readings, strict=True)):
         if index in keys:
             value = F.col(f"{_PARTITION}{index}").cast(reading.final)
@@ -114,18 +114,18 @@ def _columns(plan: ScanPlan, group: FileGroup) -> list[SparkColumn]:
             value = F.col(backquoted(reading.field.name))
             if reading.is_read_whole:
                 value = _unpruned(value)
-            value = convert(value, reading.how, reading.field.dataType, reading.final)
-        made.append(value.alias(column.name))
-    return made
+            value = convert(value, reading.conversion, reading.field.dataType, reading.final)
+        expressions.append(value.alias(column.name))
+    return expressions
 
 
 def _unpruned(value: SparkColumn) -> SparkColumn:
-    """The same value, behind an expression that Spark's optimizer neither simplifies nor prunes fields through."""
+    """Return the same value in an expression that stops Spark's optimizer from pruning its fields."""
     return F.element_at(F.array(value), 1)
 
 
 def _facts(group: FileGroup, restricted: bool, lineage: bool, virtual: Sequence[str]) -> dict[str, list[Fact]]:
-    """What has to stand beside the rows of these files."""
+    """Return the columns of file facts that these files need."""
     files = [each.file for each in group.files]
     facts: dict[str, list[Fact]] = {
         f"{_PARTITION}{index}": [hive_value(file.path, key) for file in files] for index, key in group.partition_keys
@@ -146,8 +146,10 @@ def _facts(group: FileGroup, restricted: bool, lineage: bool, virtual: Sequence[
 
 
 def _is_of_snapshots(frame: DataFrame, plan: ScanPlan) -> SparkColumn:
-    """Of files with rows of several snapshots: only those whose embedded snapshot id is neither later nor earlier than wanted."""
-    text = f"{REFUSED}a file of table {plan.name} holds rows of several snapshots and does not say which. Use its latest version"
+    """Return the condition that a row's embedded snapshot id is in the wanted range, for files with rows of several snapshots."""
+    text = (
+        f"{REFUSED}a file of table {plan.name} holds rows of several snapshots without their snapshot ids. Read the table's latest version"
+    )
     missing = F.raise_error(F.lit(text)).cast("bigint")
     embedded = F.col(SNAPSHOT_ID_COLUMN) if SNAPSHOT_ID_COLUMN in frame.columns else F.lit(None).cast("bigint")
     known = F.coalesce(embedded, missing)
@@ -156,7 +158,7 @@ def _is_of_snapshots(frame: DataFrame, plan: ScanPlan) -> SparkColumn:
 
 
 def _added(frame: DataFrame, lineage: bool, virtual: Sequence[str]) -> list[SparkColumn]:
-    """The lineage and virtual columns of rows in files; embedded ids win."""
+    """Return the lineage and virtual columns of rows in files; embedded ids have priority."""
 
     def embedded(name: str, other: SparkColumn) -> SparkColumn:
         return F.coalesce(F.col(name), other) if name in frame.columns else other
@@ -196,7 +198,7 @@ def _read_inlined(spark: SparkSession, plan: ScanPlan, index: int, lineage: bool
 
 
 def _empty(spark: SparkSession, plan: ScanPlan, lineage: bool, virtual: Sequence[str]) -> DataFrame:
-    """No rows, and nothing for Spark to run: the optimizer sees that the relation is empty."""
+    """Return an empty frame, which Spark's optimizer reduces to an empty relation, so that no job runs."""
     types: list[tuple[str, DataType]] = [(column.name, spark_type(column)) for column in plan.columns]
     if lineage:
         types += [(name, LongType()) for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)]

@@ -1,1 +1,1 @@
-"""Rows that a statement finds, matches, caches or fetches."""
+"""The rows of a statement: find, match, cache and fetch them."""

@@ -1,4 +1,4 @@
-"""Computing a DataFrame once: keep its rows with Spark while they are needed, then let them go."""
+"""Compute a DataFrame once: cache its rows in Spark while they are needed, then release them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def held(frame: DataFrame) -> Iterator[DataFrame]:
-    """The same rows, computed by the first action on them and kept (memory, then disk) until the block ends."""
-    kept = frame.persist()
+def cached(frame: DataFrame) -> Iterator[DataFrame]:
+    """Yield the same rows, which the first action computes and Spark caches (in memory, then on disk) until the block ends."""
+    persisted = frame.persist()
     try:
-        yield as_leaf(kept)
+        yield as_leaf(persisted)
     finally:
-        kept.unpersist()
+        persisted.unpersist()
 
 
-def as_leaf(kept: DataFrame) -> DataFrame:
-    """What is kept as a plan of one node. Else whatever is made of it is analysed together with the whole query that it came from, which is
-    most of the time of a small statement on a large query. Spark Connect has no such plan.
+def as_leaf(persisted: DataFrame) -> DataFrame:
+    """Return a persisted DataFrame as a plan of one node.
+
+    Otherwise Spark analyzes its whole query again for every DataFrame that uses it, which takes most of the time of a small statement on a
+    large query. With Spark Connect the DataFrame is returned unchanged.
     """
-    java: Any = getattr(kept, "_jdf", None)
+    java: Any = getattr(persisted, "_jdf", None)
     if java is None:
-        return kept
-    session: Any = kept.sparkSession
-    cached = session._jsparkSession.sharedState().cacheManager().lookupCachedData(java)
-    if cached.isEmpty():
-        return kept
-    names = java.queryExecution().analyzed().output()  # the rows may have been kept already, under other names
-    plan = cached.get().cachedRepresentation().withOutput(names)
-    return type(kept)(session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+        return persisted
+    session: Any = persisted.sparkSession
+    found = session._jsparkSession.sharedState().cacheManager().lookupCachedData(java)
+    if found.isEmpty():
+        return persisted
+    names = java.queryExecution().analyzed().output()  # the same rows may be cached under other names
+    plan = found.get().cachedRepresentation().withOutput(names)
+    return type(persisted)(session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)

@@ -1,4 +1,4 @@
-"""DataFrames of other libraries as Spark's: pandas, pandas-on-Spark, polars, Arrow."""
+"""Convert DataFrames of other libraries to Spark's: pandas, pandas-on-Spark, polars, Arrow."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 
 def to_dataframe(spark: SparkSession, rows: Any) -> DataFrame:
-    """The same rows as a DataFrame of `spark`.
+    """Return the same rows as a DataFrame of `spark`.
 
     Args:
-        rows: a PySpark, pandas, pandas-on-Spark or polars DataFrame (lazy ones too), or an Arrow table, record batch or reader.
+        spark: the session of the result.
+        rows: a PySpark, pandas, pandas-on-Spark or polars DataFrame (also a lazy one), or an Arrow table, record batch or reader.
 
     Raises:
-        StatementError: it is none of these.
+        StatementError: `rows` has another type.
     """
     home = type(rows).__module__.split(".")
     if home[:2] == ["pyspark", "sql"]:
@@ -41,13 +42,13 @@ def to_dataframe(spark: SparkSession, rows: Any) -> DataFrame:
 
 
 def local_frame(spark: SparkSession, columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]]) -> DataFrame:
-    """Rows of Python values as a DataFrame; `columns` are names with Spark's types."""
+    """Return rows of Python values as a DataFrame; `columns` are (name, Spark type) pairs."""
     schema = ", ".join(f"{backquoted(name)} {kind}" for name, kind in columns)
     return spark.createDataFrame(list(rows), schema)
 
 
 def _of_session(spark: SparkSession, frame: DataFrame) -> DataFrame:
-    """A DataFrame of another session of the same Spark, such as pandas-on-Spark's, as one of `spark`, where its views can be seen."""
+    """Move a DataFrame of another session of the same Spark, such as that of pandas-on-Spark, to the session `spark`."""
     if frame.sparkSession is spark:
         return frame
     name = f"dbt_ducklake_{uuid4().hex}"
@@ -76,7 +77,7 @@ def _arrow_table(rows: Any) -> pa.Table:
 
 
 def _from_arrow(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """By Arrow, so that a time without a zone stays one: Spark would take it for an instant otherwise."""
+    """Convert with an explicit schema, because Spark would read a timestamp without a time zone as one with a time zone."""
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -86,7 +87,7 @@ def _from_arrow(spark: SparkSession, table: pa.Table) -> DataFrame:
 
 
 def _spark_type(kind: pa.DataType) -> pa.DataType:
-    """The nearest Arrow type that Spark takes: no unsigned integers, views, dictionaries, large or fixed-size variants, nanoseconds."""
+    """Return the nearest Arrow type that Spark supports: no unsigned integers, views, dictionaries, large or fixed sizes, nanoseconds."""
     import pyarrow as pa
 
     wider = {

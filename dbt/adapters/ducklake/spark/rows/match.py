@@ -1,7 +1,7 @@
-"""Matching the rows of a target with those of a source, for MERGE: which clause each row falls to, and its new values.
+"""Match the rows of a target with those of a source for MERGE: the clause that applies to each row, and its new values.
 
-A match is computed by inner and anti joins, never by an outer one: the small side can then be sent to every executor, and only the
-columns that a condition or an assignment names are read from the target (`docs/decisions/0004`).
+A match uses inner and anti joins, never an outer join: so the smaller side can be broadcast, and only the columns that a condition or an
+assignment names are read from the target (`docs/decisions/0004`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 ACTION = "_ducklake_action"
 SOURCE_ROW = "_ducklake_source_row"
 BROADCAST_VALUES = 4_000_000
-"""A source of up to this many values, rows times columns, is sent to every executor."""
+"""The maximum number of values (rows times columns) of a source that is broadcast."""
 
 
 @dataclass(frozen=True)
 class When:
-    """A WHEN clause whose texts are bound: SQL over the two aliases.
+    """A WHEN clause with bound names: SQL over the two aliases.
 
-    `values`: column name → SQL of its new value; for an update, columns that are not in it keep theirs; for an insert all are in it.
+    `values`: column name → SQL of its new value. An update keeps the values of other columns; an insert has all columns.
     """
 
     condition: str | None
@@ -47,7 +47,7 @@ class When:
 class Match:
     """The two sides of a MERGE with their aliases, and the condition over them.
 
-    `target` is a scan with lineage; `source` carries SOURCE_ROW and is held, so that it is computed once.
+    `target` is a scan with lineage; `source` has SOURCE_ROW and is cached, so that it is computed once.
     """
 
     target: DataFrame
@@ -59,19 +59,19 @@ class Match:
     broadcast: bool
 
     def pairs(self, clauses: Sequence[When]) -> DataFrame:
-        """Every pair that the condition joins: ACTION (index of the clause, NULL if none applies), lineage, SOURCE_ROW, the new values."""
+        """Return the pairs that match: ACTION (index of the clause, NULL if none applies), lineage, SOURCE_ROW, the new values."""
         target = self.target.alias(self.target_alias)
         joined = target.join(self._source(), F.expr(self.condition), "inner")
         return self._with_values(joined, clauses, target, [SOURCE_ROW])
 
     def target_only(self, clauses: Sequence[When]) -> DataFrame:
-        """Rows of the target that no source row matches and a clause applies to, in the shape of `pairs`, without SOURCE_ROW."""
+        """Return the target rows without a match that a clause applies to, in the shape of `pairs` without SOURCE_ROW."""
         target = self.target.alias(self.target_alias)
         joined = target.join(self._source(), F.expr(self.condition), "left_anti")
         return self._with_values(joined, clauses, target, []).where(F.col(ACTION).isNotNull())
 
     def source_only(self, pairs: DataFrame, clauses: Sequence[When]) -> DataFrame:
-        """The rows to insert: of source rows in no pair, those that a clause applies to."""
+        """Return the rows to insert: source rows without a match that a clause applies to."""
         matched = pairs.select(F.col(SOURCE_ROW).alias("_ducklake_matched")).distinct()
         source = self.source.alias(self.source_alias)
         alone = source.join(matched, F.col(SOURCE_ROW) == F.col("_ducklake_matched"), "left_anti")
@@ -109,28 +109,28 @@ class Match:
 
 
 def _types(rows: DataFrame, texts: Iterable[str]) -> dict[str, DataType]:
-    """The type of each expression over `rows`."""
+    """Return the type of each expression over `rows`."""
     named = list(texts)
     fields = rows.select(*[F.expr(text).alias(f"_{i}") for i, text in enumerate(named)]).schema.fields if named else []
     return {text: field.dataType for text, field in zip(named, fields, strict=True)}
 
 
 def numbered(source: DataFrame) -> DataFrame:
-    """The source with a number for each of its rows; hold the result before it is used twice."""
+    """Number the rows of the source in SOURCE_ROW; cache the result before using it twice."""
     return source.withColumn(SOURCE_ROW, F.monotonically_increasing_id())
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the rows are that clauses apply to. `actions`: ACTION → places."""
+    """The positions of the rows that clauses apply to. `actions`: ACTION → positions."""
 
     actions: Mapping[int, Positions]
     repeated: bool
-    """Some row of the target stands in more than one pair, whether a clause applies to it or not."""
+    """Whether a target row is in more than one pair, even if no clause applies to it."""
 
 
 def outcome(frame: DataFrame) -> Outcome:
-    """What a frame in the shape of `pairs` or `target_only` does to which rows. One Spark job; only positions come to the driver."""
+    """Compute the outcome of a frame in the shape of `pairs` or `target_only`, in one Spark job that returns only positions."""
     rows = frame.select(ACTION, LINEAGE_FILE, LINEAGE_POSITION).toArrow()
     if rows.num_rows == 0:
         return Outcome({}, repeated=False)
@@ -140,7 +140,7 @@ def outcome(frame: DataFrame) -> Outcome:
 
 
 def _clause(clauses: Sequence[When]) -> SparkColumn:
-    """The index of the first clause whose condition holds, else NULL."""
+    """Return the index of the first clause whose condition is true, else NULL."""
     chosen = F.lit(None).cast("int")
     for index in range(len(clauses) - 1, -1, -1):
         condition = clauses[index].condition

@@ -1,4 +1,4 @@
-"""Which rows of a table lie in the same partitions as some other rows."""
+"""Find the rows of a table that are in the same partitions as other rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTS = {"year": F.year, "month": F.month, "day": F.dayofmonth, "hour": F.hour}
 
 
 def rows_of_same_partitions(old: DataFrame, new: DataFrame, table: Table) -> DataFrame:
-    """The rows of `old` whose partition keys equal those of some row of `new`; NULL equals NULL."""
+    """Return the rows of `old` whose partition values equal those of a row of `new`; NULL equals NULL."""
     fields = table.partitioning.fields if table.partitioning else ()
     names = {column.column_id: column.name for column in table.columns}
     wanted = new.toDF(*[column.name for column in table.columns])

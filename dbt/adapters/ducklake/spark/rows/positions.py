@@ -1,6 +1,6 @@
-"""Where rows are: bring the file and position of each row of a DataFrame to the driver, as Arrow arrays from there on.
+"""Positions of rows: fetch the file and position of each row of a DataFrame to the driver, as Arrow arrays.
 
-Ten million positions are 80 MB as an array and a gigabyte as a list of Python's integers; nothing here makes such a list.
+Ten million positions take 80 MB as an array and 1 GB as a list of Python integers, so this module never creates such a list.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ Positions: TypeAlias = Mapping[int, PositionArray]
 """LINEAGE_FILE → the positions of rows in it."""
 
 _SPAN = 2**40
-"""More positions than a file has."""
+"""More than the number of rows in any file."""
 
 
 def collect_positions(frame: DataFrame) -> dict[int, pa.Array]:
-    """The places of the rows of a frame with lineage; a row that stands twice in it is given once."""
+    """Fetch the positions of the rows of a frame with lineage, by file, without duplicates."""
     return by_file(frame.select(LINEAGE_FILE, LINEAGE_POSITION).toArrow())
 
 
 def by_file(rows: pa.Table) -> dict[int, pa.Array]:
-    """The places in the columns LINEAGE_FILE and LINEAGE_POSITION, which have no NULL; one that is there twice is given once."""
+    """Group the positions in the columns LINEAGE_FILE and LINEAGE_POSITION, which contain no NULL, by file, without duplicates."""
     return _split(*_sorted_keys(rows))
 
 
 def repeats(rows: pa.Table) -> bool:
-    """Whether some place stands in more than one row."""
+    """Whether `rows` contains the same file and position more than once."""
     keys, _ = _sorted_keys(rows)
     return len(keys) > 1 and bool(pc.any(pc.equal(keys.slice(1), keys.slice(0, len(keys) - 1))).as_py())
 
 
-def united(parts: Iterable[Positions]) -> dict[int, pa.Array]:
-    """All places of several sets."""
+def union(parts: Iterable[Positions]) -> dict[int, pa.Array]:
+    """Return the union of several sets of positions."""
     found: dict[int, list[pa.Array]] = {}
     for part in parts:
         for file_id, positions in part.items():
@@ -51,7 +51,7 @@ def united(parts: Iterable[Positions]) -> dict[int, pa.Array]:
 
 
 def ascending(values: pa.Array) -> pa.Array:
-    """The values strictly ascending, each once."""
+    """Sort the values and remove duplicates."""
     values = _in_order(values)
     if len(values) < 2:
         return values
@@ -61,12 +61,12 @@ def ascending(values: pa.Array) -> pa.Array:
 
 
 def count(positions: Positions) -> int:
-    """The number of places."""
+    """Return the number of positions in all files."""
     return sum(len(each) for each in positions.values())
 
 
 def _sorted_keys(rows: pa.Table) -> tuple[pa.Array, list[int]]:
-    """One number for each row, ascending: index of its file in the list * span + position."""
+    """Return an ascending key for each row, `index of its file * _SPAN + position`, and the list of files."""
     files = rows.column(LINEAGE_FILE).combine_chunks().dictionary_encode()
     if rows.num_rows == 0:
         return pa.array([], pa.int64()), []

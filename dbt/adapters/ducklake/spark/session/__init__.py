@@ -1,1 +1,1 @@
-"""Spark itself: how it is started, its sessions, their settings."""
+"""Start Spark, and create and configure its sessions."""

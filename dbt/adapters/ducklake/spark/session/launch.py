@@ -1,8 +1,7 @@
-"""Start the JVM that Spark's driver runs in: with a Java that fits, its log off the terminal, and quickly where that was asked for.
+"""Start the JVM of Spark's driver with a suitable Java, its log not on the terminal, and fast if requested.
 
-`fast_start` keeps an archive of loaded classes (AppCDS) in the cache directory. The first session that finds none
-lets its JVM write one as it exits (about 13 s, once). Every process writes to a name of its own and then moves it
-into place, so two that start at once do no harm.
+`fast_start` stores an archive of loaded classes (AppCDS) in the cache directory. The first session without an archive lets its JVM write
+one when it exits (about 13 s, once). Each process writes to its own file and then renames it, so concurrent processes do not interfere.
 """
 
 from __future__ import annotations
@@ -21,8 +20,10 @@ from ...errors import ConfigurationError
 from .java import Java, cache_directory, find_java
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+CODE_CACHE = "256m"
+"""With the first compiler alone Java reserves 48 MB, and a long run compiles the same methods again and again."""
 ARCHIVE_SECONDS = 120
-"""How long to wait for a JVM that writes its class archive while it exits."""
+"""The maximum time to wait for a JVM that writes its class archive when it exits."""
 LOG_TAIL_BYTES = 4000
 
 
@@ -30,12 +31,12 @@ def launch(config: Mapping[str, str], *, fast_start: bool, log_path: str | None)
     """Start a JVM and return PySpark's gateway to it.
 
     Args:
-        config: Spark configuration known at the start.
-        fast_start: see the module.
-        log_path: file to append the JVM's output to; None keeps it only until the process ends.
+        config: the Spark configuration at the start.
+        fast_start: use a class archive, see the module's docstring.
+        log_path: the file to append the JVM's output to; None discards it when the process ends.
 
     Raises:
-        ConfigurationError: no Java, or the JVM ended at once; the text has the last lines of its log.
+        ConfigurationError: there is no suitable Java, or the JVM ended during the start; the message has the last lines of its log.
     """
     from pyspark import SparkConf
     from pyspark.errors import PySparkRuntimeError
@@ -64,8 +65,8 @@ def launch(config: Mapping[str, str], *, fast_start: bool, log_path: str | None)
 
 
 def _fast_start(java: Java, options: dict[str, str]) -> Callable[[], None] | None:
-    """Add the Java options for a fast start; returns what to do when the JVM has ended."""
-    flags = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m"]
+    """Add the Java options for a fast start, and return the function to call after the JVM has ended."""
+    flags = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-XX:ReservedCodeCacheSize={CODE_CACHE}"]
     after: Callable[[], None] | None = None
     if java.has_class_archive:
         archive = _archive_path(java)
@@ -73,23 +74,23 @@ def _fast_start(java: Java, options: dict[str, str]) -> Callable[[], None] | Non
             flags.append(f"-XX:SharedArchiveFile={archive}")
         else:
             archive.parent.mkdir(parents=True, exist_ok=True)
-            fresh = archive.with_name(f"{archive.stem}.{os.getpid()}.tmp")
-            flags.append(f"-XX:ArchiveClassesAtExit={fresh}")
-            after = _mover(fresh, archive)
+            temporary = archive.with_name(f"{archive.stem}.{os.getpid()}.tmp")
+            flags.append(f"-XX:ArchiveClassesAtExit={temporary}")
+            after = _mover(temporary, archive)
     options[JAVA_OPTIONS] = " ".join([*flags, options.get(JAVA_OPTIONS, "")]).strip()
     return after
 
 
-def _mover(fresh: Path, archive: Path) -> Callable[[], None]:
+def _mover(temporary: Path, archive: Path) -> Callable[[], None]:
     def move() -> None:
-        if fresh.is_file():
-            os.replace(fresh, archive)
+        if temporary.is_file():
+            os.replace(temporary, archive)
 
     return move
 
 
 def _archive_path(java: Java) -> Path:
-    """One archive per Spark and Java: an archive serves only the class path and the JVM that it was made with."""
+    """Return the archive for this Spark and Java: an archive works only with the class path and JVM that created it."""
     import pyspark
 
     jars = Path(pyspark.__file__).parent / "jars"
@@ -99,7 +100,7 @@ def _archive_path(java: Java) -> Path:
 
 
 def _finish_archive(gateway: Any, move: Callable[[], None], owner: int) -> None:
-    """At exit: end the JVM, wait until it has written the archive, and put that in its place."""
+    """End the JVM at exit, wait until it has written the archive, and move the archive to its path."""
     if os.getpid() != owner or gateway.proc is None:
         return
     with contextlib.suppress(Exception):
@@ -114,7 +115,7 @@ def _finish_archive(gateway: Any, move: Callable[[], None], owner: int) -> None:
 
 @contextlib.contextmanager
 def _java_home(java: Java) -> Iterator[None]:
-    """`spark-submit` takes JAVA_HOME from the environment only."""
+    """Set JAVA_HOME in the environment, the only place where `spark-submit` reads it."""
     before = os.environ.get("JAVA_HOME")
     os.environ["JAVA_HOME"] = str(java.home)
     try:
@@ -127,7 +128,7 @@ def _java_home(java: Java) -> Iterator[None]:
 
 
 def _open_log(log_path: str | None) -> IO[bytes]:
-    """The file outlives this function: the JVM writes to it as long as it runs."""
+    """Open the log file and leave it open, because the JVM writes to it."""
     if log_path is None:
         return tempfile.TemporaryFile(prefix="dbt-ducklake-spark-")
     path = Path(log_path).expanduser()

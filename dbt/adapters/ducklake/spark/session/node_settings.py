@@ -1,4 +1,4 @@
-"""Settings of Spark that a node has for itself: checked before Spark is asked, set in the node's session, and taken back."""
+"""Spark settings of a single node: check them, set them in the node's session, and restore the previous values."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigurationError
-from .settings import REQUIRED, as_text, refuse_what_reading_needs, require_allowed_setting
+from .settings import REQUIRED, as_text, require_allowed_setting, require_allowed_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Former = dict[str, str | None]
-"""What settings were; None: not set."""
+PreviousSettings = dict[str, str | None]
+"""Setting → its previous value; None: it was not set."""
 
 
 def node_settings(given: Any) -> dict[str, str]:
-    """The settings that a node asks for, as texts; none for None.
+    """Return the config `spark_config` of a node as strings; empty for None.
 
     Raises:
-        ConfigurationError: they are no map of settings, or reading and writing a lake depends on one of them.
+        ConfigurationError: it is not a map of settings, or it changes a protected setting.
     """
     if given is None:
         return {}
@@ -28,40 +28,40 @@ def node_settings(given: Any) -> dict[str, str]:
             f"The config spark_config is a map of Spark settings, such as {{spark.sql.shuffle.partitions: 200}}; it is {given!r}"
         )
     settings = {str(key): as_text(value) for key, value in given.items()}
-    refuse_what_reading_needs(settings)
+    require_allowed_settings(settings)
     return settings
 
 
-def change(session: SparkSession, settings: Mapping[str, str]) -> Former:
-    """Set them all, or none.
+def apply_settings(session: SparkSession, settings: Mapping[str, str]) -> PreviousSettings:
+    """Set all settings, or none if one fails.
 
     Returns:
-        What `take_back` needs.
+        The previous values, for `restore_settings`.
 
     Raises:
-        ConfigurationError: Spark lets no session change one of them.
+        ConfigurationError: a session cannot change one of the settings.
     """
     from pyspark.errors import PySparkException
 
-    former: Former = {}
+    previous: PreviousSettings = {}
     for key, value in settings.items():
         try:
             before = session.conf.get(key, None)
             session.conf.set(key, value)
         except PySparkException as error:
-            take_back(session, former)
+            restore_settings(session, previous)
             reason = str(error).partition("\n")[0].rstrip(". ")
             raise ConfigurationError(
                 f"The config spark_config cannot set {key}: {reason}. "
-                "What holds for all of Spark stands under `spark: {config: …}` in the profile"
+                "Settings for all of Spark belong under `spark: {config: …}` in the profile"
             ) from error
-        former[key] = before
-    return former
+        previous[key] = before
+    return previous
 
 
-def take_back(session: SparkSession, former: Former) -> None:
-    """Make settings what they were."""
-    for key, value in former.items():
+def restore_settings(session: SparkSession, previous: PreviousSettings) -> None:
+    """Restore the previous values of settings."""
+    for key, value in previous.items():
         if value is None:
             session.conf.unset(key)
         else:
@@ -69,12 +69,12 @@ def take_back(session: SparkSession, former: Former) -> None:
 
 
 def restore_protected(session: SparkSession) -> list[tuple[str, str | None]]:
-    """Give the protected settings of a session their values again, after a statement that may have changed them unseen.
+    """Restore the protected settings of a session after a statement that may have changed them indirectly.
 
-    RESET changes all settings at once; EXECUTE IMMEDIATE and `${…}` hide which one a statement changes.
+    RESET changes all settings at once; with EXECUTE IMMEDIATE and `${…}` the changed setting is not in the statement's text.
 
     Returns:
-        The settings that had another value, with that value; None if it had none.
+        The settings that had another value, with that value; None: it was not set.
     """
     present = session.conf.getAll
     changed = [(key, present.get(key)) for key, value in REQUIRED.items() if (present.get(key) or "").lower() != value.lower()]
@@ -84,10 +84,10 @@ def restore_protected(session: SparkSession) -> list[tuple[str, str | None]]:
 
 
 def require_protected(session: SparkSession) -> None:
-    """Refuse, after the fact, a statement that changed a protected setting unseen; the settings have their values again.
+    """Restore the protected settings after a statement, and refuse the statement if it changed one.
 
     Raises:
-        ConfigurationError: one had another value.
+        ConfigurationError: a protected setting had another value.
     """
     for key, value in restore_protected(session):
         require_allowed_setting(key, value)

@@ -1,7 +1,7 @@
-"""Which operations of a query give another value in DuckDB because of the types that they work on.
+"""Find operations of a query whose result differs in DuckDB because of the types of their operands.
 
-The text of a view is translated without knowing types (`translate/shared_sql.py`). Spark knows them once it has analysed the query: this
-goes through its plan, as far as the relations that the query reads.
+A view's text is translated without type information (`translate/shared_sql.py`). Spark has the types in the analyzed plan of the query,
+which this module walks, down to the relations that the query reads.
 """
 
 from __future__ import annotations
@@ -13,35 +13,37 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
-_SPELLED_ALIKE = frozenset({*_WHOLE, "string", "boolean", "date", "timestamp_ntz", "void"})
-"""Types whose values, and decimals, are the same texts in both engines."""
+_SAME_TEXT = frozenset({*_WHOLE, "string", "boolean", "date", "timestamp_ntz", "void"})
+"""Types, in addition to decimals, whose values have the same text in both engines."""
 
 _ORDERS = frozenset(
     {"LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "SortOrder", "Min", "Max", "Greatest", "Least"},
 )
 _OF_BYTES = _ORDERS | {"Alias", "EqualTo", "EqualNullSafe", "IsNull", "IsNotNull", "Count", "Coalesce", "CaseWhen", "If", "In", "Not"}
 _UNTYPED = ("WindowExpression", "WindowSpecDefinition", "SpecifiedWindowFrame")
-_SAME_MOMENT = frozenset(
+_SAME_INSTANT = frozenset(
     {
         *(("date", "timestamp"), ("date", "timestamp_ntz"), ("timestamp_ntz", "timestamp")),
         *(("timestamp", "date"), ("timestamp_ntz", "date")),
     }
 )
 _MOVED_DATES = ("DateAdd", "DateAddYMInterval")
+_ARITHMETIC = ("Add", "Subtract", "Multiply", "Divide", "Remainder", "IntegralDivide", "Average", "Round")
 
 
-def differing(frame: DataFrame, *, from_spark: bool) -> str | None:
-    """The first operation in the plan of a query whose value DuckDB would give otherwise.
+def first_difference(frame: DataFrame, *, from_spark: bool) -> str | None:
+    """Return the SQL of the first operation in a query's plan whose result differs in DuckDB; None if there is none.
 
     Args:
-        from_spark: the query was written in Spark's words, and DuckDB is to read it in its own; otherwise the other way.
+        frame: the query.
+        from_spark: the query was written in Spark SQL and translated for DuckDB; otherwise it was translated from DuckDB's SQL.
     """
     java: Any = getattr(frame, "_jdf", None)
     if java is None:
         return "of which Spark Connect does not show the types"
     jvm: Any = frame.sparkSession._jvm
-    told = jvm.org.apache.spark.sql.catalyst.expressions.Cast.USER_SPECIFIED_CAST()
-    return _Check(from_spark, told).plan(java.queryExecution().analyzed())
+    user_specified = jvm.org.apache.spark.sql.catalyst.expressions.Cast.USER_SPECIFIED_CAST()
+    return _Check(from_spark, user_specified).plan(java.queryExecution().analyzed())
 
 
 def _each(sequence: Any) -> Iterator[Any]:
@@ -74,8 +76,37 @@ def _is_null(expression: Any) -> bool:
 
 
 def _is_text(expression: Any) -> bool:
-    """Whether it is the bytes of a text."""
+    """Whether the expression is a string cast to binary."""
     return expression.getClass().getSimpleName() == "Cast" and _type(expression.child()) == "string"
+
+
+def _arithmetic_differs(kind: str, expression: Any, children: list[Any]) -> bool:
+    types = [_type(child) for child in children]
+    match kind:
+        case "Divide" | "Remainder":
+            return _is_decimal(_type(expression))
+        case "IntegralDivide":
+            return any(each not in _WHOLE for each in types)
+        case "Average":
+            return _is_decimal(types[0])
+        case "Round":
+            return types[0] in ("float", "double") and str(children[1].sql()) != "0"
+    if not all(map(_is_decimal, types)):
+        return False
+    scales = [_scale(each) for each in types]
+    return _scale(_type(expression)) != (sum(scales) if kind == "Multiply" else max(scales))
+
+
+def _operands_differ(kind: str, children: list[Any]) -> bool:
+    """Whether the result differs because an operand is nested, an array of strings to concatenate, or binary."""
+    if kind in _UNTYPED:
+        return False
+    types = [_type(child) for child in children]
+    if kind in _ORDERS and any(map(_is_nested, types)):
+        return True
+    if kind == "ConcatWs" and any(_type(child).startswith("array") and not _is_null(child) for child in children):
+        return True
+    return kind not in _OF_BYTES and any(_type(child) == "binary" and not _is_text(child) for child in children)
 
 
 class _Check:
@@ -107,21 +138,7 @@ class _Check:
     def _differs(self, kind: str, expression: Any, children: list[Any], parent: Any, parent_kind: str) -> bool:
         match kind:
             case "Cast":
-                return self._cast_differs(expression, children[0], parent, parent_kind)
-            case "Add" | "Subtract" | "Multiply":
-                types = [_type(child) for child in children]
-                if not all(map(_is_decimal, types)):
-                    return False
-                scales = [_scale(each) for each in types]
-                return _scale(_type(expression)) != (sum(scales) if kind == "Multiply" else max(scales))
-            case "Divide" | "Remainder":
-                return _is_decimal(_type(expression))
-            case "IntegralDivide":
-                return any(_type(child) not in _WHOLE for child in children)
-            case "Average":
-                return _is_decimal(_type(children[0]))
-            case "Round":
-                return _type(children[0]) in ("float", "double") and str(children[1].sql()) != "0"
+                return self._cast_differs(expression, children[0], parent_kind)
             case "Ceil" | "Floor":
                 return not (parent_kind == "Cast" and _type(parent) in _WHOLE) and not _is_decimal(_type(children[0]))
             case "SubtractDates" | "SubtractTimestamps":
@@ -130,35 +147,28 @@ class _Check:
                 return self.from_spark and _type(children[1]) != "string"
             case "DateAdd" | "DateAddYMInterval" if self.from_spark:
                 plain = kind == "DateAdd" and children[1].getClass().getSimpleName() != "ExtractANSIIntervalDays"
-                return not (plain or self._is_told_date(children[0]))
+                return not (plain or self._is_evident_date(children[0]))
             case "TimestampAddInterval" if self.from_spark:
                 left = children[0]
-                return left.getClass().getSimpleName() == "Cast" and _type(left.child()) == "date" and not self._told(left)
-        if kind in _UNTYPED:
-            return False
-        types = [_type(child) for child in children]
-        if kind in _ORDERS and any(map(_is_nested, types)):
-            return True
-        if kind == "ConcatWs" and any(_type(child).startswith("array") and not _is_null(child) for child in children):
-            return True
-        return kind not in _OF_BYTES and any(_type(child) == "binary" and not _is_text(child) for child in children)
+                return left.getClass().getSimpleName() == "Cast" and _type(left.child()) == "date" and not self._is_explicit(left)
+        return _arithmetic_differs(kind, expression, children) if kind in _ARITHMETIC else _operands_differ(kind, children)
 
-    def _told(self, cast: Any) -> bool:
-        """Whether the query itself has this cast."""
+    def _is_explicit(self, cast: Any) -> bool:
+        """Whether the cast is in the query's text, and not added by Spark."""
         return bool(cast.getTagValue(self.user_specified).isDefined())
 
-    def _is_told_date(self, expression: Any) -> bool:
-        """Whether the text alone tells that it is a date."""
+    def _is_evident_date(self, expression: Any) -> bool:
+        """Whether the expression's text alone shows that it is a date."""
         kind = expression.getClass().getSimpleName()
-        return kind in ("Literal", "CurrentDate", *_MOVED_DATES) or (kind == "Cast" and self._told(expression))
+        return kind in ("Literal", "CurrentDate", *_MOVED_DATES) or (kind == "Cast" and self._is_explicit(expression))
 
-    def _cast_differs(self, cast: Any, child: Any, parent: Any, parent_kind: str) -> bool:
+    def _cast_differs(self, cast: Any, child: Any, parent_kind: str) -> bool:
         source, target = _type(child), _type(cast)
         if source == target or source == "void":
             return False
         if target == "string":
-            return not (source in _SPELLED_ALIKE or _is_decimal(source))
-        if self._told(cast):
+            return not (source in _SAME_TEXT or _is_decimal(source))
+        if self._is_explicit(cast):
             if source in ("float", "double") and _is_decimal(target):
                 return parent_kind != "Cast" or (not self.from_spark and _scale(target) != 0)
             if source == "string" and target == "timestamp_ntz" and self.from_spark:
@@ -172,10 +182,10 @@ class _Check:
             return not (target in _WHOLE or target == "double" or _is_decimal(target))
         if _is_decimal(source):
             return not (_is_decimal(target) or target == "double")
-        return (source, target) not in _SAME_MOMENT
+        return (source, target) not in _SAME_INSTANT
 
 
 def _has_zone(literal: str) -> bool:
-    """Whether a literal timestamp may name a zone: a sign behind its time, or letters."""
+    """Whether a timestamp literal may have a time zone: a sign after the date, or letters."""
     text = literal.strip("'").strip()
     return any(mark in text[10:] for mark in "+-") or any(letter.isalpha() and letter != "T" for letter in text)

@@ -1,8 +1,7 @@
-"""The one Spark of this process: started when the first statement needs it, a session of its own for each caller, stopped only if ours.
+"""The Spark of this process: started when the first statement needs it, with a new session for each caller, stopped only if we started it.
 
-A session has its own temporary views and configuration; the Spark application, its cache and its executors are
-shared. PySpark pins each Python thread to a JVM thread, so job groups and pools set in `scope` hold for the calling
-thread only.
+A session has its own temporary views and configuration; the Spark application, its cache and its executors are shared. PySpark pins each
+Python thread to a JVM thread, so the job group and pool of a `scope` apply only to the calling thread.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SCRATCH = "spark.dbt.ducklake.scratch"
-"""Session configuration: a directory of this process that the driver's JVM can read; absent with Spark Connect."""
+"""The session setting with a directory of this process that the driver's JVM can read; not set with Spark Connect."""
 INTERRUPT_SECONDS = 0.5
-"""How often a cancelled statement of Spark Connect is interrupted until it ends."""
+"""The interval between interrupts of a cancelled Spark Connect statement until it ends."""
 NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 class Scope:
-    """The work of one statement, as `SparkRuntime.scope` gives it. Its job group is its own: a cancelled group accepts no further job."""
+    """The jobs of one statement, see `SparkRuntime.scope`. It has its own job group, because a cancelled group accepts no more jobs."""
 
     _numbers = itertools.count(1)
 
@@ -44,11 +43,11 @@ class Scope:
 
     @property
     def cancelled(self) -> bool:
-        """Somebody called `cancel` for this group since the scope began."""
+        """Whether `cancel` was called for this scope."""
         return self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """Stop the jobs that run, and those that the statement starts after this."""
+        """Stop the running jobs of the statement, and all jobs that it starts later."""
         self._cancelled.set()
         if is_connect(self._session):
             threading.Thread(target=self._interrupt, daemon=True).start()
@@ -56,32 +55,31 @@ class Scope:
             self._session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self.group)
 
     def end(self) -> None:
-        """No more jobs follow."""
+        """Mark the end of the statement: no more jobs follow."""
         self._ended.set()
 
     def _interrupt(self) -> None:
-        """Spark Connect interrupts only what runs already, so this repeats until the statement has ended."""
+        """Interrupt repeatedly until the statement has ended, because Spark Connect interrupts only running jobs."""
         while True:
             self._session.interruptTag(_tag(self.group))
             if self._ended.wait(INTERRUPT_SECONDS):
                 return
 
     def check(self) -> None:
-        """Between two steps: go no further if the statement was cancelled.
+        """Stop between two steps if the statement was cancelled.
 
         Raises:
-            CancelledError: it was.
+            CancelledError: the statement was cancelled.
         """
         if self.cancelled:
             raise CancelledError("The statement was cancelled; nothing was committed")
 
 
 class SparkRuntime:
-    """Owner of the process's Spark.
+    """Owns the Spark of this process.
 
     Args:
-        source: how to start Spark, or a session that exists. A session that we did not create is never stopped or
-        changed.
+        source: how to start Spark, or an existing session, which is never stopped or changed.
     """
 
     def __init__(self, source: SparkSettings | SparkSession) -> None:
@@ -96,19 +94,19 @@ class SparkRuntime:
 
     @property
     def settings(self) -> SparkSettings:
-        """As given; for a session that existed, only defaults."""
+        """The given settings; for an existing session, the defaults."""
         return self._settings
 
     @property
     def started(self) -> bool:
-        """There is a Spark to use already; asking starts none."""
+        """Whether Spark is available without starting it."""
         return self._base is not None
 
     def session(self) -> SparkSession:
-        """A new session, configured for lakes; the first call starts Spark.
+        """Create a session configured for lakes; the first call starts Spark.
 
         Raises:
-            ConfigurationError: Spark cannot be started, or this process was forked from the one that started it.
+            ConfigurationError: Spark cannot be started, or this process was forked from the process that started it.
         """
         with self._lock:
             if self._base is None:
@@ -122,14 +120,18 @@ class SparkRuntime:
             base = self._base
             assert base is not None
             session = base.newSession()
-            self._configure(session, base)
+            self._configure(session)
             return session
 
     @contextlib.contextmanager
     def scope(self, session: SparkSession, pool: str, group: str, description: str) -> Iterator[Scope]:
-        """Everything that the calling thread runs inside belongs to `group`, shows `description`, and shares `pool` fairly.
+        """Run all jobs of the calling thread in a job group, until the block ends; scopes can be nested.
 
-        Scopes nest: the former group comes back at the end.
+        Args:
+            session: the session that runs the jobs.
+            pool: the scheduler pool, whose jobs share the resources fairly.
+            group: the name for `cancel`.
+            description: the jobs' description in Spark's UI.
         """
         scope = Scope(group, session)
         with self._lock:
@@ -147,14 +149,14 @@ class SparkRuntime:
                     del self._scopes[group]
 
     def cancel(self, group: str) -> None:
-        """From any thread: stop the jobs of `group`, and mark its open scopes, so that no further step starts."""
+        """Cancel all open scopes of `group`, from any thread: their jobs stop, and no further step starts."""
         with self._lock:
             scopes = list(self._scopes.get(group, []))
         for scope in scopes:
             scope.cancel()
 
     def stop(self) -> None:
-        """Stop what this runtime started, and remove its scratch directory. A later `session()` starts again."""
+        """Stop Spark if this runtime started it, and remove its scratch directory. A later `session()` starts Spark again."""
         with self._lock:
             if self._pid != os.getpid():
                 return
@@ -190,7 +192,7 @@ class SparkRuntime:
             raise ConfigurationError(f"Spark could not be started: {error}") from error
         atexit.register(self.stop)
 
-    def _configure(self, session: SparkSession, base: SparkSession) -> None:
+    def _configure(self, session: SparkSession) -> None:
         if not is_connect(session):
             if self._given is not None:
                 _copy_sql_settings(self._given, session)
@@ -203,12 +205,12 @@ class SparkRuntime:
 
 
 def is_connect(session: SparkSession) -> bool:
-    """The session is a Spark Connect client: it has no JVM in reach."""
+    """Whether the session is a Spark Connect client, without access to a JVM."""
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def _start_classic(settings: SparkSettings) -> bool:
-    """Make a SparkContext unless this process has one; returns whether it did."""
+    """Create a SparkContext unless this process has one, and return whether it was created."""
     from pyspark import SparkConf, SparkContext
 
     if SparkContext._active_spark_context is not None:
@@ -237,18 +239,22 @@ def _connect(settings: SparkSettings) -> SparkSession:
 
 
 def _set(session: SparkSession, key: str, value: str) -> None:
-    """A setting that this Spark does not have (TIME before 4.1) or does not let go of (a managed service) stays as it is."""
+    """Set a session setting; one that this Spark does not know (TIME before 4.1) or allow (a managed service) is skipped.
+
+    Raises:
+        EngineError: the setting is required for matching columns by field id.
+    """
     from pyspark.errors import PySparkException
 
     try:
         session.conf.set(key, value)
     except PySparkException as error:
         if key.endswith((".enabled", "ignoreMissing")) and "fieldId" in key:
-            raise EngineError(f"This Spark does not allow {key} to be set, which reading a lake needs: {error}") from error
+            raise EngineError(f"This Spark does not allow setting {key}, which is required to read a lake: {error}") from error
 
 
 def _copy_sql_settings(given: SparkSession, session: SparkSession) -> None:
-    """What the owner of the session set after building it, which `newSession` does not inherit."""
+    """Copy settings that the owner changed after creating the session, because `newSession` does not inherit them."""
     get_all = getattr(given.conf, "getAll", None)
     settings: Any = get_all() if callable(get_all) else get_all
     for key, value in dict(settings or {}).items():
@@ -282,12 +288,12 @@ def _tagged(session: SparkSession, group: str) -> Iterator[None]:
 
 
 def _tag(group: str) -> str:
-    """Tags may not hold commas nor be empty."""
+    """Return a valid tag: not empty and without commas."""
     return group.replace(",", ";") or "dbt-ducklake"
 
 
 def _silence_loggers() -> None:
-    """PySpark logs every exception with a query context as JSON on stderr; our errors carry the text."""
+    """Disable PySpark's logging of exceptions as JSON to stderr; our errors contain the message."""
     from pyspark.logger import PySparkLogger
 
     for name in NOISY_LOGGERS:

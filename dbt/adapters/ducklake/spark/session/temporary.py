@@ -1,4 +1,4 @@
-"""Questions to a Spark session about its own names and constants."""
+"""Temporary views, settings and constants of a Spark session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TIME_ZONE = "spark.sql.session.timeZone"
 
 
 def is_temporary_view(spark: SparkSession, name: str) -> bool:
-    """Whether the session has a temporary view of that one-part name."""
+    """Whether the session has a temporary view with that one-part name."""
     java = getattr(spark, "_jsparkSession", None)
     if java is not None:
         return bool(java.sessionState().catalog().getRawTempView(name).isDefined())
@@ -22,10 +22,10 @@ def is_temporary_view(spark: SparkSession, name: str) -> bool:
 
 
 def timestamp_value(spark: SparkSession, text: str) -> datetime:
-    """The value of a constant expression of type timestamp, in UTC.
+    """Return the value of a constant timestamp expression, in UTC.
 
     Raises:
-        StatementError: it is NULL.
+        StatementError: the value is NULL.
     """
     micros = spark.sql(f"SELECT unix_micros(CAST({text} AS TIMESTAMP))").collect()[0][0]
     if micros is None:
@@ -34,8 +34,10 @@ def timestamp_value(spark: SparkSession, text: str) -> datetime:
 
 
 def session_settings(spark: SparkSession) -> tuple[str, bool, bool, bool, bool]:
-    """The settings of `plan.view.Settings`, in that order: the time zone, whether ANSI rules hold, whether the case of names counts,
-    whether TIMESTAMP means an instant, and whether a date that is compared with a text is turned into one, as in Spark 2.
+    """Return the settings of `plan.view.Settings`, in that order.
+
+    They are the time zone, whether ANSI mode is on, whether names are case-sensitive, whether TIMESTAMP has a time zone, and whether a date
+    is cast to a string when it is compared with one, as in Spark 2.
     """
 
     def is_true(key: str) -> bool:
@@ -51,5 +53,5 @@ def session_settings(spark: SparkSession) -> tuple[str, bool, bool, bool, bool]:
 
 
 def drop_temporary_view(spark: SparkSession, name: str) -> None:
-    """DROP VIEW of a temporary view."""
+    """Drop a temporary view, if it exists."""
     spark.sql(f"DROP VIEW IF EXISTS {backquoted(name)}")

@@ -1,1 +1,1 @@
-"""Values of columns: types, conversions, what an assignment accepts."""
+"""The values of columns: types, conversions and store assignment."""

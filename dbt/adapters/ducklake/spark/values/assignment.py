@@ -1,6 +1,7 @@
-"""Store assignment: a value as the type of the column that takes it, by the same strict rules whatever the session's ANSI setting is.
+"""Store assignment: cast a value to the type of its column, by the same strict rules for every ANSI setting of the session.
 
-A plain cast follows `spark.sql.ansi.enabled`: without ANSI, 3000000000 becomes the INT -1294967296 and a text that is no date becomes NULL.
+A plain cast follows `spark.sql.ansi.enabled`: without ANSI, 3000000000 becomes the INT -1294967296, and a string that is not a date becomes
+NULL.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ _STRICT_ALREADY = (T.NullType, T.VariantType)
 
 
 def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column: str) -> SparkColumn:
-    """`value` as `target`; one that does not fit is an error when it is computed.
+    """Cast a value to `target`; a value that does not fit raises an error when it is computed.
 
     Args:
-        value: of type `source`.
-        column: the name of the column that takes it, for the error.
+        value: the value.
+        source: the type of `value`.
+        target: the type of the column.
+        column: the name of the column, for the error message.
     """
     if _always_fits(source, target):
         return value.cast(target)
@@ -50,7 +53,7 @@ def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column:
 
 
 def failure(text: SparkColumn) -> SparkColumn:
-    """Raises, when it is computed, the error that `conform.data_error` understands."""
+    """Return an expression that raises an error which `conform.data_error` recognizes."""
     return F.raise_error(F.concat(F.lit("[DUCKLAKE_DATA]"), text, F.lit("[/DUCKLAKE_DATA]")))
 
 
@@ -63,7 +66,7 @@ def _entries(value: SparkColumn, source: T.MapType, target: T.MapType, column: s
 
 
 def _always_fits(source: T.DataType, target: T.DataType) -> bool:
-    """Whether the plain cast does the same with and without ANSI."""
+    """Whether a plain cast has the same result with and without ANSI."""
     if same_type(source, target) or isinstance(source, _STRICT_ALREADY):
         return True
     match source, target:
@@ -93,7 +96,7 @@ def _leaf_always_fits(source: T.DataType, target: T.DataType) -> bool:
 
 
 def _decimal_fits(source: T.DataType, target: T.DecimalType) -> bool:
-    """Whether every number of the type has room before the point, one more that rounding may need included."""
+    """Whether the target has enough digits before the decimal point for every number of the source, also after rounding up."""
     room = target.precision - target.scale
     if isinstance(source, _WHOLE):
         return room >= _DIGITS[type(source)]

@@ -1,4 +1,4 @@
-"""CHECK constraints: a row that does not pass one fails the statement that writes it. NULL passes, as SQL has it."""
+"""CHECK constraints: writing a row that violates a constraint is an error. NULL passes, as in standard SQL."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ if TYPE_CHECKING:
 
 
 def checked(rows: DataFrame, columns: Sequence[Column], checks: Sequence[Constraint], table: str, *, row_ids: bool = False) -> DataFrame:
-    """The same rows; computing one that does not pass raises what `conform.data_error` understands.
+    """Return the same rows; computing a row that violates a constraint raises an error that `conform.data_error` recognizes.
 
     Args:
-        rows: the table's columns by position, of any type that casts to theirs; with `row_ids`, LINEAGE_ROW_ID besides, by name.
-        checks: conditions over the names of `columns`; they see the values as they will be stored.
-        table: its name, for the error.
+        rows: the table's columns by position, of types that can be cast; with `row_ids` also LINEAGE_ROW_ID, by name.
+        columns: the table's columns.
+        checks: conditions over the names of `columns`, applied to the values as they will be stored.
+        table: the table's name, for the error message.
+        row_ids: whether `rows` has the column LINEAGE_ROW_ID.
     """
     others = [name for name in rows.columns if row_ids and name == LINEAGE_ROW_ID]
     given = [name for name in rows.columns if name not in others]
     if len(given) != len(columns):
-        return rows  # which is told where rows are written
-    plain = rows.toDF(*[name if name in others else f"_{place}" for place, name in enumerate(rows.columns)])
+        return rows  # `write_rows` raises the error
+    plain = rows.toDF(*[name if name in others else f"_{index}" for index, name in enumerate(rows.columns)])
     sources = [field for field in plain.schema.fields if field.name not in others]
     stored = [
         assigned(F.col(source.name), source.dataType, spark_type(column), column.name).alias(column.name)
         for source, column in zip(sources, columns, strict=True)
     ]
     fitted = plain.select(*stored, *others)
-    # A projection, not a filter: Spark may compute a filter before those of the query, for rows that are not among the result.
+    # A projection, not a filter: Spark may evaluate a filter before those of the query, on rows that are not in the result.
     value = F.col(backquoted(columns[0].name))
     for check in checks:
         text = F.lit(f"{table}: a row does not pass the constraint {check.name}, {check}; nothing was written")

@@ -1,6 +1,6 @@
-"""The expressions that make rows fit a table: exact types, field ids, and what must be refused before it is written.
+"""The expressions that convert rows for writing to a table: exact types, field ids, and errors for invalid values.
 
-Trap T2: ids survive in the file only as metadata of an alias over each column, never through `DataFrame.to`.
+Spark writes field ids to a file only if they are metadata of an alias of each column; `DataFrame.to` loses them.
 """
 
 from __future__ import annotations
@@ -27,19 +27,17 @@ _MARK = re.compile(r"\[DUCKLAKE_DATA\](.*?)\[/DUCKLAKE_DATA\]", re.DOTALL)
 
 
 def conform(value: SparkColumn, source: T.DataType, column: Column) -> SparkColumn:
-    """`value`, of type `source`, as the column's type and under its name, with the ids of all fields; a value that does
-    not fit is an error at run time.
-    """
+    """Convert `value`, of type `source`, to the column's type and name, with all field ids; an invalid value is an error at run time."""
     written = assigned(value, source, spark_type(column), column.name).cast(spark_type(column, ids=True))
     if _is_checked(column):
         written = _checked(written, column, column.name).cast(file_type(column))
-    if (column.children or column.type == "variant") and not column.nullable:  # of these no footer tells it
+    if (column.children or column.type == "variant") and not column.nullable:  # their footer statistics do not count NULLs
         written = F.when(written.isNull(), failure(F.lit(null_text(column)))).otherwise(written)
     return written.alias(column.name, metadata={FIELD_ID: column.column_id})
 
 
 def data_error(error: BaseException | str) -> DataError | None:
-    """The error that an expression of `conform` raised inside Spark, if that is what `error`, or its text, is."""
+    """Return the error that an expression of `conform` raised in Spark; None if `error`, an exception or its text, is another error."""
     match = _MARK.search(str(error))
     return DataError(match[1]) if match else None
 
@@ -49,9 +47,7 @@ def _is_checked(column: Column) -> bool:
 
 
 def _checked(value: SparkColumn, column: Column, where: str) -> SparkColumn:
-    """`value` with what Spark's cast does not see to: texts that no reader could cast are errors, timestamps lose
-    finer units.
-    """
+    """Add what Spark's cast does not do: strings that readers cannot cast are errors, and timestamps are rounded to their unit."""
     if not _is_checked(column):
         return value
     match column.type, column.children:
@@ -65,23 +61,23 @@ def _checked(value: SparkColumn, column: Column, where: str) -> SparkColumn:
         case "list", (element,):
             return F.transform(value, lambda item: _checked(item, element, f"{where}.element"))
         case "map", (key, inner):
-            keys = F.transform_keys(value, lambda k, v: _checked(k, key, f"{where}.key"))
-            return F.transform_values(keys, lambda k, v: _checked(v, inner, f"{where}.value"))
+            keys = F.transform_keys(value, lambda k, _: _checked(k, key, f"{where}.key"))
+            return F.transform_values(keys, lambda _, v: _checked(v, inner, f"{where}.value"))
         case "struct", children:
             fields = [_checked(value.getField(c.name), c, f"{where}.{c.name}").alias(c.name) for c in children]
             return F.when(value.isNull(), None).otherwise(F.struct(*fields))
-    right = _is_json(value) if column.type == "json" else value.rlike(PATTERNS[column.type])
+    valid = _is_json(value) if column.type == "json" else value.rlike(PATTERNS[column.type])
     refusal = failure(F.concat(F.lit(f"column {where}: '"), value, F.lit(f"' is not of the type {column.type}")))
-    return F.when(value.isNull() | right, F.lower(value) if column.type == "uuid" else value).otherwise(refusal)
+    return F.when(value.isNull() | valid, F.lower(value) if column.type == "uuid" else value).otherwise(refusal)
 
 
 def _is_json(value: SparkColumn) -> SparkColumn:
-    """Strict JSON; `try_parse_json` does not take repeated keys, `get_json_object` takes single quotes."""
+    """Whether a string is strict JSON. `try_parse_json` refuses repeated keys, and `get_json_object` accepts single quotes."""
     return F.try_parse_json(value).isNotNull() | (F.get_json_object(value, "$").isNotNull() & ~value.contains("'"))
 
 
 def _rounded(value: SparkColumn, unit: int) -> SparkColumn:
-    """A timestamp rounded to `unit` microseconds as DuckDB rounds it, whatever the session's zone is."""
+    """Round a timestamp to `unit` microseconds as DuckDB does, independent of the session's time zone."""
     half = wall_micros(value) + F.lit(unit // 2)
     change = F.lit(unit // 2) - F.pmod(half, F.lit(unit))
     seconds = change.cast("decimal(18,6)") / F.lit(1_000_000).cast("decimal(7,0)")
@@ -89,7 +85,7 @@ def _rounded(value: SparkColumn, unit: int) -> SparkColumn:
 
 
 def _nanos(value: SparkColumn, where: str) -> SparkColumn:
-    """The nanoseconds of a text such as `2020-01-02 03:04:05.123456789`."""
+    """Convert a string such as `2020-01-02 03:04:05.123456789` to nanoseconds since 1970."""
     seconds = wall_micros(F.regexp_extract(value, TIMESTAMP_NS, 1).cast("timestamp_ntz"))
     fraction = F.rpad(F.regexp_extract(value, TIMESTAMP_NS, 5), 9, "0").cast("bigint")
     found = F.try_add(F.try_multiply(seconds, F.lit(1000)), fraction)
@@ -103,5 +99,5 @@ def _nanos(value: SparkColumn, where: str) -> SparkColumn:
 
 
 def wall_micros(value: SparkColumn) -> SparkColumn:
-    """Microseconds since 1970-01-01 00:00:00 of a timestamp without a zone."""
+    """Convert a timestamp without a time zone to microseconds since 1970-01-01 00:00:00."""
     return F.unix_micros(F.concat(value.cast("string"), F.lit("Z")).cast("timestamp"))

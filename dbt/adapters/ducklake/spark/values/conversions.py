@@ -1,7 +1,7 @@
-"""From the values as files hold them to the values that Spark works with, as column expressions.
+"""Convert values as stored in files to values of Spark's types, by column expressions.
 
-A `How` says what to do with a value, as data, so that files which need the same can share one scan: None (nothing),
-the name of a leaf conversion of `CONVERSIONS`, or a nested one.
+A `Conversion` is data, so that files with equal conversions can share one scan: None (no conversion), the name of an entry of
+`CONVERSIONS`, or a nested conversion.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 _TWO_64 = "18446744073709551616"
 REFUSED = "dbt-ducklake: "
-"""How the text of an error begins that a scan raises while it runs."""
+"""The prefix of the messages of errors that a running scan raises."""
 INFINITE_TIMESTAMPS = ("-290308-12-21 19:59:05.224193", "+294247-01-10 04:00:54.775807")
-"""What stands in Spark for -infinity and infinity: the timestamps that their numbers in files are, which no finite value has."""
+"""Spark's timestamps for -infinity and infinity: their numbers in files, read as microseconds. No finite value has these numbers."""
 
 
 @dataclass(frozen=True)
 class Refuse:
-    """The value cannot be read; whoever asks for it gets this text."""
+    """The value cannot be read; reading it raises an error with this text."""
 
     text: str
 
@@ -43,34 +43,34 @@ class Constant:
 class Elements:
     """A list with a conversion of its elements."""
 
-    element: How
+    element: Conversion
 
 
 @dataclass(frozen=True)
 class Entries:
     """A map with conversions of keys and values."""
 
-    key: How
-    value: How
+    key: Conversion
+    value: Conversion
 
 
 @dataclass(frozen=True)
 class Fields:
-    """A struct rebuilt: what to do with the requested field at each place."""
+    """A struct with a conversion of each requested field, in order."""
 
-    fields: tuple[How, ...]
-
-
-How: TypeAlias = "str | Refuse | Constant | Elements | Entries | Fields | None"
+    fields: tuple[Conversion, ...]
 
 
-def convert(value: SparkColumn, how: How, requested: DataType, final: DataType) -> SparkColumn:
-    """The expression that makes of `value`, read as `requested`, a value of type `final`."""
-    match how:
+Conversion: TypeAlias = "str | Refuse | Constant | Elements | Entries | Fields | None"
+
+
+def convert(value: SparkColumn, conversion: Conversion, requested: DataType, final: DataType) -> SparkColumn:
+    """Return the expression that converts `value`, read with the type `requested`, to the type `final`."""
+    match conversion:
         case None:
             return value if same_type(requested, final) else value.cast(final)
         case str():
-            return CONVERSIONS[how](value, final)
+            return CONVERSIONS[conversion](value, final)
         case Refuse(text):
             return F.raise_error(F.lit(REFUSED + text)).cast(final)
         case Constant(literal):
@@ -83,7 +83,7 @@ def convert(value: SparkColumn, how: How, requested: DataType, final: DataType) 
         case Entries():
             assert isinstance(requested, MapType)
             assert isinstance(final, MapType)
-            return _entries(value, how, requested, final)
+            return _entries(value, conversion, requested, final)
         case Fields(fields):
             assert isinstance(requested, StructType)
             assert isinstance(final, StructType)
@@ -95,7 +95,7 @@ def convert(value: SparkColumn, how: How, requested: DataType, final: DataType) 
 
 
 def same_type(one: DataType, other: DataType) -> bool:
-    """Equal but for the metadata and the nullability of fields, which a cast could not change for the better."""
+    """Whether the types are equal except for the metadata and nullability of fields, which need no cast."""
     match one, other:
         case ArrayType(), ArrayType():
             return same_type(one.elementType, other.elementType)
@@ -108,11 +108,11 @@ def same_type(one: DataType, other: DataType) -> bool:
     return one == other
 
 
-def _entries(value: SparkColumn, how: Entries, requested: MapType, final: MapType) -> SparkColumn:
-    if how.value is not None or not same_type(requested.valueType, final.valueType):
-        value = F.transform_values(value, lambda _, item: convert(item, how.value, requested.valueType, final.valueType))
-    if how.key is not None or not same_type(requested.keyType, final.keyType):
-        value = F.transform_keys(value, lambda key, _: convert(key, how.key, requested.keyType, final.keyType))
+def _entries(value: SparkColumn, conversion: Entries, requested: MapType, final: MapType) -> SparkColumn:
+    if conversion.value is not None or not same_type(requested.valueType, final.valueType):
+        value = F.transform_values(value, lambda _, item: convert(item, conversion.value, requested.valueType, final.valueType))
+    if conversion.key is not None or not same_type(requested.keyType, final.keyType):
+        value = F.transform_keys(value, lambda key, _: convert(key, conversion.key, requested.keyType, final.keyType))
     return value
 
 
@@ -120,18 +120,18 @@ def _cast(value: SparkColumn, final: DataType) -> SparkColumn:
     return value.cast(final)
 
 
-def _uuid_text(value: SparkColumn, final: DataType) -> SparkColumn:
-    """16 bytes, big-endian, as text of the usual form."""
+def _uuid_text(value: SparkColumn, _final: DataType) -> SparkColumn:
+    """Convert 16 big-endian bytes to the usual text of a UUID."""
     return F.regexp_replace(F.lower(F.hex(value)), "^(.{8})(.{4})(.{4})(.{4})(.{12})$", "$1-$2-$3-$4-$5")
 
 
-def _variant_or_null(value: SparkColumn, final: DataType) -> SparkColumn:
-    """DuckDB knows one NULL, and stores it as the variant's own null."""
+def _variant_or_null(value: SparkColumn, _final: DataType) -> SparkColumn:
+    """Convert a variant null to NULL: DuckDB has only NULL and stores it as a variant null."""
     return F.when(~F.is_variant_null(value), value)
 
 
 def _double_to_integer(value: SparkColumn, final: DataType) -> SparkColumn:
-    """DuckDB stores HUGEINT as DOUBLE: the integer that the double is, exactly, as DuckDB gives it back."""
+    """Convert a double to the exact integer, as DuckDB does, which stores HUGEINT as DOUBLE."""
     high = F.floor(value / F.lit(float(_TWO_64)))
     low = value - high.cast("double") * F.lit(float(_TWO_64))
     exact = high.cast("decimal(20,0)") * F.expr(f"{_TWO_64}BD") + (low / 2).cast("bigint").cast("decimal(20,0)") * 2
@@ -139,26 +139,26 @@ def _double_to_integer(value: SparkColumn, final: DataType) -> SparkColumn:
 
 
 def _micros_to_naive(micros: SparkColumn) -> SparkColumn:
-    """Microseconds since 1970 without a time zone; the session's time zone has no part in it."""
+    """Convert microseconds since 1970 to a timestamp without a time zone, independent of the session's time zone."""
     return F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'") + F.expr("INTERVAL '0.000001' SECOND") * micros
 
 
 def _nanos_to_micros(nanos: SparkColumn) -> SparkColumn:
-    """Nanoseconds of a file to the microseconds of the column's type, as the reference casts: towards zero, infinity stays infinity."""
+    """Convert nanoseconds to microseconds, rounded toward zero as in the reference; infinity stays infinity."""
     whole = F.call_function("div", nanos, F.lit(1000)).cast("bigint")
     return F.when(F.abs(nanos) == F.lit(INFINITY_MICROS), nanos).otherwise(whole)
 
 
-def _nanos_to_naive(value: SparkColumn, final: DataType) -> SparkColumn:
+def _nanos_to_naive(value: SparkColumn, _final: DataType) -> SparkColumn:
     return _micros_to_naive(_nanos_to_micros(value))
 
 
-def _nanos_to_instant(value: SparkColumn, final: DataType) -> SparkColumn:
+def _nanos_to_instant(value: SparkColumn, _final: DataType) -> SparkColumn:
     return F.timestamp_micros(_nanos_to_micros(value))
 
 
-def _nanos_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
-    """A timestamp_ns as DuckDB prints it: `2020-01-02 03:04:05.123456789`, without trailing zeros; the texts sort as the values do."""
+def _nanos_to_text(value: SparkColumn, _final: DataType) -> SparkColumn:
+    """Format a timestamp_ns as DuckDB does: `2020-01-02 03:04:05.123456789`, without trailing zeros; the texts sort like the values."""
     fraction = F.pmod(value, F.lit(1_000_000_000))
     seconds = F.call_function("div", value - fraction, F.lit(1_000_000_000)).cast("bigint")
     whole = _micros_to_naive(seconds * F.lit(1_000_000)).cast("string")
@@ -167,12 +167,12 @@ def _nanos_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
     return F.when(F.abs(value) == F.lit(INFINITY_MICROS), _infinity(value > 0)).otherwise(text)
 
 
-def _naive_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
+def _naive_to_text(value: SparkColumn, _final: DataType) -> SparkColumn:
     least, greatest = (F.expr(f"TIMESTAMP_NTZ'{text}'") for text in INFINITE_TIMESTAMPS)
     return F.when(value.isin(least, greatest), _infinity(value == greatest)).otherwise(value.cast("string"))
 
 
-def _date_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
+def _date_to_text(value: SparkColumn, _final: DataType) -> SparkColumn:
     days = F.unix_date(value)
     text = F.concat(value.cast("string"), F.lit(" 00:00:00"))
     return F.when(F.abs(days) == F.lit(INFINITY_DAYS), _infinity(days > 0)).otherwise(text)
@@ -182,7 +182,7 @@ def _infinity(positive: SparkColumn) -> SparkColumn:
     return F.when(positive, F.lit("infinity")).otherwise(F.lit("-infinity"))
 
 
-def _instant_to_naive(value: SparkColumn, final: DataType) -> SparkColumn:
+def _instant_to_naive(value: SparkColumn, _final: DataType) -> SparkColumn:
     return _micros_to_naive(F.unix_micros(value))
 
 
@@ -191,28 +191,28 @@ def _instant_to_text(value: SparkColumn, final: DataType) -> SparkColumn:
 
 
 def _midnight(value: SparkColumn) -> SparkColumn:
-    """Microseconds at the start of a day; the infinite day becomes the infinite timestamp."""
+    """Return the microseconds at the start of a day; an infinite date becomes an infinite timestamp."""
     days = F.unix_date(value).cast("bigint")
     infinite = F.when(days > 0, F.lit(INFINITY_MICROS)).otherwise(F.lit(-INFINITY_MICROS))
     return F.when(F.abs(days) == F.lit(INFINITY_DAYS), infinite).otherwise(days * F.lit(86_400_000_000))
 
 
-def _date_to_naive(value: SparkColumn, final: DataType) -> SparkColumn:
+def _date_to_naive(value: SparkColumn, _final: DataType) -> SparkColumn:
     return _micros_to_naive(_midnight(value))
 
 
-def _date_to_instant(value: SparkColumn, final: DataType) -> SparkColumn:
-    """Midnight UTC, whatever the session's time zone."""
+def _date_to_instant(value: SparkColumn, _final: DataType) -> SparkColumn:
+    """Convert to midnight UTC, independent of the session's time zone."""
     return F.timestamp_micros(_midnight(value))
 
 
-def _micros_to_zoned_time(value: SparkColumn, final: DataType) -> SparkColumn:
-    """TIMETZ is stored as the time in UTC; its text is what DuckDB prints for that."""
+def _micros_to_zoned_time(value: SparkColumn, _final: DataType) -> SparkColumn:
+    """Format a TIMETZ, which is stored as the time in UTC, as DuckDB does."""
     return F.concat(_clock(value), F.lit("+00"))
 
 
 def _clock(micros: SparkColumn) -> SparkColumn:
-    """`HH:MM:SS` and the fraction without trailing zeros."""
+    """Format microseconds as `HH:MM:SS` and the fraction without trailing zeros."""
     seconds = F.floor(micros / F.lit(1_000_000))
     fraction = F.pmod(micros, F.lit(1_000_000))
     text = F.concat(
@@ -226,8 +226,8 @@ def _clock(micros: SparkColumn) -> SparkColumn:
     return F.when(fraction == 0, text).otherwise(F.concat(text, F.lit("."), digits))
 
 
-def _interval_text(value: SparkColumn, final: DataType) -> SparkColumn:
-    """Parquet's INTERVAL (months, days, milliseconds; unsigned, little-endian) as DuckDB prints it: `1 year 2 months 3 days 04:05:06.7`."""
+def _interval_text(value: SparkColumn, _final: DataType) -> SparkColumn:
+    """Format Parquet's INTERVAL (months, days, milliseconds; unsigned, little-endian) as DuckDB: `1 year 2 months 3 days 04:05:06.7`."""
     months, days, millis = (_little_endian(value, start) for start in (1, 5, 9))
     years, rest = F.floor(months / F.lit(12)), F.pmod(months, F.lit(12))
     clock = F.when(millis != 0, _long_clock(millis))
@@ -236,7 +236,7 @@ def _interval_text(value: SparkColumn, final: DataType) -> SparkColumn:
 
 
 def _long_clock(millis: SparkColumn) -> SparkColumn:
-    """As `_clock`, with hours of more than two digits kept."""
+    """Format milliseconds like `_clock`, but with hours of any number of digits."""
     hours = F.floor(millis / F.lit(3_600_000))
     tail = F.substring(_clock(F.pmod(millis, F.lit(3_600_000)) * F.lit(1000)), 3, 100)
     shown = F.when(hours < 10, F.concat(F.lit("0"), hours.cast("string"))).otherwise(hours.cast("string"))
@@ -249,10 +249,10 @@ def _counted(number: SparkColumn, unit: str) -> SparkColumn:
 
 
 def _little_endian(value: SparkColumn, start: int) -> SparkColumn:
-    """The unsigned 32-bit integer at the 1-based byte `start`."""
+    """Return the unsigned 32-bit integer at the 1-based byte `start`."""
     digits = F.hex(value)
-    turned = F.concat(*[F.substring(digits, 2 * (start + offset) - 1, 2) for offset in (3, 2, 1, 0)])
-    return F.conv(turned, 16, 10).cast("bigint")
+    reversed_digits = F.concat(*[F.substring(digits, 2 * (start + offset) - 1, 2) for offset in (3, 2, 1, 0)])
+    return F.conv(reversed_digits, 16, 10).cast("bigint")
 
 
 CONVERSIONS: Mapping[str, Callable[[SparkColumn, DataType], SparkColumn]] = {

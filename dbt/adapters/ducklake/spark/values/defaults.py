@@ -1,7 +1,6 @@
-"""A column's initial default as a Spark SQL literal: what files that are older than the column hold for it.
+"""A column's initial default as a Spark SQL literal: the column's value in files that are older than the column.
 
-`ducklake_column.initial_default` is plain text without quotes (`abc`, `-3`, `2020-01-01`), in the notation of
-DuckDB's casts from text.
+`ducklake_column.initial_default` is plain text without quotes (`abc`, `-3`, `2020-01-01`), in the syntax of DuckDB's casts from text.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ _ESCAPED_BYTE = re.compile(rb"\\x([0-9a-fA-F]{2})")
 
 
 def initial_literal(column: Column) -> str | None:
-    """The literal, of the column's own Spark type or one that casts to it without loss; None for NULL.
+    """Return the literal, of the column's Spark type or of one that casts to it without loss; None for NULL.
 
     Raises:
-        LakeError: the text is no value of the column's type, or one that Spark has no value for.
+        LakeError: the text is not a value of the column's type, or Spark cannot represent it.
     """
     text = column.initial_default
     if text is None:
@@ -40,7 +39,7 @@ def initial_literal(column: Column) -> str | None:
     except (ValueError, InvalidOperation):
         pass
     raise LakeError(
-        f"column {column.name} of type {column.type} has the initial default {text!r}, which Spark has no value for. "
+        f"column {column.name} of type {column.type} has the initial default {text!r}, which Spark cannot represent. "
         "Rewrite the table's older files with DuckDB (CALL ducklake_rewrite_data_files) or drop the column"
     )
 
@@ -90,18 +89,18 @@ def _date(text: str) -> str:
 
 
 def _naive(text: str) -> str:
-    """A zone in the text is dropped, as in DuckDB's cast."""
+    """Write a timestamp without its time zone, as DuckDB's cast does."""
     return f"TIMESTAMP_NTZ'{_java_timestamp(parse_timestamp(text)[0])}'"
 
 
 def _zoned(text: str) -> str:
-    """Timestamps without a zone are UTC; DuckDB writes `+00`."""
+    """Write a timestamp in UTC, which is also the default time zone."""
     nanos, offset = parse_timestamp(text)
     return f"TIMESTAMP'{_java_timestamp(nanos - (offset or 0) * 1_000_000_000)}Z'"
 
 
 def _java_date(days: int) -> str:
-    """A date as Java spells it: `+10000-01-01` after 9999, `-0043-03-15` before 1."""
+    """Format a date as Java does: `+10000-01-01` after the year 9999, `-0043-03-15` before the year 1."""
     year, month, day = civil_from_days(days)
     sign = "-" if year < 0 else "+" if year > 9999 else ""
     return f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"
@@ -115,7 +114,7 @@ def _java_timestamp(nanos: int) -> str:
 
 
 def _blob(text: str) -> str:
-    """DuckDB prints bytes that are not printable ASCII as `\\xAB`."""
+    r"""Write bytes; DuckDB prints bytes that are not printable ASCII as `\xAB`."""
     data = _ESCAPED_BYTE.sub(lambda match: bytes([int(match.group(1), 16)]), text.encode())
     return f"X'{data.hex().upper()}'"
 

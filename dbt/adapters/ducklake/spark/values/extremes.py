@@ -1,4 +1,4 @@
-"""The size of a source and the range of its keys, in one pass."""
+"""Measure the number of rows of a source and the range of its keys, in one pass."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _ORDERED = (
     T.TimestampNTZType,
     T.StringType,
 )
-"""Types whose text and order are the same for Spark, for column statistics and for a literal. Floats are not: NaN and -0.0."""
+"""Types with the same text form and order in Spark, in column statistics and in literals. Floats differ: NaN and -0.0."""
 
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The least and greatest value of a key as Spark's text of it; of an instant, as microseconds since 1970.
+    """The least and greatest value of a key in Spark's text form; for timestamps with a time zone, as microseconds since 1970.
 
-    The text of an instant would depend on the time zone of the session, and in autumn be that of two instants.
+    Their text form would depend on the session's time zone, and would be ambiguous when daylight saving time ends.
     """
 
     column: Column
@@ -44,7 +44,7 @@ class KeyRange:
     high: str
 
     def column_filter(self) -> ColumnFilter:
-        """The same range in the encoding of column statistics."""
+        """Return the same range in the encoding of column statistics."""
         if self.column.type == "timestamptz":
             low, high = (encode_plain(int(micros) * 1000, self.column.type) for micros in (self.low, self.high))
             return ColumnFilter.between(self.column.column_id, low, high)
@@ -52,11 +52,13 @@ class KeyRange:
 
 
 def measure(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -> tuple[int, list[KeyRange]]:
-    """The number of rows of `source`, and the range of each key that has one.
+    """Return the number of rows of `source`, and the range of each key that has values other than NULL.
 
     Args:
-        keys: (target column, SQL over `alias` that it must equal). A key whose type is not exactly the column's is left out: its order
-            could be another one, and so is a UUID, whose text has two forms in Spark and one order in the statistics.
+        source: the rows.
+        alias: the alias of `source` in the keys.
+        keys: (target column, SQL over `alias` that must equal it). Left out are keys whose type is not exactly the column's, because their
+            order could differ, and UUIDs, whose text can be in upper or lower case in Spark.
     """
     aliased = source.alias(alias)
     usable = []
@@ -74,7 +76,7 @@ def measure(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -
 
 
 def within(frame: DataFrame, ranges: Sequence[KeyRange]) -> DataFrame:
-    """The rows of `frame` whose keys lie in the ranges."""
+    """Return the rows of `frame` whose keys are in the ranges."""
     for key in ranges:
         kind = struct_type([key.column], ids=False).fields[0].dataType
         if key.column.type == "timestamptz":

@@ -1,4 +1,4 @@
-"""Rules of a table that written files must keep, checked by their statistics before anything is registered."""
+"""Check the constraints of a table by the statistics of written files, before the files are registered."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _UNSIGNED = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
 
 
 def null_text(column: Column) -> str:
-    """What to say when a column that is NOT NULL has a NULL."""
-    return f"column {column.name} is NOT NULL and a row has a NULL there: filter such rows out or give them a value"
+    """Return the error message for a NULL in a NOT NULL column."""
+    return f"column {column.name} is NOT NULL, but a row has a NULL in it: filter such rows out or give them a value"
 
 
 def check_rules(files: Sequence[WrittenFile], columns: Sequence[Column]) -> None:
-    """NOT NULL of leaf columns, and the ranges of unsigned integers, which files hold as larger signed ones.
+    """Check NOT NULL of leaf columns, and the ranges of unsigned integers, which files store as larger signed integers.
 
     Raises:
-        DataError: a rule is broken; the text names the column.
-        LakeError: the footers do not tell.
+        DataError: a value violates a constraint; the message names the column.
+        LakeError: the footers lack the statistics.
     """
     required = {column.column_id: column for column in columns if not column.nullable and not column.children}
     unsigned = {

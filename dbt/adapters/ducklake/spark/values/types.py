@@ -1,4 +1,4 @@
-"""Columns of a lake as Spark's types, and Spark's types as columns of a lake."""
+"""Convert the column types of a lake to Spark types and back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...format.types import DataType, Field, decimal, decimal_parameters, spark_
 from ...format.types import data_type_of as type_of_column
 
 FIELD_ID = "parquet.field.id"
-"""The key in a StructField's metadata from which Spark's Parquet writer takes the field id."""
+"""The key in a StructField's metadata where Spark's Parquet reader and writer expect the field id."""
 
 _LEAVES: dict[type[T.DataType], str] = {
     T.BooleanType: "boolean",
@@ -36,12 +36,12 @@ _LEAVES: dict[type[T.DataType], str] = {
 
 
 def struct_type(columns: Sequence[Column], *, ids: bool = True) -> T.StructType:
-    """The Spark types of columns; with `ids`, each field carries its field id for the Parquet reader and writer."""
+    """Return the Spark types of columns; with `ids`, each field has its field id for the Parquet reader and writer."""
     return T.StructType([T.StructField(c.name, spark_type(c, ids=ids), True, {FIELD_ID: c.column_id} if ids else None) for c in columns])
 
 
 def spark_type(column: Column, *, ids: bool = False) -> T.DataType:
-    """The Spark type of a column; with `ids`, fields of nested structs carry their field ids."""
+    """Return the Spark type of a column; with `ids`, fields of nested structs have their field ids."""
     match column.type, column.children:
         case "list", (element,):
             return T.ArrayType(spark_type(element, ids=ids), True)
@@ -53,7 +53,7 @@ def spark_type(column: Column, *, ids: bool = False) -> T.DataType:
 
 
 def file_type(column: Column) -> T.DataType:
-    """As `spark_type` with ids, of the value as a file holds it: a timestamp_ns, a text in Spark, is a count of nanoseconds there."""
+    """Return the Spark type, with ids, of the values in a file: a timestamp_ns, a string in Spark, is stored as nanoseconds."""
     match column.type, column.children:
         case "list", (element,):
             return T.ArrayType(file_type(element), True)
@@ -67,19 +67,23 @@ def file_type(column: Column) -> T.DataType:
 
 
 def fields_of(schema: T.StructType) -> tuple[Field, ...]:
-    """The fields that a table of this Spark schema has. A column without a type (NULL) becomes text.
+    """Return the fields of a table with this Spark schema. A column without a type (NULL) becomes varchar.
 
     Raises:
-        StatementError: a lake cannot hold the type of a column; the text names the column.
+        StatementError: a lake cannot store the type of a column; the message names the column.
     """
     return tuple(_field(field, field.name) for field in schema.fields)
 
 
 def data_type(type_: T.DataType, where: str) -> DataType:
-    """The DuckLake type that holds values of a Spark type.
+    """Return the DuckLake type for values of a Spark type.
+
+    Args:
+        type_: the Spark type.
+        where: the column, for the error message.
 
     Raises:
-        StatementError: there is none; the text names `where`.
+        StatementError: a lake cannot store the type.
     """
     match type_:
         case T.DecimalType():
@@ -91,18 +95,18 @@ def data_type(type_: T.DataType, where: str) -> DataType:
             return DataType("map", (key, Field("value", data_type(type_.valueType, where))))
         case T.StructType():
             if not type_.fields:
-                raise StatementError(f"column {where} is a struct without fields, which a lake cannot hold: add a field")
+                raise StatementError(f"column {where} is a struct without fields, which a lake cannot store: add a field")
             return DataType("struct", tuple(_field(field, f"{where}.{field.name}") for field in type_.fields))
         case T.StringType() if getattr(type_, "collation", "UTF8_BINARY") != "UTF8_BINARY":
             raise StatementError(
-                f"column {where} has the collation {type_.collation}, which a lake cannot hold: CAST it to STRING COLLATE UTF8_BINARY"
+                f"column {where} has the collation {type_.collation}, which a lake cannot store: CAST it to STRING COLLATE UTF8_BINARY"
             )
     name = _LEAVES.get(type(type_))
     if name is not None:
         return DataType(name)
     if type_.simpleString().startswith("time("):
         return DataType("time")
-    raise StatementError(f"column {where} has the type {type_.simpleString()}, which a lake cannot hold: CAST it, for example to STRING")
+    raise StatementError(f"column {where} has the type {type_.simpleString()}, which a lake cannot store: CAST it, for example to STRING")
 
 
 def _field(field: T.StructField, where: str) -> Field:
@@ -111,7 +115,7 @@ def _field(field: T.StructField, where: str) -> Field:
 
 @lru_cache(maxsize=1024)
 def _leaf(name: str) -> T.DataType:
-    """The Spark type of a leaf by its name; made without a JVM."""
+    """Return the Spark type of a leaf by its name, without a JVM."""
     parameters = decimal_parameters(name)
     if parameters is not None:
         return T.DecimalType(*parameters)

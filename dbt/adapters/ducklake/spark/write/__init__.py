@@ -1,1 +1,1 @@
-"""DataFrames as new data files."""
+"""Write DataFrames to new data files."""

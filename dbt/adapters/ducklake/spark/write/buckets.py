@@ -1,9 +1,8 @@
-"""bucket(n) in Spark: the hash of DuckLake in terms of Spark's own, without code on the executors.
+"""bucket(n) in Spark: DuckLake's hash computed with Spark's own hash function, without Python on the executors.
 
-Both are Murmur3 (x86, 32 bits); Spark's `hash` begins with the seed 42 and passes the hash of one argument on as the
-seed of the next. An argument whose hash is 0 in front gives the seed 0 that DuckLake wants. Spark mixes the last one
-to three bytes of a text in its own way, so a text is hashed up to a multiple of four bytes, and what remains is done
-with arithmetic.
+Both are Murmur3 (x86, 32 bits). Spark's `hash` starts with the seed 42 and uses the hash of each argument as the seed of the next. A first
+argument with the hash 0 therefore provides the seed 0 of DuckLake. Spark mixes the last one to three bytes of a string differently, so
+`hash` gets a multiple of four bytes, and the rest is computed by arithmetic.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ _AS_TEXT = frozenset({"uint8", "uint16", "uint32", "uint64", "int128", "uint128"
 
 
 def bucket(value: SparkColumn, type_name: str, count: int, steps: Steps) -> SparkColumn:
-    """The bucket, 0 to `count` - 1, of `value`, or NULL where that is NULL; it names columns that are added to `steps`.
+    """Return the bucket of `value`, 0 to `count` - 1, or NULL for NULL; the expression uses columns that it adds to `steps`.
 
     Raises:
-        StatementError: a type that cannot be bucketed.
+        StatementError: the type cannot be bucketed.
     """
     number = _as_number(value, type_name)
     data = _as_bytes(value, type_name) if number is None else None
@@ -46,7 +45,7 @@ def bucket(value: SparkColumn, type_name: str, count: int, steps: Steps) -> Spar
 
 
 def _as_number(value: SparkColumn, type_name: str) -> SparkColumn | None:
-    """The BIGINT or DOUBLE that is hashed, for types that are hashed as a number."""
+    """Return the BIGINT or DOUBLE to hash; None for types that are not hashed as a number."""
     parameters = decimal_parameters(type_name)
     if type_name in FLOATS:
         return value.cast("double")
@@ -70,7 +69,7 @@ def _as_number(value: SparkColumn, type_name: str) -> SparkColumn | None:
 
 
 def _as_bytes(value: SparkColumn, type_name: str) -> SparkColumn | None:
-    """The bytes that are hashed, for types that are hashed as a text or blob."""
+    """Return the bytes to hash; None for types that are not hashed as a string or blob."""
     if type_name == "blob":
         return value
     if type_name in _AS_TEXT or decimal_parameters(type_name) is not None:
@@ -78,57 +77,63 @@ def _as_bytes(value: SparkColumn, type_name: str) -> SparkColumn | None:
     return None
 
 
-def _hash_bytes(data: SparkColumn, of: Steps) -> SparkColumn:
-    """The unsigned hash of `data`, a BIGINT."""
-    data = of.step(data)
-    length = of.step(F.octet_length(data).cast("bigint"))
-    rest = of.step(length % 4)
+def _hash_bytes(data: SparkColumn, steps: Steps) -> SparkColumn:
+    """Return the unsigned hash of `data`, a BIGINT."""
+    data = steps.step(data)
+    length = steps.step(F.octet_length(data).cast("bigint"))
+    rest = steps.step(length % 4)
     head = F.substring(data, F.lit(1), (length - rest).cast("int"))
-    whole = of.step(F.hash(F.lit(ZERO_HASH), head).cast("bigint").bitwiseAND(F.lit(_MASK)))
-    hashed = of.step(of.unfinish(whole).bitwiseXOR(length - rest))
+    whole = steps.step(F.hash(F.lit(ZERO_HASH), head).cast("bigint").bitwiseAND(F.lit(_MASK)))
+    hashed = steps.step(steps.unfinish(whole).bitwiseXOR(length - rest))
     byte = [F.hex(F.substring(data, (length - rest + i).cast("int"), F.lit(1))) for i in (3, 2, 1)]
-    tail = of.step(F.conv(F.concat(*byte), 16, 10).cast("bigint"))
-    tail = of.multiply(of.rotate(of.multiply(tail, _C1), 15), _C2)
-    mixed = of.step(hashed.bitwiseXOR(tail).bitwiseXOR(length))
-    return of.step(F.when(rest == 0, whole).otherwise(of.finish(mixed)))
+    tail = steps.step(F.conv(F.concat(*byte), 16, 10).cast("bigint"))
+    tail = steps.multiply(steps.rotate(steps.multiply(tail, _C1), 15), _C2)
+    mixed = steps.step(hashed.bitwiseXOR(tail).bitwiseXOR(length))
+    return steps.step(F.when(rest == 0, whole).otherwise(steps.finish(mixed)))
 
 
 class Steps:
-    """Arithmetic of 32 bits on BIGINT columns. Each result is a column of one SELECT, each of which later ones name (a lateral alias): what
-    is used more than once is computed once, and Spark analyses the plan once, not at every step.
+    """32-bit arithmetic on BIGINT columns.
+
+    All results are columns of one SELECT, and later columns use earlier ones by name (lateral aliases). So each result is computed once,
+    and Spark analyzes the plan once, not at every step.
     """
 
     def __init__(self) -> None:
         self.columns: list[SparkColumn] = []
 
     def step(self, value: SparkColumn) -> SparkColumn:
+        """Add a column with this value, and return a reference to it."""
         name = f"__ducklake_step_{len(self.columns) + 1}"
         self.columns.append(value.alias(name))
         return F.col(name)
 
     def multiply(self, value: SparkColumn, factor: int) -> SparkColumn:
+        """Multiply modulo 2^32."""
         low = value.bitwiseAND(F.lit(0xFFFF)) * F.lit(factor)
         high = (F.shiftright(value, 16) * F.lit(factor)).bitwiseAND(F.lit(0xFFFF)) * F.lit(0x10000)
         return self.step((low + high).bitwiseAND(F.lit(_MASK)))
 
     def rotate(self, value: SparkColumn, bits: int) -> SparkColumn:
-        turned = F.shiftleft(value, bits).bitwiseOR(F.shiftright(value, 32 - bits))
-        return self.step(turned.bitwiseAND(F.lit(_MASK)))
+        """Rotate 32 bits to the left."""
+        rotated = F.shiftleft(value, bits).bitwiseOR(F.shiftright(value, 32 - bits))
+        return self.step(rotated.bitwiseAND(F.lit(_MASK)))
 
     def fold(self, value: SparkColumn, *bits: int) -> SparkColumn:
+        """XOR the value with itself shifted right, for each number of `bits` in turn."""
         folded = value
         for count in bits:
             folded = folded.bitwiseXOR(F.shiftright(value, count))
         return self.step(folded)
 
     def finish(self, value: SparkColumn) -> SparkColumn:
-        """The last step of the hash."""
+        """Compute the last step of the hash."""
         value = self.multiply(self.fold(value, 16), _FINAL_1)
         value = self.multiply(self.fold(value, 13), _FINAL_2)
         return self.fold(value, 16)
 
     def unfinish(self, value: SparkColumn) -> SparkColumn:
-        """The inverse of `finish`."""
+        """Compute the inverse of `finish`."""
         value = self.multiply(self.fold(value, 16), _inverse(_FINAL_2))
         value = self.multiply(self.fold(value, 13, 26), _inverse(_FINAL_1))
         return self.fold(value, 16)
@@ -139,7 +144,7 @@ def _inverse(odd: int) -> int:
 
 
 def _zero_hash() -> int:
-    """The INT whose hash with Spark's seed of 42 is 0: each step of the hash of an INT, undone."""
+    """Return the INT whose hash with Spark's seed 42 is 0, by inverting each step of the hash of an INT."""
     state = (4 - 0xE6546B64) * _inverse(5) & _MASK
     block = (state >> 13 | state << 19 & _MASK) ^ 42
     block = block * _inverse(_C2) & _MASK

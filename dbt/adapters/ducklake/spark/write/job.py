@@ -1,6 +1,7 @@
-"""One Spark job that writes Parquet: its own fresh directory, the files in it, and where they go then.
+"""A Spark job that writes Parquet files to a new directory, and moving the files to their final directories.
 
-Specification: "Data files". On a local file system files move to where DuckDB would put them; elsewhere a move is a copy, and they stay.
+Specification: "Data files". On a local file system the files move to the directories that DuckDB would use. In an object store a move is a
+copy, so the files stay.
 """
 
 from __future__ import annotations
@@ -22,27 +23,27 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def fresh_directory(home: str) -> Iterator[str]:
-    """A directory below `home` for one job; if the block fails it is removed, with all that is in it.
+def new_directory(parent: str) -> Iterator[str]:
+    """Yield the path of a new directory below `parent` for one job; if the block fails, the directory is removed.
 
     Raises:
         DataError: the block failed because a value does not fit its column.
     """
-    target = with_separator(home) + data_file_name().removesuffix(".parquet")
+    target = with_separator(parent) + data_file_name().removesuffix(".parquet")
     try:
         yield target
     except BaseException as error:
         storage.remove_tree(target)
-        told = data_error(error)
-        if told is not None:
-            raise told from error
+        invalid = data_error(error)
+        if invalid is not None:
+            raise invalid from error
         raise
 
 
 def run(
     rows: DataFrame, target: str, options: WriteOptions, keys: Sequence[str] = (), rows_per_file: int | None = None
 ) -> list[tuple[str, int]]:
-    """Write the rows below `target`, in a directory for each value of `keys`: path and size of each file, in bytes."""
+    """Write the rows below `target`, in a directory for each value of `keys`, and return (path, size in bytes) of each file."""
     writer = rows.write.mode("append").options(**spark_options(options, local=storage.is_local(target)))
     if rows_per_file is not None:
         writer = writer.option("maxRecordsPerFile", str(rows_per_file))
@@ -52,18 +53,18 @@ def run(
     return [(path, size) for path, size in storage.list_files(target) if not path.rpartition("/")[2].startswith((".", "_"))]
 
 
-def settle(files: Sequence[WrittenFile], homes: Sequence[str], target: str) -> list[WrittenFile]:
-    """Move each file from `target` to its own of `homes`, directories that end with a slash; on an error none of them is left."""
+def move_files(files: Sequence[WrittenFile], directories: Sequence[str], target: str) -> list[WrittenFile]:
+    """Move each file from `target` to its directory, which ends with a slash; after an error no moved files are left."""
     if not storage.is_local(target):
         return list(files)
-    settled: list[WrittenFile] = []
+    moved: list[WrittenFile] = []
     try:
-        for file, home in zip(files, homes, strict=True):
-            path = home + data_file_name()
+        for file, directory in zip(files, directories, strict=True):
+            path = directory + data_file_name()
             storage.move(file.path, path)
-            settled.append(replace(file, path=path))
+            moved.append(replace(file, path=path))
     except BaseException:
-        storage.remove(file.path for file in settled)
+        storage.remove(file.path for file in moved)
         raise
     storage.remove_tree(target)
-    return settled
+    return moved

@@ -1,4 +1,4 @@
-"""Rows of a query that are known to be few without a job: constants that Spark's optimizer has folded into a local relation."""
+"""Count and fetch the rows of queries of constants, which Spark's optimizer folds into a local relation, without a job."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _CONSTANT = frozenset({"LocalRelation", "OneRowRelation"})
 
 
 def local_row_count(rows: DataFrame) -> int | None:
-    """How many rows a query of constants gives; None if it reads anything, or if only running it would tell."""
+    """Return the number of rows of a query of constants; None if the query reads data, or if it must run to find out."""
     frame: Any = getattr(rows, "_jdf", None)
-    if frame is None:  # Spark Connect: the plan is the server's
+    if frame is None:  # with Spark Connect only the server has the plan
         return None
     execution = frame.queryExecution()
     leaves = execution.analyzed().collectLeaves()
@@ -37,15 +37,15 @@ def local_row_count(rows: DataFrame) -> int | None:
 
 
 def fitted_rows(rows: DataFrame, columns: tuple[Column, ...]) -> pa.Table:
-    """The rows in the table's types, fetched.
+    """Fetch the rows with the table's types.
 
     Raises:
-        DataError: a NULL in a column that is NOT NULL, or a value that its column's type does not have.
+        DataError: a NOT NULL column contains NULL, or a value does not fit its column.
     """
     try:
         return shaped(rows, columns).toArrow()
     except BaseException as error:
-        told = data_error(error)
-        if told is not None:
-            raise told from error
+        invalid = data_error(error)
+        if invalid is not None:
+            raise invalid from error
         raise

@@ -1,7 +1,7 @@
 """Partition keys in Spark: the expressions that split rows into files, and the values read back from the directories.
 
-Spark writes `''` and NULL into one directory (trap T8) and rewrites other values, so each key is written as `v` + a
-plain text from which the value, in DuckDB's spelling, is made here.
+Spark writes `''` and NULL to the same directory and changes other values. So each key is written as `v` + a plain text, which is converted
+to the value in DuckDB's form here.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _PARTS = {"year": F.year, "month": F.month, "day": F.dayofmonth, "hour": F.hour}
 
 
 def key_name(index: int) -> str:
-    """The name of the column, and of the directory, of a key while Spark writes."""
+    """Return the temporary name of a key's column and directory."""
     return f"__ducklake_key_{index}"
 
 
 def with_keys(rows: DataFrame, columns: Sequence[Column], fields: Sequence[PartitionField]) -> DataFrame:
-    """The rows with a column `key_name(i)` for each key.
+    """Return the rows with a column `key_name(i)` for each key.
 
     Raises:
-        StatementError: a transform that the column does not have.
+        StatementError: a transform does not apply to its column.
     """
     steps = Steps()
     keys: list[SparkColumn] = []
@@ -63,7 +63,7 @@ def with_keys(rows: DataFrame, columns: Sequence[Column], fields: Sequence[Parti
 
 
 def values_of(path: str, columns: Sequence[Column], fields: Sequence[PartitionField]) -> tuple[str | None, ...]:
-    """The values of a file's keys, in DuckDB's spelling, from the directories that Spark put it in."""
+    """Return the values of a file's keys, in DuckDB's form, from the directories in its path."""
     found = dict(re.findall(r"/(__ducklake_key_\d+)=([^/]*)(?=/)", path))
     values: list[str | None] = []
     for index, (column, field) in enumerate(zip(key_columns(columns, fields), fields, strict=True)):
@@ -78,7 +78,7 @@ def values_of(path: str, columns: Sequence[Column], fields: Sequence[PartitionFi
 
 
 def _plain_text(value: SparkColumn, type_name: str) -> SparkColumn:
-    """A text from which `_value_text` makes the value again, whatever the session's settings are."""
+    """Return a text for `_value_text` that does not depend on the session's settings."""
     if type_name == "date":
         return F.unix_date(value).cast("string")
     if type_name == "timestamptz":
@@ -107,7 +107,7 @@ def _value_text(text: str, type_name: str) -> str | None:
 
 
 def _part(value: SparkColumn, type_name: str, transform: str) -> SparkColumn:
-    """A part of the calendar as text; infinity has none. A timestamp_ns is here already its nanoseconds."""
+    """Return the year, month, day or hour as text; NULL for infinity. A timestamp_ns arrives as a number of nanoseconds."""
     if type_name == "timestamp_ns":
         value = CONVERSIONS["nanos_to_naive"](value, TimestampNTZType())
     if type_name == "date":
@@ -119,12 +119,12 @@ def _part(value: SparkColumn, type_name: str, transform: str) -> SparkColumn:
         infinite = value.isin(*[F.expr(f"{kind}'{text}{zone}'") for text in INFINITE_TIMESTAMPS]) if type_name != "time" else F.lit(False)
         part = _PARTS[transform](value)
     if transform == "year" and type_name == "timestamptz":
-        part = F.when(part > 0, part).otherwise(F.lit(1) - part)  # the reference takes the year of its era
+        part = F.when(part > 0, part).otherwise(F.lit(1) - part)  # the reference uses the year of the era, such as 44 for 44 BC
     return F.when(~infinite, part.cast("string"))
 
 
 def _common_era(text: str) -> str:
-    """Java's spelling of years beyond 9999 and before 1, `+12345-…` and `-0043-…`, as DuckDB spells them."""
+    """Convert Java's form of years after 9999 and before 1, `+12345-…` and `-0043-…`, to DuckDB's form."""
     if text.startswith("-"):
         year, rest = text[1:].split("-", 1)
         date, _, time = rest.partition(" ")

@@ -1,4 +1,4 @@
-"""How many files a write makes: few, without moving rows that need not move."""
+"""Control the number and size of the files of a write, without unnecessary shuffles."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SMALL_BYTES = 16 * 1024 * 1024
-"""Results that Spark estimates to be smaller than this become one file."""
+"""Results up to this size in bytes, as Spark estimates it, become one file."""
 MOST_TASK_BYTES = 256 * 1024 * 1024
-"""Tasks that write are made no larger than this, in bytes as Spark moves them, so that no core is idle for the sake of file sizes."""
+"""The maximum size of a writing task in shuffle bytes, so that large files do not leave cores idle."""
 _TASK_SIZE = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
 _TASK_SIZE_DEFAULT = ("67108864b", "64mb", "64m")
 
@@ -31,29 +31,31 @@ _WIDTHS = {
     **dict.fromkeys(("int32", "uint32", "float32", "date"), 4),
     **dict.fromkeys(("varchar", "json", "blob", "variant", "geometry", "uuid", "interval", "timetz"), 32),
 }
-"""Bytes of a value, about; 8 for every other type."""
+"""Estimated bytes per value; 8 for every other type."""
 _ELEMENTS = 8
 _COMPRESSION = 2.5
-"""How much smaller a file is than its values, about: less for keys that are hashes, more for words and dates."""
+"""The estimated compression ratio: lower for hashed keys, higher for words and dates."""
 
 
 def arranged(rows: DataFrame, keys: Sequence[str], order: Sequence[SparkColumn], options: WriteOptions) -> DataFrame:
-    """The rows in about as many tasks as there shall be files, each in order.
+    """Return the rows in about as many tasks as files are wanted, each task sorted.
 
-    A large result that is sorted is split by ranges, so that each file holds a narrow one: measured, that costs a third more time than
-    sorting each task alone, and a reader of one value then opens one file instead of all.
+    A large sorted result is split by ranges, so that each file has a narrow range of values. This takes a third more time than sorting each
+    task, but a reader of one value then opens one file instead of all.
 
     Args:
-        keys: columns that a file has one value of.
-        order: how the rows are sorted, if at all.
+        rows: the rows to write.
+        keys: the partition key columns; a file has one value of each.
+        order: the sort keys.
+        options: the lake's options.
     """
     size, plan = (None, "") if keys else _plan(rows)
-    # Of a plan that runs Python the work may be large where its rows are few, so it keeps its tasks.
+    # A plan that runs Python can be expensive even with few rows, so it keeps its tasks.
     large = size is None or size > SMALL_BYTES or "Python" in plan or "MapIn" in plan
     if options.per_thread_output:
         pass
     elif keys:
-        # One task per value, so one file per partition; Spark evens out what is too large or too small.
+        # One task and one file for each partition; Spark splits or joins tasks that are too large or too small.
         rows = rows.hint("rebalance", *[F.col(key) for key in keys])
     elif not large:
         rows = rows.coalesce(1)
@@ -64,7 +66,7 @@ def arranged(rows: DataFrame, keys: Sequence[str], order: Sequence[SparkColumn],
 
 @contextmanager
 def large_tasks(spark: SparkSession, target_file_size: int) -> Iterator[None]:
-    """While a table is written, Spark makes tasks that are worth a file, where it sizes tasks and nobody has said how."""
+    """Increase Spark's advisory task size to the target file size while a table is written, unless the user changed the setting."""
     wanted = min(target_file_size, MOST_TASK_BYTES)
     before = spark.conf.get(_TASK_SIZE, None)
     if before is None or before.lower() not in _TASK_SIZE_DEFAULT or wanted <= 64 * 2**20:
@@ -78,11 +80,12 @@ def large_tasks(spark: SparkSession, target_file_size: int) -> Iterator[None]:
 
 
 def rows_per_file(columns: Sequence[Column], target_file_size: int, row_bytes: float | None = None) -> int:
-    """About how many rows make a file of the size wanted; at least 1000.
+    """Estimate the number of rows in a file of the target size; at least 1000.
 
     Args:
+        columns: the columns of the file.
         target_file_size: in bytes.
-        row_bytes: what a row takes in files of the table, if there are some.
+        row_bytes: the average bytes per row in the table's existing files, if it has files.
     """
     width = row_bytes or sum(_width(column) for column in columns) / _COMPRESSION
     return max(1000, int(target_file_size / max(width, 0.01)))
@@ -97,7 +100,7 @@ def _width(column: Column) -> int:
 
 
 def _plan(rows: DataFrame) -> tuple[int | None, str]:
-    """Spark's estimate of the size of the result in bytes, None if it has none, and the text of the plan."""
+    """Return Spark's estimate of the result size in bytes (None without an estimate), and the text of the plan."""
     frame: Any = rows
     if not _is_connect(rows):
         plan = frame._jdf.queryExecution().optimizedPlan()

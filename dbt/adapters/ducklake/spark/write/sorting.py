@@ -1,4 +1,4 @@
-"""Rows in the order of a sorted table: within each file, and across files where there are several."""
+"""Sort keys of a sorted table as Spark columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def order_of(rows: DataFrame, keys: Sequence[SortField]) -> list[SparkColumn]:
-    """Sort keys in Spark's words as columns over `rows`, up to the first that Spark refuses."""
+    """Return the sort keys, which are Spark SQL, as columns over `rows`, up to the first that Spark refuses."""
     found: list[SparkColumn] = []
     for key in keys:
         try:
