@@ -32,12 +32,12 @@ from tests.interop.types.operations import (
     read_defaults,
     seed_rows,
 )
-from tests.places import REFERENCE_DATABASES, tried
+from tests.places import REFERENCE_DATABASES, selected_databases
 
 BY_TYPE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.stored)
 
 
-@pytest.fixture(scope="module", params=tried(REFERENCE_DATABASES))
+@pytest.fixture(scope="module", params=selected_databases(REFERENCE_DATABASES))
 def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, runtime: SparkRuntime) -> Iterator[Operations]:
     """Both sides of one lake. Inlined rows of every type are in `test_types_on_catalogs.py`."""
     directory = tmp_path_factory.mktemp("matrix")
