@@ -1,4 +1,4 @@
-"""Functions in Spark's SQL that we keep in a lake: DuckDB opens it, works on it, and keeps them."""
+"""SQL functions that we store in a lake: DuckDB opens the lake, changes it, and keeps the functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.interop.conftest import Both
 from tests.interop.oracle import connect
 
 
-def test_duckdb_works_on_a_lake_that_holds_functions(both: Both, catalog: CatalogUnderTest) -> None:
+def test_duckdb_works_on_a_lake_with_functions(both: Both, catalog: CatalogUnderTest) -> None:
     both.spark("CREATE SCHEMA s")
     both.spark("CREATE FUNCTION s.plus (x INT) RETURNS INT RETURN x + 1")
     both.duckdb("CREATE TABLE s.t AS SELECT 7 AS c")

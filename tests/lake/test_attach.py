@@ -174,9 +174,7 @@ def test_the_error_names_the_read_only_lake(places: LakeSettings, runtime: Spark
     lake.close_catalogs()
 
 
-def test_a_lake_is_opened_on_first_use_and_a_failure_names_it(
-    places: LakeSettings, runtime: SparkRuntime, both: LakeSession
-) -> None:
+def test_a_lake_is_opened_on_first_use_and_a_failure_names_it(places: LakeSettings, runtime: SparkRuntime, both: LakeSession) -> None:
     path = "postgresql://me:hunter2@localhost:1/db"
     lake = opened(places, runtime, path=path, data_path=None, create_if_not_exists=False)
     with lake.session() as session:

@@ -163,7 +163,9 @@ class TestWhatFailureLeaves:
 
 
 class TestCancel:
-    def test_a_cancel_between_two_jobs_stops_the_statement_of_a_transaction(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_cancel_between_two_jobs_stops_the_statement_of_a_transaction(
+        self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         stage = RowStaging.add_files
 
         def cancelled_meanwhile(*arguments: object) -> None:

@@ -122,7 +122,7 @@ def test_structs_that_duckdb_can_no_longer_read_itself(place: CatalogPlace, duck
             },
         ),
     )
-    if oracle.is_lent(place):  # a DuckDB file has structs; the others have texts
+    if oracle.is_exclusive(place):  # a DuckDB file has structs; the others have texts
         assert duck.execute("SELECT s.a, s.b FROM t").fetchall() == [("o'k \\ x", b"\xaab")]
         return
     with pytest.raises(duckdb.Error):
