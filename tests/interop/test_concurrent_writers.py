@@ -40,9 +40,9 @@ def ids(both: Both, version: int) -> list[int]:
 def feed(both: Both, first: int, last: int) -> list[tuple[Any, ...]]:
     """Return the change feed of `t`, which must be equal on both sides."""
     query = f"SELECT snapshot_id, change_type, id, v FROM lake.table_changes('t', {first}, {last})"
-    told = comparable_rows(both.duck.execute(query).fetchall())
-    assert comparable_rows(both.session.execute(query).fetch()) == told
-    return told
+    reported = comparable_rows(both.duck.execute(query).fetchall())
+    assert comparable_rows(both.session.execute(query).fetch()) == reported
+    return reported
 
 
 @pytest.mark.parametrize("vectors", [False, True])
@@ -121,8 +121,8 @@ def test_files_that_are_merged_and_removed_while_a_transaction_reads_them(both: 
     both.duckdb("CREATE TABLE made (n BIGINT)")
     for number in range(3):
         both.duckdb(f"INSERT INTO t SELECT {number}, 'a'")
-    told: list[str] = []
-    both.session.tell = told.append
+    reported: list[str] = []
+    both.session.tell = reported.append
     late = both.session.execute("SELECT id FROM t ORDER BY id")
     with both.transaction():
         assert both.session.execute("SELECT count(*) FROM t").fetch() == [(3,)]
@@ -133,7 +133,7 @@ def test_files_that_are_merged_and_removed_while_a_transaction_reads_them(both: 
         assert slow.fetch() == [(2,), (1,), (0,)]
     assert late.fetch() == [(0,), (1,), (2,)]
     assert both.rows("SELECT n FROM made") == [(3,)]
-    assert any("was merged, rewritten or expired, and then removed, by concurrent maintenance" in each for each in told)
+    assert any("was merged, rewritten or expired, and then removed, by concurrent maintenance" in each for each in reported)
 
 
 def test_a_missing_file_is_not_a_conflict(both: Both) -> None:

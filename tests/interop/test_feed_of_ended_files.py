@@ -30,7 +30,7 @@ def deletes(both: Both, table: str, first: int, last: int) -> Counter[tuple[int,
 
 @pytest.fixture
 def tables_with_deletes(both: Both) -> dict[str, int]:
-    """Tables with files of which rows were deleted in each way: inlined, by delete file, by both. Maps each to the snapshot after its deletes."""
+    """Maps each table to the snapshot before its deletes. Files have inlined deletes, a delete file, or both."""
     found = {}
     for name in ("theirs", *STATEMENTS):
         both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")

@@ -55,9 +55,9 @@ def net_changes(both: Both) -> dict[Any, int]:
     net: Counter[Any] = Counter()
     for function, sign in (("table_insertions", 1), ("table_deletions", -1)):
         query = f"SELECT rowid, * FROM ducklake_{function}('lake', 'main', 't', {last(both)}, {last(both)})"
-        told = comparable_rows(both.duck.execute(query).fetchall())
-        assert ours(both, query.replace("*", "* EXCEPT (snapshot_id, rowid)")) == told
-        for row in told:
+        reported = comparable_rows(both.duck.execute(query).fetchall())
+        assert ours(both, query.replace("*", "* EXCEPT (snapshot_id, rowid)")) == reported
+        for row in reported:
             net[row] += sign
     return {row: number for row, number in net.items() if number}
 
@@ -185,11 +185,11 @@ def test_a_table_is_usable_after_a_rollback(both: Both, catalog: CatalogUnderTes
 
     outcome, old, wanted = roll_back_table(both, then)
     assert ours(both, "SELECT rowid, * FROM t") == wanted
-    told = net_changes(both)
+    reported = net_changes(both)
     assert outcome == dry[0]
     assert outcome[-2:] == (len(old), len(wanted))
     if name != "columns":  # for that history, old rows are reported with the current columns
-        assert told == difference(old, wanted)
+        assert reported == difference(old, wanted)
     assert duckdb_reads(both, first, newest) == before
     nothing = both.session.execute(f"CALL lake.rollback(version => {newest + 1}, schema => 'main')").fetch()
     assert nothing == [("main", "t", "table", "kept", 0, 0, None, None)]

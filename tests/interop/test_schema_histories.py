@@ -43,20 +43,20 @@ BY_DUCKDB = {
 def _values(duck: duckdb.DuckDBPyConnection, old: Case, new: Case) -> list[str]:
     """Return values of the old type that the new type can represent and that files of both can store."""
 
-    def held(values: Sequence[str]) -> list[str]:
+    def accepted(values: Sequence[str]) -> list[str]:
         casts = ", ".join(f"TRY_CAST({duck_value(old, value)} AS {new.duck}) IS NOT NULL" for value in values)
         try:
             (found,) = duck.execute(f"SELECT {casts}").fetchall()
         except duckdb.Error:  # TRY_CAST does not catch what ICU raises
-            return [] if len(values) == 1 else [value for each_one in values for value in held([each_one])]
+            return [] if len(values) == 1 else [value for each_one in values for value in accepted([each_one])]
         return [value for value, is_cached in zip(values, found, strict=True) if is_cached]
 
     if new.stored in (
         "timestamp_s",
         "timestamp_ms",
     ):  # DuckDB cannot write an infinite timestamp_s to a file, and Spark cannot read an infinite timestamp_ms
-        return held([value for value in old.in_files if "inf" not in value])
-    return held(old.in_files)
+        return accepted([value for value in old.in_files if "inf" not in value])
+    return accepted(old.in_files)
 
 
 @pytest.fixture(scope="module")

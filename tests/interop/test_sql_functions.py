@@ -14,9 +14,9 @@ def test_duckdb_works_on_a_lake_with_functions(both: Both, catalog: CatalogUnder
     both.duckdb("CREATE MACRO s.twice(a) AS a * 2")
     both.spark("CREATE VIEW s.v AS SELECT s.plus(c) AS d FROM s.t")
     assert both.session.execute("SELECT d FROM s.v").fetch() == [(8,)]
-    with connect(catalog) as anew:
-        assert anew.execute("SELECT lake.s.twice(c) FROM lake.s.t").fetchall() == [(14,)]
-        changes = anew.execute("SELECT changes FROM ducklake_snapshots('lake') WHERE snapshot_id = 2").fetchall()
+    with connect(catalog) as connection:
+        assert connection.execute("SELECT lake.s.twice(c) FROM lake.s.t").fetchall() == [(14,)]
+        changes = connection.execute("SELECT changes FROM ducklake_snapshots('lake') WHERE snapshot_id = 2").fetchall()
         assert changes == [({},)]
     both.duckdb("DROP SCHEMA s CASCADE")
     both.spark("CREATE SCHEMA s")

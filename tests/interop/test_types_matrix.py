@@ -272,8 +272,8 @@ def test_we_keep_every_row_when_we_prune_duckdbs_files(done: Operations, partiti
             count, nulls, least, greatest, nan, _ = by_id[number]
             bound = by_id[other][2]
             if bound is not None:
-                held = ColumnStats(1, 0, count, nulls, least, greatest, nan)
-                assert not outside(ColumnRange(1, **{side: bound}), held, case.stored), (number, other, side)
+                file_stats = ColumnStats(1, 0, count, nulls, least, greatest, nan)
+                assert not outside(ColumnRange(1, **{side: bound}), file_stats, case.stored), (number, other, side)
 
 
 @pytest.fixture(scope="module")

@@ -57,13 +57,13 @@ class Judge:
         except LakeError as error:
             return "refused", str(error), None
         except Exception as error:
-            return "failed here", str(error), None
+            return "failed on our side", str(error), None
         if not self.offered():
             return "refused", "not offered", None
         try:
             return "read", ours, rows(lambda text: self.both.duck.execute(text).fetchall())
         except Exception as error:
-            return "failed there", str(error), None
+            return "failed in DuckDB", str(error), None
 
     def offered(self) -> bool:
         """Return whether the view is stored in DuckDB's dialect."""

@@ -48,7 +48,7 @@ Script = list[Step]
 
 @dataclass
 class Twins:
-    """Two lakes of the same kind: one that DuckDB changes, one that we change."""
+    """Two lakes of the same kind: DuckDB changes one, we change the other."""
 
     ours: LakeCatalog
     our_eyes: duckdb.DuckDBPyConnection
@@ -67,7 +67,8 @@ class Twins:
         for table, columns in COMPARED.items():
             self.retyped = self.retyped or "SET DATA TYPE" in step
             if table == "snapshot" and self.retyped:
-                # We move the counter of files, so that running DuckDBs let go of statistics of the old type; theirs stays.
+                # We increment the counter of files, so that other DuckDB connections drop cached statistics of the old type. DuckDB does
+                # not.
                 columns = columns.removesuffix(", next_file_id")
             query = f"SELECT {columns} FROM {{meta}}.ducklake_{table} ORDER BY ALL"
             assert rows_of(self.our_eyes, query) == rows_of(self.theirs, query), f"ducklake_{table} after {step}"

@@ -1,4 +1,4 @@
-"""One random run: the sides take turns, and after every step they are asked what they see."""
+"""One random run: the sides take turns, and after every step both are queried and compared."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ COMPACTION = ("CALL ducklake_merge_adjacent_files", "CALL ducklake_rewrite_data_
 FLUSH = ("CALL ducklake_flush_inlined_data",)
 SORTING = COMPACTION + FLUSH
 REPORTED = 50
-"""After how many steps a line is printed."""
+"""A line is printed after this many steps."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """One statement of the script: who said it."""
+class ScriptLine:
+    """One statement of the script and the side that ran it."""
 
     side: str
     text: str
 
 
 class Run:
-    """A run with its seed. `script` is all that was said so far."""
+    """A run with its seed. `script` contains all statements so far."""
 
     def __init__(self, place: CatalogUnderTest, session: LakeSession, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -45,13 +45,13 @@ class Run:
         self.statements = Statements(self.rng)
         self.invariants = Invariants(session.catalog, self.plain.connection)
         self.comparison = Comparison(self.rng, self.ours, self.duck, self.plain)
-        self.script: list[Said] = []
+        self.script: list[ScriptLine] = []
         self.seen: dict[int, Seen] = {0: Seen()}
         self.refused: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
         self.said_by = "duckdb"
         self.changed: set[str] = set()
-        """The tables, by key, that the open transaction has changed."""
+        """The keys of the tables that the open transaction has changed."""
 
     def close(self) -> None:
         self.ours.close()
@@ -59,7 +59,7 @@ class Run:
         self.plain.connection.close()
 
     def summary(self) -> str:
-        """What was done, what was refused, and which views we could not read, with numbers."""
+        """Return the numbers of statements, of refusals, and of views that we could not read."""
         counters = (self.done, self.refused, self.comparison.unread)
         return "\n".join(", ".join(f"{what} {number}" for what, number in sorted(counter.items())) for counter in counters)
 
@@ -86,12 +86,12 @@ class Run:
         print(f"{number} steps and everything compared in {time.monotonic() - started:.0f} s", flush=True)
 
     def report(self, step: int, error: Exception) -> str:
-        """All that is needed to see the difference again."""
-        said = "\n".join(f"    ({s.side!r}, {s.text!r})," for s in self.script)
-        return f"seed {self.seed}, step {step}: {error}\nScript, of {len(self.script)} statements:\n{said}"
+        """Return everything that is needed to reproduce the difference."""
+        script = "\n".join(f"    ({s.side!r}, {s.text!r})," for s in self.script)
+        return f"seed {self.seed}, step {step}: {error}\nScript, of {len(self.script)} statements:\n{script}"
 
     def step(self) -> None:
-        """One turn of one side, and what both see then."""
+        """Run one turn of one side, and compare what both sides read then."""
         before = self.latest()
         shape = self.ours.shape()
         dice = self.rng.random()
@@ -112,14 +112,14 @@ class Run:
         self.check(before, shape, concerned, rows_changed)
 
     def reattach(self, side: Side) -> None:
-        """A side comes back as another client."""
+        """Let a side reconnect as another client."""
         limit = self.rng.choice(LIMITS)
-        self.script.append(Said(f"attach {side.dialect}", str(limit)))
+        self.script.append(ScriptLine(f"attach {side.dialect}", str(limit)))
         side.reattach(limit)
         self.invariants.catalog = self.ours.session.catalog
 
     def act(self, side: Side, shape: Shape) -> tuple[set[str], bool]:
-        """A statement or a transaction of several, of one side."""
+        """Run a statement, or a transaction of several, on one side."""
         number = self.rng.choice((2, 3, 4)) if self.rng.random() < 0.15 else 1
         if number == 1:
             statement = self._next(side, shape)
@@ -161,7 +161,7 @@ class Run:
                 return statement
 
     def _would_break(self, statement: Statement) -> bool:
-        """Whether DuckDB would end the process: it replaces a table that its transaction has altered. See `test_found_faults`."""
+        """Return whether DuckDB would crash because it replaces a table that its transaction altered. See `test_found_faults`."""
         return statement.kind == "replace" and not self.changed.isdisjoint(statement.tables)
 
     def _say(self, side: Side, statement: Statement) -> bool:
@@ -177,7 +177,7 @@ class Run:
         return True
 
     def _plainly(self, side: Side, text: str) -> None:
-        self.script.append(Said(side.dialect, text))
+        self.script.append(ScriptLine(side.dialect, text))
         self.said_by = side.dialect
         side.run(text)
 
@@ -187,7 +187,7 @@ class Run:
         self.refused[f"{side.dialect}: {str(error)[:90]}"] += 1
 
     def maintain(self, side: Side, shape: Shape) -> None:
-        """One of the maintenance functions."""
+        """Run one of the maintenance functions."""
         call, expired = maintenance(self.rng, shape, sorted(self.seen))
         for version in expired:
             del self.seen[version]
@@ -195,9 +195,9 @@ class Run:
             return
         self._call(side, call)
         if call.startswith(COMPACTION if side is self.duck else FLUSH):
-            # After its own compaction the reference's cache of definitions is wrong; after a flush by another client it names inlined-data
-            # tables that are gone: see test_found_faults.
-            self.script.append(Said("attach duckdb", str(self.duck.limit)))
+            # DuckDB's cache of definitions is wrong after its own compaction. After a flush by another client it uses inlined-data tables
+            # that no longer exist: see test_found_faults.
+            self.script.append(ScriptLine("attach duckdb", str(self.duck.limit)))
             self.duck.reattach(self.duck.limit)
 
     def _call(self, side: Side, call: str) -> bool:
@@ -210,7 +210,7 @@ class Run:
         return True
 
     def delete_by_vector(self, shape: Shape) -> set[str]:
-        """We delete some rows with a deletion vector, which the reference must read and replace."""
+        """Delete some rows on our side with a deletion vector, which DuckDB must read and replace."""
         statement = self.statements.delete(shape)
         table = shape.table(statement.tables[0])
         assert table is not None
@@ -228,7 +228,7 @@ class Run:
         return self.ours.session.catalog.latest().snapshot_id
 
     def check(self, before: int, old: Shape, concerned: set[str], rows_changed: bool) -> None:
-        """Compare what a step may have changed, and a sample of what it may not."""
+        """Compare what a step may have changed, and a sample of the rest."""
         broken = self.invariants.broken()
         if broken:
             raise Difference("; ".join(broken))
