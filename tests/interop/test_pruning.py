@@ -82,7 +82,7 @@ def test_two_references_to_a_table_read_their_own_files(both: Both) -> None:
     query = "SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.v = b.v WHERE a.id = 1 AND b.id IN (2, 3) AND a.v = 'v7'"
     assert files(both, query) == ["1 of 4 files", "2 of 4 files"]
     assert both.rows(query) == [(1, 2), (1, 3)]
-    assert files(both, query) == ["1 of 4 files", "2 of 4 files"], "known views are read again"
+    assert files(both, query) == ["1 of 4 files", "2 of 4 files"], "a second run reads the same files"
     assert files(both, "SELECT count(*) FROM t") == ["4 of 4 files"]
     assert files(both, "WITH c AS (SELECT * FROM t WHERE id > 1) SELECT * FROM c WHERE EXISTS (SELECT 1 FROM t WHERE t.id = 0)") == [
         "2 of 4 files",

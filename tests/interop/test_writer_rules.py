@@ -251,7 +251,7 @@ def test_scheduled_files_are_relative_to_the_data_path(busy: Busy) -> None:
     for path, relative in scheduled:
         assert relative
         assert (Path(busy.place.data_path) / path).exists()
-    assert scheduled, "the second DELETE takes the place of a delete file"
+    assert scheduled, "the second DELETE replaces a delete file"
 
 
 def test_a_column_that_is_added_again_has_a_new_id(busy: Busy) -> None:

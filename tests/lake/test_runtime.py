@@ -113,7 +113,7 @@ def test_a_supplied_session_is_neither_stopped_nor_changed(spark_runtime: SparkR
     assert theirs.range(3).count() == 3
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_gets_a_clear_error(spark_runtime: SparkRuntime) -> None:
     spark_runtime.session()

@@ -78,7 +78,7 @@ def test_a_new_sort_order_ends_the_old_one(session: LakeSession, duckdb_on: Conn
     assert len(ids) == len(set(ids)) == 2
     lives = rows_of(duck, "SELECT end_snapshot - begin_snapshot, begin_snapshot FROM {meta}.ducklake_sort_info ORDER BY 2")
     assert [life[0] for life in lives] == [1, 1]
-    assert rows_of(duck, "SELECT count(*) FROM {meta}.ducklake_schema_versions") == [(1,)], "an order is no other schema"
+    assert rows_of(duck, "SELECT count(*) FROM {meta}.ducklake_schema_versions") == [(1,)], "a sort order does not change the schema"
     assert duck.execute("SELECT changes['tables_altered'] FROM lake.snapshots() ORDER BY snapshot_id DESC LIMIT 1").fetchone() == (["1"],)
 
 
