@@ -41,9 +41,9 @@ def is_exclusive(place: Place) -> bool:
     return place.path.startswith("ducklake:duckdb:")
 
 
-def arrow_table(connection: duckdb.DuckDBPyConnection | LentConnection, query: str) -> pa.Table:
+def arrow_table(connection: duckdb.DuckDBPyConnection | ExclusiveConnection, query: str) -> pa.Table:
     """Return the rows of a query as an Arrow table."""
-    return connection.arrow_table(query) if isinstance(connection, LentConnection) else connection.execute(query).to_arrow_table()
+    return connection.arrow_table(query) if isinstance(connection, ExclusiveConnection) else connection.execute(query).to_arrow_table()
 
 
 def connect(place: Place, *, alias: str = "lake", **options: Any) -> duckdb.DuckDBPyConnection:
@@ -55,7 +55,7 @@ def connect(place: Place, *, alias: str = "lake", **options: Any) -> duckdb.Duck
     connection = open_duckdb(*EXTENSIONS)
     connection.execute("SET TimeZone = 'UTC'")
     if is_exclusive(place):
-        return LentConnection(connection, place, alias, options)  # type: ignore[return-value]
+        return ExclusiveConnection(connection, place, alias, options)  # type: ignore[return-value]
     attach(connection, place, alias=alias, **options)
     return connection
 
@@ -69,9 +69,9 @@ def attach(connection: duckdb.DuckDBPyConnection, place: Place, *, alias: str = 
     connection.execute(f"ATTACH '{attach_string(place.path)}' AS {alias} ({listed})")
 
 
-def reattach(connection: duckdb.DuckDBPyConnection | LentConnection, place: Place, **options: Any) -> None:
+def reattach(connection: duckdb.DuckDBPyConnection | ExclusiveConnection, place: Place, **options: Any) -> None:
     """Attach the lake again as `lake`, as a client with other options would."""
-    if isinstance(connection, LentConnection):
+    if isinstance(connection, ExclusiveConnection):
         connection.reattach(options)
         return
     connection.execute("USE memory")
@@ -84,7 +84,7 @@ def _literal(value: Any) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
 
 
-_attached: weakref.WeakSet[LentConnection] = weakref.WeakSet()
+_attached: weakref.WeakSet[ExclusiveConnection] = weakref.WeakSet()
 """The connections of this process that have a DuckDB file open."""
 
 
@@ -95,7 +95,7 @@ def release_files(*_: object) -> None:
         each.release()
 
 
-class LentConnection:
+class ExclusiveConnection:
     """A connection to a catalog that DuckDB cannot share: attached when a statement needs it, released before we open the file.
 
     DuckDB refuses two instances on one file in one process. A connection of another process releases the file after each statement. The
@@ -110,7 +110,7 @@ class LentConnection:
         self.description: Any = None
         self.execute("SELECT 1")  # like a real connection, it creates the lake and fails if it cannot
 
-    def execute(self, statement: str, parameters: Any = None) -> LentConnection:
+    def execute(self, statement: str, parameters: Any = None) -> ExclusiveConnection:
         word = statement.split(None, 1)[0].upper().rstrip(";")
         self._attach()
         try:
@@ -180,7 +180,7 @@ class LentConnection:
         if self._current is not None:
             self._connection.execute(self._current)
 
-    def __enter__(self) -> LentConnection:
+    def __enter__(self) -> ExclusiveConnection:
         return self
 
     def __exit__(self, *_: object) -> None:

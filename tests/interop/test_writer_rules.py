@@ -62,7 +62,7 @@ class Busy:
     place: CatalogUnderTest
     file: Path
     snapshots: list[tuple[Any, ...]]
-    broken: list[str]
+    violations: list[str]
 
     def stored(self, query: str) -> list[tuple[Any, ...]]:
         with sqlite3.connect(self.file) as connection:
@@ -83,15 +83,15 @@ def busy(tmp_path_factory: pytest.TempPathFactory, runtime: SparkRuntime) -> Ite
     session = lake.session()
     session.execute("CALL set_option('data_inlining_row_limit', 0)")  # the rules are about files
     counters = "SELECT snapshot_id, schema_version, next_catalog_id, next_file_id FROM ducklake_snapshot ORDER BY 1"
-    broken: list[str] = []
+    violations: list[str] = []
     with duckdb.connect() as plain:
         invariants = Invariants(lake.catalog, plain)
         for statement in SCRIPT:
             session.execute(statement)
-            broken += [f"{statement}: {words}" for words in invariants.broken()]
+            violations += [f"{statement}: {words}" for words in invariants.violations()]
     with sqlite3.connect(directory / "lake.sqlite") as connection:
         snapshots = connection.execute(counters).fetchall()
-    yield Busy(place, directory / "lake.sqlite", snapshots, broken)
+    yield Busy(place, directory / "lake.sqlite", snapshots, violations)
     session.close()
     lake.catalog.close()
 
@@ -108,7 +108,7 @@ def duck(busy: Busy) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def test_no_invariant_is_violated(busy: Busy) -> None:
-    assert busy.broken == []
+    assert busy.violations == []
 
 
 def test_changes_are_of_known_kinds(busy: Busy, duck: duckdb.DuckDBPyConnection) -> None:

@@ -33,7 +33,7 @@ def reader(request: pytest.FixtureRequest, spark: SparkSession):  # type: ignore
     spark.conf.unset("spark.sql.parquet.enableVectorizedReader")
 
 
-def test_t1_filters_on_swapped_names(reader: SparkSession, duck_lake: DuckLake) -> None:
+def test_filters_on_swapped_names(reader: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql(
         "CREATE TABLE t (a integer, b integer)",
         "INSERT INTO t SELECT range, range + 1000000 FROM range(100)",
@@ -48,7 +48,7 @@ def test_t1_filters_on_swapped_names(reader: SparkSession, duck_lake: DuckLake) 
     assert frame.where("b < 10").count() == 10
 
 
-def test_t1_filters_on_a_reused_name(reader: SparkSession, duck_lake: DuckLake) -> None:
+def test_filters_on_a_reused_name(reader: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql(
         "CREATE TABLE t (id integer, a integer, s struct(x integer, y integer))",
         "INSERT INTO t SELECT range, range, {'x': range, 'y': 0} FROM range(100)",
@@ -133,7 +133,7 @@ def test_nested_fields_are_pruned_if_the_column_was_never_renamed(reader: SparkS
     assert frame.where("a = 'A3'").collect() == [("A3", 3)]
 
 
-def test_t7_files_whose_names_spark_would_skip(spark: SparkSession, duck_lake: DuckLake) -> None:
+def test_files_whose_names_spark_would_skip(spark: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql("CREATE TABLE t (a integer)", "INSERT INTO t SELECT range FROM range(10)", "DELETE FROM t WHERE a = 3")
     plan = duck_lake.plan("t")
     (file,) = plan.files
@@ -187,14 +187,14 @@ POSITIONS = {
 
 
 @pytest.mark.parametrize("case", list(POSITIONS))
-def test_t9_a_file_without_field_ids_is_read_by_position_as_duckdb_reads_it(reader: SparkSession, duck_lake: DuckLake, case: str) -> None:
+def test_a_file_without_field_ids_is_read_by_position_as_duckdb_reads_it(reader: SparkSession, duck_lake: DuckLake, case: str) -> None:
     registered_by_hand(duck_lake, *POSITIONS[case][:2], *POSITIONS[case][2])
     frame = scan(reader, duck_lake.plan("t"), virtual=("rowid",))
     found = [tuple(value.asDict() if hasattr(value, "asDict") else value for value in row) for row in frame.collect()]
     assert ordered(found) == ordered(duck_lake.rows("SELECT *, rowid FROM t"))
 
 
-def test_t9_filters_on_a_file_without_field_ids_use_the_right_column(reader: SparkSession, duck_lake: DuckLake) -> None:
+def test_filters_on_a_file_without_field_ids_use_the_right_column(reader: SparkSession, duck_lake: DuckLake) -> None:
     registered_by_hand(duck_lake, "a integer, b integer", PAIR)
     frame = scan(reader, duck_lake.plan("t"))
     assert [tuple(row) for row in frame.where("a = 2").collect()] == [(2, 1)]
@@ -202,7 +202,7 @@ def test_t9_filters_on_a_file_without_field_ids_use_the_right_column(reader: Spa
     assert frame.where("b IS NULL").count() == 1
 
 
-def test_t9_a_file_without_field_ids_that_has_a_name_of_the_lake_is_an_error(reader: SparkSession, tmp_path: Path) -> None:
+def test_a_file_without_field_ids_that_has_a_name_of_the_lake_is_an_error(reader: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "ducklake-01a202de-3540-7f4a-b84c-e159b5f7c408.parquet"
     pq.write_table(pa.table({"a": [1, 2]}), path)
     plan = plan_of(path, Column(1, "a", "int64"))
@@ -213,7 +213,7 @@ def test_t9_a_file_without_field_ids_that_has_a_name_of_the_lake_is_an_error(rea
     assert "field ids" in str(error)
 
 
-def test_t10_unsigned_and_decimal_files_are_read_as_double(reader: SparkSession, tmp_path: Path) -> None:
+def test_unsigned_and_decimal_files_are_read_as_double(reader: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "typed.parquet"
     fields = [("u", pa.uint32(), 1), ("d", pa.decimal128(9, 2), 2), ("i", pa.int64(), 3), ("w", pa.uint32(), 4)]
     schema = pa.schema([pa.field(name, type_, metadata={"PARQUET:field_id": str(i)}) for name, type_, i in fields])

@@ -51,7 +51,7 @@ class Twins:
     """Two lakes of the same kind: DuckDB changes one, we change the other."""
 
     ours: LakeCatalog
-    our_eyes: duckdb.DuckDBPyConnection
+    duckdb_on_ours: duckdb.DuckDBPyConnection
     theirs: duckdb.DuckDBPyConnection
     retyped: bool = False
 
@@ -71,7 +71,7 @@ class Twins:
                 # not.
                 columns = columns.removesuffix(", next_file_id")
             query = f"SELECT {columns} FROM {{meta}}.ducklake_{table} ORDER BY ALL"
-            assert rows_of(self.our_eyes, query) == rows_of(self.theirs, query), f"ducklake_{table} after {step}"
+            assert rows_of(self.duckdb_on_ours, query) == rows_of(self.theirs, query), f"ducklake_{table} after {step}"
 
 
 @pytest.fixture(params=REFERENCE_DATABASES)

@@ -111,7 +111,7 @@ class _Play:
             self._step(number, step)
         for actor in list(self._open):
             self._step(len(self._script.steps), Step(actor, Statement(Kind.ROLLBACK, "ROLLBACK")))
-        self._look_back()
+        self._check_earlier_snapshots()
         return History(self._script, tuple(self._lines), tuple(self._transactions), self._states, tuple(self._faults))
 
     def _step(self, number: int, step: Step) -> None:
@@ -213,7 +213,7 @@ class _Play:
             self._observer.refresh()
             return self._observer.state(snapshot)
 
-    def _look_back(self) -> None:
+    def _check_earlier_snapshots(self) -> None:
         """Check that each snapshot reads as it did at its commit, and that we read the last ones as DuckDB does."""
         self._observer.refresh()
         alive = [snapshot for snapshot in self._observer.snapshots() if snapshot in self._states]

@@ -81,10 +81,10 @@ class Writer:
         if actor not in self._open:
             if chance < (0.6 if actor in OURS else 0.3):
                 self._open[actor] = _Open()
-                self._say(actor, BEGIN)
+                self._add_step(actor, BEGIN)
             else:
                 statement = self._statement(actor)
-                self._say(actor, statement)
+                self._add_step(actor, statement)
                 self.commits += statement.kind not in (Kind.QUERY, Kind.TEMPORARY)
             return
         done = self._open[actor].statements
@@ -92,14 +92,14 @@ class Writer:
             self._end(actor)
         else:
             self._open[actor].statements += 1
-            self._say(actor, self._statement(actor))
+            self._add_step(actor, self._statement(actor))
 
     def _end(self, actor: Actor) -> None:
         del self._open[actor]
-        self._say(actor, ROLLBACK if self.rng.random() < 0.08 else COMMIT)
+        self._add_step(actor, ROLLBACK if self.rng.random() < 0.08 else COMMIT)
         self.commits += 1
 
-    def _say(self, actor: Actor, statement: Statement) -> None:
+    def _add_step(self, actor: Actor, statement: Statement) -> None:
         self.steps.append(Step(actor, statement))
         if statement.temporary:
             self._has_temporary.add(actor)
@@ -110,7 +110,7 @@ class Writer:
     def _statement(self, actor: Actor) -> Statement:
         while True:
             statement = self._drawn(actor)
-            if actor in OURS or self._duckdb_is_right_about(statement):
+            if actor in OURS or self._duckdb_handles(statement):
                 return statement
 
     def _drawn(self, actor: Actor) -> Statement:
@@ -129,7 +129,7 @@ class Writer:
             return self.words.maintenance([FLUSH, MERGE_FILES, REWRITE, EXPIRE, EXPIRE])
         return self.words.change(views)
 
-    def _duckdb_is_right_about(self, statement: Statement) -> bool:
+    def _duckdb_handles(self, statement: Statement) -> bool:
         """Return whether DuckDB handles the statement correctly. For the others see `test_found_faults` and decision 0007."""
         text = statement.text
         if self.inlining and (text.startswith("ALTER") or (statement.kind is Kind.CHANGE and statement.writes & self._altered)):

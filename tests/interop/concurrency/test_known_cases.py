@@ -18,7 +18,7 @@ in_files_and_inlined = pytest.mark.parametrize("inlining", [0, 10], ids=["files"
 """For cases that depend on where rows are stored."""
 
 
-def passes(player: Player, model: Model, *lines: str, inlining: int = 0, setup: tuple[str, ...] = FILLED) -> None:
+def assert_accepted(player: Player, model: Model, *lines: str, inlining: int = 0, setup: tuple[str, ...] = FILLED) -> None:
     """Assert that the history of a script is accepted and that at least one transaction commits, and return it."""
     history = player.play(script(*lines, inlining=inlining, setup=setup))
     finding = check(history, model)
@@ -28,7 +28,7 @@ def passes(player: Player, model: Model, *lines: str, inlining: int = 0, setup: 
 
 
 def test_a_temporary_view_from_before_begin_is_read_again(player: Player, model: Model) -> None:
-    passes(
+    assert_accepted(
         player,
         model,
         f"A {DAY}",
@@ -42,7 +42,7 @@ def test_a_temporary_view_from_before_begin_is_read_again(player: Player, model:
 
 
 def test_a_temporary_view_is_read_again_even_if_all_counts_are_equal(player: Player, model: Model) -> None:
-    passes(
+    assert_accepted(
         player,
         model,
         f"A {DAY}",
@@ -58,7 +58,7 @@ def test_a_temporary_view_is_read_again_even_if_all_counts_are_equal(player: Pla
 @in_files_and_inlined
 def test_a_count_is_an_answer(player: Player, model: Model, inlining: int) -> None:
     upsert = ("UPDATE t SET n = n + 1 WHERE id = 7", "INSERT INTO t (id, n) VALUES (7, 0)")
-    passes(
+    assert_accepted(
         player,
         model,
         "A BEGIN",
@@ -73,7 +73,7 @@ def test_a_count_is_an_answer(player: Player, model: Model, inlining: int) -> No
 @pytest.mark.parametrize("actor", ["B", "duckdb"])
 @in_files_and_inlined
 def test_deletes_have_the_snapshot_that_committed_them(player: Player, model: Model, inlining: int, actor: str) -> None:
-    passes(
+    assert_accepted(
         player,
         model,
         "A BEGIN",
@@ -94,7 +94,7 @@ def test_an_append_depends_on_what_its_view_reads(player: Player, model: Model, 
     name = view.split(" AS ")[0][-1]
     made = ("A " + view, "B " + view) if name == "x" else ("A " + view,)
     reading = tuple(f"{actor} SELECT id, n FROM {name}" for actor in ("A", "B")) if read_first else ()
-    passes(
+    assert_accepted(
         player,
         model,
         *made,
@@ -111,7 +111,7 @@ def test_an_append_depends_on_what_its_view_reads(player: Player, model: Model, 
 
 @in_files_and_inlined
 def test_an_append_that_reads_a_view_with_a_concurrent_append_of_duckdb(player: Player, model: Model, inlining: int) -> None:
-    passes(
+    assert_accepted(
         player,
         model,
         f"A CREATE VIEW v AS {VIEWS[3]}",
@@ -135,7 +135,7 @@ def test_an_append_that_reads_a_view_with_a_concurrent_append_of_duckdb(player: 
 )
 @in_files_and_inlined
 def test_a_pinned_snapshot_expires(player: Player, model: Model, inlining: int, statement: str, actor: str) -> None:
-    passes(
+    assert_accepted(
         player,
         model,
         "A BEGIN",
@@ -149,7 +149,7 @@ def test_a_pinned_snapshot_expires(player: Player, model: Model, inlining: int, 
 
 @pytest.mark.parametrize("statement", ["SELECT id, n FROM w", "INSERT INTO w VALUES (5, 5)", "ALTER TABLE w ADD COLUMN c INT"])
 def test_a_table_is_dropped_and_expired(player: Player, model: Model, statement: str) -> None:
-    passes(
+    assert_accepted(
         player,
         model,
         "A CREATE TABLE w AS SELECT id, n FROM t",
@@ -164,7 +164,7 @@ def test_a_table_is_dropped_and_expired(player: Player, model: Model, statement:
 
 
 def test_temporary_views_are_read_when_they_are_used(player: Player, model: Model) -> None:
-    passes(
+    assert_accepted(
         player,
         model,
         "A CREATE OR REPLACE TEMPORARY VIEW x AS SELECT id, n FROM t",
@@ -181,7 +181,7 @@ def test_temporary_views_are_read_when_they_are_used(player: Player, model: Mode
 
 
 def test_a_read_through_a_view_counts_for_the_table_that_is_changed(player: Player, model: Model) -> None:
-    passes(
+    assert_accepted(
         player,
         model,
         "A CREATE VIEW v AS SELECT id, n FROM t WHERE id > -100",
@@ -194,7 +194,7 @@ def test_a_read_through_a_view_counts_for_the_table_that_is_changed(player: Play
 
 
 def test_a_replay_whose_statements_are_refused_is_a_conflict(player: Player, model: Model) -> None:
-    passes(
+    assert_accepted(
         player,
         model,
         "A CREATE TABLE w AS SELECT id, n FROM t",

@@ -23,7 +23,7 @@ class Difference(AssertionError):
 
 
 @dataclass
-class Seen:
+class SnapshotRows:
     """The rows of the tables of one snapshot by key: the table's name and its rows without their ids."""
 
     tables: dict[str, tuple[TableShape, int]] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Comparison:
         """Return the lake's definitions, which must be equal on both sides."""
         ours, theirs = self.ours.shape(), self.duck.shape()
         if ours != theirs:
-            raise Difference(f"the definitions differ: {_apart(ours, theirs)}")
+            raise Difference(f"the definitions differ: {_difference(ours, theirs)}")
         return ours
 
     def table(self, table: TableShape, version: int | None, *, ours: bool = True) -> int:
@@ -59,18 +59,20 @@ class Comparison:
             if plain is None:
                 self.plain.copy(table, self.duck)
             elif plain != bare:
-                raise Difference(f"{where}: DuckDB reads the lake, which {_apart_rows(bare, plain)}, a plain table")
+                raise Difference(
+                    f"{where}: DuckDB reads other rows from the lake: {_row_difference(bare, plain, 'the lake', 'the plain table')}"
+                )
         if ours and self.rng.random() < SOMETIMES:
             self.selected(table, version)
         elif ours and (found := self.ours.rows(table, version)) != theirs:
-            raise Difference(f"{where}: we read what {_apart_rows(found, theirs)}, DuckDB")
+            raise Difference(f"{where}: the rows differ: {_row_difference(found, theirs)}")
         return hash(repr(bare))
 
     def theirs(self, table: TableShape, version: int | None) -> Rows:
         """Return the rows as DuckDB reads them, with their ids first."""
         rows = self.duck.rows(table, version)
         if len({row[0] for row in rows}) != len(rows):
-            raise Difference(f"{table.key} at {version or 'the newest snapshot'}: a row id stands twice")
+            raise Difference(f"{table.key} at {version or 'the newest snapshot'}: a row id occurs twice")
         return rows
 
     def selected(self, table: TableShape, version: int | None) -> None:
@@ -80,7 +82,7 @@ class Comparison:
         theirs = self.duck.selected(table, version, condition("duckdb"))
         if found != theirs:
             at = "" if version is None else f" at {version}"
-            raise Difference(f"{table.key}{at}, {condition('spark')}: we select what {_apart_rows(found, theirs)}, DuckDB")
+            raise Difference(f"{table.key}{at}, {condition('spark')}: the selected rows differ: {_row_difference(found, theirs)}")
 
     def view(self, schema: str, name: str) -> None:
         """Compare a view that DuckDB can read. We may refuse it with a reason."""
@@ -95,7 +97,7 @@ class Comparison:
             self.unread[str(error)[:200]] += 1
             return
         if found != theirs:
-            raise Difference(f"view {schema}.{name}: we read what {_apart_rows(found, theirs)}, DuckDB")
+            raise Difference(f"view {schema}.{name}: the rows differ: {_row_difference(found, theirs)}")
 
     def change_feed(self, key: str, old: Shape, new: Shape, snapshot: int) -> None:
         """Compare DuckDB's change feed of the last snapshot with the difference to the previous rows."""
@@ -120,10 +122,10 @@ class Comparison:
                 right = found == ({"insert"} if row_id in now else {"delete"})
             if not right:
                 raise Difference(
-                    f"the change feed of {key} says {found or 'nothing'} of row {row_id}: {was.get(row_id)} → {now.get(row_id)}"
+                    f"the change feed of {key} reports {found or 'nothing'} for row {row_id}: {was.get(row_id)} → {now.get(row_id)}"
                 )
         if kinds:
-            raise Difference(f"the change feed of {key} knows rows that were never there: {kinds}")
+            raise Difference(f"the change feed of {key} reports rows that never existed: {kinds}")
 
     def _is_new(self, key: str, snapshot: int) -> bool:
         """Return whether that snapshot created the table: DuckDB's CREATE OR REPLACE gives the name to another table."""
@@ -132,14 +134,14 @@ class Comparison:
         ).fetchone() or (None,)
         return any(name.replace('"', "").casefold() == key for name in created or ())
 
-    def recall(self, seen: Seen, version: int, key: str | None, *, ours: bool) -> None:
+    def check_earlier(self, seen: SnapshotRows, version: int, key: str | None, *, ours: bool) -> None:
         """Check that a table reads at an older snapshot as it did then."""
         if seen.tables:
             table, digest = seen.tables[key or self.rng.choice(sorted(seen.tables))]
             if self.table(table, version, ours=ours) != digest:
                 raise Difference(_other_rows(table, version))
 
-    def everything(self, seen: dict[int, Seen]) -> None:
+    def everything(self, seen: dict[int, SnapshotRows]) -> None:
         """Read every table at every snapshot with DuckDB, and each distinct state of a table at one of its snapshots with our side."""
         states: dict[tuple[TableShape, int], list[int]] = {}
         for version in sorted(seen):
@@ -160,14 +162,14 @@ class Comparison:
         for version, rows in found.items():
             theirs = self.theirs(table, version)
             if rows != theirs:
-                raise Difference(f"{table.key} at {version}: we read what {_apart_rows(rows, theirs)}, DuckDB")
+                raise Difference(f"{table.key} at {version}: the rows differ: {_row_difference(rows, theirs)}")
 
 
 def _other_rows(table: TableShape, version: int) -> str:
-    return f"{table.key} at snapshot {version} reads other rows than it did when that was the newest"
+    return f"{table.key} at snapshot {version} has other rows than when that snapshot was the newest"
 
 
-def _apart(ours: Shape, theirs: Shape) -> str:
+def _difference(ours: Shape, theirs: Shape) -> str:
     return "; ".join(
         f"{what}: ours {set(a) - set(b)}, DuckDB's {set(b) - set(a)}"
         for what, a, b in (
@@ -180,8 +182,8 @@ def _apart(ours: Shape, theirs: Shape) -> str:
     )
 
 
-def _apart_rows(ours: Rows, theirs: Rows) -> str:
+def _row_difference(ours: Rows, theirs: Rows, our_name: str = "our result", their_name: str = "DuckDB's result") -> str:
     """Return the rows that only one of them has."""
     one, other = Counter(map(repr, ours)), Counter(map(repr, theirs))
-    alone, lacking = (list(itertools.islice(sorted(rest.elements()), 5)) for rest in (one - other, other - one))
-    return f"of {len(ours)} rows alone has {alone}; of {len(theirs)} rows {lacking} has alone"
+    only_ours, only_theirs = (list(itertools.islice(sorted(rest.elements()), 5)) for rest in (one - other, other - one))
+    return f"only {our_name} ({len(ours)} rows) has {only_ours}; only {their_name} ({len(theirs)} rows) has {only_theirs}"

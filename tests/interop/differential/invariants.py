@@ -52,7 +52,7 @@ class Invariants:
     _counters: tuple[int, ...] = (0, 0, 0, 0)
     _logged: int = -1
 
-    def broken(self) -> list[str]:
+    def violations(self) -> list[str]:
         """Return the violated invariants as text."""
         with self.catalog._opened.database.reading() as connection:
             found = [*self._counted(connection), *self._log(connection)]
@@ -99,7 +99,7 @@ class Invariants:
             entries = _ENTRY.findall(changes or "")
             rebuilt = ",".join(f"{kind}:{value}" for kind, value in entries)
             if rebuilt != (changes or "") or not {kind for kind, _ in entries} <= KINDS:
-                found.append(f"snapshot {snapshot} logs what DuckDB does not know: {changes}")
+                found.append(f"snapshot {snapshot} has logged changes that DuckDB does not know: {changes}")
         return found
 
     def _inlined(self, connection: Connection) -> list[str]:
@@ -173,7 +173,7 @@ class Invariants:
         ).fetchone()  # type: ignore[misc]
         found = []
         if below or above:
-            found.append(f"{path}: {below} values of {name} lie below {stats.min_value!r}, {above} above {stats.max_value!r}")
+            found.append(f"{path}: {below} values of {name} are below {stats.min_value!r}, {above} above {stats.max_value!r}")
         if stats.value_count is not None and (stats.value_count, stats.null_count) != (number, nulls):
             found.append(
                 f"{path}: {name} has {number} values and {nulls} NULLs, the catalog says {stats.value_count} and {stats.null_count}"

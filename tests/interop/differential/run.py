@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dbt.adapters.ducklake.session import LakeSession
 from tests.catalogs import CatalogUnderTest
 
-from .comparing import OFTEN, SOMETIMES, Comparison, Difference, Seen
+from .comparing import OFTEN, SOMETIMES, Comparison, Difference, SnapshotRows
 from .invariants import Invariants
 from .maintenance import maintenance, option, option_of
 from .refusals import is_expected
@@ -46,10 +46,10 @@ class Run:
         self.invariants = Invariants(session.catalog, self.plain.connection)
         self.comparison = Comparison(self.rng, self.ours, self.duck, self.plain)
         self.script: list[ScriptLine] = []
-        self.seen: dict[int, Seen] = {0: Seen()}
+        self.seen: dict[int, SnapshotRows] = {0: SnapshotRows()}
         self.refused: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
-        self.said_by = "duckdb"
+        self.last_side = "duckdb"
         self.changed: set[str] = set()
         """The keys of the tables that the open transaction has changed."""
 
@@ -123,30 +123,30 @@ class Run:
         number = self.rng.choice((2, 3, 4)) if self.rng.random() < 0.15 else 1
         if number == 1:
             statement = self._next(side, shape)
-            taken = self._say(side, statement)
+            taken = self._run_statement(side, statement)
             if taken:
                 self.plain.follow(statement)
             return set(statement.tables), taken
         commit = self.rng.random() < 0.8
         concerned: set[str] = set()
         alive = True
-        self._plainly(side, "BEGIN")
+        self._run_text(side, "BEGIN")
         self.plain.begin()
         self.changed = set()
         for _ in range(number):
             statement = self._next(side, side.shape())
             concerned.update(statement.tables)
             self.changed.update(statement.tables)
-            if self._say(side, statement):
+            if self._run_statement(side, statement):
                 self.plain.follow(statement)
             elif side is self.duck:
                 alive = False
                 break
         commit = commit and alive
         try:
-            self._plainly(side, "COMMIT" if commit else "ROLLBACK")
+            self._run_text(side, "COMMIT" if commit else "ROLLBACK")
         except RefusedError as error:
-            self._refuse(side, "COMMIT", error)
+            self._record_refusal(side, "COMMIT", error)
             commit = False
         if not commit:
             self.statements.fresh.clear()
@@ -164,24 +164,24 @@ class Run:
         """Return whether DuckDB would crash because it replaces a table that its transaction altered. See `test_found_faults`."""
         return statement.kind == "replace" and not self.changed.isdisjoint(statement.tables)
 
-    def _say(self, side: Side, statement: Statement) -> bool:
+    def _run_statement(self, side: Side, statement: Statement) -> bool:
         text = statement.text(side.dialect)
         assert text is not None
         try:
-            self._plainly(side, text)
+            self._run_text(side, text)
         except RefusedError as error:
-            self._refuse(side, text, error)
+            self._record_refusal(side, text, error)
             return False
         self.done[f"{side.dialect} {statement.kind}"] += 1
         self.statements.note(statement)
         return True
 
-    def _plainly(self, side: Side, text: str) -> None:
+    def _run_text(self, side: Side, text: str) -> None:
         self.script.append(ScriptLine(side.dialect, text))
-        self.said_by = side.dialect
+        self.last_side = side.dialect
         side.run(text)
 
-    def _refuse(self, side: Side, text: str, error: RefusedError) -> None:
+    def _record_refusal(self, side: Side, text: str, error: RefusedError) -> None:
         if not is_expected(side.dialect, str(error)):
             raise Difference(f"{side.dialect} refused {text}: {error}") from error
         self.refused[f"{side.dialect}: {str(error)[:90]}"] += 1
@@ -202,9 +202,9 @@ class Run:
 
     def _call(self, side: Side, call: str) -> bool:
         try:
-            self._plainly(side, call)
+            self._run_text(side, call)
         except RefusedError as error:
-            self._refuse(side, call, error)
+            self._record_refusal(side, call, error)
             return False
         self.done[f"{side.dialect} {call.split('(')[0]}"] += 1
         return True
@@ -217,7 +217,7 @@ class Run:
         place = (table.schema, table.name)
         self._call(self.ours, option_of(*place, "data_inlining_row_limit", "0"))
         self._call(self.ours, option_of(*place, "write_deletion_vectors", "true"))
-        if self._say(self.ours, statement):
+        if self._run_statement(self.ours, statement):
             self.plain.follow(statement)
         self._call(self.ours, option_of(*place, "write_deletion_vectors", "false"))
         return set(statement.tables)
@@ -229,28 +229,30 @@ class Run:
 
     def check(self, before: int, old: Shape, concerned: set[str], rows_changed: bool) -> None:
         """Compare what a step may have changed, and a sample of the rest."""
-        broken = self.invariants.broken()
-        if broken:
-            raise Difference("; ".join(broken))
+        violations = self.invariants.violations()
+        if violations:
+            raise Difference("; ".join(violations))
         now, shape = self.latest(), self.comparison.definitions()
         last = self.seen[max(self.seen)].tables
         changed = concerned if now != before else set()
-        seen = Seen({k: v for k, v in last.items() if shape.table(k) and k not in changed})
+        seen = SnapshotRows({k: v for k, v in last.items() if shape.table(k) and k not in changed})
         for table in shape.tables:
             if table.key not in seen.tables:
-                ours = self._sometimes(OFTEN if self.said_by == "duckdb" else SOMETIMES)
+                ours = self._by_chance(OFTEN if self.last_side == "duckdb" else SOMETIMES)
                 seen.tables[table.key] = (table, self.comparison.table(table, None, ours=ours))
         if now != before:
             self.seen[now] = seen
         if shape.tables:
-            self.comparison.recall(self.seen[max(self.seen)], max(self.seen), self.rng.choice(shape.tables).key, ours=self._sometimes())
+            self.comparison.check_earlier(
+                self.seen[max(self.seen)], max(self.seen), self.rng.choice(shape.tables).key, ours=self._by_chance()
+            )
         version = self.rng.choice(sorted(self.seen))
-        self.comparison.recall(self.seen[version], version, None, ours=self._sometimes())
-        if shape.views and self._sometimes():
+        self.comparison.check_earlier(self.seen[version], version, None, ours=self._by_chance())
+        if shape.views and self._by_chance():
             self.comparison.view(*self.rng.choice(shape.views))
         if rows_changed and now == before + 1 and before in self.seen:
             for key in concerned:
                 self.comparison.change_feed(key, old, shape, now)
 
-    def _sometimes(self, often: float = SOMETIMES) -> bool:
+    def _by_chance(self, often: float = SOMETIMES) -> bool:
         return self.rng.random() < often

@@ -33,15 +33,15 @@ def commit_concurrently(lake: LakeCatalog) -> None:
 
 
 class Rewriter:
-    """Pretends to rewrite a delete file. During each of the first `overtaken` calls another transaction commits."""
+    """Pretends to rewrite a delete file. During each of the first `concurrent_commits` calls another transaction commits."""
 
-    def __init__(self, lake: LakeCatalog, overtaken: int = 0) -> None:
-        self.lake, self.overtaken, self.written = lake, overtaken, []
+    def __init__(self, lake: LakeCatalog, concurrent_commits: int = 0) -> None:
+        self.lake, self.concurrent_commits, self.written = lake, concurrent_commits, []
 
     def __call__(self, file: WrittenDeleteFile, after: int, snapshot_id: int) -> WrittenDeleteFile:
         assert after == 3
         self.written.append(snapshot_id)
-        if len(self.written) <= self.overtaken:
+        if len(self.written) <= self.concurrent_commits:
             commit_concurrently(self.lake)
         path = file.path.rpartition("/")[0] + f"/{snapshot_id}.parquet"
         return replace(file, path=path, size_bytes=10 + snapshot_id, max_snapshot=snapshot_id)
@@ -62,7 +62,7 @@ def test_a_file_is_not_rewritten_without_concurrent_commits(lake: LakeCatalog, b
 
 def test_a_file_is_rewritten_before_the_lock_is_taken_and_again_after_a_concurrent_commit(lake: LakeCatalog, begun: Transaction) -> None:
     table = table_of(begun)
-    rewriter = Rewriter(lake, overtaken=1)  # this commit would never return if the lock were already taken
+    rewriter = Rewriter(lake, concurrent_commits=1)  # this commit would never return if the lock were already taken
     begun.rows.delete_rows(table, delete_files=[second(begun)], redate=rewriter)
     commit_concurrently(lake)
     commit_concurrently(lake)
