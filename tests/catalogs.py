@@ -1,4 +1,4 @@
-"""The catalog databases that lake tests run on, as fixtures: `catalog` (one empty place for a lake) and `lake` (a session on it)."""
+"""Fixtures for tests of lakes: `catalog` (an empty location for a lake on a catalog database) and `lake` (a session on a lake in it)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
-from tests.places import FULL_MATRIX, USUAL_DATABASES, address_of, tried
+from tests.places import FULL_MATRIX, USUAL_DATABASES, address_of, selected_databases
 
 
 @dataclass(frozen=True)
 class CatalogUnderTest:
-    """A place for one lake. `path` is the attach string of both sides."""
+    """A location for one lake. `path` is the attach string for both DuckDB and this adapter."""
 
     database: str
     path: str
@@ -24,7 +24,7 @@ class CatalogUnderTest:
     metadata_schema: str | None = None
 
     def open(self, runtime: SparkRuntime | None = None, **more: object) -> Lake:
-        """The lake at this place, on a Spark that is shared."""
+        """Open the lake at this location, with a shared Spark."""
         settings = LakeSettings(self.path, self.data_path, metadata_schema=self.metadata_schema, **more)  # type: ignore[arg-type]
         lake = Lake.open(settings)
         if runtime is not None:
@@ -33,35 +33,35 @@ class CatalogUnderTest:
 
 
 def pytest_report_header() -> str:
-    """Which part of the matrix this run is."""
+    """Report which part of the matrix this run covers."""
     return f"catalog databases: {'all' if FULL_MATRIX else 'one, all for tests marked parity'} (DUCKLAKE_TEST_MATRIX)"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave tests marked `nightly` to the full matrix."""
+    """Skip tests marked `nightly` unless the full matrix runs."""
     for item in items:
         if not FULL_MATRIX and item.get_closest_marker("nightly") is not None:
             item.add_marker(pytest.mark.skip(reason="NIGHTLY: runs in `make test-all` (DUCKLAKE_TEST_MATRIX=full)"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Which catalog databases a test runs on: of `CATALOGS` of its module, else of the two usual ones."""
+    """Parametrize `catalog` with the databases in `CATALOGS` of the test's module, else with the two usual ones."""
     if "catalog" in metafunc.fixturenames:
         parity = metafunc.definition.get_closest_marker("parity") is not None
-        databases = tried(getattr(metafunc.module, "CATALOGS", USUAL_DATABASES), parity=parity)
+        databases = selected_databases(getattr(metafunc.module, "CATALOGS", USUAL_DATABASES), parity=parity)
         metafunc.parametrize("catalog", databases, indirect=True)
 
 
 @pytest.fixture
 def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogUnderTest:
-    """An empty place for a lake, on each catalog database in turn."""
+    """An empty location for a lake, on each catalog database in turn."""
     path, schema = address_of(request.param, request)
     return CatalogUnderTest(request.param, path, f"{tmp_path}/lake_files/", schema)
 
 
 @pytest.fixture
 def lake(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSession]:
-    """A session on an empty lake, whose rows are in files however few they are; `test_inlining.py` is about the others."""
+    """A session on an empty lake that writes all rows to files. `test_inlining.py` covers inlined rows."""
     opened = catalog.open(runtime, data_inlining_row_limit=0)
     session = opened.session()
     yield session
@@ -71,7 +71,7 @@ def lake(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSessi
 
 @pytest.fixture(scope="session")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkRuntime]:
-    """The one Spark of this test process. A quarter of the machine, Java's own idea, would be too much: there are as many as workers."""
+    """The only Spark of this test process. Its memory is limited because each worker has one; Java would take a quarter of the machine."""
     config = {"spark.driver.memory": "3g", "spark.local.dir": str(tmp_path_factory.mktemp("spark"))}
     with SparkRuntime(SparkSettings(master="local[2]", app_name="dbt-ducklake tests", config=config, fast_start=True)) as started:
         yield started

@@ -9,14 +9,14 @@ from duckdb_extensions import import_extension
 
 
 def open_duckdb(*extensions: str, database: str = ":memory:", threads: int = 2) -> duckdb.DuckDBPyConnection:
-    """A DuckDB instance with these extensions loaded.
+    """Open a DuckDB instance with these extensions loaded.
 
     Args:
-        extensions: names, such as `ducklake`.
-        database: a file, which is created if it is not there.
-        threads: worker threads of the instance.
+        extensions: Names, such as `ducklake`.
+        database: Path of a file, which is created if it does not exist.
+        threads: Number of worker threads of the instance.
     """
-    # pip has checked the packages; checking the signature of 80 MB again takes longer than most tests.
+    # pip verified the packages. Checking the signature of 80 MB again takes longer than most tests.
     connection = duckdb.connect(database, config={"threads": threads, "allow_unsigned_extensions": "true"})
     for extension in extensions:
         _install(extension)

@@ -1,6 +1,7 @@
-"""Folders for files whose writing shall cost nothing: in memory where the machine has such a place with room, else temporary ones.
+"""Folders for fast file access: in memory if the machine has such a file system with enough free space, else in the temporary directory.
 
-As a plug-in, it puts pytest's own temporary folders there (`tmp_path`): SQLite and DuckDB wait for the disk at every commit.
+As a pytest plug-in, it also places pytest's own temporary folders (`tmp_path`) in memory: SQLite and DuckDB wait for the disk at every
+commit.
 """
 
 from __future__ import annotations
@@ -12,23 +13,23 @@ from pathlib import Path
 
 import pytest
 
-MEMORY = "/dev/shm"
-ROOM = 2 << 30
-"""Bytes that must be free: two servers, their logs and the files of lakes; in containers it is often 64 MB."""
+MEMORY_FOLDER = "/dev/shm"
+REQUIRED_BYTES = 2 << 30
+"""Bytes that must be free for two servers, their logs and the files of lakes. Containers often have only 64 MB."""
 
 
 def in_memory() -> bool:
-    """Whether this machine has a file system in memory with room."""
-    return os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
+    """Return whether this machine has an in-memory file system with enough free space."""
+    return os.access(MEMORY_FOLDER, os.W_OK) and shutil.disk_usage(MEMORY_FOLDER).free > REQUIRED_BYTES
 
 
 def fast_folder(prefix: str) -> Path:
-    """A new folder; its path is short, since sockets lie in some. Who asks for it removes it."""
-    return Path(tempfile.mkdtemp(prefix=prefix, dir=MEMORY if in_memory() else None))
+    """Create a new folder, which the caller removes. Its path is short because some folders contain sockets."""
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=MEMORY_FOLDER if in_memory() else None))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure() -> None:
-    """Before pytest looks where its temporary folders go; who has said where is obeyed."""
+    """Set the root of pytest's temporary folders before pytest reads it, unless the environment already sets it."""
     if in_memory():
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY_FOLDER)

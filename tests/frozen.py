@@ -1,4 +1,4 @@
-"""The frozen lakes of `tests/lakes`, each copied to a place where it can be opened, with what its own release read in it."""
+"""The frozen lakes of `tests/lakes`, each copied to where it can be opened, with the rows that the DuckDB release that wrote it reads."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ OLDER = ("0.1", "0.2", "0.3", "0.4")
 
 @dataclass(frozen=True)
 class FrozenLake:
-    """A copy of a frozen lake; `path` is the attach string of both sides."""
+    """A copy of a frozen lake. `path` is the attach string for both DuckDB and this adapter."""
 
     version: str
     path: str
     file: Path
     data_path: str
     snapshots: dict[int, dict[str, Any]]
-    """By snapshot and "schema.name": columns and rows."""
+    """Maps a snapshot to a map of "schema.name" to columns and rows."""
     metadata_schema: str | None = None
 
     def content(self) -> str:
-        """A hash of the catalog's bytes."""
+        """Return a hash of the catalog's bytes."""
         return hashlib.sha256(self.file.read_bytes()).hexdigest()
 
 
 def thaw(version: str, kind: str, target: Path) -> FrozenLake:
-    """Copy a frozen lake into an empty directory; its files are then at an absolute path."""
+    """Copy a frozen lake into an empty directory and set its data path to the copied files."""
     source = LAKES / f"{version}-{kind}"
     shutil.copytree(source, target, dirs_exist_ok=True)
     data_path = f"{target}/files/"

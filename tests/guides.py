@@ -1,4 +1,4 @@
-"""The guides in docs/guides as tests run them: their fenced blocks, told apart by what stands behind the language."""
+"""Reads the guides in docs/guides for tests: their fenced blocks, identified by the language and the title that follows it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BLOCK = re.compile(r"^```(\w+) ([^\n]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def block(guide: str, language: str, title: str) -> str:
-    """The one block of a guide with that language and title."""
+    """Return the only block of a guide with that language and title."""
     (found,) = (
         text
         for kind, name, text in _BLOCK.findall((GUIDES / f"{guide}.md").read_text(encoding="utf-8"))
@@ -20,5 +20,5 @@ def block(guide: str, language: str, title: str) -> str:
 
 
 def titles(guide: str) -> set[tuple[str, str]]:
-    """(language, title) of every block that has a title."""
+    """Return (language, title) of every block that has a title."""
     return {(kind, name) for kind, name, _ in _BLOCK.findall((GUIDES / f"{guide}.md").read_text(encoding="utf-8"))}

@@ -1,7 +1,8 @@
-"""A MySQL or MariaDB server for tests: fixture `mysql_url` gives a fresh, empty database.
+"""A MySQL or MariaDB server for tests: the fixture `mysql_url` gives a fresh, empty database.
 
-The server is the one whose URL stands in the environment as DUCKLAKE_TEST_MYSQL (its user may create databases), else a `mariadbd` of this
-machine, started here on a socket and ended by its process. Tests say loudly that they are skipped if there is neither.
+The environment variable DUCKLAKE_TEST_MYSQL names the server; its user must be allowed to create databases. Without the variable, a local
+`mariadbd` is started on a socket and stopped when the test process ends. If neither is available, the tests are skipped with a clear
+message.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def _start(directory: Path) -> tuple[subprocess.Popen[bytes], str]:
         pytest.skip(f"NO MYSQL: set {VARIABLE} to the URL of a server, or install MariaDB's server on this machine")
     user = ["--user=root"] if os.geteuid() == 0 else []
     common = ["--no-defaults", f"--datadir={directory}/data", *user]
-    # Without this collation setting the catalog's own must do, which is what is tested.
+    # The server's default collation is wrong on purpose: the catalog must set its own.
     subprocess.run(
         [install, *common, "--auth-root-authentication-method=normal", "--skip-test-db"], check=True, capture_output=True, timeout=300
     )
@@ -87,7 +88,7 @@ def _execute(url: str, statement: str) -> None:
 
 @contextmanager
 def fresh_database(server: str) -> Iterator[str]:
-    """The URL of a new database of a server; it is dropped at the end."""
+    """Yield the URL of a new database on a server, and drop it at the end."""
     name = f"lake_{os.getpid()}_{next(_numbers)}"
     _execute(server, f"CREATE DATABASE {name}")
     address, mark, query = server.partition("?")

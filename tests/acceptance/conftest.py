@@ -12,7 +12,7 @@ from tests.acceptance.projects import Project, Rows, in_order, same_row
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """An empty folder for a project."""
+    """A project in an empty folder."""
     folder = tmp_path / "project"
     folder.mkdir()
     return Project(folder)
@@ -20,7 +20,7 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def same_rows() -> Callable[[str, Rows, Rows], None]:
-    """Two results hold the same rows in any order; numbers may differ by rounding (Spark averages decimals as decimals)."""
+    """A function that compares two results as rows in any order. Numbers may differ by rounding (Spark averages decimals as decimals)."""
 
     def check(what: str, found: Rows, expected: Rows) -> None:
         assert len(found) == len(expected), f"{what}: {len(found)} rows, expected {len(expected)}"

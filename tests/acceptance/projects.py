@@ -1,4 +1,4 @@
-"""Whole projects, run as a person runs them: the `dbt` command in a process of its own, DuckDB reading what it made."""
+"""Whole projects, run as a user runs them: the `dbt` command in a separate process, and DuckDB to read the result."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Rows = list[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Project:
-    """A dbt project in a folder, with the lake that its profile `ducklake` names beside it."""
+    """A dbt project in a folder that also contains the lake of its profile `ducklake`."""
 
     folder: Path
 
     def write_profiles(self, profile: str, outputs: dict[str, dict[str, object]], target: str) -> None:
-        """Write profiles.yml; JSON is YAML."""
+        """Write profiles.yml. JSON is valid YAML."""
         content = {profile: {"target": target, "outputs": outputs}}
         (self.folder / "profiles.yml").write_text(json.dumps(content, indent=2), encoding="utf-8")
 
     def ducklake(self, schema: str, threads: int) -> dict[str, object]:
-        """An output of type `ducklake` with an SQLite catalog in the project's folder."""
+        """Return an output of type `ducklake` with an SQLite catalog in the project's folder."""
         return {
             "type": "ducklake",
             "path": "ducklake:sqlite:lake.sqlite",
@@ -42,27 +42,27 @@ class Project:
         }
 
     def dbt(self, *arguments: str) -> str:
-        """Run a dbt command in the folder; its output is the failure's text if it fails."""
+        """Run a dbt command in the folder. If it fails, its output is the text of the failure."""
         command = [str(Path(sys.executable).with_name("dbt")), "--no-use-colors", *arguments, "--profiles-dir", "."]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=1800)
         assert done.returncode == 0, f"dbt {' '.join(arguments)} failed:\n{done.stdout[-6000:]}\n{done.stderr[-2000:]}"
         return done.stdout
 
     def attach(self, *extensions: str) -> duckdb.DuckDBPyConnection:
-        """DuckDB with the lake attached as `lake`."""
+        """Open DuckDB with the lake attached as `lake`."""
         connection = open_duckdb("ducklake", "sqlite_scanner", *extensions)
         connection.execute(f"ATTACH 'ducklake:sqlite:{self.folder / 'lake.sqlite'}' AS lake (READ_ONLY)")
         return connection
 
 
 def in_order(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """Rows in an order that does not depend on the kind of numbers or their last digits."""
+    """Sort rows in an order that does not depend on the type of numbers or their last digits."""
     plain = [tuple(float(v) if isinstance(v, Decimal) else v for v in row) for row in rows]
     return sorted(plain, key=lambda row: [f"{v:.4g}" if isinstance(v, float) else str(v) for v in row])
 
 
 def same_row(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    """Whether two rows have the same values, up to rounding where one of them is not an integer."""
+    """Return whether two rows have equal values, up to rounding if one of them is not an integer."""
     return len(ours) == len(theirs) and all(map(_same_value, ours, theirs))
 
 

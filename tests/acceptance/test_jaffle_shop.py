@@ -1,4 +1,4 @@
-"""dbt-labs/jaffle-shop-classic, unchanged: built twice with eight threads, every table and view equals what dbt-duckdb makes of it.
+"""dbt-labs/jaffle-shop-classic, unchanged: built twice with eight threads; every table and view equals the result of dbt-duckdb.
 
 The project is not part of this repository. `JAFFLE_SHOP` names the folder of a checkout:
 
@@ -36,7 +36,7 @@ RELATIONS = (
 )
 
 
-def test_it_builds_twice_and_equals_dbt_duckdb(project: Project, same_rows: Callable[[str, Rows, Rows], None]) -> None:
+def test_two_builds_equal_those_of_dbt_duckdb(project: Project, same_rows: Callable[[str, Rows, Rows], None]) -> None:
     shutil.copytree(Path(os.environ["JAFFLE_SHOP"]), project.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
     outputs: dict[str, dict[str, object]] = {
         "ours": project.ducklake("jaffle", threads=8),

@@ -1,6 +1,6 @@
-"""A project on a lake whose files are in an object store: built twice, maintained, and read and written by DuckDB as well.
+"""A project on a lake whose files are in an object store: built twice, maintained, and read and written by DuckDB.
 
-Needs a server that speaks S3 and lets us make a bucket, and the jars of Hadoop's connector (docs/object-storage.md):
+It needs an S3 server on which we can create a bucket, and the jars of Hadoop's connector (docs/object-storage.md):
 
     pip install duckdb-extension-httpfs 'moto[server]' && moto_server -p 5077 &
     S3_ENDPOINT=http://127.0.0.1:5077 S3_JARS=…/folder-of-jars pytest tests/acceptance/test_object_storage.py
@@ -56,7 +56,7 @@ def store(endpoint: str) -> S3FileSystem:
 
 @pytest.fixture
 def stored(project: Project, endpoint: str, store: S3FileSystem) -> Project:
-    """A project whose lake's files are in a new bucket."""
+    """A project on a lake with its files in a new bucket."""
     bucket = f"lake-{uuid4().hex}"
     store.create_dir(bucket)
     for name, text in FILES.items():
@@ -86,7 +86,7 @@ def duck(stored: Project, endpoint: str) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def read(duck: duckdb.DuckDBPyConnection, stored: Project, query: str) -> Rows:
-    """What DuckDB reads, of the lake as it is now."""
+    """Return the rows that DuckDB reads from the current lake."""
     duck.execute(f"ATTACH 'ducklake:sqlite:{stored.folder / 'lake.sqlite'}' AS lake")
     found = duck.execute(query).fetchall()
     duck.execute("DETACH lake")

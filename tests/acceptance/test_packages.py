@@ -1,8 +1,9 @@
-"""dbt_utils, dbt_date, dbt_expectations and spark_utils: their own integration tests, unchanged, and the failures that we know of, with the reason of each.
+"""dbt_utils, dbt_date, dbt_expectations and spark_utils: their own integration tests, unchanged, and the known failures with their reasons.
 
-The packages are not part of this repository. Environment variables name the folders of checkouts (docs/packages.md has the numbers):
+The packages are not part of this repository. Environment variables name the folders of checkouts (docs/packages.md has the results):
 
-    DBT_UTILS=…/dbt-utils DBT_DATE=…/dbt-date DBT_EXPECTATIONS=…/dbt-expectations SPARK_UTILS=…/spark-utils pytest tests/acceptance/test_packages.py
+    export DBT_UTILS=…/dbt-utils DBT_DATE=…/dbt-date DBT_EXPECTATIONS=…/dbt-expectations SPARK_UTILS=…/spark-utils
+    pytest tests/acceptance/test_packages.py
 """
 
 from __future__ import annotations
@@ -30,29 +31,29 @@ KNOWN: dict[str, dict[str, str]] = {
     "dbt_expectations": {},
     "spark_utils": OF_DBT_UTILS | {"test_recency": "calls dbt_utils.current_timestamp, which dbt_utils 1.0 has removed"},
 }
-"""The nodes of each package that fail, by name, and why."""
+"""Maps each package to its failing nodes with the reasons."""
 
 
 def checkout(variable: str) -> Path:
-    """The folder that an environment variable names; without it the test is skipped."""
+    """Return the folder that an environment variable names. Without it the test is skipped."""
     if variable not in os.environ:
         pytest.skip(f"NOT RUN: set {variable} to a checkout of the package")
     return Path(os.environ[variable])
 
 
 def copy(source: Path, target: Path) -> None:
-    """A project without what `dbt deps` would want to fetch."""
+    """Copy a project without the packages that `dbt deps` would fetch."""
     leave_out = shutil.ignore_patterns(".git", "packages.yml", "package-lock.yml", "integration_tests", "profiles.yml")
     shutil.copytree(source, target, dirs_exist_ok=True, ignore=leave_out)
 
 
 def build(project: Project, tests: Path, packages: dict[str, Path], dispatch: dict[str, list[str]]) -> tuple[int, set[str]]:
-    """Build the project of a package's tests; how many of its nodes passed, and the names of those that failed.
+    """Build the project of a package's tests. Return how many of its nodes passed, and the names of those that failed.
 
     Args:
-        tests: the folder of the project.
-        packages: what it uses, by name.
-        dispatch: search orders to put in the place of the project's own.
+        tests: The folder of the project.
+        packages: The packages that it uses, by name.
+        dispatch: Search orders that replace the project's own.
     """
     copy(tests, project.folder)
     for name, source in packages.items():
@@ -67,7 +68,7 @@ def build(project: Project, tests: Path, packages: dict[str, Path], dispatch: di
     project.write_profiles(settings["profile"], {"ours": project.ducklake("packages", threads=4)}, target="ours")
     try:
         project.dbt("build")
-    except AssertionError:  # some nodes may fail; which ones is in the results, and there are none if dbt itself failed
+    except AssertionError:  # Nodes may fail; the results name them. There are no results if dbt itself failed.
         if not (project.folder / "target" / "run_results.json").exists():
             raise
     results = json.loads((project.folder / "target" / "run_results.json").read_text())["results"]

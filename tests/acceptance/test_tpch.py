@@ -1,6 +1,6 @@
-"""TPC-H: its tables from DuckDB as Parquet files, its 22 queries as models, a merge and a snapshot; every table equals DuckDB's own answer.
+"""TPC-H: its tables from DuckDB as Parquet files, its 22 queries as models, a merge and a snapshot. Every table equals DuckDB's result.
 
-`TPCH_SCALE` sets the scale factor (0.01 unless said; 1 is 6 million line items and takes some minutes).
+`TPCH_SCALE` sets the scale factor (default 0.01; 1 is 6 million line items and takes some minutes).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ SUPPLIER_HISTORY_ANSWER = """
 
 @pytest.fixture
 def answers(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB with the tables of the scale factor in memory, which are in `files/` as Parquet too."""
+    """DuckDB with the tables of the scale factor in memory; `files/` contains them as Parquet, too."""
     connection = open_duckdb("tpch")
     connection.execute(f"CALL dbgen(sf = {SCALE})")
     (tmp_path / "files").mkdir()
@@ -70,7 +70,7 @@ def answers(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def write_project(project: Project, queries: dict[int, str]) -> None:
-    """Base tables, one model a query (whose unqualified names mean the base tables), the merge and the snapshot."""
+    """Write base tables, one model per query (whose unqualified names mean the base tables), the merge and the snapshot."""
     models, snapshots = project.folder / "models", project.folder / "snapshots"
     models.mkdir()
     snapshots.mkdir()
@@ -86,7 +86,7 @@ def write_project(project: Project, queries: dict[int, str]) -> None:
     (snapshots / "supplier_history.yml").write_text(SUPPLIER_HISTORY)
 
 
-def test_every_table_equals_duckdbs_answer(
+def test_every_table_equals_the_result_of_duckdb(
     project: Project, answers: duckdb.DuckDBPyConnection, tmp_path: Path, same_rows: Callable[[str, Rows, Rows], None]
 ) -> None:
     queries: dict[int, str] = dict(answers.sql("SELECT query_nr, query FROM tpch_queries()").fetchall())
@@ -109,7 +109,7 @@ def test_every_table_equals_duckdbs_answer(
 
 
 def same_contents(lake: duckdb.DuckDBPyConnection, table: str, answers: duckdb.DuckDBPyConnection) -> None:
-    """Compare a large table by an exact, order-free sum over the hashes of its rows."""
+    """Compare a large table by an exact sum over the hashes of its rows, which does not depend on their order."""
     digest = "SELECT count(*), sum(hash(t)::HUGEINT) FROM {} AS t"
     found = lake.sql(digest.format(f"lake.tpch.{table}")).fetchall()
     assert found == answers.sql(digest.format(table)).fetchall(), table

@@ -1,4 +1,4 @@
-"""dbt's own conformance suite: its fixtures, on an SQLite lake in a folder per test class and one Spark for the process."""
+"""Fixtures for dbt's own conformance suite: an SQLite lake in a folder per test class, and one Spark for the process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.places import FULL_MATRIX
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The suite's classes have class-scoped fixtures as methods, of which pytest warns."""
+    """Ignore pytest's warning about class-scoped fixtures that are methods, as in the suite's classes."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.filterwarnings("ignore:Class-scoped fixtures defined as instance methods"))
@@ -25,13 +25,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def started_spark(runtime: SparkRuntime) -> None:
-    """Spark runs already when the first dbt command asks for it, and no command that finds it running stops it."""
+    """Start Spark before the first dbt command needs it. Commands do not stop a Spark that was already running."""
     runtime.session()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_behavior_flags() -> Iterator[None]:
-    """To name the module of a flag, dbt reads the source of all its callers, which under pytest is a sixth of a command's time."""
+    """Skip dbt's search for the module that uses a flag: under pytest it takes a sixth of a command's time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BehaviorFlagRendered, "_default_source", staticmethod(lambda: "dbt.adapters.ducklake.impl"))
         yield
@@ -39,7 +39,7 @@ def quick_behavior_flags() -> Iterator[None]:
 
 @pytest.fixture(scope="class", autouse=True)
 def manifest_file(request: pytest.FixtureRequest) -> Iterator[None]:
-    """target/manifest.json is written where a test reads it (mark `manifest_file`): that takes longer than to run a small project."""
+    """Write target/manifest.json only for tests that read it (mark `manifest_file`), because that takes longer than a small run."""
     with pytest.MonkeyPatch.context() as patch:
         if not FULL_MATRIX and request.node.get_closest_marker("manifest_file") is None:
             patch.setattr(Manifest, "write", lambda self, path: None)
@@ -48,7 +48,7 @@ def manifest_file(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="class")
 def dbt_profile_target(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    """A profile on a lake of the class's own."""
+    """A profile with a separate lake for each class."""
     folder = tmp_path_factory.mktemp("lake")
     return {
         "type": "ducklake",
@@ -61,12 +61,12 @@ def dbt_profile_target(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ob
 
 @pytest.fixture(scope="class")
 def profile_user() -> None:
-    """A lake has no owners."""
+    """Do nothing, because a lake has no owners."""
 
 
 @pytest.fixture(scope="class")
 def project(project_setup: TestProjInfo, project_files: None) -> TestProjInfo:
-    """The suite's project; SQL that tests send by themselves is written for PostgreSQL and is translated word by word."""
+    """The suite's project. SQL that tests run directly is written for PostgreSQL and is translated word by word."""
     run_sql = project_setup.run_sql
     project_setup.run_sql = lambda sql, fetch=None: run_sql(in_spark(sql), fetch)
     return project_setup

@@ -1,4 +1,4 @@
-"""The guides, where dbt or Spark has a part in them, followed as they are written."""
+"""Follows the guides that need dbt or Spark as they are written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.guides import block
 
 
 def commands(guide: str, title: str) -> list[list[str]]:
-    """The dbt commands of a block, without the word dbt."""
+    """Return the dbt commands of a block, without the word dbt."""
     lines = [line for line in block(guide, "bash", title).splitlines() if line and not line.startswith("#")]
     assert all(line.startswith("dbt ") for line in lines)
     return [shlex.split(line, comments=True)[1:] for line in lines]
@@ -26,12 +26,12 @@ class TestBackupAndRecovery:
     def models(self) -> dict[str, str]:
         return {"orders.sql": "{{ config(materialized='table') }} select {{ var('n', 1) }} as n"}
 
-    def test_what_is_looked_at_after_a_restore(self, project: Any) -> None:
+    def test_checks_after_a_restore(self, project: Any) -> None:
         run_dbt(["run"])
         for command in commands("backup-and-recovery", "look"):
             run_dbt_and_capture(command)
 
-    def test_a_table_goes_back_to_a_snapshot(self, project: Any) -> None:
+    def test_a_table_is_rolled_back_to_a_snapshot(self, project: Any) -> None:
         run_dbt(["run"])
         version = project.run_sql("select max(snapshot_id) from lake.snapshots()", fetch="one")[0]
         run_dbt(["run", "--vars", "{n: 2}"])
@@ -49,7 +49,7 @@ class TestMaintenance:
     def models(self) -> dict[str, str]:
         return {"orders.sql": "{{ config(materialized='incremental') }} select {{ var('n', 1) }} as n"}
 
-    def test_its_commands_do_what_it_says(self, project: Any) -> None:
+    def test_the_commands_have_the_described_effect(self, project: Any) -> None:
         run_dbt(["run-operation", "ducklake_set_option", "--args", "{key: data_inlining_row_limit, value: 0}"])
         for number in range(3):
             run_dbt(["run", "--vars", f"{{n: {number}}}"])
@@ -69,7 +69,7 @@ class TestMaintenance:
 
 
 class TestMovingFromDuckDB:
-    def test_a_project_of_dbt_duckdb_goes_on_here(self, tmp_path: Path) -> None:
+    def test_a_project_of_dbt_duckdb_runs_on_a_lake(self, tmp_path: Path) -> None:
         models = {
             "orders": "{{ config(materialized='incremental', unique_key='id') }} select {{ var('n') }} as id, 'run {{ var('n') }}' as said",
             "counted": "{{ config(materialized='table') }} select count(*) as orders from {{ ref('orders') }}",
@@ -80,7 +80,7 @@ class TestMovingFromDuckDB:
         (tmp_path / "dbt_project.yml").write_text("name: shop\nversion: '1.0'\nprofile: shop\nflags: {send_anonymous_usage_stats: false}\n")
         for name, text in models.items():
             (tmp_path / f"models/{name}.sql").write_text(text)
-        with open_duckdb("ducklake", "sqlite_scanner") as duck:  # dbt-duckdb finds the extensions then
+        with open_duckdb("ducklake", "sqlite_scanner") as duck:  # so that dbt-duckdb finds the extensions
             for run, profile in enumerate(("before", "after"), 1):
                 (tmp_path / "profiles.yml").write_text(block("moving-from-duckdb", "yaml", profile))
                 project.dbt("run", "--vars", f"{{n: {run}}}")

@@ -1,4 +1,4 @@
-"""Operations of a lake: by run-operation, in hooks and in models."""
+"""Operations of a lake: with run-operation, in hooks and in models."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def models() -> dict[str, str]:
 
 
 def operation(name: str, **arguments: Any) -> str:
-    """Run an operation; what it printed."""
+    """Run an operation and return what it printed."""
     _, output = run_dbt_and_capture(["run-operation", name, "--args", repr(arguments)])
     return output
 
 
 class TestOperations:
-    def test_each_does_what_it_says(self, project: Any, tmp_path: Path) -> None:
+    def test_each_operation_has_the_described_effect(self, project: Any, tmp_path: Path) -> None:
         for number in range(3):
             run_dbt(["run", "--vars", f"{{n: {number}}}"])
         assert "orders" in operation("ducklake_table_info")
@@ -57,7 +57,7 @@ class TestOperations:
         assert project.run_sql("select count(*) from {schema}.orders", fetch="one") == (4,)
         assert project.run_sql("select count(*) from lake.snapshots()", fetch="one") == (1,)
 
-    def test_wrong_arguments_are_refused_with_what_is_right(self, project: Any) -> None:
+    def test_wrong_arguments_are_refused_with_the_correct_ones(self, project: Any) -> None:
         arguments = ["run-operation", "ducklake_rewrite_data_files", "--args", "{delete_threshold: 7}"]
         _, output = run_dbt_and_capture(arguments, expect_pass=False)
         assert "delete_threshold is a share of rows, from 0 to 1, not 7" in output
@@ -73,7 +73,7 @@ class TestInModelsAndHooks:
     def project_config_update(self) -> dict[str, Any]:
         return {"on-run-end": ["{{ ducklake_checkpoint() }}"]}
 
-    def test_they_are_sql_there(self, project: Any) -> None:
+    def test_operations_are_sql_in_models_and_hooks(self, project: Any) -> None:
         run_dbt(["run", "--select", "orders"])
         run_dbt(["run", "--select", "orders", "--vars", "{n: 2}"])
         first = project.run_sql(

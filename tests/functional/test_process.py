@@ -1,4 +1,4 @@
-"""dbt in a process of its own: Ctrl-C leaves the lake as it was, secrets stay out of the log, ANSI can be switched off."""
+"""dbt in a separate process: Ctrl-C leaves the lake unchanged, secrets stay out of the log, ANSI can be switched off."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ def files(folder: Path) -> set[str]:
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_leaves_the_lake_as_it_was(project: Path) -> None:
+def test_an_interrupted_run_leaves_the_lake_unchanged(project: Path) -> None:
     process = start(project, "run")
     try:
         assert process.stdout is not None
-        said = []
+        lines = []
         for line in process.stdout:
-            said.append(line)
+            lines.append(line)
             if "START sql table model main.long" in line:
                 break
         else:
-            pytest.fail("".join(said))
+            pytest.fail("".join(lines))
         deadline = time.monotonic() + 60
         while not list((project / "data").rglob("*/_temporary/*")) and time.monotonic() < deadline:
-            time.sleep(0.2)  # until Spark writes
+            time.sleep(0.2)  # wait until Spark writes
         lake = LakeCatalog.open(f"ducklake:sqlite:{project}/lake.sqlite")
         newest = lake.latest().snapshot_id
         os.kill(process.pid, signal.SIGINT)
@@ -80,18 +80,18 @@ def test_an_interrupted_run_leaves_the_lake_as_it_was(project: Path) -> None:
         reader = lake.reader()
         assert {name.name for name in reader.names()} == {"before", "lenient"}
         known = {file.path for name in ("before", "lenient") for file in reader.scan_plan(reader.find("main", name)).files}  # type: ignore[arg-type]
-        assert files(project) == known, "no file is left that nobody knows"
+        assert files(project) == known, "no unregistered file is left"
         lake.close()
     finally:
         if process.poll() is None:
             process.kill()
     log = (project / "logs" / "dbt.log").read_text()
     assert SECRET not in log
-    assert "spark.hadoop.fs.s3a.secret.key" not in "".join(said)
+    assert "spark.hadoop.fs.s3a.secret.key" not in "".join(lines)
 
 
 @pytest.mark.slow
-def test_a_catalog_that_does_not_answer_is_named_without_its_password(project: Path) -> None:
+def test_the_error_names_a_catalog_that_does_not_answer_without_its_password(project: Path) -> None:
     process = start(project, "run", "--target", "nowhere", "--log-path", "other_logs", "--debug")
     output, _ = process.communicate(timeout=120)
     assert process.returncode != 0

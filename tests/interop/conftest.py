@@ -1,4 +1,4 @@
-"""Both sides of a lake at once: our session and DuckDB's ducklake extension, on every catalog database."""
+"""Our session and DuckDB's ducklake extension on one lake, on every catalog database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.interop.oracle import connect as connect_duckdb
 
 
 def comparable(value: Any) -> Any:
-    """A value in one form, whichever side it came from: structs and maps as pairs, times with a zone in UTC, bytes as bytes."""
+    """Normalize a value of either side: structs and maps as pairs, times with a zone in UTC, bytes as bytes."""
     if isinstance(value, dict):
         value = list(value.items())
     if isinstance(value, list | tuple):
@@ -50,7 +50,7 @@ class Both:
         self.duck.execute(statement)
 
     def rows(self, duckdb_query: str, spark_query: str | None = None) -> list[tuple[Any, ...]]:
-        """The rows of a query, which must be the same on both sides; sorted by their first differing value where that is possible."""
+        """Return the rows of a query, which must be equal on both sides, sorted where their values can be compared."""
         theirs = comparable_rows(self.duck.execute(duckdb_query).fetchall())
         ours = comparable_rows(self.session.execute(spark_query or duckdb_query).fetch())
         assert ours == theirs
@@ -66,7 +66,7 @@ class Both:
         return self.duck.execute("SELECT count(*) FROM ducklake_snapshots('lake')").fetchone()[0]
 
     def check_history(self, table: str) -> None:
-        """The table reads the same on both sides at every snapshot that has it."""
+        """Assert that the table has equal rows on both sides at every snapshot that contains it."""
         first = self.duck.execute(
             "SELECT min(snapshot_id) FROM ducklake_snapshots('lake') WHERE list_contains(changes['tables_created'], ?) ", [f"main.{table}"]
         ).fetchone()[0]

@@ -1,4 +1,4 @@
-"""The reference implementation: DuckDB with its ducklake extension, all from the package registry (environment.md)."""
+"""The reference implementation: DuckDB with its ducklake extension, both from the package registry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXTENSIONS = ("ducklake", "sqlite_scanner", "postgres_scanner")
 
 
 class Place(Protocol):
-    """Where a lake is."""
+    """The location of a lake."""
 
     @property
     def path(self) -> str:
@@ -32,30 +32,30 @@ class Place(Protocol):
 
 
 def attach_string(path: str) -> str:
-    """What ATTACH takes."""
+    """Return the string that ATTACH expects."""
     return path if path.startswith("ducklake:") else f"ducklake:postgres:{path}"
 
 
-def is_lent(place: Place) -> bool:
-    """Whether only one program at a time can have the catalog open: a DuckDB file."""
+def is_exclusive(place: Place) -> bool:
+    """Return whether only one program at a time can open the catalog, as with a DuckDB file."""
     return place.path.startswith("ducklake:duckdb:")
 
 
-def arrow_table(connection: duckdb.DuckDBPyConnection | LentConnection, query: str) -> pa.Table:
-    """The rows of a query as an Arrow table."""
-    return connection.arrow_table(query) if isinstance(connection, LentConnection) else connection.execute(query).to_arrow_table()
+def arrow_table(connection: duckdb.DuckDBPyConnection | ExclusiveConnection, query: str) -> pa.Table:
+    """Return the rows of a query as an Arrow table."""
+    return connection.arrow_table(query) if isinstance(connection, ExclusiveConnection) else connection.execute(query).to_arrow_table()
 
 
 def connect(place: Place, *, alias: str = "lake", **options: Any) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection with the lake attached as `alias`, created if it is not there; session zone UTC.
+    """Open a DuckDB connection with the lake attached as `alias`. The lake is created if it does not exist. The session's zone is UTC.
 
     Args:
-        options: further options of ATTACH, such as `data_inlining_row_limit=0`.
+        options: Further options of ATTACH, such as `data_inlining_row_limit=0`.
     """
     connection = open_duckdb(*EXTENSIONS)
     connection.execute("SET TimeZone = 'UTC'")
-    if is_lent(place):
-        return LentConnection(connection, place, alias, options)  # type: ignore[return-value]
+    if is_exclusive(place):
+        return ExclusiveConnection(connection, place, alias, options)  # type: ignore[return-value]
     attach(connection, place, alias=alias, **options)
     return connection
 
@@ -69,9 +69,9 @@ def attach(connection: duckdb.DuckDBPyConnection, place: Place, *, alias: str = 
     connection.execute(f"ATTACH '{attach_string(place.path)}' AS {alias} ({listed})")
 
 
-def reattach(connection: duckdb.DuckDBPyConnection | LentConnection, place: Place, **options: Any) -> None:
-    """Come back to the lake, `lake`, as a client with other options would."""
-    if isinstance(connection, LentConnection):
+def reattach(connection: duckdb.DuckDBPyConnection | ExclusiveConnection, place: Place, **options: Any) -> None:
+    """Attach the lake again as `lake`, as a client with other options would."""
+    if isinstance(connection, ExclusiveConnection):
         connection.reattach(options)
         return
     connection.execute("USE memory")
@@ -84,22 +84,22 @@ def _literal(value: Any) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
 
 
-_attached: weakref.WeakSet[LentConnection] = weakref.WeakSet()
-"""Who has a DuckDB file open in this process."""
+_attached: weakref.WeakSet[ExclusiveConnection] = weakref.WeakSet()
+"""The connections of this process that have a DuckDB file open."""
 
 
 @event.listens_for(Engine, "do_connect")
 def release_files(*_: object) -> None:
-    """Before we open a catalog, DuckDB lets go of those it does not work on."""
+    """Release all DuckDB files that no transaction uses, before we open a catalog."""
     for each in list(_attached):
         each.release()
 
 
-class LentConnection:
-    """DuckDB on a catalog that it cannot share: attached when a statement needs it, released before we open the file.
+class ExclusiveConnection:
+    """A connection to a catalog that DuckDB cannot share: attached when a statement needs it, released before we open the file.
 
-    Two instances on one file in one process are refused by DuckDB; a process of its own releases the file after each statement. What a
-    session keeps (USE, settings, temporary tables) is kept.
+    DuckDB refuses two instances on one file in one process. A connection of another process releases the file after each statement. The
+    session's state (USE, settings, temporary tables) is kept.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, place: Place, alias: str, options: dict[str, Any]) -> None:
@@ -108,9 +108,9 @@ class LentConnection:
         self._current: str | None = None
         self._rows: list[Any] = []
         self.description: Any = None
-        self.execute("SELECT 1")  # as a real connection, it makes the lake and fails where it cannot
+        self.execute("SELECT 1")  # like a real connection, it creates the lake and fails if it cannot
 
-    def execute(self, statement: str, parameters: Any = None) -> LentConnection:
+    def execute(self, statement: str, parameters: Any = None) -> ExclusiveConnection:
         word = statement.split(None, 1)[0].upper().rstrip(";")
         self._attach()
         try:
@@ -127,7 +127,7 @@ class LentConnection:
     sql = execute
 
     def arrow_table(self, query: str) -> pa.Table:
-        """The rows of a query as an Arrow table."""
+        """Return the rows of a query as an Arrow table."""
         self._attach()
         return self._connection.execute(query).to_arrow_table()
 
@@ -143,7 +143,7 @@ class LentConnection:
         return self._rows.pop(0) if self._rows else None
 
     def reattach(self, options: dict[str, Any]) -> None:
-        """Be attached with other options from now on."""
+        """Attach with other options from now on."""
         self.release()
         self._options = options
 
@@ -153,11 +153,11 @@ class LentConnection:
         self._connection.close()
 
     def release(self) -> None:
-        """Let go of the file, unless a transaction is open."""
+        """Release the file, unless a transaction is open."""
         if self in _attached and not self._in_transaction:
             try:
                 self._connection.execute("USE memory")
-            except duckdb.TransactionException:  # a statement that failed has left its transaction behind
+            except duckdb.TransactionException:  # a failed statement has left its transaction open
                 self._connection.execute("ROLLBACK")
                 self._connection.execute("USE memory")
             self._connection.execute(f"DETACH {self._alias}")
@@ -172,7 +172,7 @@ class LentConnection:
             try:
                 attach(self._connection, self._place, alias=self._alias, **self._options)
                 break
-            except duckdb.IOException as error:  # another process has the file
+            except duckdb.IOException as error:  # another process has opened the file
                 if "Could not set lock" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
@@ -180,7 +180,7 @@ class LentConnection:
         if self._current is not None:
             self._connection.execute(self._current)
 
-    def __enter__(self) -> LentConnection:
+    def __enter__(self) -> ExclusiveConnection:
         return self
 
     def __exit__(self, *_: object) -> None:

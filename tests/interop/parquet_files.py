@@ -1,4 +1,4 @@
-"""Parquet files as a second writer would make them, with PyArrow: field ids on every node, statistics in the reference's encodings."""
+"""Parquet files as another writer would write them with PyArrow: field ids on every node, statistics in DuckDB's encodings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write_file(
     partition_values: tuple[str | None, ...] = (),
     statistics: bool = True,
 ) -> WrittenFile:
-    """A data file of a table below its directory; `row_ids` are embedded."""
+    """Write a data file of a table to its directory. `row_ids` are embedded."""
     path = Path(table.path) / data_file_name()
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays = [pa.array([row.get(column.name) for row in rows], type=_type(column)) for column in table.columns]
@@ -67,7 +67,7 @@ def write_file(
 def write_deletes(
     table: Table, data_file_id: int, data_path: str, positions: Sequence[int], snapshot_ids: Sequence[int] | None = None
 ) -> WrittenDeleteFile:
-    """A delete file of two columns, or of three with the snapshot at which each position was deleted."""
+    """Write a delete file with two columns, or with a third for the snapshot that deleted each position."""
     path = Path(table.path) / delete_file_name()
     path.parent.mkdir(parents=True, exist_ok=True)
     columns = {

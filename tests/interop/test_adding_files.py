@@ -1,4 +1,4 @@
-"""`ducklake_add_data_files`: files that others wrote become files of a table, as DuckDB's procedure does it, and DuckDB goes on from it."""
+"""`ducklake_add_data_files`: adds files of other writers to a table as DuckDB's procedure does, and DuckDB continues with it."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def write(path: Path, **columns: Any) -> str:
     return str(path)
 
 
-def twice(both: Both, tmp_path: Path, columns: str, files: str, arguments: str = "", layout: str = "") -> None:
-    """The same files in two tables, one for each side; both sides read the same of both, and the statistics agree."""
+def add_on_both_sides(both: Both, tmp_path: Path, columns: str, files: str, arguments: str = "", layout: str = "") -> None:
+    """Add the same files to two tables, one by each side. Both sides must read equal rows from both, and the statistics must agree."""
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
     for name in ("theirs", "ours"):
         both.duckdb(f"CREATE TABLE {name} ({columns})")
         if layout:
             both.duckdb(f"ALTER TABLE {name} SET PARTITIONED BY ({layout})")
-    # A file may belong to one table only, so each side gets its own copy.
+    # A file may belong to only one table, so each side gets its own copy.
     both.duckdb(f"CALL ducklake_add_data_files('lake', 'theirs', '{tmp_path}/theirs/{files}'{arguments})")
     both.spark(f"CALL ducklake_add_data_files('lake', 'ours', '{tmp_path}/ours/{files}'{arguments})")
-    alike(both)
+    assert_equal_rows(both)
 
 
-def alike(both: Both) -> None:
-    """Each side reads the same of both tables."""
+def assert_equal_rows(both: Both) -> None:
+    """Assert that each side reads equal rows from both tables."""
     for read in (lambda query: both.duck.execute(query).fetchall(), lambda query: both.session.execute(query).fetch()):
         assert comparable_rows(read("SELECT * FROM ours")) == comparable_rows(read("SELECT * FROM theirs"))
 
@@ -58,7 +58,7 @@ def copies(both: Both, tmp_path: Path, query: str, name: str = "f.parquet") -> N
 
 
 def catalog_rows(both: Both, table: str) -> dict[str, list[Any]]:
-    """Of one table, what the catalog says of its files, but for ids and paths."""
+    """Return what the catalog stores about the files of a table, except ids and paths."""
     table_id = f"(SELECT table_id FROM __ducklake_metadata_lake.ducklake_table WHERE table_name = '{table}')"
     meta = "__ducklake_metadata_lake."
     stats = (
@@ -79,30 +79,30 @@ def catalog_rows(both: Both, table: str) -> dict[str, list[Any]]:
     return {name: both.duck.execute(query).fetchall() for name, query in queries.items()}
 
 
-def test_every_type_as_duckdb_adds_it(both: Both, tmp_path: Path) -> None:
+def test_files_of_every_type_are_added_as_duckdb_adds_them(both: Both, tmp_path: Path) -> None:
     names = [column.split()[0] for column in TYPES]
     row = ", ".join(f"({value})::{column.split(maxsplit=1)[1]} AS {name}" for value, column, name in zip(VALUES, TYPES, names, strict=True))
     copies(both, tmp_path, f"SELECT {row} UNION ALL SELECT {', '.join(['NULL'] * len(names))}")
-    twice(both, tmp_path, ", ".join(TYPES), "f.parquet")
+    add_on_both_sides(both, tmp_path, ", ".join(TYPES), "f.parquet")
     theirs, ours = catalog_rows(both, "theirs"), catalog_rows(both, "ours")
     assert ours["files"] == theirs["files"]
     assert ours["mapping"] == theirs["mapping"]
-    spelled = {"true": "1", "false": "0", "\\xAB": "AB"}  # of two spellings that the reference has, ours is that of files which it wrote
+    spelled = {"true": "1", "false": "0", "\\xAB": "AB"}  # DuckDB has two spellings; ours is the one for files that it wrote
     known = {row[0]: (row[1:3], tuple(spelled.get(bound, bound) for bound in row[3:5])) for row in theirs["stats"]}
     found = {row[0]: (row[1:3], row[3:5]) for row in ours["stats"]}
     assert {name: counts for name, (counts, _) in found.items()} == {name: counts for name, (counts, _) in known.items()}
-    bounds = {name: bounds for name, (_, bounds) in found.items() if bounds[0] is not None}  # without, nothing is pruned
+    bounds = {name: bounds for name, (_, bounds) in found.items() if bounds[0] is not None}  # without statistics, nothing is pruned
     assert bounds == {name: known[name][1] for name in bounds}
     for table in ("ours", "theirs"):
         both.spark(f"UPDATE {table} SET v = 'new' WHERE i32 = 3")
         both.duckdb(f"DELETE FROM {table} WHERE v IS NULL")
-    alike(both)
+    assert_equal_rows(both)
 
 
-def test_narrower_types_other_orders_and_names_in_other_cases(both: Both, tmp_path: Path) -> None:
+def test_narrower_types_and_other_column_orders_and_cases(both: Both, tmp_path: Path) -> None:
     copies(both, tmp_path, "SELECT 7::UTINYINT AS B, 1.5::DECIMAL(5, 1) AS n, 2::TINYINT AS a, 0.5::FLOAT AS d, 1 AS extra")
     arguments = ", allow_missing => true, ignore_extra_columns => true"
-    twice(both, tmp_path, "a BIGINT, b SMALLINT, n DECIMAL(10, 2), d DOUBLE, later VARCHAR", "*.parquet", arguments)
+    add_on_both_sides(both, tmp_path, "a BIGINT, b SMALLINT, n DECIMAL(10, 2), d DOUBLE, later VARCHAR", "*.parquet", arguments)
     for side in ("SELECT * FROM ours WHERE n = 1.5", "SELECT * FROM ours WHERE a = 2 AND b = 7 AND d < 1"):
         assert len(both.rows(side)) == 1
     both.duckdb("INSERT INTO ours VALUES (1, 2, 3, 4, 'x')")
@@ -113,7 +113,7 @@ def test_hive_directories_are_partitions(both: Both, tmp_path: Path) -> None:
     for year, region in ((2023, "a%20b"), (2024, "__HIVE_DEFAULT_PARTITION__")):
         query = f"SELECT DATE '{year}-05-01' + i::INTEGER AS d, i FROM range(3) r(i)"
         copies(both, tmp_path, query, f"year={year}/region={region}/f.parquet")
-    twice(both, tmp_path, "d DATE, region VARCHAR, i BIGINT", "*/*/*.parquet", layout="year(d), region")
+    add_on_both_sides(both, tmp_path, "d DATE, region VARCHAR, i BIGINT", "*/*/*.parquet", layout="year(d), region")
     theirs, ours = catalog_rows(both, "theirs"), catalog_rows(both, "ours")
     assert ours["values"] == theirs["values"]
     assert ours["files"] == theirs["files"]
@@ -125,7 +125,7 @@ def test_hive_directories_are_partitions(both: Both, tmp_path: Path) -> None:
     both.check_history("ours")
 
 
-def test_two_adds_share_a_mapping_and_a_reader_of_the_transaction_sees_them(both: Both, tmp_path: Path) -> None:
+def test_two_added_files_share_a_mapping_that_the_transaction_can_read(both: Both, tmp_path: Path) -> None:
     both.spark("CREATE TABLE t (a BIGINT, s STRING)")
     both.session.begin()
     for number in range(3):
@@ -141,7 +141,7 @@ def test_two_adds_share_a_mapping_and_a_reader_of_the_transaction_sees_them(both
     both.check_history("t")
 
 
-def test_a_rollback_leaves_the_files_alone(both: Both, tmp_path: Path) -> None:
+def test_a_rollback_does_not_remove_the_added_files(both: Both, tmp_path: Path) -> None:
     path = Path(write(tmp_path / "f.parquet", a=[1]))
     both.spark("CREATE TABLE t (a BIGINT)")
     both.session.begin()
@@ -162,7 +162,7 @@ def test_a_rollback_leaves_the_files_alone(both: Both, tmp_path: Path) -> None:
         ({"s": ["x"]}, ", allow_missing => true", DataError, "column a is NOT NULL"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(
+def test_the_error_names_what_does_not_fit(
     both: Both, tmp_path: Path, columns: dict[str, Any], arguments: str, error: type[DuckLakeError], text: str
 ) -> None:
     both.spark("CREATE TABLE t (a INT NOT NULL, s STRING)")
@@ -172,7 +172,7 @@ def test_what_does_not_fit_is_refused_by_name(
     assert both.rows("SELECT * FROM t") == []
 
 
-def test_a_file_belongs_to_one_table_once(both: Both, tmp_path: Path) -> None:
+def test_a_file_can_be_added_to_only_one_table(both: Both, tmp_path: Path) -> None:
     both.spark("CREATE TABLE t (a BIGINT)")
     path = write(tmp_path / "f.parquet", a=[1])
     both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}')")

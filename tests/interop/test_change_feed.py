@@ -1,4 +1,4 @@
-"""The change feed: what DuckDB says came, changed and went, we say too, whoever wrote it."""
+"""The change feed: DuckDB and this adapter report the same inserted, updated and deleted rows, for changes of either writer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FUNCTIONS = {
 
 
 def check(both: Both, table: str, ranges: list[tuple[int, int]], columns: str) -> int:
-    """Both sides give the same for each range; how many changes there were."""
+    """Assert that both sides return the same changes for each range, and return their number."""
     seen = 0
     for first, last in ranges:
         for function, own in FUNCTIONS.items():
@@ -35,8 +35,8 @@ def newest(both: Both) -> int:
     return both.snapshots() - 1
 
 
-def by_turns(both: Both, order: str) -> Callable[[str], None]:
-    """Runs each statement on the next side of `order` (`d` DuckDB, `s` Spark), over and over."""
+def in_turn(both: Both, order: str) -> Callable[[str], None]:
+    """Run each statement on the next side of `order` (`d` DuckDB, `s` Spark), cyclically."""
     sides = {"d": both.duckdb, "s": both.spark}
     count = 0
 
@@ -51,7 +51,7 @@ def by_turns(both: Both, order: str) -> Callable[[str], None]:
 @pytest.mark.parametrize("order", ["ds", "sdd"])
 @pytest.mark.parity
 def test_every_kind_of_change(both: Both, order: str) -> None:
-    run = by_turns(both, order)
+    run = in_turn(both, order)
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 2)")
     run("CREATE TABLE t (id INTEGER, v VARCHAR(10))")
     start = newest(both)
@@ -79,9 +79,9 @@ def test_every_kind_of_change(both: Both, order: str) -> None:
 
 
 @pytest.mark.parametrize("side", ["duckdb", "spark"])
-def test_maintenance_leaves_the_feed_as_it_was(both: Both, side: str) -> None:
-    """Row 13 ends twice: DuckDB's own flush then confuses DuckDB's feed (it knows one end for a row id and file), not ours."""
-    run = by_turns(both, "ds")
+def test_maintenance_does_not_change_the_feed(both: Both, side: str) -> None:
+    """Row 13 is deleted twice. DuckDB's flush then confuses DuckDB's own feed, which knows one end per row id and file, but not ours."""
+    run = in_turn(both, "ds")
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 2)")
     both.duckdb("CREATE TABLE t (id INTEGER, v VARCHAR)")
     for number in range(3):

@@ -1,4 +1,4 @@
-"""Compaction: merging and rewriting change nothing that DuckDB or we read, at any snapshot, and DuckDB goes on from it."""
+"""Compaction: merging and rewriting files change no result of DuckDB or ours at any snapshot, and DuckDB continues with the files."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TABLES = {
 }
 
 
-def seen(both: Both) -> dict[Any, Any]:
-    """What DuckDB shows of the table: its rows and their ids at every snapshot, and the changes."""
+def duckdb_reads(both: Both) -> dict[Any, Any]:
+    """Return what DuckDB reads of the table: its rows and row ids at every snapshot, and the changes."""
     first = both.duck.execute(
         "SELECT min(snapshot_id) FROM lake.snapshots() WHERE list_contains(changes['tables_created'], 'main.t')"
     ).fetchone()[0]
@@ -32,8 +32,8 @@ def seen(both: Both) -> dict[Any, Any]:
     return found
 
 
-def same(both: Both, before: dict[Any, Any], *, snapshots_too: bool = True) -> None:
-    """Everything that was seen is seen still, by DuckDB and by us."""
+def assert_unchanged(both: Both, before: dict[Any, Any], *, snapshots_too: bool = True) -> None:
+    """Assert that DuckDB and we still read everything in `before`."""
     last = max(version for version in before if version != "feed")
     for version, wanted in before.items():
         if version == "feed":
@@ -61,18 +61,18 @@ def fill(both: Both) -> None:
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_a_merge_changes_nothing_that_is_read(both: Both, kind: str) -> None:
+def test_a_merge_changes_no_result(both: Both, kind: str) -> None:
     for statement in TABLES[kind]:
         both.duckdb(statement)
     fill(both)
-    both.spark("UPDATE t SET v = 'changed' WHERE id IN (1, 11, 41)")  # new versions, whose row ids are not consecutive
-    before, many = seen(both), files(both)
+    both.spark("UPDATE t SET v = 'changed' WHERE id IN (1, 11, 41)")  # new row versions, whose row ids are not consecutive
+    before, many = duckdb_reads(both), files(both)
     result = both.session.execute("CALL ducklake_merge_adjacent_files('lake')").fetch()
     assert result
     assert {row[:2] for row in result} == {("main", "t")}
     assert files(both) < many
     assert files(both) == many - sum(processed - created for _, _, processed, created in result)
-    same(both, before)
+    assert_unchanged(both, before)
     assert both.duck.execute("SELECT changes FROM lake.snapshots() ORDER BY snapshot_id DESC LIMIT 1").fetchone()[0] == {
         "merge_adjacent": ["1"]
     }
@@ -80,16 +80,16 @@ def test_a_merge_changes_nothing_that_is_read(both: Both, kind: str) -> None:
     both.duckdb("DELETE FROM t WHERE id = 2")
     both.spark("UPDATE t SET v = 'again' WHERE id = 3")
     both.duckdb("INSERT INTO t VALUES (99, 1, 'new')")
-    after = seen(both)
+    after = duckdb_reads(both)
     query = f"SELECT * FROM lake.table_changes('t', 1, {max(version for version in after if version != 'feed')})"
     feed = comparable_rows(both.session.execute(query).fetch())
     both.duckdb("CALL ducklake_merge_adjacent_files('lake')")
-    # DuckDB's own feed tells deletes from files with embedded row ids at the snapshot of the insert, so ours is compared with ours.
-    same(both, {**after, **{version: rows for version, rows in before.items() if version != "feed"}}, snapshots_too=False)
+    # DuckDB's feed reports deletes of files with embedded row ids at the snapshot of the insert, so our feed is compared with itself.
+    assert_unchanged(both, {**after, **{version: rows for version, rows in before.items() if version != "feed"}}, snapshots_too=False)
     assert comparable_rows(both.session.execute(query).fetch()) == feed
 
 
-def test_files_of_different_columns_stay_apart_and_keep_them(both: Both) -> None:
+def test_files_with_different_columns_are_not_merged_and_keep_them(both: Both) -> None:
     both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)")
     fill(both)
     both.duckdb("ALTER TABLE t DROP COLUMN k")
@@ -97,9 +97,9 @@ def test_files_of_different_columns_stay_apart_and_keep_them(both: Both) -> None
     both.duckdb("ALTER TABLE t ADD COLUMN k BIGINT DEFAULT 7")
     both.spark("INSERT INTO t VALUES (50, 'x', 1)")
     both.duckdb("INSERT INTO t VALUES (51, 'y', 2)")
-    before = seen(both)
+    before = duckdb_reads(both)
     assert both.session.execute("CALL lake.merge_adjacent_files('t')").fetch() == [("main", "t", 4, 1), ("main", "t", 2, 1)]
-    same(both, before)
+    assert_unchanged(both, before)
 
 
 def test_flushed_and_merged_files_are_merged_again(both: Both) -> None:
@@ -109,12 +109,12 @@ def test_flushed_and_merged_files_are_merged_again(both: Both) -> None:
     fill(both)
     both.duckdb("CALL ducklake_merge_adjacent_files('lake')")
     both.spark("INSERT INTO t SELECT 50 + id, 1, 'x' FROM range(3)")
-    before = seen(both)
+    before = duckdb_reads(both)
     assert both.session.execute("CALL lake.merge_adjacent_files('t')").fetch() == [("main", "t", 2, 1)]
-    same(both, before)
+    assert_unchanged(both, before)
 
 
-def test_files_from_elsewhere_are_merged_into_the_table(both: Both, tmp_path: Path) -> None:
+def test_files_outside_the_lake_are_merged_into_the_table(both: Both, tmp_path: Path) -> None:
     both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)")
     for number in range(2):
         file = tmp_path / "elsewhere" / f"{number}.parquet"
@@ -122,9 +122,9 @@ def test_files_from_elsewhere_are_merged_into_the_table(both: Both, tmp_path: Pa
         both.duckdb(f"COPY (SELECT {number}::INTEGER AS id, 1 AS k, 'x' AS v) TO '{file}'")
         both.duckdb(f"CALL ducklake_add_data_files('lake', 't', '{file}')")
     fill(both)
-    before = seen(both)
+    before = duckdb_reads(both)
     assert both.session.execute("CALL lake.merge_adjacent_files('t')").fetch() == [("main", "t", 6, 1)]
-    same(both, before)
+    assert_unchanged(both, before)
     (path,) = both.duck.execute("SELECT data_file FROM ducklake_list_files('lake', 't')").fetchone()
     assert "/elsewhere/" not in path
 
@@ -141,9 +141,9 @@ def test_limits(both: Both) -> None:
     both.spark("ALTER TABLE t SET PARTITIONED BY (k)")
     both.spark("INSERT INTO t SELECT id, id % 2, 'p' FROM range(4)")
     both.spark("INSERT INTO t SELECT id, id % 2, 'p' FROM range(4)")
-    before = seen(both)
+    before = duckdb_reads(both)
     assert len(both.session.execute("CALL lake.merge_adjacent_files('t', max_compacted_files => 1)").fetch()) == 1
-    same(both, before)
+    assert_unchanged(both, before)
     both.session.begin()
     with pytest.raises(StatementError, match="a transaction of its own"):
         both.spark("CALL lake.merge_adjacent_files('t')")
@@ -151,24 +151,24 @@ def test_limits(both: Both) -> None:
 
 
 @pytest.mark.parametrize("kind", ["plain", "partitioned", "sorted"])
-def test_a_rewrite_leaves_deleted_rows_out(both: Both, kind: str) -> None:
+def test_a_rewrite_omits_deleted_rows(both: Both, kind: str) -> None:
     for statement in TABLES[kind]:
         both.duckdb(statement)
     fill(both)
     both.duckdb("DELETE FROM t WHERE id IN (1, 2, 3)")
     both.spark("DELETE FROM t WHERE id = 11")
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 10)")
-    both.duckdb("DELETE FROM t WHERE id IN (22, 40, 41, 42, 43)")  # some stay in the catalog
-    before = seen(both)
+    both.duckdb("DELETE FROM t WHERE id IN (22, 40, 41, 42, 43)")  # some deletes stay in the catalog
+    before = duckdb_reads(both)
     gone = both.session.execute("CALL ducklake_rewrite_data_files('lake', delete_threshold => 1)").fetch()
     assert gone
-    assert all(row == ("main", "t", 1, 0) for row in gone)  # the rows 40 to 43 were all that their files had
+    assert all(row == ("main", "t", 1, 0) for row in gone)  # the files of the rows 40 to 43 have no other rows
     result = both.session.execute("CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0.2)").fetch()
     assert sum(processed for _, _, processed, _ in result) >= 2
     rows = both.duck.execute("SELECT rowid, * FROM t").fetchall()
     last = max(version for version in before if version != "feed")
     assert comparable_rows(rows) == comparable_rows([(row[0], *row[2:]) for row in before[last]])
-    same(both, before, snapshots_too=False)
+    assert_unchanged(both, before, snapshots_too=False)
     left = both.duck.execute("SELECT delete_file FROM ducklake_list_files('lake', 't') WHERE delete_file IS NOT NULL").fetchall()
     assert left == []
     both.duckdb("DELETE FROM t WHERE id = 20")
@@ -176,7 +176,7 @@ def test_a_rewrite_leaves_deleted_rows_out(both: Both, kind: str) -> None:
 
 
 @pytest.mark.parity
-def test_a_delete_that_lands_meanwhile_is_not_lost(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_concurrent_delete_is_not_lost(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     from dbt.adapters.ducklake.lake import compaction
 
     both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)")
@@ -193,7 +193,7 @@ def test_a_delete_that_lands_meanwhile_is_not_lost(both: Both, monkeypatch: pyte
 
     monkeypatch.setattr(compaction, "write_compacted", slow)
     result = both.session.execute("CALL lake.merge_adjacent_files('t')").fetch()
-    assert len(calls) == 2  # it was planned again, without the file that the delete touched
+    assert len(calls) == 2  # the rewrite was planned again, without the file that the delete changed
     assert result == [("main", "t", 3, 1)]
     assert (1,) not in both.rows("SELECT id FROM t")
     monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)

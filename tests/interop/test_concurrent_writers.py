@@ -1,4 +1,4 @@
-"""Answers that stay right while others commit, expire, merge or roll back: DuckDB reads every snapshot as the one who committed it meant it."""
+"""Results stay correct while others commit, expire, merge or roll back: DuckDB reads each snapshot as its committer intended."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ pytestmark = pytest.mark.parity
 
 @pytest.fixture
 def other(both: Both) -> LakeSession:
-    """A second session of ours."""
+    """A second session of this adapter."""
     return both.session.lake.session()
 
 
 @pytest.fixture(params=["duckdb", "ours"])
-def elsewhere(request: pytest.FixtureRequest, both: Both, other: LakeSession) -> Callable[[str], Any]:
-    """Another writer, of each kind in turn."""
+def writer(request: pytest.FixtureRequest, both: Both, other: LakeSession) -> Callable[[str], Any]:
+    """A concurrent writer, of each kind in turn."""
     return both.duckdb if request.param == "duckdb" else other.execute
 
 
@@ -33,20 +33,20 @@ def newest(both: Both) -> int:
 
 
 def ids(both: Both, version: int) -> list[int]:
-    """What DuckDB reads of `t` at a snapshot."""
+    """Return the ids that DuckDB reads from `t` at a snapshot."""
     return [row[0] for row in both.duck.execute(f"SELECT id FROM t AT (VERSION => {version}) ORDER BY id").fetchall()]
 
 
 def feed(both: Both, first: int, last: int) -> list[tuple[Any, ...]]:
-    """The change feed of `t`, which both sides tell alike."""
+    """Return the change feed of `t`, which must be equal on both sides."""
     query = f"SELECT snapshot_id, change_type, id, v FROM lake.table_changes('t', {first}, {last})"
-    told = comparable_rows(both.duck.execute(query).fetchall())
-    assert comparable_rows(both.session.execute(query).fetch()) == told
-    return told
+    reported = comparable_rows(both.duck.execute(query).fetchall())
+    assert comparable_rows(both.session.execute(query).fetch()) == reported
+    return reported
 
 
 @pytest.mark.parametrize("vectors", [False, True])
-def test_deletes_are_dated_with_the_snapshot_that_is_committed(both: Both, elsewhere: Callable[[str], Any], vectors: bool) -> None:
+def test_deletes_have_the_snapshot_that_commits_them(both: Both, writer: Callable[[str], Any], vectors: bool) -> None:
     both.duckdb("CREATE TABLE other (id INT)")
     both.duckdb("CREATE TABLE t (id INT, v VARCHAR)")
     both.duckdb(f"CALL lake.set_option('write_deletion_vectors', {vectors}, table_name => 't')")
@@ -58,10 +58,10 @@ def test_deletes_are_dated_with_the_snapshot_that_is_committed(both: Both, elsew
     with both.transaction():
         both.spark("DELETE FROM t WHERE id = 2")  # its file has a delete file
         both.spark("DELETE FROM t WHERE id = 3")
-        both.spark("DELETE FROM t WHERE id = 12")  # its file has none, and is deleted from twice
+        both.spark("DELETE FROM t WHERE id = 12")  # its file has none and gets two deletes
         both.spark("UPDATE t SET v = 'b' WHERE id = 13")
-        elsewhere("INSERT INTO other VALUES (1)")
-        elsewhere("INSERT INTO other VALUES (2)")
+        writer("INSERT INTO other VALUES (1)")
+        writer("INSERT INTO other VALUES (2)")
     done = newest(both)
     assert done == start + 3
     before = [0, *range(2, 20)]
@@ -80,7 +80,7 @@ def test_deletes_are_dated_with_the_snapshot_that_is_committed(both: Both, elsew
     both.check_history("t")
 
 
-def test_a_transaction_whose_snapshot_expires_is_done_again(both: Both, elsewhere: Callable[[str], Any], other: LakeSession) -> None:
+def test_a_transaction_whose_snapshot_expires_is_replayed(both: Both, writer: Callable[[str], Any], other: LakeSession) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
     both.duckdb("CREATE TABLE t AS SELECT i AS id, 'a' AS v FROM range(5) r (i)")
     both.duckdb("CREATE TABLE made (n BIGINT)")
@@ -88,55 +88,55 @@ def test_a_transaction_whose_snapshot_expires_is_done_again(both: Both, elsewher
     with both.transaction():
         both.spark("INSERT INTO made SELECT 0")
         start = newest(both)
-        elsewhere("DELETE FROM t WHERE id >= 0")
-        elsewhere("INSERT INTO t SELECT 7, 'b'")
-        elsewhere(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
+        writer("DELETE FROM t WHERE id >= 0")
+        writer("INSERT INTO t SELECT 7, 'b'")
+        writer(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
         both.spark("INSERT INTO made SELECT count(*) FROM t")
     assert both.rows("SELECT n FROM made") == [(0,), (1,)]
     both.session.begin()
     assert both.session.execute("SELECT id FROM t").fetch() == [(7,)]
     start = newest(both)
-    elsewhere("INSERT INTO t SELECT 8, 'b'")
-    elsewhere("DELETE FROM t WHERE id = 7")
-    elsewhere(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
-    both.spark("INSERT INTO made SELECT count(*) FROM t")  # the files of the earlier plan are still there
+    writer("INSERT INTO t SELECT 8, 'b'")
+    writer("DELETE FROM t WHERE id = 7")
+    writer(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
+    both.spark("INSERT INTO made SELECT count(*) FROM t")  # the files of the earlier plan still exist
     with pytest.raises(ConflictError, match=f"snapshot {start}, which this reads, was expired.*an answer that it was given has changed"):
         both.session.commit()
     assert not both.session.in_transaction
     both.session.begin()
     assert both.session.execute("SELECT sum(n) FROM made").fetch() == [(1,)]
     start = newest(both)
-    elsewhere("INSERT INTO made SELECT 5")
-    elsewhere("DELETE FROM unread WHERE id = 1")
-    elsewhere(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
+    writer("INSERT INTO made SELECT 5")
+    writer("DELETE FROM unread WHERE id = 1")
+    writer(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
     with pytest.raises(ConflictError, match=f"snapshot {start}, which this reads, was expired.*an answer that it was given has changed"):
         both.session.execute("SELECT id FROM unread")
     assert not both.session.in_transaction
     assert both.rows("SELECT n FROM made") == [(0,), (1,), (5,)]
 
 
-def test_files_that_are_merged_and_removed_while_a_transaction_reads_them(both: Both, elsewhere: Callable[[str], Any]) -> None:
+def test_files_that_are_merged_and_removed_while_a_transaction_reads_them(both: Both, writer: Callable[[str], Any]) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
     both.duckdb("CREATE TABLE t (id INT, v VARCHAR)")
     both.duckdb("CREATE TABLE made (n BIGINT)")
     for number in range(3):
         both.duckdb(f"INSERT INTO t SELECT {number}, 'a'")
-    told: list[str] = []
-    both.session.tell = told.append
+    reported: list[str] = []
+    both.session.tell = reported.append
     late = both.session.execute("SELECT id FROM t ORDER BY id")
     with both.transaction():
         assert both.session.execute("SELECT count(*) FROM t").fetch() == [(3,)]
         slow = both.session.execute("SELECT id FROM t ORDER BY id DESC")
-        elsewhere("CALL ducklake_merge_adjacent_files('lake')")
-        elsewhere("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
+        writer("CALL ducklake_merge_adjacent_files('lake')")
+        writer("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
         both.spark("INSERT INTO made SELECT count(*) FROM t")
         assert slow.fetch() == [(2,), (1,), (0,)]
     assert late.fetch() == [(0,), (1,), (2,)]
     assert both.rows("SELECT n FROM made") == [(3,)]
-    assert any("was merged, rewritten or expired, and then removed, by concurrent maintenance" in each for each in told)
+    assert any("was merged, rewritten or expired, and then removed, by concurrent maintenance" in each for each in reported)
 
 
-def test_a_lost_file_is_no_conflict(both: Both) -> None:
+def test_a_missing_file_is_not_a_conflict(both: Both) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
     both.duckdb("CREATE TABLE t AS SELECT 1 AS id, 'a' AS v")
     ((path,),) = both.session.execute("SELECT data_file FROM ducklake_list_files('lake', 't')").fetch()
@@ -163,7 +163,7 @@ def test_a_file_that_duckdb_added_twice(both: Both, tmp_path: Path) -> None:
     both.check_history("t")
 
 
-def test_a_file_that_is_added_twice_at_once(both: Both, other: LakeSession, tmp_path: Path) -> None:
+def test_a_file_that_two_sessions_add_concurrently(both: Both, other: LakeSession, tmp_path: Path) -> None:
     both.duckdb("CREATE TABLE t (id INT)")
     both.duckdb("CREATE TABLE u (id INT)")
     for name in "fg":

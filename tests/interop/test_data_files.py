@@ -1,4 +1,4 @@
-"""Data files of every making, changed by us: name mappings, Hive directories, merged and rewritten files, several row groups."""
+"""We change data files of every origin: with name mappings, in Hive directories, merged, rewritten, with several row groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANGES = (
 
 
 def change_in_turn(both: Both, ids: str = "a") -> None:
-    """Our changes, then one of DuckDB's: values, history and row ids are the same on both sides, and updates keep the ids."""
+    """Run our changes and then one of DuckDB's. Values, history and row ids must be equal on both sides, and updates must keep the ids."""
     before = both.row_ids("t", ids)
     for statement in CHANGES:
         both.spark(statement)
@@ -51,7 +51,7 @@ def added(both: Both, tmp_path: Path) -> Both:
     return both
 
 
-def test_files_that_were_added(added: Both) -> None:
+def test_added_files(added: Both) -> None:
     assert added.rows("SELECT a, k, l FROM t WHERE a IN (12, 22)") == [
         (12, 1, [[["x", 2], ["y", "y2"]]] * 2),
         (22, 2, [[["x", 2], ["y", "y2"]]] * 2),
@@ -59,7 +59,7 @@ def test_files_that_were_added(added: Both) -> None:
     change_in_turn(added)
 
 
-def test_files_that_were_added_after_the_columns_moved_on(added: Both) -> None:
+def test_added_files_whose_table_has_changed_columns(added: Both) -> None:
     added.spark("ALTER TABLE t RENAME COLUMN s TO old")
     added.duckdb("ALTER TABLE t ADD COLUMN s VARCHAR DEFAULT 'none'")
     added.duckdb("ALTER TABLE t ADD COLUMN l.element.z INTEGER")

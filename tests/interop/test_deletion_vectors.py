@@ -1,4 +1,4 @@
-"""Deletion vectors: written when the table's option asks for them, read by DuckDB at every snapshot, as ours are of DuckDB's."""
+"""Deletion vectors: written if the table's option requests them, and read at every snapshot by DuckDB, as we read DuckDB's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.interop.conftest import Both
 
 
 def delete_files(both: Both) -> list[tuple[object, ...]]:
-    """(format, ends with, delete_count, footer_size is 0, partial_max is known) of every delete file."""
+    """Return (format, extension, delete_count, whether footer_size is 0, whether partial_max is set) of every delete file."""
     return both.duck.execute(
         "SELECT format, right(path, 14), delete_count, footer_size = 0, partial_max IS NOT NULL "
         "FROM __ducklake_metadata_lake.ducklake_delete_file ORDER BY delete_file_id"
@@ -31,7 +31,7 @@ def test_the_first_delete_of_a_file_is_a_vector_that_duckdb_reads(filled: Both) 
     filled.check_history("t")
 
 
-def test_a_later_delete_is_a_delete_file_with_the_times_so_that_time_travel_stays_right(filled: Both) -> None:
+def test_a_later_delete_is_a_delete_file_with_snapshot_ids_for_time_travel(filled: Both) -> None:
     filled.spark("UPDATE t SET v = 'w' WHERE id % 2000 = 1")
     assert [row[0] for row in delete_files(filled)] == ["puffin"]
     filled.spark("DELETE FROM t WHERE id BETWEEN 50 AND 52")
@@ -42,7 +42,7 @@ def test_a_later_delete_is_a_delete_file_with_the_times_so_that_time_travel_stay
     assert filled.rows("SELECT count(*) FROM t") == [(19996,)]
 
 
-def test_vectors_of_duckdb_are_read_and_succeeded(filled: Both) -> None:
+def test_vectors_of_duckdb_are_read_and_replaced(filled: Both) -> None:
     filled.duckdb("DELETE FROM t WHERE id % 1000 = 7")
     assert [row[0] for row in delete_files(filled)] == ["puffin"]
     filled.rows("SELECT count(*), sum(id) FROM t")
@@ -51,7 +51,7 @@ def test_vectors_of_duckdb_are_read_and_succeeded(filled: Both) -> None:
     filled.check_history("t")
 
 
-def test_a_delete_twice_in_one_transaction_and_of_everything(filled: Both) -> None:
+def test_two_deletes_in_one_transaction_and_a_delete_of_all_rows(filled: Both) -> None:
     with filled.transaction():
         filled.spark("DELETE FROM t WHERE id < 10")
         filled.spark("DELETE FROM t WHERE id < 20")

@@ -1,4 +1,4 @@
-"""What only catalogs in DuckDB files have: rows inlined in DuckDB's own types, and its storage beneath them."""
+"""Features of catalogs in DuckDB files only: rows inlined in DuckDB's own types, and their storage format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CATALOGS = ["duckdb"]
 
 
 def other_client(catalog: CatalogUnderTest, *statements: str) -> list[tuple[object, ...]]:
-    """What the last statement gives to a DuckDB that opens the file again and inlines up to ten rows."""
+    """Return the result of the last statement from a DuckDB that opens the file again and inlines up to ten rows."""
     client = connect(catalog, data_inlining_row_limit=10)
     client.execute("USE lake")
     try:
@@ -19,7 +19,7 @@ def other_client(catalog: CatalogUnderTest, *statements: str) -> list[tuple[obje
         client.close()
 
 
-def test_zeros_with_a_sign_are_not_inlined_because_the_file_loses_it(both: Both, catalog: CatalogUnderTest) -> None:
+def test_signed_zeros_are_not_inlined_because_the_file_loses_the_sign(both: Both, catalog: CatalogUnderTest) -> None:
     columns = "(a DOUBLE, b DOUBLE[], c STRUCT(f DOUBLE), d MAP(VARCHAR, DOUBLE))"
     both.spark("CALL set_option('data_inlining_row_limit', 10, schema => 'main')")
 
@@ -39,7 +39,7 @@ def test_zeros_with_a_sign_are_not_inlined_because_the_file_loses_it(both: Both,
         return other_client(catalog, f"SELECT {parts} FROM {table}")
 
     other_client(catalog, f"CREATE TABLE theirs {columns}", theirs("    "), theirs("----"))
-    assert signs("theirs") == [(0, 0, 0, 0)]  # the fault: its compression compares values
+    assert signs("theirs") == [(0, 0, 0, 0)]  # the fault: DuckDB's compression compares values
     other_client(catalog, f"CREATE TABLE ours {columns}")
     for each in ("    ", "-   ", " -  ", "  - ", "   -"):
         both.spark(ours(each))
@@ -48,7 +48,7 @@ def test_zeros_with_a_sign_are_not_inlined_because_the_file_loses_it(both: Both,
 
 
 def test_variants_that_duckdb_inlined_are_read(both: Both, catalog: CatalogUnderTest) -> None:
-    """In the catalog they keep types that JSON has not. DuckDB 1.5 cannot move the nested ones to files."""
+    """The catalog stores them with types that JSON does not have. DuckDB 1.5 cannot flush nested ones to files."""
     value = "{'d': DATE '2020-01-02', 'n': 1.25::DECIMAL(5, 2), 'l': [1, NULL]}::VARIANT"
     shapes = {
         "v": ("VARIANT", value),
@@ -71,7 +71,7 @@ def test_variants_that_duckdb_inlined_are_read(both: Both, catalog: CatalogUnder
     ]
 
 
-def test_variants_go_from_the_catalog_to_files(both: Both, catalog: CatalogUnderTest) -> None:
+def test_inlined_variants_are_flushed_to_files(both: Both, catalog: CatalogUnderTest) -> None:
     other_client(
         catalog, "CREATE TABLE t (id INT, v VARIANT)", "INSERT INTO t VALUES (1, {'a': DATE '2020-01-02'}::VARIANT), (2, NULL), (3, 4)"
     )

@@ -1,4 +1,4 @@
-"""Encrypted lakes are refused before anything is written; and why: what was tried with the libraries that there are."""
+"""Encrypted lakes are refused before anything is written, because the available libraries cannot decrypt their files."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tests.interop.oracle import connect as connect_duckdb
 
 @pytest.fixture
 def encrypted(tmp_path: Path) -> CatalogUnderTest:
-    """A lake that DuckDB made with ENCRYPTED."""
+    """A lake that DuckDB created with ENCRYPTED."""
     place = CatalogUnderTest("sqlite", f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/lake_files/")
     with connect_duckdb(place, encrypted=True) as duck:
-        duck.execute("SET force_mbedtls_unsafe = 'true'")  # writing encrypted needs httpfs otherwise
+        duck.execute("SET force_mbedtls_unsafe = 'true'")  # otherwise DuckDB needs httpfs to write encrypted files
         duck.execute("CREATE TABLE lake.t AS SELECT range AS a FROM range(1000)")
     return place
 
 
-def test_it_is_refused_with_the_reason_and_nothing_is_written(encrypted: CatalogUnderTest, tmp_path: Path) -> None:
+def test_an_encrypted_lake_is_refused_with_a_reason_and_nothing_is_written(encrypted: CatalogUnderTest, tmp_path: Path) -> None:
     def contents() -> dict[str, str]:
         return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in tmp_path.rglob("*") if path.is_file()}
 
@@ -37,7 +37,7 @@ def test_it_is_refused_with_the_reason_and_nothing_is_written(encrypted: Catalog
 
 
 def test_parquet_readers_cannot_decrypt_what_duckdb_encrypts(encrypted: CatalogUnderTest, tmp_path: Path) -> None:
-    """DuckDB leaves out the additional authenticated data of the Parquet specification. If this fails, encryption can be supported."""
+    """DuckDB omits the additional authenticated data of the Parquet specification. If this test fails, encryption can be supported."""
     with sqlite3.connect(tmp_path / "lake.sqlite") as catalog:
         path, key = catalog.execute("SELECT path, encryption_key FROM ducklake_data_file").fetchone()
     file = next((tmp_path / "lake_files").rglob(Path(path).name))

@@ -1,6 +1,6 @@
-"""Each operation of maintenance by each side, on each catalog database: what is read afterwards, by both, is what was read before.
+"""Each maintenance operation by each side on each catalog database: afterwards both sides read the same rows as before.
 
-One history with inlined rows, deletes, updates and partitions; the operations follow each other as they do in the life of a lake.
+One history has inlined rows, deletes, updates and partitions; the operations run in sequence on the same lake.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Rows = list[tuple[Any, ...]]
 
 
 def read(both: Both, catalog: CatalogUnderTest, versions: list[int]) -> tuple[dict[str, Rows], dict[str, Rows]]:
-    """What DuckDB and we read of both tables at these snapshots, and of their changes since the first of the last four."""
-    duck = connect(catalog)  # a new one: the old one's cache of files may name some that the operation has replaced
+    """Return what DuckDB and we read from both tables at these snapshots, and their changes since the first of the last four."""
+    duck = connect(catalog)  # a new connection: the old one's file cache may contain files that the operation has replaced
     duck.execute("USE lake")
     theirs, ours = {}, {}
     for name in TABLES:
@@ -48,7 +48,7 @@ def read(both: Both, catalog: CatalogUnderTest, versions: list[int]) -> tuple[di
 
 
 @pytest.mark.parametrize("side", ["duckdb", "spark"])
-def test_operations_leave_what_is_read(both: Both, catalog: CatalogUnderTest, side: str) -> None:
+def test_operations_change_no_result(both: Both, catalog: CatalogUnderTest, side: str) -> None:
     for statement in (
         *(f"CREATE TABLE {name} (id INTEGER, v VARCHAR)" for name in TABLES),
         "CALL lake.set_option('data_inlining_row_limit', 2)",

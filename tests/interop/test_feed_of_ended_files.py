@@ -1,7 +1,7 @@
-"""The change feed over statements of ours that end whole files of which some rows were deleted before: each row is told once.
+"""The change feed of our statements that end whole files of which some rows were deleted before: it reports each row once.
 
-DuckDB's own DELETE of all rows leaves a file whose deletes are inlined alive, with a delete file for its other rows. We end it, and make a delete
-file of the inlined deletes, as a flush does.
+If a file has inlined deletes, DuckDB's DELETE of all rows does not end it, but writes a delete file for the other rows. We end the file and
+write its inlined deletes to a delete file, as a flush does.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ RANGES = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (0, 4), (1, 2), (2, 4), (3, 4)
 
 
 def deletes(both: Both, table: str, first: int, last: int) -> Counter[tuple[int, int]]:
-    """(snapshot, row id) of the deletes of a range, as DuckDB tells them."""
+    """Return (snapshot, row id) of the deletes in a range, as DuckDB reports them."""
     changes = f"FROM lake.table_changes('{table}', {first}, {last}) SELECT snapshot_id, rowid WHERE change_type LIKE '%delete%'"
     return Counter(both.duck.execute(changes).fetchall())
 
 
 @pytest.fixture
-def begins(both: Both) -> dict[str, int]:
-    """Tables with files of which rows were deleted in each way: inlined, by delete file, by both; and the snapshots after which they were."""
+def tables_with_deletes(both: Both) -> dict[str, int]:
+    """Maps each table to the snapshot before its deletes. Files have inlined deletes, a delete file, or both."""
     found = {}
     for name in ("theirs", *STATEMENTS):
         both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
@@ -47,7 +47,7 @@ def begins(both: Both) -> dict[str, int]:
     return found
 
 
-def test_each_row_is_told_once(both: Both, begins: dict[str, int]) -> None:
+def test_each_row_is_reported_once(both: Both, tables_with_deletes: dict[str, int]) -> None:
     both.duckdb("DELETE FROM theirs")
     ends = {"theirs": both.snapshots() - 1}
     for name, statements in STATEMENTS.items():
@@ -57,23 +57,23 @@ def test_each_row_is_told_once(both: Both, begins: dict[str, int]) -> None:
     assert both.rows("SELECT a FROM rebuilt UNION ALL SELECT a FROM overwritten") == [(100,), (100,)]
     assert both.rows("SELECT a FROM truncated UNION ALL SELECT a FROM emptied UNION ALL SELECT a FROM twice") == []
     for name, end in ends.items():
-        first = begins[name]
+        first = tables_with_deletes[name]
         snapshots = dict(enumerate(range(first, first + 4))) | {4: end}
-        told = {0: {10, 20}, 1: {1, 11}, 2: {2, 12}, 3: {21, 22}}
-        told[4] = set(range(40)) - set().union(*told.values())
+        deleted = {0: {10, 20}, 1: {1, 11}, 2: {2, 12}, 3: {21, 22}}
+        deleted[4] = set(range(40)) - set().union(*deleted.values())
         for begin, last in RANGES:
-            truth = Counter((snapshots[step], row) for step in range(begin, last + 1) for row in told[step])
+            truth = Counter((snapshots[step], row) for step in range(begin, last + 1) for row in deleted[step])
             assert deletes(both, name, snapshots[begin], snapshots[last]) == truth, (name, begin, last)
         changes = f"SELECT snapshot_id, rowid FROM lake.table_changes('{name}', {first}, {end}) WHERE change_type LIKE '%delete%'"
         assert Counter(both.session.execute(changes).fetch()) == deletes(both, name, first, end)
         for step, snapshot in snapshots.items():
-            gone = set().union(*(told[earlier] for earlier in range(step + 1)))
+            gone = set().union(*(deleted[earlier] for earlier in range(step + 1)))
             seen = both.duck.execute(f"SELECT rowid FROM {name} AT (VERSION => {snapshot}) WHERE rowid < 40").fetchall()
             assert {row for (row,) in seen} == set(range(40)) - gone, (name, step)
 
 
-def test_a_flush_after_a_rewrite_keeps_the_deletes_of_both_kinds(both: Both) -> None:
-    """The file has ended, and snapshots before still read it: one delete file holds all of its deletes, with the snapshots of each."""
+def test_a_flush_after_a_rewrite_keeps_both_kinds_of_deletes(both: Both) -> None:
+    """The file has ended, but earlier snapshots still read it: one delete file contains all of its deletes with their snapshots."""
     both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
     both.duckdb("CREATE TABLE t (a INTEGER)")
     both.duckdb("INSERT INTO t SELECT i FROM range(20) t(i)")

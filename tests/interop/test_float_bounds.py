@@ -1,4 +1,4 @@
-"""How DuckDB reads the constant of a condition on floats when it prunes, against our account of it: a file's bounds depend on it."""
+"""Compares how DuckDB reads float constants when it prunes with our model of it, on which the bounds of files depend."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBERS = random.Random(20261121)
 
 
 def _values(duck: duckdb.DuckDBPyConnection, duck_type: str) -> list[float]:
-    """Numbers of the type, of many sizes and numbers of digits."""
+    """Numbers of the type, of many magnitudes and numbers of digits."""
     wide = [10 ** NUMBERS.uniform(-12, 20) * NUMBERS.choice([1, -1]) for _ in range(800)]
     short = [round(NUMBERS.uniform(-1000, 1000), NUMBERS.randint(0, 12)) for _ in range(800)]
     rows = duck.execute(f"SELECT CAST(CAST(unnest(?::DOUBLE[]) AS {duck_type}) AS DOUBLE)", [[*wide, *short]])
@@ -22,7 +22,7 @@ def _values(duck: duckdb.DuckDBPyConnection, duck_type: str) -> list[float]:
 
 
 @pytest.mark.parametrize(("type_name", "duck_type"), [("float32", "FLOAT"), ("float64", "DOUBLE")])
-def test_constants_are_read_as_duckdb_reads_them(type_name: str, duck_type: str) -> None:
+def test_our_model_reads_constants_as_duckdb_does(type_name: str, duck_type: str) -> None:
     with duckdb.connect() as duck:
         known = {text: value for value in _values(duck, duck_type) if (text := float_text(value, type_name)) is not None}
         compared = ", ".join(
@@ -46,5 +46,5 @@ def test_constants_are_read_as_duckdb_reads_them(type_name: str, duck_type: str)
         ("int64", ("1", "2"), True),
     ],
 )
-def test_bounds_that_duckdb_would_miss_are_left_out(type_name: str, bounds: tuple[str, str], kept: bool) -> None:
+def test_bounds_that_duckdb_would_misread_are_omitted(type_name: str, bounds: tuple[str, str], kept: bool) -> None:
     assert prunable_bounds(type_name, bounds) == (bounds if kept else (None, None))

@@ -1,6 +1,7 @@
-"""Faults of the reference that random runs (`differential`) found and ducklake-facts §14.1 does not have, and what we do where they show.
+"""Faults of DuckDB that random runs (`differential`) found, and how this adapter behaves in these cases.
 
-Each is shown with DuckDB alone first, so that the test says so when a release of it mends one: then the run need not avoid it any more.
+Each test first shows the fault with DuckDB alone, so it fails when a release of DuckDB fixes the fault. Then the random runs need not avoid
+it any longer.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tests.interop.oracle import connect
 
 
 def other_client(catalog: CatalogUnderTest, statement: str, limit: int = 10) -> list[tuple[object, ...]]:
-    """What a statement gives to a DuckDB that has just come and inlines up to `limit` rows."""
+    """Return the result of a statement from a new DuckDB connection that inlines up to `limit` rows."""
     client = connect(catalog, data_inlining_row_limit=limit)
     client.execute("USE lake")
     try:
@@ -27,25 +28,23 @@ def other_client(catalog: CatalogUnderTest, statement: str, limit: int = 10) -> 
         client.close()
 
 
-def test_a_column_that_duckdb_adds_without_inlining_leaves_the_old_inlined_table_as_the_newest(
-    both: Both, catalog: CatalogUnderTest
-) -> None:
+def test_a_column_that_duckdb_adds_without_inlining_breaks_its_next_inlined_insert(both: Both, catalog: CatalogUnderTest) -> None:
     other_client(catalog, "CREATE TABLE t (a INTEGER)")
     other_client(catalog, "ALTER TABLE t ADD COLUMN b INTEGER", limit=0)
     with pytest.raises(duckdb.Error, match="columns"):  # the fault
         other_client(catalog, "INSERT INTO t VALUES (1, 2)")
     both.spark("CALL set_option('data_inlining_row_limit', 10, table_name => 't')")
     both.spark("INSERT INTO t VALUES (3, 4)")
-    other_client(catalog, "INSERT INTO t VALUES (5, 6)")  # DuckDB can go on, because we made a table of the new layout
+    other_client(catalog, "INSERT INTO t VALUES (5, 6)")  # DuckDB can continue, because we created an inlined table with the new columns
     both.spark("CALL set_option('data_inlining_row_limit', 0, table_name => 't')")
-    both.spark("ALTER TABLE t ADD COLUMN c INT")  # and never leave it behind ourselves
+    both.spark("ALTER TABLE t ADD COLUMN c INT")  # our ALTER TABLE never leaves the old inlined table as the newest
     both.spark("CALL set_option('data_inlining_row_limit', 10, table_name => 't')")
     other_client(catalog, "INSERT INTO t VALUES (7, 8, 9)")
     assert both.rows("SELECT a, b, c FROM t WHERE c IS NULL") == [(3, 4, None), (5, 6, None)]
     assert both.rows("SELECT a, b, c FROM t WHERE c IS NOT NULL") == [(7, 8, 9)]
 
 
-def test_the_first_inlined_rows_of_an_altered_table_lose_the_columns_it_got_in_duckdb(both: Both, catalog: CatalogUnderTest) -> None:
+def test_duckdb_loses_added_columns_in_the_first_inlined_rows_of_a_table(both: Both, catalog: CatalogUnderTest) -> None:
     for name in ("theirs", "ours"):
         other_client(catalog, f"CREATE TABLE {name} (a INTEGER)", limit=0)
         other_client(catalog, f"ALTER TABLE {name} ADD COLUMN b INTEGER", limit=0)
@@ -56,11 +55,11 @@ def test_the_first_inlined_rows_of_an_altered_table_lose_the_columns_it_got_in_d
     assert other_client(catalog, "FROM theirs") == [(1, None)]  # the fault
     assert both.session.execute("SELECT * FROM theirs").fetch() == [(1, 2)]
     assert other_client(catalog, "FROM ours") == [(1, 2)]
-    both.spark("CALL flush_inlined_data(table_name => 'theirs')")  # in a file it is whole again
+    both.spark("CALL flush_inlined_data(table_name => 'theirs')")  # in a file the row is complete again
     assert other_client(catalog, "FROM theirs") == [(1, 2)]
 
 
-def test_duckdb_forgets_dropped_tables_while_it_compacts(both: Both, catalog: CatalogUnderTest) -> None:
+def test_duckdb_forgets_dropped_tables_after_a_compaction(both: Both, catalog: CatalogUnderTest) -> None:
     both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
     both.duckdb("CREATE TABLE gone AS SELECT 7 AS a")
     both.duckdb("CREATE TABLE t (a INTEGER)")
@@ -69,25 +68,25 @@ def test_duckdb_forgets_dropped_tables_while_it_compacts(both: Both, catalog: Ca
     both.duckdb("DELETE FROM t WHERE a < 2")
     client = connect(catalog)
     client.execute("CALL ducklake_rewrite_data_files('lake', delete_threshold => 0.1)")
-    with pytest.raises(duckdb.CatalogException):  # the fault: it keeps the definitions of a later snapshot for those of an earlier one
+    with pytest.raises(duckdb.CatalogException):  # the fault: it uses the definitions of a later snapshot for an earlier one
         client.execute("FROM lake.gone AT (VERSION => 2)")
     client.close()
     assert both.session.execute("SELECT * FROM gone VERSION AS OF 2").fetch() == [(7,)]
     assert other_client(catalog, "FROM gone AT (VERSION => 2)") == [(7,)]
 
 
-def test_duckdb_rounds_what_a_promoted_column_is_compared_with(both: Both) -> None:
+def test_duckdb_rounds_the_constant_that_a_promoted_column_is_compared_with(both: Both) -> None:
     both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
     both.duckdb("CREATE TABLE t (a INTEGER)")
     both.duckdb("INSERT INTO t VALUES (1), (3)")
     both.duckdb("ALTER TABLE t ALTER COLUMN a SET DATA TYPE DECIMAL(20, 3)")
-    assert len(both.duck.execute("SELECT a FROM t WHERE a <= 2.596").fetchall()) == 2  # the fault: it takes 2.596 for 3 in that file
+    assert len(both.duck.execute("SELECT a FROM t WHERE a <= 2.596").fetchall()) == 2  # the fault: it reads 2.596 as 3 for that file
     assert [int(a) for (a,) in both.session.execute("SELECT a FROM t WHERE a <= 2.596BD").fetch()] == [1]
     both.spark("UPDATE t SET a = 100 WHERE a <= 2.596BD")
     assert [int(a) for (a,) in both.rows("SELECT a FROM t")] == [3, 100]
 
 
-def test_duckdb_flushes_inlined_rows_of_an_older_layout_sorted_by_another_column(both: Both) -> None:
+def test_duckdb_sorts_flushed_rows_of_an_older_layout_by_another_column(both: Both) -> None:
     for name in ("theirs", "ours"):
         both.duckdb(f"CREATE TABLE {name} (e INTEGER, c INTEGER, b INTEGER)")
         both.duckdb(f"ALTER TABLE {name} SET SORTED BY (b DESC)")
@@ -96,11 +95,11 @@ def test_duckdb_flushes_inlined_rows_of_an_older_layout_sorted_by_another_column
         both.duckdb(f"ALTER TABLE {name} DROP COLUMN e")
     both.duckdb("CALL ducklake_flush_inlined_data('lake', table_name => 'theirs')")
     both.spark("CALL flush_inlined_data(table_name => 'ours')")
-    assert both.duck.execute("SELECT b FROM theirs").fetchall() == [(2,), (3,)]  # the fault; an INTERNAL Error where types differ
+    assert both.duck.execute("SELECT b FROM theirs").fetchall() == [(2,), (3,)]  # the fault; an INTERNAL Error if the types differ
     assert both.duck.execute("SELECT b FROM ours").fetchall() == [(3,), (2,)]
 
 
-def test_a_flush_takes_inlined_tables_from_other_duckdbs(both: Both, catalog: CatalogUnderTest) -> None:
+def test_a_flush_by_duckdb_breaks_the_inlined_tables_of_other_connections(both: Both, catalog: CatalogUnderTest) -> None:
     for name in ("theirs", "ours"):
         both.duckdb(f"CREATE TABLE {name} (a INTEGER)")
         both.duckdb(f"INSERT INTO {name} VALUES (1)")
@@ -110,14 +109,14 @@ def test_a_flush_takes_inlined_tables_from_other_duckdbs(both: Both, catalog: Ca
     client = connect(catalog)
     assert len(client.execute("SELECT a FROM lake.theirs").fetchall()) == 2
     other_client(catalog, "CALL ducklake_flush_inlined_data('lake', table_name => 'theirs')")
-    with pytest.raises(duckdb.Error):  # the fault: its list of inlined tables is that of the schema version
+    with pytest.raises(duckdb.Error):  # the fault: its list of inlined tables is cached by schema version
         client.execute("SELECT a FROM lake.theirs").fetchall()
     client.close()
     both.spark("CALL flush_inlined_data(table_name => 'ours')")
-    assert len(both.rows("SELECT a FROM ours")) == 2  # ours empties the table and leaves it there until the next flush
+    assert len(both.rows("SELECT a FROM ours")) == 2  # our flush empties the inlined table and keeps it until the next flush
 
 
-def test_duckdb_breaks_on_its_statistics_of_a_column_whose_type_it_changed(both: Both, catalog: CatalogUnderTest) -> None:
+def test_duckdb_fails_on_its_statistics_of_a_promoted_column(both: Both, catalog: CatalogUnderTest) -> None:
     for name in ("theirs", "ours"):
         both.duckdb(f"CREATE TABLE {name} (a INTEGER)")
         both.duckdb(f"INSERT INTO {name} VALUES (1), (5)")
@@ -130,10 +129,12 @@ def test_duckdb_breaks_on_its_statistics_of_a_column_whose_type_it_changed(both:
     client.close()
     assert both.duck.execute("SELECT a FROM ours WHERE a = 5").fetchall() == [(5,)]
     both.spark("ALTER TABLE ours ALTER COLUMN a TYPE BIGINT")
-    assert both.duck.execute("SELECT a FROM ours WHERE a = 5").fetchall() == [(5,)]  # ours moves the counter that it keeps them by
+    assert both.duck.execute("SELECT a FROM ours WHERE a = 5").fetchall() == [
+        (5,)
+    ]  # our ALTER TABLE increments the counter that is the key of its cache
 
 
-def test_duckdb_ends_the_process_when_it_replaces_a_table_that_its_transaction_altered(both: Both, tmp_path: Path) -> None:
+def test_duckdb_crashes_when_it_replaces_a_table_altered_in_the_same_transaction(both: Both, tmp_path: Path) -> None:
     statements = (
         "CREATE TABLE t (a INTEGER, b INTEGER)",
         "INSERT INTO t VALUES (1, 2)",

@@ -1,4 +1,4 @@
-"""The lake's functions give what DuckDB's give, in queries and by CALL; the procedures of maintenance through the door."""
+"""The lake's functions return what DuckDB's return, in queries and by CALL; maintenance procedures in SQL."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ FUNCTIONS = [
 
 
 @pytest.mark.parametrize("query", FUNCTIONS)
-def test_the_same_rows_as_duckdb(shop: Both, query: str) -> None:
+def test_functions_return_the_rows_of_duckdb(shop: Both, query: str) -> None:
     assert shop.rows(query)
 
 
-def test_they_can_be_called_and_joined_and_kept_in_views(shop: Both) -> None:
+def test_functions_can_be_called_joined_and_used_in_views(shop: Both) -> None:
     newest = shop.snapshots() - 1
     assert shop.session.execute("CALL ducklake_current_snapshot('lake')").fetch() == [(newest,)]
     assert shop.session.execute("SELECT id FROM lake.last_committed_snapshot()").fetch() == [(newest,)]

@@ -1,4 +1,4 @@
-"""Inlined rows: what we keep in the catalog is what DuckDB reads there, and the other way round; no Spark is started here."""
+"""Inlined rows: DuckDB reads what we store in the catalog, and we read what DuckDB stores there. No test here starts Spark."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Open = Callable[..., LakeSession]
 
 @pytest.fixture
 def opened(catalog: CatalogUnderTest) -> Iterator[Open]:
-    """A function that opens the lake, with the limit that is given."""
+    """A function that opens the lake with a given limit."""
     lakes: list[Lake] = []
 
     def open_(**more: Any) -> LakeSession:
@@ -49,7 +49,7 @@ def session(opened: Open) -> LakeSession:
 
 @pytest.fixture
 def duck(catalog: CatalogUnderTest, session: LakeSession) -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB on the lake, its caches warm."""
+    """DuckDB on the lake, with warm caches."""
     connection = connect_duckdb(catalog)
     connection.execute("USE lake")
     connection.execute("SHOW TABLES").fetchall()
@@ -58,7 +58,7 @@ def duck(catalog: CatalogUnderTest, session: LakeSession) -> Iterator[duckdb.Duc
 
 
 def meta(catalog: CatalogUnderTest, query: str) -> list[tuple[Any, ...]]:
-    """Rows of the catalog database itself."""
+    """Return rows of the catalog database itself."""
     database = Database(parse_location(catalog.path, metadata_schema=catalog.metadata_schema))
     try:
         with database.reading() as connection:
@@ -80,7 +80,7 @@ def files(catalog: CatalogUnderTest) -> int:
 
 
 def append(session: LakeSession, rows: list[tuple[Any, ...]], name: str = "t") -> None:
-    """INSERT without Spark."""
+    """Insert rows without Spark."""
     transaction = session.catalog.begin()
     table = transaction.find("main", name)
     assert isinstance(table, Table)
@@ -88,10 +88,10 @@ def append(session: LakeSession, rows: list[tuple[Any, ...]], name: str = "t") -
     transaction.commit()
 
 
-# -- where rows go -------------------------------------------------------------------------------------------------------------------
+# -- what is inlined -----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_small_seed_is_kept_in_the_catalog(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+def test_a_small_seed_is_inlined(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     session.load_seed("main", "t", [("a", "int"), ("b", "string")], [(1, "it's"), (2, None)])
     assert duck.execute("SELECT *, rowid, snapshot_id FROM t ORDER BY a").fetchall() == [(1, "it's", 0, 1), (2, None, 1, 1)]
     assert (files(catalog), changes(catalog, 1)) == (0, 'created_table:"main"."t",inlined_insert:1')
@@ -99,7 +99,7 @@ def test_a_small_seed_is_kept_in_the_catalog(catalog: CatalogUnderTest, session:
     assert meta(catalog, "SELECT record_count, next_row_id, file_size_bytes FROM ducklake_table_stats") == [(2, 2, 0)]
 
 
-def test_a_warm_duckdb_sees_the_rows_that_made_a_table_for_themselves(
+def test_a_duckdb_with_warm_caches_sees_the_first_inlined_rows_of_a_table(
     catalog: CatalogUnderTest, opened: Open, session: LakeSession
 ) -> None:
     files_only = connect_duckdb(catalog, data_inlining_row_limit=0)
@@ -116,14 +116,14 @@ def test_a_warm_duckdb_sees_the_rows_that_made_a_table_for_themselves(
 
 
 @pytest.mark.parametrize(("limit", "rows", "kept"), [(None, 10, True), (None, 11, False), (0, 1, False), (3, 3, True), (3, 4, False)])
-def test_the_limit_counts_the_rows_of_a_statement(
+def test_the_limit_applies_to_the_rows_of_a_statement(
     catalog: CatalogUnderTest, opened: Open, limit: int | None, rows: int, kept: bool
 ) -> None:
     opened(data_inlining_row_limit=limit).load_seed("main", "t", [("a", "int")], [(number,) for number in range(rows)])
     assert (files(catalog) == 0) is kept
 
 
-def test_options_win_over_the_profile_and_narrow_ones_over_wide_ones(
+def test_options_override_the_profile_and_narrow_scopes_override_wide_ones(
     catalog: CatalogUnderTest, opened: Open, duck: duckdb.DuckDBPyConnection
 ) -> None:
     session = opened(data_inlining_row_limit=0)
@@ -145,7 +145,7 @@ def test_options_win_over_the_profile_and_narrow_ones_over_wide_ones(
     [[("row_id", "int")], [("End_Snapshot", "int")], [("s", "struct<a: string>"), ("j", "array<json>")]],
     ids=["reserved", "reserved in another case", "json in a list"],
 )
-def test_what_no_inlined_table_can_hold_goes_to_files(
+def test_values_that_cannot_be_inlined_go_to_files(
     catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection, columns: list[tuple[str, str]]
 ) -> None:
     rows = [tuple('["1"]' if "json" in kind else '{"a": "b"}' if "struct" in kind else 1 for _, kind in columns)]
@@ -159,14 +159,14 @@ def test_long_identifiers_go_to_files_on_postgresql(catalog: CatalogUnderTest, s
     assert files(catalog) == (1 if catalog.database == "postgres" else 0)
 
 
-def test_a_null_in_a_column_that_is_not_null_is_refused(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+def test_a_null_in_a_not_null_column_is_refused(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     duck.execute("CREATE TABLE t(a INTEGER NOT NULL, l INTEGER[] NOT NULL)")
     for row in [(None, "[1]"), (1, None)]:
         with pytest.raises(DataError, match="NOT NULL"):
             session.load_seed("main", "t", [], [row], rebuild=False)
 
 
-def test_partitioned_tables_are_inlined_too(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+def test_rows_of_partitioned_tables_are_inlined(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     duck.execute("CREATE TABLE t(k INTEGER, v VARCHAR)")
     duck.execute("ALTER TABLE t SET PARTITIONED BY (k)")
     session.load_seed("main", "t", [], [(1, "x"), (2, "y")], rebuild=False)
@@ -212,15 +212,15 @@ VALUES: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
-def kept_by(catalog: CatalogUnderTest, value: Any) -> Any:
-    """A value that the catalog database keeps: a DuckDB file loses the sign of a zero, so such rows are never inlined there."""
+def stored_as(catalog: CatalogUnderTest, value: Any) -> Any:
+    """Return a value as the catalog database stores it: a DuckDB file loses the sign of a zero, so such rows are never inlined there."""
     return "0.25" if catalog.database == "duckdb" and value == "-0.0" else value
 
 
 def test_duckdb_reads_the_same_values_as_from_a_file(catalog: CatalogUnderTest, opened: Open, duck: duckdb.DuckDBPyConnection) -> None:
     columns = [("n", "int"), *((f"c{index}", kind) for index, kind in enumerate(VALUES))]
     numbers = range(max(map(len, VALUES.values())) + 1)
-    rows = [(n, *(kept_by(catalog, values[n]) if n < len(values) else None for values in VALUES.values())) for n in numbers]
+    rows = [(n, *(stored_as(catalog, values[n]) if n < len(values) else None for values in VALUES.values())) for n in numbers]
     for name, limit in (("filed", 0), ("kept", 1000)):
         opened(data_inlining_row_limit=limit).load_seed("main", name, columns, rows)
     assert files(catalog) == 1
@@ -234,7 +234,7 @@ def test_duckdb_reads_the_same_values_as_from_a_file(catalog: CatalogUnderTest, 
     bounds += "JOIN ducklake_table t USING (table_id) JOIN ducklake_column c ON c.table_id = s.table_id AND c.column_id = s.column_id"
     stats = sorted(meta(catalog, bounds), key=lambda row: row[:2])
     kept, filed = ([row[1:] for row in stats if row[0] == table] for table in ("kept", "filed"))
-    # A file has no bounds of floats where DuckDB would miss rows by them (format/float_literals.py), and where there are none is no row.
+    # A file has no float bounds where DuckDB would miss rows by them (format/float_literals.py), and inlined tables have no such rows.
     known = {row[0] for row in filed}
     assert [row for row in kept if row[0] in known or not row[2].startswith("float")] == filed
 
@@ -245,10 +245,12 @@ def test_structs_with_backslashes_go_to_files(catalog: CatalogUnderTest, session
     assert duck.execute("SELECT s.a FROM t").fetchall() == [("a\\b",)]
 
 
-# -- going on ------------------------------------------------------------------------------------------------------------------------
+# -- both writers in turn ------------------------------------------------------------------------------------------------------------
 
 
-def test_both_sides_go_on_with_each_others_rows(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+def test_both_sides_continue_with_each_others_rows(
+    catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
+) -> None:
     session.load_seed("main", "t", [("a", "int"), ("b", "string")], [(1, "ours"), (2, "ours")])
     duck.execute("INSERT INTO t VALUES (3, 'theirs')")
     duck.execute("UPDATE t SET b = 'changed' WHERE a = 1")
@@ -261,10 +263,10 @@ def test_both_sides_go_on_with_each_others_rows(catalog: CatalogUnderTest, sessi
     assert files(catalog) == 0
 
 
-def test_a_new_layout_gets_a_table_of_its_own(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+def test_a_new_layout_gets_its_own_inlined_table(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     session.load_seed("main", "t", [("a", "int")], [(1,)])
     duck.execute("CALL lake.set_option('data_inlining_row_limit', 0, table_name => 't')")
-    duck.execute("ALTER TABLE t ADD COLUMN b VARCHAR DEFAULT 'd'")  # DuckDB makes no inlined table now
+    duck.execute("ALTER TABLE t ADD COLUMN b VARCHAR DEFAULT 'd'")  # DuckDB creates no inlined table now
     duck.execute("CALL lake.set_option('data_inlining_row_limit', 5, table_name => 't')")
     append(session, [(2, "two")])
     assert inlined_tables(catalog) == ["ducklake_inlined_data_1_1", "ducklake_inlined_data_1_3"]
@@ -276,7 +278,7 @@ def test_a_new_layout_gets_a_table_of_its_own(catalog: CatalogUnderTest, session
 
 
 class Witness:
-    """Everything that DuckDB can say about a table, at every snapshot so far."""
+    """Everything that DuckDB reads from a table, at every snapshot so far."""
 
     def __init__(self, duck: duckdb.DuckDBPyConnection, last: int, name: str = "t") -> None:
         self.seen: dict[Any, Any] = {}
@@ -301,7 +303,7 @@ def last_snapshot(catalog: CatalogUnderTest) -> int:
 
 
 def fresh(catalog: CatalogUnderTest, snapshots: int, name: str = "t") -> dict[Any, Any]:
-    """What a DuckDB that has just come says."""
+    """Return what a new DuckDB connection reads."""
     connection = connect_duckdb(catalog)
     connection.execute("USE lake")
     seen = Witness(connection, snapshots, name).seen
@@ -314,7 +316,7 @@ def flushed(session: LakeSession, arguments: str = "") -> list[tuple[Any, ...]]:
 
 
 def busy_table(duck: duckdb.DuckDBPyConnection) -> None:
-    """Rows of two layouts, updated, deleted, ended; a file with deletes in the catalog and in a delete file."""
+    """Create rows of two layouts, updated and deleted, and a file with inlined deletes and a delete file."""
     duck.execute("CREATE TABLE t(a INTEGER, b VARCHAR)")
     duck.execute("INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, NULL)")
     duck.execute("UPDATE t SET b = 'uno' WHERE a = 1")
@@ -329,7 +331,7 @@ def busy_table(duck: duckdb.DuckDBPyConnection) -> None:
     duck.execute("UPDATE t SET c = 1.5 WHERE a IN (1, 4)")
 
 
-def test_a_flush_changes_nothing_that_duckdb_shows(
+def test_a_flush_changes_nothing_that_duckdb_reads(
     catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
 ) -> None:
     busy_table(duck)
@@ -338,7 +340,7 @@ def test_a_flush_changes_nothing_that_duckdb_shows(
     assert flushed(session) == [("main", "t", 9)]
     assert changes(catalog, last + 1) == "deleted_from_table:1,inline_flush:1"
     assert fresh(catalog, last) == before
-    assert Witness(duck, last).seen == before  # a DuckDB that has known the lake for long
+    assert Witness(duck, last).seen == before  # a DuckDB connection that has cached the lake
     assert flushed(session) == []
     assert last_snapshot(catalog) == last + 1
     for name in (*inlined_tables(catalog), "ducklake_inlined_delete_1"):
@@ -359,7 +361,7 @@ def test_a_flush_changes_nothing_that_duckdb_shows(
     assert duck.execute("SELECT count(*) FROM t WHERE a IN (6, 7)").fetchall() == [(2,)]
 
 
-def test_rows_that_concurrent_writers_inline_meanwhile_stay(
+def test_rows_that_are_inlined_during_a_flush_are_kept(
     catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
 ) -> None:
     session.load_seed("main", "t", [("a", "int")], [(1,), (2,)])
@@ -378,7 +380,7 @@ def test_rows_that_concurrent_writers_inline_meanwhile_stay(
     assert duck.execute("SELECT a FROM t AT (VERSION => 2) ORDER BY a").fetchall() == [(1,), (2,), (3,)]
 
 
-def test_a_flush_of_a_partitioned_table_writes_a_file_for_each_partition(
+def test_a_flush_of_a_partitioned_table_writes_a_file_per_partition(
     catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
 ) -> None:
     duck.execute("CREATE TABLE t(v VARCHAR)")
@@ -396,7 +398,7 @@ def test_a_flush_of_a_partitioned_table_writes_a_file_for_each_partition(
     assert duck.execute("SELECT v FROM t WHERE k = 2 ORDER BY v").fetchall() == [("old",), ("y",)]
 
 
-def test_a_flush_of_a_sorted_table_sorts(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+def test_a_flush_sorts_the_rows_of_a_sorted_table(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     duck.execute("CREATE TABLE t(a INTEGER, b VARCHAR)")
     duck.execute("INSERT INTO t VALUES (1, 'x'), (3, 'y'), (2, 'z'), (5, 'w')")
     duck.execute("UPDATE t SET b = 'yy' WHERE a = 3")
@@ -411,7 +413,7 @@ def test_a_flush_of_a_sorted_table_sorts(catalog: CatalogUnderTest, session: Lak
     assert order == [(5,), (3,), (2,)]
 
 
-def test_what_is_not_flushed(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+def test_rows_that_are_not_flushed(catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     for name in ("t", "u"):
         session.load_seed("main", name, [("a", "int")], [(1,)])
     duck.execute("CALL lake.set_option('auto_compact', false, table_name => 't')")
@@ -427,10 +429,10 @@ def test_what_is_not_flushed(catalog: CatalogUnderTest, session: LakeSession, du
         flushed(session, "table_name => 'missing'")
 
 
-def test_every_value_is_flushed_as_it_was(catalog: CatalogUnderTest, opened: Open, duck: duckdb.DuckDBPyConnection) -> None:
+def test_a_flush_changes_no_value(catalog: CatalogUnderTest, opened: Open, duck: duckdb.DuckDBPyConnection) -> None:
     columns = [("n", "int"), *((f"c{index}", kind) for index, kind in enumerate(VALUES))]
     numbers = range(max(map(len, VALUES.values())))
-    rows = [(n, *(kept_by(catalog, values[n]) if n < len(values) else None for values in VALUES.values())) for n in numbers]
+    rows = [(n, *(stored_as(catalog, values[n]) if n < len(values) else None for values in VALUES.values())) for n in numbers]
     session = opened()
     session.load_seed("main", "t", columns, rows)
     query = "SELECT COLUMNS(*)::VARCHAR FROM t ORDER BY n"
@@ -441,7 +443,7 @@ def test_every_value_is_flushed_as_it_was(catalog: CatalogUnderTest, opened: Ope
     assert duck.execute(query).fetchall() == before
 
 
-def test_values_that_duckdb_inlined_are_flushed_as_they_were(
+def test_a_flush_changes_no_value_that_duckdb_inlined(
     catalog: CatalogUnderTest, session: LakeSession, duck: duckdb.DuckDBPyConnection
 ) -> None:
     duck.execute(

@@ -1,6 +1,6 @@
-"""The reference's known faults, and what we do where they show: one test for each, with its number in ducklake-facts §14.1.
+"""Known faults of DuckDB in the catalogs and files that it writes, and how this adapter behaves in these cases.
 
-DuckDB makes the state itself where it can; otherwise rows of the catalog are written by hand.
+DuckDB creates the faulty state itself where it can; otherwise a test writes the rows of the catalog directly.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from tests.interop.oracle import connect
 
 
 @contextmanager
-def by_hand(both: Both) -> Iterator[Connection]:
-    """The catalog database, to write what no writer would."""
+def catalog_writer(both: Both) -> Iterator[Connection]:
+    """Open the catalog database for writes that no client would make."""
     with both.session.catalog._opened.database.writing() as connection:
         yield connection
 
 
 def stored(both: Both, query: str) -> list[tuple[Any, ...]]:
-    """Rows of the catalog's own tables."""
+    """Return rows of the catalog's own tables."""
     with both.session.catalog._opened.database.reading() as connection:
         return [tuple(row) for row in connection.execute(text(query))]
 
 
 def rows_with_ids(both: Both, catalog: CatalogUnderTest, table: str = "t") -> list[tuple[Any, ...]]:
-    """Rows with their row ids in front, the same for both sides."""
+    """Return rows with their row ids first. They must be equal on both sides."""
     ours, theirs = Ours(both.session), DuckDB(catalog)
     found = next(each for each in ours.shape().tables if each.name == table)
     rows = ours.rows(found, None)
@@ -45,17 +45,17 @@ def rows_with_ids(both: Both, catalog: CatalogUnderTest, table: str = "t") -> li
     return rows
 
 
-def one_at_a_time(catalog: CatalogUnderTest) -> None:
-    """Skip where the catalog database lets nobody commit while DuckDB has a transaction open, so that the state cannot come about."""
+def require_concurrent_commits(catalog: CatalogUnderTest) -> None:
+    """Skip if the catalog database allows no commit while DuckDB has a transaction open, because the faulty state cannot occur then."""
     if catalog.database != "postgres":
-        pytest.skip("nobody commits beside an open transaction on this catalog database")
+        pytest.skip("this catalog database allows no commit while another transaction is open")
 
 
 def no_inlining(both: Both) -> None:
     both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
 
 
-def test_14_1_01_gross_counts_are_not_taken_for_row_counts(both: Both) -> None:
+def test_gross_counts_are_not_used_as_row_counts(both: Both) -> None:
     no_inlining(both)
     both.duckdb("CREATE TABLE t AS SELECT range::INTEGER AS a FROM range(30)")
     both.duckdb("DELETE FROM t WHERE a < 25")
@@ -65,9 +65,9 @@ def test_14_1_01_gross_counts_are_not_taken_for_row_counts(both: Both) -> None:
     assert both.rows("SELECT count(*) FROM t") == [(5,)]
 
 
-def test_14_1_01_table_statistics_that_are_too_narrow_hide_nothing(both: Both) -> None:
+def test_table_statistics_that_are_too_narrow_hide_no_rows(both: Both) -> None:
     both.duckdb("CREATE TABLE t AS SELECT range::INTEGER AS a, 'x' || range AS s FROM range(30)")
-    with by_hand(both) as connection:
+    with catalog_writer(both) as connection:
         connection.execute(text("UPDATE ducklake_table_column_stats SET min_value = '3', max_value = '4' WHERE column_id = 1"))
     for query, expected in (("SELECT max(a) FROM t", 29), ("SELECT count(*) FROM t WHERE a > 20", 9)):
         assert both.session.execute(query).fetch() == [(expected,)]
@@ -75,9 +75,9 @@ def test_14_1_01_table_statistics_that_are_too_narrow_hide_nothing(both: Both) -
     assert both.session.execute("SELECT count(*), max(a) FROM t").fetch() == [(21, 20)]
 
 
-def test_14_1_01_statistics_in_two_encodings_are_widened_as_values(both: Both) -> None:
+def test_statistics_in_two_encodings_are_compared_as_values(both: Both) -> None:
     both.duckdb("CREATE TABLE t (b BOOLEAN, d DOUBLE)")
-    both.duckdb("INSERT INTO t VALUES (true, 'nan'), (true, 9)")  # inlined: `true`, and NaN for the greatest value
+    both.duckdb("INSERT INTO t VALUES (true, 'nan'), (true, 9)")  # inlined: `true`, and NaN as the greatest value
     both.spark("INSERT INTO t SELECT false, double(id) FROM range(10, 40)")
     for query in (
         "SELECT count(*) FROM t WHERE NOT b",
@@ -89,8 +89,8 @@ def test_14_1_01_statistics_in_two_encodings_are_widened_as_values(both: Both) -
 
 
 @pytest.mark.parity
-def test_14_1_02_ids_in_delete_files_may_be_lower_than_their_commit(both: Both, catalog: CatalogUnderTest) -> None:
-    one_at_a_time(catalog)
+def test_snapshot_ids_in_delete_files_may_be_lower_than_their_commit(both: Both, catalog: CatalogUnderTest) -> None:
+    require_concurrent_commits(catalog)
     no_inlining(both)
     both.duckdb("CREATE TABLE t AS SELECT range::INTEGER AS a FROM range(30)")
     both.duckdb("CREATE TABLE other (a INTEGER)")
@@ -99,22 +99,22 @@ def test_14_1_02_ids_in_delete_files_may_be_lower_than_their_commit(both: Both, 
     late.execute("USE lake")
     late.execute("BEGIN")
     late.execute("DELETE FROM t WHERE a = 2")
-    both.duckdb("INSERT INTO other VALUES (1)")  # the first try of the late transaction collides with this
+    both.duckdb("INSERT INTO other VALUES (1)")  # the first attempt of the late transaction collides with this
     late.execute("COMMIT")
     late.close()
     assert len(both.rows("SELECT a FROM t")) == 28
     both.check_history("t")
-    both.spark("DELETE FROM t WHERE a IN (3, 4)")  # takes the place of that delete file
+    both.spark("DELETE FROM t WHERE a IN (3, 4)")  # replaces that delete file
     both.duckdb("DELETE FROM t WHERE a = 5")
     assert len(both.rows("SELECT a FROM t")) == 25
     both.check_history("t")
 
 
-def test_14_1_03_lost_inlined_deletes_name_dead_files_and_are_ignored(both: Both) -> None:
+def test_inlined_deletes_of_files_that_no_longer_exist_are_ignored(both: Both) -> None:
     both.duckdb("CREATE TABLE t AS SELECT range::INTEGER AS a FROM range(30)")
     both.duckdb("DELETE FROM t WHERE a = 1")
     ((name,),) = stored(both, "SELECT 'ducklake_inlined_delete_' || CAST(table_id AS VARCHAR(9)) FROM ducklake_table")
-    with by_hand(both) as connection:
+    with catalog_writer(both) as connection:
         connection.execute(text(f"INSERT INTO {name} VALUES (4711, 0, 2)"))
     assert len(both.rows("SELECT a FROM t")) == 29
     both.spark("UPDATE t SET a = -a WHERE a % 2 = 0")
@@ -124,7 +124,7 @@ def test_14_1_03_lost_inlined_deletes_name_dead_files_and_are_ignored(both: Both
     assert len(both.rows("SELECT a FROM t")) == 28
 
 
-def test_14_1_04_rows_that_a_merge_renumbered_keep_their_new_ids(both: Both, catalog: CatalogUnderTest) -> None:
+def test_rows_that_a_merge_renumbered_keep_their_new_ids(both: Both, catalog: CatalogUnderTest) -> None:
     no_inlining(both)
     both.duckdb("CREATE TABLE t (a INTEGER)")
     for start in (0, 5):
@@ -137,7 +137,7 @@ def test_14_1_04_rows_that_a_merge_renumbered_keep_their_new_ids(both: Both, cat
     assert rows_with_ids(both, catalog) == sorted(((row_id, a + 1000) for row_id, a in before), key=repr)
 
 
-def test_14_1_05_delete_files_with_ids_and_without_partial_max(both: Both) -> None:
+def test_delete_files_with_snapshot_ids_and_without_partial_max(both: Both) -> None:
     both.duckdb("CREATE TABLE t (a INTEGER)")
     both.duckdb("INSERT INTO t SELECT range FROM range(8)")
     both.duckdb("DELETE FROM t WHERE a < 2")
@@ -150,7 +150,7 @@ def test_14_1_05_delete_files_with_ids_and_without_partial_max(both: Both) -> No
     assert len(both.rows("SELECT a FROM t")) == 5
 
 
-def test_14_1_05_ended_files_whose_delete_file_is_open(both: Both) -> None:
+def test_ended_files_with_a_live_delete_file(both: Both) -> None:
     no_inlining(both)
     both.duckdb("CREATE TABLE t AS SELECT range::INTEGER AS a FROM range(30)")
     both.duckdb("DELETE FROM t WHERE a < 20")
@@ -161,7 +161,7 @@ def test_14_1_05_ended_files_whose_delete_file_is_open(both: Both) -> None:
     both.check_history("t")
 
 
-def test_14_1_06_fields_of_structs_that_may_not_be_null_may(both: Both) -> None:
+def test_added_struct_fields_are_nullable_despite_the_catalog(both: Both) -> None:
     both.duckdb("CREATE TABLE t (s STRUCT(x INTEGER))")
     both.duckdb("ALTER TABLE t ADD COLUMN s.y INTEGER")
     assert {bool(allowed) for (allowed,) in stored(both, "SELECT nulls_allowed FROM ducklake_column WHERE column_name = 'y'")} == {False}
@@ -170,7 +170,7 @@ def test_14_1_06_fields_of_structs_that_may_not_be_null_may(both: Both) -> None:
     assert len(both.rows("SELECT s FROM t")) == 2
 
 
-def test_14_1_06_default_texts_that_mean_none(both: Both) -> None:
+def test_default_texts_that_mean_no_default(both: Both) -> None:
     both.duckdb("CREATE TABLE t (a INTEGER, s VARCHAR, n STRUCT(x INTEGER), l INTEGER[])")
     assert set(stored(both, "SELECT default_value, default_value_type FROM ducklake_column")) >= {
         ("NULL", "literal"),
@@ -178,13 +178,13 @@ def test_14_1_06_default_texts_that_mean_none(both: Both) -> None:
     }
     both.spark("INSERT INTO t (a) VALUES (1)")
     assert both.rows("SELECT * FROM t") == [(1, None, None, None)]
-    both.spark("ALTER TABLE t ALTER COLUMN s SET DEFAULT 'NULL'")  # cannot be told from none: DuckDB loses it too
+    both.spark("ALTER TABLE t ALTER COLUMN s SET DEFAULT 'NULL'")  # indistinguishable from no default: DuckDB loses it too
     both.duckdb("INSERT INTO t (a) VALUES (2)")
     both.spark("INSERT INTO t (a) VALUES (3)")
     assert len(both.rows("SELECT a, n FROM t")) == 3
 
 
-def test_14_1_06_comments_of_dropped_columns_stay_with_them(both: Both) -> None:
+def test_a_column_does_not_get_the_comment_of_a_dropped_one(both: Both) -> None:
     both.duckdb("CREATE TABLE t (a INTEGER, b INTEGER)")
     both.duckdb("COMMENT ON COLUMN t.b IS 'the old b'")
     both.duckdb("ALTER TABLE t DROP COLUMN b")
@@ -193,7 +193,7 @@ def test_14_1_06_comments_of_dropped_columns_stay_with_them(both: Both) -> None:
     assert [(column.name, column.comment) for column in both.session.columns(("t",))] == [("a", None), ("b", None)]
 
 
-def test_14_1_06_a_partition_spec_without_columns_is_none(both: Both) -> None:
+def test_a_partition_spec_without_columns_means_unpartitioned(both: Both) -> None:
     both.duckdb("CREATE TABLE t (a INTEGER)")
     both.duckdb("ALTER TABLE t SET PARTITIONED BY (a)")
     both.duckdb("ALTER TABLE t RESET PARTITIONED BY")
@@ -204,10 +204,10 @@ def test_14_1_06_a_partition_spec_without_columns_is_none(both: Both) -> None:
 
 
 @pytest.mark.parity
-def test_14_1_07_a_live_table_without_columns_is_dropped(both: Both, catalog: CatalogUnderTest) -> None:
+def test_a_live_table_without_columns_is_treated_as_dropped(both: Both, catalog: CatalogUnderTest) -> None:
     both.duckdb("CREATE TABLE t (a INTEGER)")
     both.duckdb("CREATE TABLE other (a INTEGER)")
-    one_at_a_time(catalog)
+    require_concurrent_commits(catalog)
     late = connect(catalog)
     late.execute("USE lake")
     late.execute("BEGIN")
@@ -223,7 +223,7 @@ def test_14_1_07_a_live_table_without_columns_is_dropped(both: Both, catalog: Ca
     assert both.rows("SELECT b FROM u") == [(7,)]
 
 
-def test_14_1_08_inlined_structs_in_the_form_of_sql_literals(both: Both) -> None:
+def test_inlined_structs_in_the_form_of_sql_literals(both: Both) -> None:
     both.duckdb("CREATE TABLE t (s STRUCT(a VARCHAR, d DATE, f DOUBLE))")
     both.duckdb("INSERT INTO t VALUES ({'a': 'o''k', 'd': DATE '2020-02-29', 'f': 'nan'})")
     ((value,),) = both.session.execute("SELECT s FROM t").fetch()
@@ -233,11 +233,11 @@ def test_14_1_08_inlined_structs_in_the_form_of_sql_literals(both: Both) -> None
     assert both.rows("SELECT s.a, s.d, s.f FROM t") == [("o'k", dt.date(2020, 2, 29), 1.5)]
 
 
-def test_14_1_09_snapshot_times_that_go_back(both: Both) -> None:
+def test_snapshot_times_that_decrease(both: Both) -> None:
     both.duckdb("CREATE TABLE t (a INTEGER)")
     for number in range(3):
         both.duckdb(f"INSERT INTO t VALUES ({number})")
-    with by_hand(both) as connection:
+    with catalog_writer(both) as connection:
         rows = connection.execute(text("SELECT snapshot_id, snapshot_time FROM ducklake_snapshot ORDER BY 1")).fetchall()
         for snapshot, other in ((2, 3), (3, 2)):
             connection.execute(
@@ -254,7 +254,7 @@ def test_14_1_09_snapshot_times_that_go_back(both: Both) -> None:
     assert len(both.rows("SELECT a FROM t")) == 4
 
 
-def test_14_1_10_rows_of_old_columns_and_layouts_stay_after_expiry(both: Both) -> None:
+def test_columns_and_layouts_that_remain_after_expiry(both: Both) -> None:
     both.duckdb("CREATE TABLE t (a INTEGER, b INTEGER)")
     both.duckdb("INSERT INTO t SELECT range, range FROM range(20)")
     both.duckdb("ALTER TABLE t SET PARTITIONED BY (a)")
@@ -269,7 +269,7 @@ def test_14_1_10_rows_of_old_columns_and_layouts_stay_after_expiry(both: Both) -
     assert stored(both, "SELECT max(column_id) FROM ducklake_column") == [(3,)]
 
 
-def test_14_1_11_bogus_statistics_prune_no_rows(both: Both) -> None:
+def test_wrong_statistics_prune_no_rows(both: Both) -> None:
     no_inlining(both)
     both.duckdb("CREATE TABLE t (a INTEGER, z TIMETZ, i INTERVAL)")
     both.duckdb("INSERT INTO t SELECT range, '01:02:03+02', INTERVAL 1 MONTH FROM range(30)")
@@ -280,16 +280,16 @@ def test_14_1_11_bogus_statistics_prune_no_rows(both: Both) -> None:
     assert both.rows("SELECT count(*) FROM t") == [(20,)]
 
 
-def test_14_1_12_huge_integers_that_files_hold_as_doubles(both: Both) -> None:
+def test_huge_integers_that_files_store_as_doubles(both: Both) -> None:
     no_inlining(both)
     both.duckdb("CREATE TABLE t (h HUGEINT)")
     both.duckdb("INSERT INTO t VALUES (12345678901234567890123), (-7)")
     assert len(both.rows("SELECT h FROM t")) == 2
-    both.spark("INSERT INTO t VALUES (12345678901234567890123)")  # ours are exact
+    both.spark("INSERT INTO t VALUES (12345678901234567890123)")  # our files are exact
     assert Decimal("12345678901234567890123") in [Decimal(h) for (h,) in both.rows("SELECT h FROM t")]
 
 
-def test_14_1_13_partition_values_of_another_time_zone_prune_nothing(both: Both) -> None:
+def test_partition_values_of_another_time_zone_prune_no_rows(both: Both) -> None:
     no_inlining(both)
     both.duckdb("CREATE TABLE t (a INTEGER, z TIMESTAMPTZ)")
     both.duckdb("ALTER TABLE t SET PARTITIONED BY (year(z), hour(z))")
@@ -301,7 +301,7 @@ def test_14_1_13_partition_values_of_another_time_zone_prune_nothing(both: Both)
     assert both.rows("SELECT a FROM t") == [(4,), (5,), (6,), (7,)]
 
 
-def test_14_1_14_names_are_one_whatever_their_case(both: Both) -> None:
+def test_names_are_case_insensitive(both: Both) -> None:
     both.duckdb('CREATE SCHEMA "Sales"')
     both.duckdb('CREATE TABLE "Sales"."Orders" ("Id" INTEGER)')
     both.spark("INSERT INTO sales.ORDERS (id) VALUES (1)")
@@ -311,21 +311,21 @@ def test_14_1_14_names_are_one_whatever_their_case(both: Both) -> None:
             both.spark(statement)
 
 
-def test_14_1_15_rows_of_files_without_buckets_are_found(both: Both) -> None:
+def test_rows_of_files_without_buckets_are_found(both: Both) -> None:
     no_inlining(both)
     both.duckdb("CREATE TABLE t AS SELECT range::INTEGER AS k FROM range(30)")
     both.duckdb("ALTER TABLE t SET PARTITIONED BY (bucket(4, k))")
     assert both.duck.execute("SELECT k FROM t WHERE k = 1").fetchall() == []  # the fault
     assert both.session.execute("SELECT k FROM t WHERE k = 1").fetch() == [(1,)]
     both.spark("UPDATE t SET k = k + 100 WHERE k = 1")
-    assert both.duck.execute("SELECT k FROM t WHERE k = 101").fetchall() == [(101,)]  # a file of ours has its bucket
+    assert both.duck.execute("SELECT k FROM t WHERE k = 101").fetchall() == [(101,)]  # our file has its bucket
     assert len(both.rows("SELECT k FROM t")) == 30
 
 
-def test_14_1_16_a_limit_of_inlining_over_a_view_does_not_need_duckdb(both: Both, catalog: CatalogUnderTest) -> None:
+def test_an_inlining_limit_above_a_view(both: Both, catalog: CatalogUnderTest) -> None:
     both.spark("CREATE TABLE t AS SELECT 1 AS a")
     both.spark("CREATE VIEW v AS SELECT a FROM t")
-    both.spark("CALL set_option('data_inlining_row_limit', 3)")  # DuckDB 1.5.5 crashes on this
+    both.spark("CALL set_option('data_inlining_row_limit', 3)")  # DuckDB 1.5.5 crashes on this call
     late = connect(catalog)  # DuckDB reads options when it attaches
     late.execute("INSERT INTO lake.t SELECT range FROM range(3)")
     late.execute("INSERT INTO lake.t SELECT range FROM range(4)")

@@ -1,4 +1,4 @@
-"""Options about files and directories, as DuckDB sees what is written under them; and row ids under every maintenance action."""
+"""Options for files and directories, as DuckDB reads what is written under them; row ids under every maintenance action."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ ACTIONS = (
 
 
 @pytest.mark.parametrize("hive", ["true", "false"])
-def test_duckdb_prunes_by_partitions_in_whatever_directories(both: Both, hive: str) -> None:
+def test_duckdb_prunes_by_partitions_with_and_without_directories(both: Both, hive: str) -> None:
     options = f"('hive_file_pattern' = '{hive}', 'per_thread_output' = 'true')"
     both.spark(f"CREATE TABLE t (k INT, v BIGINT) PARTITIONED BY (k) TBLPROPERTIES {options}")
     both.spark("INSERT INTO t SELECT CAST(id % 3 AS INT), id FROM range(0, 300, 1, 4)")
     files = [file for (file,) in both.duck.execute("SELECT data_file FROM ducklake_list_files('lake', 't')").fetchall()]
-    assert len(files) > 3  # each task writes its own
+    assert len(files) > 3  # each task writes its own file
     assert [("/k=" in file) for file in files] == [hive == "true"] * len(files)
     assert both.rows("SELECT count(*), min(v) FROM t WHERE k = 2") == [(100, 2)]
     plan = both.duck.execute("EXPLAIN ANALYZE SELECT * FROM t WHERE k = 2").fetchall()[0][1]
     read = int(plan.split("Total Files Read:")[1].split()[0])
     assert 0 < read < len(files)
-    both.duckdb("INSERT INTO t VALUES (2, 1000)")  # and goes on in the same way
+    both.duckdb("INSERT INTO t VALUES (2, 1000)")  # and DuckDB continues in the same way
     assert both.rows("SELECT max(v) FROM t WHERE k = 2") == [(1000,)]
 
 

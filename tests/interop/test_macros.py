@@ -1,4 +1,4 @@
-"""Macros that DuckDB keeps in a lake: views that call them are read, and they end as DuckDB ends them."""
+"""Macros that DuckDB stores in a lake: views that call them are readable, and they are dropped as in DuckDB."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_views_that_call_macros_are_read(macros: Both, query: str, rows: list[tu
     assert macros.rows("SELECT * FROM v") == rows
 
 
-def test_a_view_is_read_with_the_macros_of_its_snapshot(macros: Both) -> None:
+def test_a_view_uses_the_macros_of_its_snapshot(macros: Both) -> None:
     macros.duckdb("CREATE VIEW v AS SELECT s.plus(1) AS p")
     before = macros.snapshots() - 1
     macros.duckdb("CREATE OR REPLACE MACRO s.plus(a) AS a + 100")
@@ -42,14 +42,14 @@ def test_a_view_is_read_with_the_macros_of_its_snapshot(macros: Both) -> None:
     assert macros.session.execute(f"SELECT * FROM v VERSION AS OF {before}").fetch() == [(6,)]
 
 
-def test_a_call_that_no_implementation_fits_is_told(macros: Both) -> None:
+def test_a_call_without_a_matching_implementation_is_an_error(macros: Both) -> None:
     macros.duckdb("CREATE VIEW v AS SELECT s.plus(1, 2) AS p")
     macros.duckdb("CREATE OR REPLACE MACRO s.plus(a) AS a")
     with pytest.raises(LakeError, match=r"v was made by DuckDB"):
         macros.session.execute("SELECT * FROM v").fetch()
 
 
-def test_dropped_as_duckdb_drops(macros: Both) -> None:
+def test_macros_are_dropped_as_in_duckdb(macros: Both) -> None:
     macros.spark("DROP MACRO s.plus")
     macros.spark("DROP MACRO TABLE lake.s.rows_of")
     macros.spark("DROP MACRO IF EXISTS s.plus")
@@ -61,7 +61,7 @@ def test_dropped_as_duckdb_drops(macros: Both) -> None:
         macros.spark("DROP MACRO s.plus")
 
 
-def test_a_schema_with_macros_is_dropped_by_cascade_only(macros: Both) -> None:
+def test_only_cascade_drops_a_schema_with_macros(macros: Both) -> None:
     with pytest.raises(StatementError, match=r"not empty \(over, plus, rows_of\)"):
         macros.spark("DROP SCHEMA s")
     macros.spark("DROP SCHEMA s CASCADE")
@@ -70,7 +70,7 @@ def test_a_schema_with_macros_is_dropped_by_cascade_only(macros: Both) -> None:
 
 
 @pytest.mark.parity
-def test_a_macro_made_meanwhile_is_not_left_without_its_schema(macros: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_concurrently_created_macro_is_not_left_without_its_schema(macros: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)
     macros.session.begin()
     macros.spark("DROP SCHEMA s CASCADE")
@@ -79,6 +79,6 @@ def test_a_macro_made_meanwhile_is_not_left_without_its_schema(macros: Both, mon
         macros.session.commit()
 
 
-def test_none_are_made_here(both: Both) -> None:
+def test_this_adapter_cannot_create_macros(both: Both) -> None:
     with pytest.raises(StatementError, match="made by DuckDB"):
         both.spark("CREATE MACRO plus(a, b) AS a + b")

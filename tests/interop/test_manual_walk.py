@@ -1,13 +1,13 @@
-"""A walk through the manual of DuckLake 0.3: each of its examples about a lake, in its spelling, run through our door.
+"""The manual of DuckLake 0.3: each of its examples that concerns a lake, in its spelling, run in our session.
 
-Each test is a page or a group of pages; names and values are our own. Where the manual shows a result, it is asserted, and DuckDB says the
-same. Left out, because no session of ours has to do with it:
+Each test covers a page or a group of pages; names and values are our own. Where the manual shows a result, it is asserted, and DuckDB must
+return the same. Left out because they do not concern our session:
 
 - installing DuckDB and its extension, its secrets and configuration (`CREATE SECRET`, `SET ducklake_max_retry_count`; ours: the profile);
 - `ATTACH`, `DETACH`, `USE memory` and `COPY FROM DATABASE`: lakes are attached by the profile (docs/attach.md);
 - `glob(…)` and files as tables in DuckDB's spelling (Spark: parquet.`path`);
-- what the manual itself shows as refused by the catalog database or object store of its access-control guide;
-- the queries on metadata tables, which are for those who write clients.
+- what the manual itself shows as refused by the catalog database or object store in its access-control guide;
+- the queries on metadata tables, which are for authors of clients.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def walk(both: Both, *statements: str) -> None:
 
 
 def rows(both: Both, query: str) -> list[tuple[Any, ...]]:
-    """The rows of a query that both sides can say, in its order."""
+    """Return the rows of a query that both sides can run, in its order."""
     ours = [tuple(row) for row in both.session.execute(query).fetch()]
     theirs = [tuple(row) for row in both.duck.execute(query).fetchall()]
     assert sorted(ours, key=repr) == sorted(theirs, key=repr)
@@ -49,8 +49,8 @@ def test_snapshots(both: Both) -> None:
     walk(both, "CREATE TABLE people (a INTEGER, b VARCHAR)")
     walk(both, "BEGIN", "INSERT INTO people VALUES (1, 'pedro')")
     walk(both, "CALL lake.set_commit_message('Pedro', 'Inserting myself', extra_info => '{''foo'': 7, ''bar'': 10}')", "COMMIT")
-    said = "SELECT author, commit_message, commit_extra_info FROM lake.snapshots() WHERE snapshot_id = 2"
-    assert rows(both, said) == [("Pedro", "Inserting myself", "{'foo': 7, 'bar': 10}")]
+    query = "SELECT author, commit_message, commit_extra_info FROM lake.snapshots() WHERE snapshot_id = 2"
+    assert rows(both, query) == [("Pedro", "Inserting myself", "{'foo': 7, 'bar': 10}")]
     assert rows(both, "SELECT * FROM lake.current_snapshot()") == [(2,)]
     assert both.session.execute("FROM lake.last_committed_snapshot()").fetch() == [(2,)]
 

@@ -1,4 +1,4 @@
-"""Names that DuckDB keeps apart stay apart: only the letters A to Z are equal to their lower case."""
+"""Names that DuckDB distinguishes stay distinct: only the letters A to Z are case-insensitive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PAIRS = [("straße", "strasse"), ("Ä", "ä"), ("İ", "i̇"), ("ſ", "s")]
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_tables_and_schemas_that_differ_in_other_letters(both: Both, one: str, other: str) -> None:
+def test_tables_and_schemas_that_differ_in_non_ascii_case(both: Both, one: str, other: str) -> None:
     for side, name in ((both.duckdb, one), (both.spark, other)):
         quote = '"' if side == both.duckdb else "`"
         side(f"CREATE TABLE {quote}{name}{quote} (a INT)")
@@ -31,7 +31,7 @@ def test_tables_and_schemas_that_differ_in_other_letters(both: Both, one: str, o
     assert both.rows(f'SELECT a FROM "{other}".t', f"SELECT a FROM `{other}`.t") == [(len(other) + 20,)]
 
 
-def test_columns_that_differ_in_other_letters(both: Both) -> None:
+def test_columns_that_differ_in_non_ascii_case(both: Both) -> None:
     both.duckdb('CREATE TABLE t ("straße" INT, strasse INT)')
     both.duckdb("INSERT INTO t SELECT range, 100 + range FROM range(50)")
     both.duckdb("INSERT INTO t SELECT 1000 + range, 2000 + range FROM range(50)")
@@ -41,7 +41,7 @@ def test_columns_that_differ_in_other_letters(both: Both) -> None:
     assert both.rows('SELECT "straße", strasse FROM t WHERE strasse < 0', "SELECT `straße`, strasse FROM t WHERE strasse < 0") == [(7, -1)]
 
 
-def test_letters_of_ascii_are_equal_to_their_lower_case(both: Both) -> None:
+def test_ascii_letters_are_case_insensitive(both: Both) -> None:
     both.duckdb("CREATE TABLE Orders (Id INT)")
     both.spark("INSERT INTO ORDERS (iD) VALUES (1)")
     assert both.rows("SELECT ID FROM orders") == [(1,)]

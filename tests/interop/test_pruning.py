@@ -1,4 +1,4 @@
-"""Scans leave out files by the statement's conditions, and no row with them: DuckDB's files and ours, compared with scans of everything."""
+"""Scans skip files by the statement's conditions but lose no row: DuckDB's files and ours, compared with full scans."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ CONDITIONS = {
 
 
 def files(both: Both, query: str) -> list[str]:
-    """How many files each table of a query is read from."""
+    """Return how many files a query reads from each table."""
     return [str(each).split(": ")[1] for each in both.session.execute(query).files]
 
 
 def filled(both: Both, rng: random.Random) -> None:
-    """A table t of a dozen files with few rows each, of both writers, some with deleted rows, and a file without values."""
+    """Fill a table t with a dozen small files of both writers, some with deleted rows, and a file without values."""
     both.duckdb(f"CREATE TABLE t (id INT, {', '.join(VALUES)})")
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0, table_name => 't')")
     for number in range(6):
@@ -75,14 +75,14 @@ def test_every_row_is_found_in_files_of_both_writers(both: Both, zone: str, monk
         assert comparable_rows(pruned[condition].fetch()) == comparable_rows(wanted), f"seed {SEED}: {condition}"
 
 
-def test_two_places_that_name_a_table_read_files_of_their_own(both: Both) -> None:
+def test_two_references_to_a_table_read_their_own_files(both: Both) -> None:
     both.duckdb("CREATE TABLE t (id INT, v VARCHAR)")
     for number in range(4):
         both.duckdb(f"INSERT INTO t SELECT {number}, 'v' || i FROM range(20) r (i)")
     query = "SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.v = b.v WHERE a.id = 1 AND b.id IN (2, 3) AND a.v = 'v7'"
     assert files(both, query) == ["1 of 4 files", "2 of 4 files"]
     assert both.rows(query) == [(1, 2), (1, 3)]
-    assert files(both, query) == ["1 of 4 files", "2 of 4 files"], "known views are read again"
+    assert files(both, query) == ["1 of 4 files", "2 of 4 files"], "a second run reads the same files"
     assert files(both, "SELECT count(*) FROM t") == ["4 of 4 files"]
     assert files(both, "WITH c AS (SELECT * FROM t WHERE id > 1) SELECT * FROM c WHERE EXISTS (SELECT 1 FROM t WHERE t.id = 0)") == [
         "2 of 4 files",
@@ -104,7 +104,7 @@ def test_explain_ends_with_the_files_that_are_read(both: Both) -> None:
     assert "Physical Plan" in text
 
 
-def test_changes_read_only_the_files_that_they_may_change(both: Both) -> None:
+def test_changes_read_only_files_that_they_may_change(both: Both) -> None:
     both.duckdb("CREATE TABLE t (id INT, day DATE, v INT)")
     both.duckdb("ALTER TABLE t SET PARTITIONED BY (day)")
     both.duckdb("INSERT INTO t SELECT i, DATE '2024-01-01' + (i % 5)::INT, 0 FROM range(100) r (i)")
@@ -128,7 +128,7 @@ def test_changes_read_only_the_files_that_they_may_change(both: Both) -> None:
 
 
 @pytest.mark.parametrize("transform", ["id", "bucket(4, id)", "year(w), month(w)"])
-def test_partition_values_are_used_where_statistics_are_missing(both: Both, transform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partition_values_are_used_if_statistics_are_missing(both: Both, transform: str, monkeypatch: pytest.MonkeyPatch) -> None:
     both.duckdb("CREATE TABLE t (id INT, w TIMESTAMP)")
     both.duckdb("INSERT INTO t SELECT 100, TIMESTAMP '2020-01-01' FROM range(20)")
     both.duckdb(f"ALTER TABLE t SET PARTITIONED BY ({transform})")

@@ -1,4 +1,4 @@
-"""Rollback: DuckDB reads then what it read at the snapshot, goes on from it, and everything before reads as it did."""
+"""Rollback: DuckDB reads the rows of the restored snapshot and continues from it, and all earlier snapshots stay unchanged."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def last(both: Both) -> int:
 
 
 def ours(both: Both, query: str) -> list[tuple[Any, ...]]:
-    """What we read."""
+    """Return what we read."""
     return comparable_rows(both.session.execute(query).fetch())
 
 
 def rows(both: Both, table: str = "t", version: int | None = None) -> list[tuple[Any, ...]]:
-    """Row ids and values as DuckDB reads them."""
+    """Return row ids and values as DuckDB reads them."""
     at = "" if version is None else f" AT (VERSION => {version})"
     return comparable_rows(both.duck.execute(f"SELECT rowid, * FROM {table}{at}").fetchall())
 
 
-def seen(both: Both, first: int, newest: int) -> dict[Any, Any]:
-    """What DuckDB shows of each snapshot, and all changes."""
+def duckdb_reads(both: Both, first: int, newest: int) -> dict[Any, Any]:
+    """Return what DuckDB reads of each snapshot, and all changes."""
     found: dict[Any, Any] = {version: rows(both, version=version) for version in range(first, newest + 1)}
     found["feed"] = comparable_rows(both.duck.execute(f"SELECT * FROM lake.table_changes('t', {first}, {newest})").fetchall())
     return found
 
 
-def back(both: Both, version: int) -> tuple[Any, ...]:
-    """Roll the table back: (what is said, rows before, rows as they should be), and DuckDB reads those."""
+def roll_back_table(both: Both, version: int) -> tuple[Any, ...]:
+    """Roll the table back and assert that DuckDB reads the old rows. Return (result row, rows before, rows after)."""
     before, wanted = rows(both), rows(both, version=version)
     outcome = both.session.execute(f"CALL ducklake_rollback('lake', version => {version}, table_name => 't')").fetch()
     assert rows(both) == wanted
@@ -51,13 +51,13 @@ def back(both: Both, version: int) -> tuple[Any, ...]:
 
 
 def net_changes(both: Both) -> dict[Any, int]:
-    """The insertions of the newest snapshot less its deletions, which both sides tell."""
+    """Return the insertions of the newest snapshot minus its deletions, which both sides must report."""
     net: Counter[Any] = Counter()
     for function, sign in (("table_insertions", 1), ("table_deletions", -1)):
         query = f"SELECT rowid, * FROM ducklake_{function}('lake', 'main', 't', {last(both)}, {last(both)})"
-        told = comparable_rows(both.duck.execute(query).fetchall())
-        assert ours(both, query.replace("*", "* EXCEPT (snapshot_id, rowid)")) == told
-        for row in told:
+        reported = comparable_rows(both.duck.execute(query).fetchall())
+        assert ours(both, query.replace("*", "* EXCEPT (snapshot_id, rowid)")) == reported
+        for row in reported:
             net[row] += sign
     return {row: number for row, number in net.items() if number}
 
@@ -69,7 +69,7 @@ def difference(before: list[tuple[Any, ...]], after: list[tuple[Any, ...]]) -> d
 
 FILES = ["CALL lake.set_option('data_inlining_row_limit', 0)", "CREATE TABLE t (id INTEGER, v VARCHAR)"]
 INLINED = ["CREATE TABLE t (id INTEGER, v VARCHAR)"]
-THEN = "-- the snapshot to go back to"
+TARGET = "-- the snapshot to go back to"
 SPARK = "-- Spark: "
 HISTORIES = {
     "files": [
@@ -77,7 +77,7 @@ HISTORIES = {
         "INSERT INTO t SELECT i, 'a' || i FROM range(6) r(i)",
         "INSERT INTO t SELECT 10 + i, 'b' || i FROM range(6) r(i)",
         "DELETE FROM t WHERE id IN (1, 11)",
-        THEN,
+        TARGET,
         "DELETE FROM t WHERE id IN (2, 12, 13)",
         SPARK + "UPDATE t SET v = 'c' WHERE id IN (3, 14)",
         "INSERT INTO t SELECT 20 + i, 'c' || i FROM range(3) r(i)",
@@ -88,7 +88,7 @@ HISTORIES = {
         *(f"INSERT INTO t SELECT {10 * n} + i, 'a' FROM range(4) r(i)" for n in range(2)),
         SPARK + "UPDATE t SET v = 'b' WHERE id IN (1, 11)",
         "DELETE FROM t WHERE id = 2",
-        THEN,
+        TARGET,
         *(f"INSERT INTO t SELECT {10 * n} + i, 'c' FROM range(4) r(i)" for n in range(2, 4)),
         "CALL ducklake_merge_adjacent_files('lake')",
         "DELETE FROM t WHERE id IN (0, 20)",
@@ -99,7 +99,7 @@ HISTORIES = {
         "ALTER TABLE t SET PARTITIONED BY (v)",
         "INSERT INTO t SELECT i, 'a' || i % 2 FROM range(8) r(i)",
         "DELETE FROM t WHERE id = 1",
-        THEN,
+        TARGET,
         "DELETE FROM t WHERE id < 6",
         "CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0)",
         "ALTER TABLE t RESET PARTITIONED BY",
@@ -112,7 +112,7 @@ HISTORIES = {
         "CALL ducklake_add_data_files('lake', 't', '{place}/added/*/*.parquet', hive_partitioning => true)",
         "INSERT INTO t SELECT 10 + i, 'w' FROM range(6) r(i)",
         "DELETE FROM t WHERE id IN (1, 11)",
-        THEN,
+        TARGET,
         "DELETE FROM t WHERE id IN (2, 3, 12)",
         "DELETE FROM t WHERE v = 'v1'",
     ],
@@ -122,7 +122,7 @@ HISTORIES = {
         "UPDATE t SET v = 'c' WHERE id = 2",
         "INSERT INTO t SELECT 10 + i, 'x' FROM range(20) r(i)",
         "DELETE FROM t WHERE id IN (10, 11)",
-        THEN,
+        TARGET,
         "UPDATE t SET v = 'd' WHERE id IN (1, 2)",
         "DELETE FROM t WHERE id IN (3, 12)",
         "INSERT INTO t VALUES (4, 'e')",
@@ -133,7 +133,7 @@ HISTORIES = {
         "INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, NULL)",
         "INSERT INTO t SELECT 10 + i, 'x' FROM range(20) r(i)",
         "DELETE FROM t WHERE id IN (2, 10)",
-        THEN,
+        TARGET,
         "INSERT INTO t VALUES (4, 'd')",
         "UPDATE t SET v = 'd' WHERE id IN (1, 11)",
         "CALL ducklake_flush_inlined_data('lake')",
@@ -148,7 +148,7 @@ HISTORIES = {
         "INSERT INTO t VALUES (3, 'c', 1), (4, 'c', 2)",
         "COMMENT ON COLUMN t.k IS 'a key'",
         "ALTER TABLE t ALTER COLUMN id SET NOT NULL",
-        THEN,
+        TARGET,
         "DELETE FROM t WHERE id = 3",
         "ALTER TABLE t ALTER COLUMN id TYPE BIGINT",
         "ALTER TABLE t DROP COLUMN v",
@@ -165,12 +165,12 @@ HISTORIES = {
 
 @pytest.mark.parametrize("name", HISTORIES)
 @pytest.mark.parity
-def test_a_table_goes_back_and_on(both: Both, catalog: CatalogUnderTest, name: str, tmp_path: Path) -> None:
+def test_a_table_is_usable_after_a_rollback(both: Both, catalog: CatalogUnderTest, name: str, tmp_path: Path) -> None:
     if catalog.database != "sqlite" and name != "inlined":
-        pytest.skip("files are the same whatever holds the catalog")
+        pytest.skip("files do not depend on the catalog database")
     then = 0
     for statement in (each.replace("{place}", str(tmp_path)) for each in HISTORIES[name]):
-        if statement == THEN:
+        if statement == TARGET:
             then = last(both)
         elif statement.startswith(SPARK):
             both.spark(statement.removeprefix(SPARK))
@@ -179,25 +179,25 @@ def test_a_table_goes_back_and_on(both: Both, catalog: CatalogUnderTest, name: s
     first = both.duck.execute("SELECT min(snapshot_id) FROM lake.snapshots() WHERE list_contains(changes['tables_created'], 'main.t')")
     first = first.fetchone()[0]
     newest = last(both)
-    before = seen(both, first, newest)
+    before = duckdb_reads(both, first, newest)
     dry = both.session.execute(f"CALL ducklake_rollback('lake', version => {then}, table_name => 't', dry_run => true)").fetch()
     assert (last(both), len(dry)) == (newest, 1)
 
-    outcome, old, wanted = back(both, then)
+    outcome, old, wanted = roll_back_table(both, then)
     assert ours(both, "SELECT rowid, * FROM t") == wanted
-    told = net_changes(both)
+    reported = net_changes(both)
     assert outcome == dry[0]
     assert outcome[-2:] == (len(old), len(wanted))
-    if name != "columns":  # there old rows are told in the columns that there are now
-        assert told == difference(old, wanted)
-    assert seen(both, first, newest) == before
+    if name != "columns":  # for that history, old rows are reported with the current columns
+        assert reported == difference(old, wanted)
+    assert duckdb_reads(both, first, newest) == before
     nothing = both.session.execute(f"CALL lake.rollback(version => {newest + 1}, schema => 'main')").fetch()
     assert nothing == [("main", "t", "table", "kept", 0, 0, None, None)]
-    assert last(both) == newest + 1  # nothing to do is no snapshot
+    assert last(both) == newest + 1  # a rollback that changes nothing creates no snapshot
 
-    back(both, newest)
+    roll_back_table(both, newest)
     assert both.duck.execute("DESCRIBE t").fetchall() == both.duck.execute(f"DESCRIBE SELECT * FROM t AT (VERSION => {newest})").fetchall()
-    back(both, then)
+    roll_back_table(both, then)
 
     both.duckdb("INSERT INTO t (id, v) VALUES (200, 'n'), (201, 'n')")
     both.duckdb("DELETE FROM t WHERE id IN (200, 13, 0)")
@@ -217,8 +217,8 @@ def test_a_table_goes_back_and_on(both: Both, catalog: CatalogUnderTest, name: s
     assert rows(both) == now
     assert ours(both, "SELECT rowid, * FROM t") == now
     named = {row[0] for row in both.duck.execute("SELECT data_file FROM ducklake_list_files('lake', 't')").fetchall()}
-    there = {str(path) for path in (tmp_path / "lake_files").rglob("*.parquet") if "-delete" not in path.name}
-    assert there == named
+    data_files = {str(path) for path in (tmp_path / "lake_files").rglob("*.parquet") if "-delete" not in path.name}
+    assert data_files == named
 
 
 BEFORE = [
@@ -281,11 +281,11 @@ def relations(both: Both) -> set[tuple[Any, ...]]:
 
 
 @pytest.mark.parity
-def test_a_lake_goes_back_and_on(both: Both, catalog: CatalogUnderTest) -> None:
+def test_a_lake_is_usable_after_a_rollback(both: Both, catalog: CatalogUnderTest) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 10)")
     for statement in BEFORE:
         both.duckdb(statement)
-    then, tables, views, there = last(both), everything(both, TABLES), everything(both, VIEWS, row_ids=False), relations(both)
+    then, tables, views, relations_then = last(both), everything(both, TABLES), everything(both, VIEWS, row_ids=False), relations(both)
     for statement in SINCE:
         both.duckdb(statement)
     newest, now = last(both), everything(both, ["t", "t2", "s.u", "part", "x", "fresh.f"])
@@ -297,23 +297,23 @@ def test_a_lake_goes_back_and_on(both: Both, catalog: CatalogUnderTest) -> None:
         if each in done
     ] == ["altered", "restored", "restored", "restored", "dropped"]
 
-    def as_then() -> None:
-        assert (everything(both, TABLES), everything(both, VIEWS, row_ids=False), relations(both)) == (tables, views, there)
+    def assert_restored() -> None:
+        assert (everything(both, TABLES), everything(both, VIEWS, row_ids=False), relations(both)) == (tables, views, relations_then)
         assert both.duck.execute("SELECT plus(1), one FROM s.tm()").fetchall() == [(2, 1)]
         assert both.duck.execute("SELECT * FROM part WHERE v = 'v50'").fetchall() == [(50, "v50")]
         comment = "SELECT comment FROM duckdb_tables() WHERE table_name = 't' AND database_name = 'lake'"
         assert both.duck.execute(comment).fetchall() == [("then",)]
 
-    as_then()
+    assert_restored()
     both.session.execute(f"CALL ducklake_rollback('lake', version => {newest})")
     assert everything(both, list(now)) == now
     both.session.execute(f"CALL lake.rollback(version => {then})")
-    as_then()
+    assert_restored()
     for name in TABLES:
         assert ours(both, f"SELECT rowid, * FROM {name}") == tables[name]
     assert ours(both, "SELECT * FROM s.w") == views["s.w"]
 
-    both.duckdb("ALTER TABLE gone.g ADD COLUMN k INTEGER")  # neither of the columns that the files have besides
+    both.duckdb("ALTER TABLE gone.g ADD COLUMN k INTEGER")  # a column that the old files do not have
     both.duckdb("INSERT INTO gone.g VALUES (9, 9, 9)")
     both.duckdb("INSERT INTO part VALUES (70, 'v70')")
     both.spark("INSERT INTO t VALUES (9, 'z')")
@@ -330,7 +330,7 @@ def test_a_lake_goes_back_and_on(both: Both, catalog: CatalogUnderTest) -> None:
     assert ours(both, "SELECT rowid, * FROM gone.g") == on["gone.g"]
 
 
-def test_a_schema_goes_back_alone(both: Both) -> None:
+def test_a_schema_is_rolled_back_alone(both: Both) -> None:
     for statement in BEFORE[:8]:
         both.duckdb(statement)
     then, tables = last(both), everything(both, TABLES[:3])
@@ -343,7 +343,7 @@ def test_a_schema_goes_back_alone(both: Both) -> None:
     assert relations(both) == {(s, n, "BASE TABLE") for s, n in (("main", "t"), ("s", "u"), ("gone", "g"))}
 
 
-def test_rows_that_the_catalog_cannot_hold_any_more_come_back_in_files(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_can_no_longer_be_inlined_are_restored_in_files(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     for statement in INLINED:
         both.duckdb(statement)
     both.duckdb("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
@@ -352,14 +352,14 @@ def test_rows_that_the_catalog_cannot_hold_any_more_come_back_in_files(both: Bot
     then = last(both)
     both.duckdb("DELETE FROM t")
     monkeypatch.setattr(type(both.session.catalog), "can_inline", lambda *_: False)
-    _, before, wanted = back(both, then)
+    _, before, wanted = roll_back_table(both, then)
     assert net_changes(both) == difference(before, wanted)
     both.duckdb("UPDATE t SET v = 'd' WHERE id = 1")
     both.duckdb("INSERT INTO t VALUES (3, 'e')")
     assert rows(both) == [(0, 1, "d"), (1, 2, "b"), (2, 3, "e")]
 
 
-def test_what_stands_against_it_is_said_and_changes_nothing(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_rollback_names_the_reason_and_changes_nothing(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
     empty = last(both)
     both.duckdb("CREATE TABLE t AS SELECT i AS id FROM range(5) r(i)")
@@ -369,7 +369,7 @@ def test_what_stands_against_it_is_said_and_changes_nothing(both: Both, tmp_path
     both.duckdb("DELETE FROM t")
     newest = last(both)
 
-    def refused(arguments: str, text: str, kind: type[Exception] = StatementError) -> None:
+    def assert_refused(arguments: str, text: str, kind: type[Exception] = StatementError) -> None:
         with pytest.raises(kind, match=text):
             both.session.execute(f"CALL ducklake_rollback('lake', {arguments})")
         assert (last(both), rows(both)) == (newest, [])
@@ -378,20 +378,20 @@ def test_what_stands_against_it_is_said_and_changes_nothing(both: Both, tmp_path
         return sorted(str(path) for path in (tmp_path / "lake_files").rglob("*.parquet"))
 
     kept = files()
-    refused("table_name => 't'", "one of the two")
-    refused(f"version => {then}, timestamp => '2026-01-01'", "one of the two")
-    refused("version => 99", "snapshot 99", NotFoundError)
-    refused("timestamp => '2001-01-01'", "later", NotFoundError)
-    refused(f"version => {empty}, table_name => 't'", f"did not exist at snapshot {empty}; DROP TABLE removes it", NotFoundError)
-    refused(f"version => {empty}, table_name => 'other'", "did not exist", NotFoundError)
-    refused(f"version => {then}, schema => 'other'", "other", NotFoundError)
+    assert_refused("table_name => 't'", "one of the two")
+    assert_refused(f"version => {then}, timestamp => '2026-01-01'", "one of the two")
+    assert_refused("version => 99", "snapshot 99", NotFoundError)
+    assert_refused("timestamp => '2001-01-01'", "later", NotFoundError)
+    assert_refused(f"version => {empty}, table_name => 't'", f"did not exist at snapshot {empty}; DROP TABLE removes it", NotFoundError)
+    assert_refused(f"version => {empty}, table_name => 'other'", "did not exist", NotFoundError)
+    assert_refused(f"version => {then}, schema => 'other'", "other", NotFoundError)
     with both.transaction():
-        refused(f"version => {then}", "a transaction of its own")
+        assert_refused(f"version => {then}", "a transaction of its own")
     session = both.session
     for fault in ("write_delete_file", "Returned"):
         with monkeypatch.context() as broken:
             broken.setattr(f"dbt.adapters.ducklake.lake.rollback_rows.{fault}", failing)
-            refused(f"version => {then}", "the storage is full", EngineError)
+            assert_refused(f"version => {then}", "the storage is full", EngineError)
         assert files() == kept
 
     transaction = session.catalog.begin()
@@ -406,12 +406,12 @@ def test_what_stands_against_it_is_said_and_changes_nothing(both: Both, tmp_path
     both.duckdb("ALTER TABLE t RENAME TO renamed")
     both.duckdb("CREATE TABLE t (other INTEGER)")
     newest = last(both)
-    refused(f"version => {then}, table_name => 't'", r"is called main\.renamed now; roll that one back")
+    assert_refused(f"version => {then}, table_name => 't'", r"is called main\.renamed now; roll that one back")
 
     (lost,) = [path for path in files() if both.duck.execute(f"SELECT count(*) FROM '{path}'").fetchone() == (5,)]
     Path(lost).rename(lost + ".away")
     for dry_run in ("true", "false"):
-        refused(f"version => {then}, table_name => 'renamed', dry_run => {dry_run}", "lost a file", LakeError)
+        assert_refused(f"version => {then}, table_name => 'renamed', dry_run => {dry_run}", "lost a file", LakeError)
     Path(lost + ".away").rename(lost)
     session.execute(f"CALL ducklake_rollback('lake', version => {then}, table_name => 'renamed')")
     assert [row[1] for row in rows(both, "renamed")] == [0, 2, 3, 4, 5]

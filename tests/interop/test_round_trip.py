@@ -1,6 +1,6 @@
-"""We write, DuckDB reads, writes, and we read and write again: on one table, in turn, on every catalog database.
+"""We write, then DuckDB reads and writes, then we read and write again: on one table, on every catalog database.
 
-The reference implementation decides: after every step both sides see the same rows under the same row ids.
+After every step both sides must read the same rows with the same row ids; DuckDB, the reference implementation, is right.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_every_snapshot_reads_the_same_on_both_sides(both: Both) -> None:
     both.spark("CREATE TABLE t AS SELECT id, id * 10 AS v FROM range(0, 25)")
     both.spark("DELETE FROM t WHERE id < 5")
     both.duckdb("DELETE FROM lake.t WHERE id BETWEEN 5 AND 8")
-    both.spark("DELETE FROM t WHERE id IN (9, 10)")  # supersedes the delete file
+    both.spark("DELETE FROM t WHERE id IN (9, 10)")  # replaces the delete file
     both.duckdb("UPDATE lake.t SET v = -1 WHERE id = 20")
     both.spark("ALTER TABLE t ADD COLUMN w INT DEFAULT 7")
     both.spark("INSERT INTO t VALUES (100, 1000, 8)")
@@ -70,7 +70,7 @@ def test_schema_changes_of_either_side(both: Both) -> None:
     both.duckdb("INSERT INTO lake.t SELECT i, {'x': i, 'y': 'y' || i}, [i, NULL], MAP {'k': i} FROM range(20) r(i)")
     both.spark("ALTER TABLE t ADD COLUMN b STRING")
     both.spark("ALTER TABLE t DROP COLUMN a")
-    both.spark("ALTER TABLE t ADD COLUMN a STRING")  # the name again, another column
+    both.spark("ALTER TABLE t ADD COLUMN a STRING")  # another column with the same name
     both.spark("INSERT INTO t SELECT named_struct('x', 99, 'y', 'z'), array(1, 2), map('q', 1), 'b', 'a'")
     both.duckdb("ALTER TABLE lake.t ADD COLUMN s.z INTEGER")
     both.duckdb("ALTER TABLE lake.t RENAME COLUMN s.x TO xx")
@@ -80,7 +80,7 @@ def test_schema_changes_of_either_side(both: Both) -> None:
     both.check_history("t")
 
 
-def test_a_rebuild_keeps_id_comment_and_history(both: Both) -> None:
+def test_a_replaced_table_keeps_id_comment_and_history(both: Both) -> None:
     both.spark("CREATE TABLE t (a INT COMMENT 'the a', b STRING) COMMENT 'the table'")
     both.spark("INSERT INTO t VALUES (1, 'x')")
     before = both.duck.execute("SELECT table_id, table_uuid FROM ducklake_table_info('lake')").fetchall()
@@ -95,7 +95,7 @@ def test_a_rebuild_keeps_id_comment_and_history(both: Both) -> None:
     both.check_history("t")
 
 
-def test_types_that_both_know(both: Both) -> None:
+def test_types_of_both_sides(both: Both) -> None:
     both.spark(
         "CREATE TABLE t AS SELECT * FROM VALUES "
         "(true, 1Y, 2S, 3, 4L, 1.5F, 2.5D, 12345.678BD, 'ä\\'\\\\\"', X'00FF', DATE'1969-12-31', TIMESTAMP'2020-01-02 03:04:05.123456+02:00', TIMESTAMP_NTZ'1500-01-01 00:00:00', array(1, null), map('k', 1.5D), named_struct('a', 1, 'b', array('x'))), "
@@ -117,8 +117,8 @@ def test_types_that_both_know(both: Both) -> None:
     both.check_history("t")
 
 
-def test_statistics_never_lose_rows_in_duckdb(both: Both) -> None:
-    """Traps T4 and T5: table statistics that are too wide or too narrow make DuckDB answer min() and max() wrongly, or prune rows away."""
+def test_statistics_never_hide_rows_from_duckdb(both: Both) -> None:
+    """If table statistics are too wide or too narrow, DuckDB computes min() and max() wrongly or prunes rows."""
     both.spark("CREATE TABLE t AS SELECT id, CAST(id AS STRING) AS s, id / 4.0D AS d FROM range(0, 1000)")
     both.spark("DELETE FROM t WHERE id >= 900")
     both.spark("INSERT INTO t VALUES (-5, 'zzz', double('NaN'))")
@@ -129,10 +129,10 @@ def test_statistics_never_lose_rows_in_duckdb(both: Both) -> None:
         "SELECT count(*) FROM t WHERE s > 'z'",
         "SELECT count(*) FROM t WHERE d > 200",
     ):
-        both.rows(query)  # compares the two
+        both.rows(query)  # DuckDB compares the two
 
 
-def test_views_are_shared_where_the_sql_allows(both: Both) -> None:
+def test_views_are_shared_if_their_sql_can_be_translated(both: Both) -> None:
     both.spark("CREATE TABLE t AS SELECT 1 AS a, 'x' AS b")
     both.spark("CREATE VIEW v AS SELECT a + 1 AS `a b`, b FROM t")
     both.duckdb("CREATE VIEW lake.w AS SELECT a, count(*) AS n FROM lake.t GROUP BY a")

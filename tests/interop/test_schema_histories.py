@@ -1,4 +1,4 @@
-"""Tables whose columns change while rows of all generations stay: one side makes the history, both read it, at every snapshot.
+"""Tables whose columns change while rows of all generations remain: one side creates the history, both read it at every snapshot.
 
 Promotions are generated: every pair of types that DuckDB allows, which is every pair that we allow.
 """
@@ -27,13 +27,13 @@ OURS = [(old, new) for old in PROMOTED for new in PROMOTED if old is not new and
 ROUNDED = [(old, new) for old in PROMOTED for new in PROMOTED if old.stored.startswith("decimal") and (old, new) not in OURS]
 ROUNDED = [(old, new) for old, new in ROUNDED if new.stored == "decimal(38,0)" and old is not new]
 ROUNDED += [(old, new) for old in PROMOTED for new in PROMOTED if old.stored in ("int128", "uint128") and new.stored == "decimal(38,10)"]
-"""Promotions that drop digits: only DuckDB makes them."""
+"""Promotions that lose digits: only DuckDB performs them."""
 PAIRS = [*OURS, *ROUNDED]
 IDS = [f"{old.stored}->{new.stored}" for old, new in PAIRS]
 NOT_INLINED = ("boolean",)
-"""DuckDB cannot commit to a table whose inlined booleans it promoted: their statistics are no numbers."""
+"""DuckDB cannot commit to a table whose inlined booleans it promoted, because their statistics are not numbers."""
 SHAPES_OF = {"files": SHAPES, "inlined": ("column",)}
-"""DuckDB cannot read inlined structs whose fields it promoted: it reads the text with the new type."""
+"""DuckDB cannot read inlined structs whose fields it promoted, because it reads the text as the new type."""
 BY_DUCKDB = {
     "files": list(range(len(PAIRS))),
     "inlined": [number for number, (old, _) in enumerate(PAIRS) if old.stored not in NOT_INLINED],
@@ -41,22 +41,22 @@ BY_DUCKDB = {
 
 
 def _values(duck: duckdb.DuckDBPyConnection, old: Case, new: Case) -> list[str]:
-    """Values of the old type that the new one has too, and that can be in files of both."""
+    """Return values of the old type that the new type can represent and that files of both can store."""
 
-    def held(values: Sequence[str]) -> list[str]:
+    def accepted(values: Sequence[str]) -> list[str]:
         casts = ", ".join(f"TRY_CAST({duck_value(old, value)} AS {new.duck}) IS NOT NULL" for value in values)
         try:
             (found,) = duck.execute(f"SELECT {casts}").fetchall()
         except duckdb.Error:  # TRY_CAST does not catch what ICU raises
-            return [] if len(values) == 1 else [value for each_one in values for value in held([each_one])]
+            return [] if len(values) == 1 else [value for each_one in values for value in accepted([each_one])]
         return [value for value, is_cached in zip(values, found, strict=True) if is_cached]
 
     if new.stored in (
         "timestamp_s",
         "timestamp_ms",
-    ):  # DuckDB cannot write an infinite timestamp_s to a file, Spark not read a timestamp_ms
-        return held([value for value in old.in_files if "inf" not in value])
-    return held(old.in_files)
+    ):  # DuckDB cannot write an infinite timestamp_s to a file, and Spark cannot read an infinite timestamp_ms
+        return accepted([value for value in old.in_files if "inf" not in value])
+    return accepted(old.in_files)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def _shaped(case: Case, shape: str) -> str:
 
 @pytest.fixture(scope="module")
 def promoted(sides: Both) -> dict[str, tuple[Any, Any]]:
-    """What both sides read of columns of every pair, filled, promoted by DuckDB and filled again; in files and inlined."""
+    """What both sides read from columns of every pair, filled, promoted by DuckDB and filled again, in files and inlined."""
     return {storage: _promoted(sides, storage, numbers) for storage, numbers in BY_DUCKDB.items()}
 
 
@@ -104,7 +104,7 @@ def _promoted(sides: Both, storage: str, numbers: Sequence[int]) -> tuple[Any, A
 
 
 def _fill(duck: duckdb.DuckDBPyConnection, table: str, columns: Sequence[tuple[int, str]], values: Any, first: int) -> None:
-    """Rows of every value, made by DuckDB, which casts them to what the columns are now."""
+    """Insert a row for every value. DuckDB casts the values to the current column types."""
     rows = []
     for row in range(max(len(known) for known in values.values())):
         leaves = [(duck_value(PAIRS[n][0], values[n][row] if row < len(values[n]) else None), n, shape) for n, shape in columns]
@@ -159,7 +159,7 @@ def test_rows_from_before_a_promotion_by_duckdb_read_the_same(promoted: Any, sto
 
 @pytest.fixture(scope="module")
 def promoted_by_us(sides: Both) -> tuple[Any, Any, Any]:
-    """The same by our own statements: the errors, and what both sides read."""
+    """The same with our own statements: the errors, and what both sides read."""
     session, table = sides.session, "promoted_by_us"
     columns = [(number, shape) for number in range(len(OURS)) for shape in SHAPES]
     session.execute(
@@ -237,7 +237,7 @@ def _make_history(both: Both, side: str, table: str, limit: int) -> None:
 
 
 def _check_history(both: Both, table: str) -> None:
-    """The table reads the same on both sides at every snapshot: one statement each."""
+    """Assert that the table has equal rows on both sides at every snapshot, with one statement each."""
     (first, last) = both.duck.execute(
         f"SELECT min(snapshot_id) FILTER (list_contains(changes['tables_created'], 'main.{table}')), max(snapshot_id) FROM ducklake_snapshots('lake')"
     ).fetchone() or (0, 0)

@@ -1,4 +1,4 @@
-"""Names that are resolved when they are used, and answers that hold: what sessions must get right beside concurrent writers."""
+"""Name resolution at the time of use, and results that stay valid: what sessions must get right with concurrent writers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ pytestmark = pytest.mark.parity
 
 @pytest.fixture
 def other(both: Both) -> Iterator[LakeSession]:
-    """A second session of ours."""
+    """A second session of this adapter."""
     with both.session.lake.session() as session:
         yield session
 
 
 @pytest.fixture(params=["our session", "DuckDB"])
 def writer(request: pytest.FixtureRequest, both: Both, other: LakeSession) -> Callable[[str], object]:
-    """Runs a statement of a concurrent writer."""
+    """A function that runs a statement of a concurrent writer."""
     return both.duckdb if request.param == "DuckDB" else other.execute
 
 
@@ -33,7 +33,7 @@ def rows(session: LakeSession, text: str) -> list[Any]:
 
 
 class TestTemporaryViews:
-    def test_a_view_of_before_the_transaction_is_resolved_again_in_a_replay(self, both: Both, writer: Callable[[str], object]) -> None:
+    def test_a_replay_resolves_a_view_from_before_the_transaction_again(self, both: Both, writer: Callable[[str], object]) -> None:
         session = both.session
         both.duckdb("CREATE TABLE t (id INT, day INT)")
         both.duckdb("INSERT INTO t VALUES (1, 1), (2, 2)")
@@ -47,7 +47,7 @@ class TestTemporaryViews:
         session.commit()
         assert both.rows("SELECT * FROM t") == [(1, 1), (2, 2), (3, 1)]
 
-    def test_a_view_sees_the_transaction_as_it_is_now(self, both: Both) -> None:
+    def test_a_view_reads_the_current_state_of_the_transaction(self, both: Both) -> None:
         session = both.session
         both.duckdb("CREATE TABLE t (id INT)")
         session.execute("CREATE TEMPORARY VIEW all_of_t AS SELECT * FROM t")
@@ -64,7 +64,7 @@ class TestTemporaryViews:
         assert rows(session, "SELECT * FROM count_of_t") == [(2,)]
         assert rows(session, "SELECT * FROM all_of_t") == [(1,), (2,)]
 
-    def test_a_view_follows_a_table_that_is_rebuilt(self, both: Both) -> None:
+    def test_a_view_follows_a_table_that_is_replaced(self, both: Both) -> None:
         session = both.session
         both.duckdb("CREATE TABLE t (id INT)")
         session.execute("CREATE TEMPORARY VIEW v (n) AS SELECT max(id) FROM t")
@@ -82,7 +82,7 @@ class TestTemporaryViews:
             session.execute("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT * FROM v")
         assert rows(session, "SELECT * FROM v") == [(1,)]
 
-    def test_names_are_those_of_where_the_view_was_created(self, both: Both) -> None:
+    def test_names_are_resolved_in_the_schema_where_the_view_was_created(self, both: Both) -> None:
         session = both.session
         for schema in ("main", "other"):
             session.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
@@ -91,7 +91,7 @@ class TestTemporaryViews:
         session.execute("USE other")
         assert rows(session, "SELECT * FROM v, t") == [("main", "other")]
 
-    def test_a_view_follows_what_only_spark_knows(self, both: Both, tmp_path: Path) -> None:
+    def test_a_view_follows_views_and_files_that_only_spark_knows(self, both: Both, tmp_path: Path) -> None:
         session = both.session
         for number in (1, 2):
             session.create_temp_view("frame", session.spark().createDataFrame([(number,)], "n int"))
@@ -112,7 +112,7 @@ class TestTemporaryViews:
         session.execute("CREATE TEMPORARY VIEW ids AS SELECT uuid() AS id FROM range(3)")
         assert not set(rows(session, "SELECT id FROM ids")) & set(rows(session, "SELECT id FROM ids"))
 
-    def test_a_newer_view_of_sparks_own_takes_the_place_of_ours(self, both: Both, tmp_path: Path) -> None:
+    def test_a_newer_view_of_spark_replaces_ours(self, both: Both, tmp_path: Path) -> None:
         session = both.session
         (tmp_path / "f.csv").write_text("7\n")
         session.execute("CREATE TEMPORARY VIEW v AS SELECT 1 AS a")
@@ -123,7 +123,7 @@ class TestTemporaryViews:
         session.create_temp_view("v", session.spark().range(1))
         assert rows(session, "SELECT * FROM v") == [(0,)]
 
-    def test_a_view_may_have_the_name_of_the_table_that_it_reads(self, both: Both) -> None:
+    def test_a_view_can_have_the_name_of_the_table_that_it_reads(self, both: Both) -> None:
         session = both.session
         both.duckdb("CREATE TABLE t (id INT)")
         both.duckdb("INSERT INTO t VALUES (1), (2)")
@@ -159,7 +159,7 @@ class TestTemporaryViews:
 
 
 class TestReplay:
-    def test_a_count_that_was_looked_at_is_an_answer(self, both: Both, other: LakeSession) -> None:
+    def test_a_count_that_was_read_is_an_answer(self, both: Both, other: LakeSession) -> None:
         both.duckdb("CREATE TABLE t (id INT, n INT)")
         session = both.session
         session.begin()
@@ -173,7 +173,7 @@ class TestReplay:
             session.commit()
         assert both.rows("SELECT * FROM t") == [(7, 2)]
 
-    def test_a_count_that_nobody_looked_at_is_none(self, both: Both, other: LakeSession) -> None:
+    def test_an_unread_count_is_not_an_answer(self, both: Both, other: LakeSession) -> None:
         both.duckdb("CREATE TABLE t (id INT)")
         both.duckdb("INSERT INTO t VALUES (1)")
         both.session.begin()
@@ -207,7 +207,7 @@ class TestReplay:
 
 
 class TestPlacesAndSettings:
-    def test_dots_in_names_do_not_mix_two_tables(self, both: Both) -> None:
+    def test_dots_in_names_do_not_confuse_two_tables(self, both: Both) -> None:
         session = both.session
         session.execute("CREATE SCHEMA `a.b`")
         session.execute("CREATE SCHEMA a")
@@ -229,7 +229,7 @@ class TestPlacesAndSettings:
         both.duckdb("SET TimeZone = 'Asia/Tokyo'")
         assert [str(row[0]) for row in both.duck.execute("SELECT day FROM days").fetchall()] == ["2026-01-02"]
 
-    def test_a_time_without_a_zone_is_of_the_sessions_zone(self, both: Both) -> None:
+    def test_a_timestamp_without_a_zone_is_in_the_sessions_zone(self, both: Both) -> None:
         session = both.session
         both.duckdb("CREATE TABLE t (id INT)")
         both.duckdb("INSERT INTO t VALUES (1)")
@@ -244,7 +244,7 @@ class TestPlacesAndSettings:
         ):
             assert session.execute(text).columns
 
-    def test_settings_of_a_node_do_not_mix_views(self, both: Both) -> None:
+    def test_settings_of_a_node_do_not_affect_views(self, both: Both) -> None:
         session = both.session
         both.duckdb("CREATE TABLE t (id INT)")
         for low in (0, 1000):

@@ -1,6 +1,6 @@
-"""Every DuckLake type, by every way in which values go from one side to the other; generated from `types/cases.py`.
+"""Every DuckLake type in every way in which values pass from one side to the other, generated from `types/cases.py`.
 
-Wide tables hold all types at once, so that a whole operation is a few statements; each test looks at one type of one operation.
+Wide tables contain all types at once, so that an operation needs only a few statements. Each test checks one type of one operation.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from tests.interop.types.operations import (
     read_defaults,
     seed_rows,
 )
-from tests.places import REFERENCE_DATABASES, tried
+from tests.places import REFERENCE_DATABASES, selected_databases
 
 BY_TYPE = pytest.mark.parametrize("case", CASES, ids=lambda case: case.stored)
 
 
-@pytest.fixture(scope="module", params=tried(REFERENCE_DATABASES))
+@pytest.fixture(scope="module", params=selected_databases(REFERENCE_DATABASES))
 def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, runtime: SparkRuntime) -> Iterator[Operations]:
-    """Both sides of one lake. Inlined rows of every type are in `test_types_on_catalogs.py`."""
+    """Both sides of one lake. Inlined rows of every type are tested in `test_types_on_catalogs.py`."""
     directory = tmp_path_factory.mktemp("matrix")
     path = f"ducklake:{request.param}:{directory}/lake.{request.param}"
     if request.param == "postgres":
@@ -60,7 +60,7 @@ def _shapes_in_files(case: Case) -> tuple[str, ...]:
 
 @pytest.fixture(scope="module")
 def in_files(done: Operations) -> tuple[Any, Any]:
-    """What both sides read of a file that DuckDB wrote."""
+    """What both sides read from a file that DuckDB wrote."""
     columns = [(case, shape) for case in CASES for shape in _shapes_in_files(case)]
     done.duck_table("in_files", columns, lambda case: case.in_files, 0)
     return done.theirs("in_files", columns), done.ours("in_files", columns)
@@ -75,7 +75,7 @@ def test_we_read_what_duckdb_writes_to_files(in_files: tuple[Any, Any], case: Ca
 
 @pytest.fixture(scope="module")
 def inserted(done: Operations) -> tuple[Any, Any]:
-    """What both sides read of a file that our INSERT wrote."""
+    """What both sides read from a file that our INSERT wrote."""
     columns = grid()
     done.our_table("inserted", columns)
     done.insert("insert", "inserted", columns)
@@ -94,7 +94,7 @@ def test_duckdb_reads_what_our_insert_writes(done: Operations, inserted: tuple[A
 
 @pytest.fixture(scope="module")
 def loaded(done: Operations) -> tuple[Any, Any]:
-    """What both sides read of a file that PyArrow wrote: the rows of a seed, as texts."""
+    """What both sides read from a file that PyArrow wrote: the rows of a seed, as texts."""
     cases = [case for case in CASES if case.stored != "variant"]
     columns = [(case, "column") for case in cases]
     names = [("id", "INT"), *((column(case, shape), our_type(case, shape)) for case, shape in columns)]
@@ -116,7 +116,7 @@ def test_duckdb_reads_what_pyarrow_writes(done: Operations, loaded: tuple[Any, A
 
 @pytest.fixture(scope="module")
 def rewritten(done: Operations) -> tuple[Any, Any, Any]:
-    """What DuckDB read of its own files before and reads after we rewrote every row, and what we read then."""
+    """What DuckDB read from its own files before we rewrote every row, and what DuckDB and we read afterwards."""
     columns = [(case, shape) for case in CASES for shape in _shapes_in_files(case)]
     done.duck_table("rewritten", columns, lambda case: case.in_files, 0)
     before = done.theirs("rewritten", columns)
@@ -141,8 +141,9 @@ DEFAULTED = [case for case in CASES if case.has_default]
 
 @pytest.fixture(scope="module", params=["duckdb", "ours"])
 def with_defaults(done: Operations, request: pytest.FixtureRequest) -> tuple[Any, Any, Any]:
-    """A table with rows in a file and one inlined, to which columns with every value as their default were added: what was refused, and
-    what both sides read.
+    """Add columns with every value as their default to a table with rows in a file and one inlined row.
+
+    Returns what was refused, and what both sides read.
     """
     table = f"defaults_{request.param}"
     done.duck.execute(f"CREATE TABLE {table} (id INTEGER)")
@@ -174,7 +175,7 @@ def test_old_rows_have_the_default_of_a_new_column(done: Operations, with_defaul
 
 
 NOT_HASHED = ("timetz", "interval")
-"""DuckDB hashes its own text for them, and here a text is kept as it was given: bucket(n) is refused."""
+"""DuckDB hashes its own text form of these values, but here a text is stored as it was given: bucket(n) is refused."""
 TRANSFORMS = {
     "identity": [(case, column(case, "column")) for case in key_cases()],
     "bucket": [(case, f"bucket(5, {column(case, 'column')})") for case in key_cases() if case.stored not in NOT_HASHED],
@@ -189,18 +190,18 @@ TRANSFORMS = {
 
 CASES_OF = {transform: list(dict.fromkeys(case for case, _ in keys)) for transform, keys in TRANSFORMS.items()}
 Keyed = tuple[str, dict[str, str]]
-"""One row a file, of all types at once: DuckDB's table, and ours by writer."""
+"""One row per file, for all types at once: DuckDB's table, and one table per writer of ours."""
 
 
 def by_key(*transforms: str) -> Any:
-    """A test for each type that is a key by one of the transforms."""
+    """Parametrize a test with each type that is a key in one of the transforms."""
     pairs = [(transform, case) for transform in transforms for case in CASES_OF[transform]]
     return pytest.mark.parametrize(("transform", "case"), pairs, ids=[f"{transform}-{case.stored}" for transform, case in pairs])
 
 
 @pytest.fixture(scope="module")
 def partitioned(done: Operations) -> Callable[[str], Keyed]:
-    """The tables of a transform, made when they are first asked for."""
+    """A function that returns the tables of a transform and creates them at the first call."""
     return cache(lambda transform: _partition(done, transform))
 
 
@@ -233,7 +234,7 @@ def test_partition_values_are_those_of_duckdb(done: Operations, partitioned: Any
     theirs, ours = partitioned(transform)
     wanted = partition_values(done.duck, theirs)[column(case, "column")]
     for writer, table in ours.items():
-        if writer == "spark" and case.stored in NOT_HASHED:  # what it copies is what DuckDB's file kept
+        if writer == "spark" and case.stored in NOT_HASHED:  # the copied values are those that DuckDB's file stores
             continue
         assert partition_values(done.duck, table)[column(case, "column")] == wanted, writer
 
@@ -271,13 +272,13 @@ def test_we_keep_every_row_when_we_prune_duckdbs_files(done: Operations, partiti
             count, nulls, least, greatest, nan, _ = by_id[number]
             bound = by_id[other][2]
             if bound is not None:
-                held = ColumnStats(1, 0, count, nulls, least, greatest, nan)
-                assert not outside(ColumnRange(1, **{side: bound}), held, case.stored), (number, other, side)
+                file_stats = ColumnStats(1, 0, count, nulls, least, greatest, nan)
+                assert not outside(ColumnRange(1, **{side: bound}), file_stats, case.stored), (number, other, side)
 
 
 @pytest.fixture(scope="module")
 def statistics(done: Operations) -> tuple[Any, Any]:
-    """What the catalog says of one file of DuckDB's and of one of ours with the same rows."""
+    """What the catalog stores about one file of DuckDB and one file of ours with the same rows."""
     columns = [(case, shape) for case in CASES for shape in _shapes_in_files(case)]
     done.duck_table("stats_theirs", columns, lambda case: case.in_files, 0)
     done.our_table("stats_ours", columns)
@@ -299,7 +300,7 @@ def test_column_statistics_are_those_of_duckdb(statistics: tuple[Any, Any], case
         if case.stored in NOT_COUNTED_BY_DUCKDB:
             assert theirs[name] == [(0, 0, None, None, None, None)]
             assert ours[name][0][2:] == (None, None, None, None)
-        elif case.kind == "float":  # Spark's footers have no bounds beside a NaN
+        elif case.kind == "float":  # Spark's footers have no bounds if a column contains NaN
             ((count, nulls, _, _, nan, extra),) = theirs[name]
             assert ours[name] == [(count, nulls, None, None, nan, extra)]
         else:
@@ -310,7 +311,7 @@ BEYOND_SPARK = [(case, value) for case in CASES for value in case.not_in_spark]
 
 
 @pytest.mark.parametrize(("case", "value"), BEYOND_SPARK, ids=[f"{case.stored}-{value[:24]}" for case, value in BEYOND_SPARK])
-def test_a_value_that_spark_cannot_hold_is_an_error_that_names_the_column(done: Operations, case: Case, value: str) -> None:
+def test_the_error_for_a_value_that_spark_cannot_represent_names_the_column(done: Operations, case: Case, value: str) -> None:
     number = CASES.index(case) * 10 + case.not_in_spark.index(value)
     for place, limit in (("inlined", 10), ("files", 0)):
         if limit == 0 and value in case.not_in_duckdb_files:

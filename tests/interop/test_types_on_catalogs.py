@@ -1,4 +1,4 @@
-"""Every type in inlined rows, which each catalog database keeps in its own way. `test_types_matrix.py` has what is in files."""
+"""Inlined rows of every type, which each catalog database stores in its own way. `test_types_matrix.py` tests files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_inlined_values_are_read(done: Operations, catalog: CatalogUnderTest) ->
     rows = height(lambda case: case.ordinary)
     ours = done.ours("inlined", columns)
     truth: Read = {(case.stored, shape): expected(done.truth(case, case.ordinary), rows) for case, shape in columns}
-    if oracle.is_lent(catalog):  # zeros have lost their sign when DuckDB opens its file again: see test_duckdb_files.py
+    if oracle.is_exclusive(catalog):  # DuckDB loses the sign of zeros when it opens its file again: see test_duckdb_files.py
         floats = [(case, shape) for case, shape in columns if case.kind == "float"]
         kept = done.theirs("inlined", floats)
         assert {key: _unsigned(values) for key, values in kept.items()} == {key: _unsigned(truth[key]) for key in kept}
@@ -51,12 +51,12 @@ def test_inlined_values_are_read(done: Operations, catalog: CatalogUnderTest) ->
     assert {key: (found, truth[key]) for key, found in ours.items() if found != truth[key]} == {}
 
 
-def test_values_that_we_inline_are_read_by_duckdb(done: Operations, catalog: CatalogUnderTest) -> None:
+def test_duckdb_reads_values_that_we_inline(done: Operations, catalog: CatalogUnderTest) -> None:
     cases = _inlined(catalog)
     columns = [(case, "column") for case in cases]
 
     def values(case: Case) -> list[str]:  # rows with negative zeros go to files: see test_duckdb_files.py
-        return [value for value in case.ordinary if value != "-0.0" or not oracle.is_lent(catalog)]
+        return [value for value in case.ordinary if value != "-0.0" or not oracle.is_exclusive(catalog)]
 
     rows = seed_rows(cases, values)
     done.session.execute("CALL lake.set_option('data_inlining_row_limit', 1000, schema => 'main')")

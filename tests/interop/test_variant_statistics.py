@@ -1,4 +1,4 @@
-"""Statistics of what variants hold in columns of their own: the rows that DuckDB writes, and nothing that it prunes wrongly by."""
+"""Statistics of the parts of variants that are stored as separate columns: they equal those of DuckDB and cause no wrong pruning."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SAME = {
 
 
 def file_rows(both: Both, table: str) -> dict[tuple[str, str], tuple[Any, ...]]:
-    """By column and path, what `ducklake_file_variant_stats` says of a file that is live."""
+    """Return what `ducklake_file_variant_stats` contains for a live file, by column and path."""
     rows = both.duck.execute(
         f"SELECT c.column_name, variant_path, shredded_type, value_count, null_count, min_value, max_value, contains_nan, extra_stats "
         f"FROM {META}.ducklake_file_variant_stats s JOIN {META}.ducklake_table t USING (table_id) "
@@ -48,7 +48,7 @@ def file_rows(both: Both, table: str) -> dict[tuple[str, str], tuple[Any, ...]]:
 
 
 def extra_stats(both: Both, table: str, source: str) -> dict[str, Any]:
-    """By column, the parts of the JSON text, without their sizes."""
+    """Return the parts of the JSON text, by column, without their sizes."""
     rows = both.duck.execute(
         f"SELECT c.column_name, s.extra_stats FROM {META}.{source} s JOIN {META}.ducklake_table t USING (table_id) "
         f"JOIN {META}.ducklake_column c USING (table_id, column_id) WHERE table_name = '{table}' AND c.column_type = 'variant'"
@@ -67,7 +67,7 @@ def filed(both: Both) -> Both:
     return both
 
 
-def test_the_rows_are_those_of_duckdb(filed: Both) -> None:
+def test_statistics_equal_those_of_duckdb(filed: Both) -> None:
     theirs = ", ".join(f"CASE WHEN i <> 2 THEN ({value})::VARIANT END AS {name}" for name, (value, _) in SAME.items())
     ours = ", ".join(f"CASE WHEN i <> 2 THEN CAST({value} AS VARIANT) END AS {name}" for name, (_, value) in SAME.items())
     filed.duckdb(f"CREATE TABLE theirs AS SELECT {theirs} FROM (SELECT i::INTEGER AS i FROM range(4) s(i))")
@@ -91,13 +91,16 @@ CONDITIONS = [
 
 
 class Checked:
-    """A table that is looked at after each statement."""
+    """A table that is checked after each statement."""
 
     def __init__(self, both: Both) -> None:
         self.both = both
 
     def after(self, statement: str, paths: str, *, by_duckdb: bool = False) -> None:
-        """Run a statement. Every condition then finds what it finds in a copy, the table knows `paths`, and all rows are of files that are."""
+        """Run a statement and check the table.
+
+        Every condition must find the rows that it finds in a copy, the table must have `paths`, and only live files have statistics.
+        """
         (self.both.duckdb if by_duckdb else self.both.spark)(statement)
         duck = self.both.duck
         duck.execute("CREATE OR REPLACE TEMP TABLE copy AS FROM t")
@@ -116,7 +119,7 @@ class Checked:
         assert [(key, text and json.loads(text)) for key, text in ours] == [(key, text and json.loads(text)) for key, text in theirs]
 
 
-def test_duckdb_finds_every_row_whoever_wrote_last(filed: Both) -> None:
+def test_duckdb_finds_every_row_after_either_writer(filed: Both) -> None:
     filed.spark("CREATE TABLE t (id INT, v VARIANT)")
     t = Checked(filed)
     objects = 'parse_json(\'{{"a": \' || {0} || \', "b": "x\' || {0} || \'", "c": {{"d": "x"}}}}\')'
@@ -132,7 +135,7 @@ def test_duckdb_finds_every_row_whoever_wrote_last(filed: Both) -> None:
     t.after('UPDATE t SET v = parse_json(\'{"a": 1000, "b": null, "c": {"d": "z"}}\') WHERE id = 2', '"a" "c"."d"')
     t.after("CALL rewrite_data_files(table_name => 't', delete_threshold => 0.1)", '"a" "c"."d"')
     t.after("CALL merge_adjacent_files(table_name => 't')", '"a" "c"."d"')
-    assert {path for _, path in file_rows(filed, "t")} == {'"a"', '"b"', '"c"."d"'}  # of the one file that is left
+    assert {path for _, path in file_rows(filed, "t")} == {'"a"', '"b"', '"c"."d"'}  # of the one remaining file
     t.after(
         "INSERT INTO t SELECT i::INTEGER, {'a': i, 'b': 'x', 'c': {'d': 'y'}}::VARIANT FROM range(52, 54) s(i)",
         '"a" "c"."d"',
@@ -152,7 +155,7 @@ def test_duckdb_finds_every_row_whoever_wrote_last(filed: Both) -> None:
     t.after("DELETE FROM t", "")
 
 
-def test_a_null_hides_nothing(filed: Both) -> None:
+def test_a_null_hides_no_rows(filed: Both) -> None:
     filed.spark("CREATE TABLE t AS SELECT 1 AS id, parse_json('{\"a\": 1}') AS v")
     t = Checked(filed)
     t.after("INSERT INTO t VALUES (2, NULL)", "")
@@ -160,7 +163,7 @@ def test_a_null_hides_nothing(filed: Both) -> None:
     t.after("INSERT INTO t VALUES (3, parse_json('{\"a\": 2}')), (4, NULL)", "")
 
 
-def test_a_null_where_none_may_be_is_refused(filed: Both) -> None:
+def test_a_null_in_a_not_null_column_is_refused(filed: Both) -> None:
     filed.spark("CREATE TABLE t (v VARIANT NOT NULL)")
     with pytest.raises(DataError, match="column v is NOT NULL"):
         filed.spark("INSERT INTO t VALUES (NULL)")

@@ -1,4 +1,4 @@
-"""Variants whose parts DuckDB stored in columns of their own ("shredded"), which it does whenever the rows of a file have one shape."""
+"""Variants whose parts DuckDB stored as separate columns ("shredded"), which it does if the rows of a file have one shape."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UNREADABLE = {
     f"'{'f' * 8}-ffff-ffff-ffff-{'f' * 12}'::UUID": "uuid",
 }
 WIDE = [f"{'kK'[number % 2]}{'' if number % 3 else '😀～'}{number * 7 % 40}" for number in range(40)]
-"""Names in no order. From 32 fields on Spark searches an object as one whose fields are sorted; DuckDB's need not be."""
+"""Names in no order. From 32 fields on, Spark assumes that the fields of an object are sorted, but DuckDB's need not be."""
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_duckdb_reads_what_spark_shreds(both: Both, each: list[str]) -> None:
     assert both.duck.execute("SELECT id FROM t WHERE v.a::INTEGER = 3").fetchall() == [(3,)]
 
 
-def test_parts_that_spark_cannot_put_together_are_an_error_that_names_the_column(both: Both, each: list[str]) -> None:
+def test_the_error_for_parts_that_spark_cannot_combine_names_the_column(both: Both, each: list[str]) -> None:
     for number, (value, kind) in enumerate(UNREADABLE.items()):
         both.duckdb(f"CREATE TABLE bad{number} AS SELECT 1 AS id, {{'k': {value}}}::VARIANT AS v")
         with pytest.raises(LakeError, match=f"column v of table main.bad{number} has type variant, and a file stores it as .*{kind}"):
@@ -112,5 +112,5 @@ def test_shredded_rows_are_changed_and_compacted(both: Both, each: list[str]) ->
     both.spark("CALL merge_adjacent_files(table_name => 't')")
     assert both.snapshots() - 1 > last
     assert history() == before
-    last_rows = "SELECT id, rowid, v.a::INTEGER FROM t WHERE v.a::INTEGER = 7 ORDER BY id"  # DuckDB prunes by what is left of statistics
+    last_rows = "SELECT id, rowid, v.a::INTEGER FROM t WHERE v.a::INTEGER = 7 ORDER BY id"  # DuckDB prunes by the remaining statistics
     assert both.duck.execute(last_rows).fetchall() == [(7, 7, 7), (200, before[-1][-1][1], 7)]

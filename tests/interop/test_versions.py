@@ -1,4 +1,4 @@
-"""Lakes of every format version that was released: read as they are, and migrated; DuckDB of their day and of today decide."""
+"""Lakes of every released format version: read without changes, and migrated. The DuckDB release of their time and today's are right."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def opened(lake: FrozenLake, **options: Any) -> LakeCatalog:
 
 
 def duckdb_reads(lake: FrozenLake) -> dict[int, dict[str, Any]]:
-    """Every table at every snapshot, as DuckDB of today sees it; views it resolves only at the newest."""
+    """Return every table at every snapshot, as today's DuckDB reads it. It resolves views only at the newest snapshot."""
     found: dict[int, dict[str, Any]] = {}
     with connect(lake) as connection:
         for snapshot, relations in lake.snapshots.items():
@@ -60,7 +60,7 @@ def assert_as_expected(lake: FrozenLake, found: dict[int, dict[str, Any]]) -> No
             assert content == lake.snapshots[snapshot][name], f"{name} at {snapshot}"
 
 
-def test_every_definition_is_read_at_every_snapshot_and_the_catalog_is_not_touched(any_version: FrozenLake) -> None:
+def test_every_definition_is_read_at_every_snapshot_and_the_catalog_is_unchanged(any_version: FrozenLake) -> None:
     before = any_version.content()
     with opened(any_version) as catalog:
         assert catalog.format_version == any_version.version
@@ -81,11 +81,11 @@ def test_duckdb_reads_a_lake_that_we_migrated_as_its_own_release_did(older: Froz
     with opened(older) as catalog:
         assert migrate(catalog) == older.version
         assert catalog.format_version == CURRENT
-        assert migrate(catalog) == CURRENT  # nothing is left to do
+        assert migrate(catalog) == CURRENT  # nothing remains to be migrated
     assert_as_expected(older, duckdb_reads(older))
 
 
-def test_the_catalog_is_then_as_after_duckdbs_own_migration(older: FrozenLake, tmp_path: Path) -> None:
+def test_the_migrated_catalog_equals_that_of_duckdbs_migration(older: FrozenLake, tmp_path: Path) -> None:
     theirs = in_duckdb(thaw(older.version, "sqlite", tmp_path / "theirs"))
     with connect(theirs, automatic_migration=True):
         pass
@@ -95,7 +95,7 @@ def test_the_catalog_is_then_as_after_duckdbs_own_migration(older: FrozenLake, t
     ours, reference = tables_of(older), tables_of(theirs)
     for tables in (ours, reference):
         for row in tables["ducklake_data_file"]:
-            if row["data_file_id"] in rewritten:  # the reference forgets which rows of these belong to which snapshot
+            if row["data_file_id"] in rewritten:  # DuckDB's migration loses which of these rows belong to which snapshot
                 for column in ("path", "file_size_bytes", "footer_size", "partial_max"):
                     del row[column]
         for row in tables["ducklake_metadata"]:
@@ -106,7 +106,7 @@ def test_the_catalog_is_then_as_after_duckdbs_own_migration(older: FrozenLake, t
         row for row in ours["ducklake_files_scheduled_for_deletion"] if row["data_file_id"] not in rewritten
     ]
     for key in ours["ducklake_partition_column"], reference["ducklake_partition_column"]:
-        if older.version == "0.1":  # the reference loses the column of a table that was dropped
+        if older.version == "0.1":  # DuckDB's migration loses the column of a table that was dropped
             key[:] = [row for row in key if row["table_id"] not in dropped_tables(older)]
     assert list(ours) == list(reference)
     for name in ours:
@@ -114,7 +114,7 @@ def test_the_catalog_is_then_as_after_duckdbs_own_migration(older: FrozenLake, t
 
 
 def distinct(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The reference repeats the entry of a schema version in which a table got another name."""
+    """Remove duplicates: DuckDB repeats the entry of a schema version in which a table was renamed."""
     return list({repr(row): row for row in rows}.values())
 
 
@@ -130,7 +130,7 @@ def dropped_tables(lake: FrozenLake) -> set[int]:
     return {row["table_id"] for row in tables_of(lake)["ducklake_table"]} - now
 
 
-def test_both_write_to_a_migrated_lake(older: FrozenLake) -> None:
+def test_both_sides_write_to_a_migrated_lake(older: FrozenLake) -> None:
     with Lake.open(LakeSettings(older.path, automatic_migration=True)) as lake:
         assert lake.catalog.format_version == CURRENT
         with lake.session() as session:
@@ -154,7 +154,7 @@ def test_a_lake_of_an_older_version_is_not_written_to(older: FrozenLake) -> None
     assert older.content() == before
 
 
-def test_call_migrates_a_lake_that_is_open(tmp_path: Path) -> None:
+def test_call_migrates_an_open_lake(tmp_path: Path) -> None:
     lake = thaw("0.3", "sqlite", tmp_path / "lake")
     with Lake.open(LakeSettings(lake.path)) as opened_lake, opened_lake.session() as session, opened_lake.session() as other:
         with other.reading() as reader:
@@ -172,7 +172,7 @@ def test_call_migrates_a_lake_that_is_open(tmp_path: Path) -> None:
         assert session.execute("CALL lake.migrate()").rows[0] == (CURRENT, CURRENT)  # type: ignore[index]
 
 
-def test_a_migration_that_dies_leaves_the_lake_as_it_was(older: FrozenLake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_migration_that_fails_leaves_the_lake_unchanged(older: FrozenLake, monkeypatch: pytest.MonkeyPatch) -> None:
     before, files = older.content(), sorted(Path(older.data_path).rglob("*"))
 
     def die(*_: object) -> None:
@@ -188,7 +188,7 @@ def test_a_migration_that_dies_leaves_the_lake_as_it_was(older: FrozenLake, monk
     assert sorted(Path(older.data_path).rglob("*")) == files
 
 
-def test_of_two_that_migrate_one_does(tmp_path: Path) -> None:
+def test_only_one_of_two_concurrent_migrations_runs(tmp_path: Path) -> None:
     lake = thaw("0.3", "sqlite", tmp_path / "lake")
     with opened(lake) as first, opened(lake) as second:
         migrate(first)
@@ -205,7 +205,7 @@ def test_a_lake_opened_read_only_is_not_migrated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("label", ["0.3-dev1", "0.4-dev1"])
-def test_development_versions_are_migrated_from_whatever_tables_they_have(tmp_path: Path, label: str) -> None:
+def test_development_versions_are_migrated_from_any_set_of_tables(tmp_path: Path, label: str) -> None:
     import sqlite3
 
     lake = thaw("0.3", "sqlite", tmp_path / "lake")
@@ -224,7 +224,7 @@ def test_development_versions_are_migrated_from_whatever_tables_they_have(tmp_pa
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("version", OLDER)
-def test_the_same_in_postgres(tmp_path: Path, postgres_url: str, version: str) -> None:
+def test_migration_in_postgres(tmp_path: Path, postgres_url: str, version: str) -> None:
     lake = in_postgres(thaw(version, "sqlite", tmp_path / "lake"), postgres_url)
     with opened(lake) as catalog:
         assert catalog.format_version == version

@@ -1,6 +1,6 @@
-"""Every construct that is translated between the engines' views, on edge values: either the same values, or refused.
+"""Every construct that is translated between the views of the engines, on edge values: both return equal values, or it is refused.
 
-An expression is decided alone and read together with the others of its list: one view, one query of each engine.
+Each expression is accepted or refused alone. The accepted ones of a list are read together: one view, one query of each engine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def filled(both: Both) -> Both:
 
 
 def alike(ours: Any, theirs: Any) -> bool:
-    """The same value of the same kind; floating point numbers to the last bits, in which libraries differ."""
+    """Return whether two values are equal and of the same kind. Floating point numbers may differ in the last bits, as libraries do."""
     if isinstance(ours, list) and isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(alike, ours, theirs))
     if isinstance(ours, float) and isinstance(theirs, float):
@@ -40,14 +40,14 @@ def rows(read: Callable[[str], Any]) -> list[tuple[Any, ...]]:
 
 
 class Judge:
-    """What becomes of queries of one side as views: equal, refused, or told what is wrong."""
+    """Classifies queries of one side when they become views: equal, refused, or an error text."""
 
     def __init__(self, both: Both, create: Callable[[str], None]) -> None:
         self.both = both
         self.create = create
 
     def query(self, query: str) -> tuple[str, Any, Any]:
-        """(`read`, ours, theirs), or why it is not."""
+        """Return (`read`, our rows, DuckDB's rows), or the reason why the query cannot be read."""
         try:
             self.create(f"CREATE OR REPLACE VIEW v AS {query}")
         except Exception as error:
@@ -57,21 +57,21 @@ class Judge:
         except LakeError as error:
             return "refused", str(error), None
         except Exception as error:
-            return "failed here", str(error), None
+            return "failed on our side", str(error), None
         if not self.offered():
             return "refused", "not offered", None
         try:
             return "read", ours, rows(lambda text: self.both.duck.execute(text).fetchall())
         except Exception as error:
-            return "failed there", str(error), None
+            return "failed in DuckDB", str(error), None
 
     def offered(self) -> bool:
-        """Whether the view is in DuckDB's words."""
+        """Return whether the view is stored in DuckDB's dialect."""
         dialect = "SELECT dialect FROM __ducklake_metadata_lake.ducklake_view WHERE view_name = 'v' AND end_snapshot IS NULL"
         return self.both.duck.execute(dialect).fetchone() == ("duckdb",)
 
     def offers(self, queries: Sequence[str]) -> dict[str, str]:
-        """Of each query: `refused` if it is not offered to DuckDB."""
+        """Return for each query whether it is `refused` as a view for DuckDB."""
         found = {}
         for query in queries:
             try:
@@ -91,7 +91,7 @@ class Judge:
         return found
 
     def expressions(self, expressions: Sequence[str], key: str, tail: str) -> dict[str, str]:
-        """Of each: `equal`, or what else; one view has all of them as long as nothing is wrong."""
+        """Return `equal` or the problem for each expression. One view contains all of them as long as there is no problem."""
         listed = ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(expressions))
         how, ours, theirs = self.query(f"SELECT {key}, {listed} {tail}")
         if how != "read" or len(ours) != len(theirs):
@@ -111,7 +111,7 @@ def each(text: str) -> list[str]:
 
 
 def without(outcomes: dict[str, str], *fine: str) -> dict[str, str]:
-    """The outcomes that are not as they should be."""
+    """Return the outcomes that differ from the expected ones."""
     return {query: outcome for query, outcome in outcomes.items() if not outcome.startswith(fine)}
 
 
@@ -129,7 +129,7 @@ def test_our_views_have_our_values_in_duckdb(filled: Both) -> None:
     assert without(judge.queries(each(words.QUERIES_OF_SPARK)), "equal") == {}
 
 
-def test_what_differs_for_its_types_is_refused(filled: Both) -> None:
+def test_expressions_that_differ_by_type_are_refused(filled: Both) -> None:
     judge = Judge(filled, filled.duckdb)
     queries = [f"SELECT {text} AS z FROM t" for text in each(words.REFUSED_FOR_TYPES)] + each(words.QUERIES_REFUSED_FOR_TYPES)
     assert without(judge.queries(queries), "refused") == {}
@@ -137,7 +137,7 @@ def test_what_differs_for_its_types_is_refused(filled: Both) -> None:
     assert "CAST(t.x AS STRING)" in message
 
 
-def test_what_differs_for_its_types_is_not_offered_to_duckdb(filled: Both) -> None:
+def test_expressions_that_differ_by_type_are_not_translated_for_duckdb(filled: Both) -> None:
     judge = Judge(filled, filled.spark)
     queries = [f"SELECT {text} AS z FROM t" for text in each(words.REFUSED_FOR_TYPES_OF_SPARK)]
     assert without(judge.offers(queries), "refused", "invalid") == {}

@@ -1,4 +1,4 @@
-"""Views of DuckDB's dialect: read where they have a counterpart, refused one by one where they have none."""
+"""Views of DuckDB's dialect: read if they can be translated, refused one by one if not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The virtual columns `rowid`, `snapshot_id`, `filename` and `file_row_number`: as DuckDB has them, in any query and in conditions."""
+"""The virtual columns `rowid`, `snapshot_id`, `filename` and `file_row_number`: equal to DuckDB's, in any query and condition."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def filled(both: Both) -> Both:
     return both
 
 
-def test_they_are_those_of_duckdb(filled: Both) -> None:
+def test_virtual_columns_equal_those_of_duckdb(filled: Both) -> None:
     for query in QUERIES:
         theirs = filled.duck.execute(query)
         names = [column[0] for column in theirs.description]
@@ -44,7 +44,7 @@ def test_they_are_those_of_duckdb(filled: Both) -> None:
         assert [column.name for column in ours.columns] == names or "count" in query, query
 
 
-def test_conditions_of_changes_may_name_them(filled: Both) -> None:
+def test_conditions_of_changes_can_use_virtual_columns(filled: Both) -> None:
     filled.spark("DELETE FROM t WHERE rowid = 0")
     filled.spark("UPDATE t SET s = concat('row ', rowid) WHERE t.rowid >= 4")
     filled.spark("INSERT INTO t SELECT k + rowid * 100, 'added' FROM u WHERE snapshot_id > 0")
@@ -62,7 +62,7 @@ MERGES = (
 )
 
 
-def test_a_merge_may_name_those_of_both_sides(filled: Both) -> None:
+def test_a_merge_can_use_virtual_columns_of_both_sides(filled: Both) -> None:
     for number, clauses in enumerate(MERGES):
         rows = []
         for table, run in ((f"their{number}", filled.duckdb), (f"our{number}", filled.spark)):
@@ -72,7 +72,7 @@ def test_a_merge_may_name_those_of_both_sides(filled: Both) -> None:
         assert rows[0] == rows[1] != filled.rows("SELECT * FROM t"), clauses
 
 
-def test_a_name_by_itself_is_that_of_a_column_of_the_source(filled: Both) -> None:
+def test_an_unqualified_name_is_a_column_of_the_source(filled: Both) -> None:
     filled.spark(
         "MERGE INTO t USING (SELECT a, concat('f', a) AS filename FROM t) n ON t.a = n.a WHEN MATCHED THEN UPDATE SET s = filename"
     )
@@ -84,12 +84,12 @@ def test_a_name_by_itself_is_that_of_a_column_of_the_source(filled: Both) -> Non
     assert filled.rows("SELECT * FROM t") == [(0, "k1", None), (2, "f2", None), (3, "f3", None), (4, "f4", None), (77, "own", None)]
 
 
-def test_a_view_with_them_is_the_same_to_duckdb(filled: Both) -> None:
+def test_duckdb_reads_the_same_view_of_virtual_columns(filled: Both) -> None:
     filled.spark("CREATE VIEW v AS SELECT rowid AS r, * FROM t")
     assert [row[0] for row in filled.rows("SELECT r, a FROM v")] == [0, 2, 3, 4]
 
 
-def test_inlined_rows_have_them(both: Both) -> None:
+def test_inlined_rows_have_virtual_columns(both: Both) -> None:
     both.spark("CREATE TABLE t (a INT)")
     both.duckdb("INSERT INTO t VALUES (5), (6)")
     assert both.rows("SELECT rowid, snapshot_id, a FROM t") == [(0, 2, 5), (1, 2, 6)]

@@ -1,6 +1,6 @@
-"""What a second writer must not do (ducklake-facts §14.2) and the traps it falls into most easily (§14.3): one busy lake, a rule a test.
+"""Rules for a second writer: what would crash or block DuckDB, and frequent mistakes. One lake with many changes, one rule per test.
 
-The lake is written by us alone, in all the ways we write, with some DDL; each test looks at what is in the catalog and in the files.
+Only we write to the lake, in all ways that we support, with some DDL; each test checks the catalog and the files.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ SCRIPT = (
 
 @dataclass
 class Busy:
-    """The lake, open on our side and on DuckDB's, and its catalog."""
+    """The lake, open on our side and in DuckDB, and its catalog."""
 
     place: CatalogUnderTest
     file: Path
     snapshots: list[tuple[Any, ...]]
-    broken: list[str]
+    violations: list[str]
 
     def stored(self, query: str) -> list[tuple[Any, ...]]:
         with sqlite3.connect(self.file) as connection:
             return connection.execute(query).fetchall()
 
     def paths(self, table: str) -> list[Path]:
-        """The files of a catalog table, data or delete files."""
+        """Return the paths of a catalog table, data or delete files."""
         root = Path(self.place.data_path)
         query = f"SELECT DISTINCT t.path, f.path FROM {table} f JOIN ducklake_table t USING (table_id)"
         return [root / "main" / directory / path for directory, path in self.stored(query)]
@@ -81,17 +81,17 @@ def busy(tmp_path_factory: pytest.TempPathFactory, runtime: SparkRuntime) -> Ite
     place = CatalogUnderTest("sqlite", f"ducklake:sqlite:{directory}/lake.sqlite", f"{directory}/files/")
     lake = place.open(runtime)
     session = lake.session()
-    session.execute("CALL set_option('data_inlining_row_limit', 0)")  # files are what the rules are about
+    session.execute("CALL set_option('data_inlining_row_limit', 0)")  # the rules are about files
     counters = "SELECT snapshot_id, schema_version, next_catalog_id, next_file_id FROM ducklake_snapshot ORDER BY 1"
-    broken: list[str] = []
+    violations: list[str] = []
     with duckdb.connect() as plain:
         invariants = Invariants(lake.catalog, plain)
         for statement in SCRIPT:
             session.execute(statement)
-            broken += [f"{statement}: {words}" for words in invariants.broken()]
+            violations += [f"{statement}: {words}" for words in invariants.violations()]
     with sqlite3.connect(directory / "lake.sqlite") as connection:
         snapshots = connection.execute(counters).fetchall()
-    yield Busy(place, directory / "lake.sqlite", snapshots, broken)
+    yield Busy(place, directory / "lake.sqlite", snapshots, violations)
     session.close()
     lake.catalog.close()
 
@@ -104,33 +104,33 @@ def duck(busy: Busy) -> Iterator[duckdb.DuckDBPyConnection]:
     connection.close()
 
 
-# -- §14.2: what crashes or blocks a DuckDB client -----------------------------------------------------------------------------
+# -- what crashes or blocks a DuckDB client -------------------------------------------------------------------------------------
 
 
-def test_14_2_no_invariant_breaks(busy: Busy) -> None:
-    assert busy.broken == []
+def test_no_invariant_is_violated(busy: Busy) -> None:
+    assert busy.violations == []
 
 
-def test_14_2_changes_are_of_known_kinds(busy: Busy, duck: duckdb.DuckDBPyConnection) -> None:
+def test_changes_are_of_known_kinds(busy: Busy, duck: duckdb.DuckDBPyConnection) -> None:
     texts = [text for (text,) in busy.stored("SELECT changes_made FROM ducklake_snapshot_changes")]
     assert {kind for text in texts for kind in re.findall(r"(?:^|,)(\w+):", text)} <= KINDS
     assert len(duck.execute("FROM ducklake_snapshots('lake')").fetchall()) == len(SCRIPT) + 1
 
 
-def test_14_2_view_aliases_are_never_null(busy: Busy, duck: duckdb.DuckDBPyConnection) -> None:
+def test_view_aliases_are_never_null(busy: Busy, duck: duckdb.DuckDBPyConnection) -> None:
     assert busy.stored("SELECT count(*) FROM ducklake_view WHERE column_aliases IS NULL") == [(0,)]
     assert duck.execute("SELECT count(*) FROM v").fetchone() == (39,)
 
 
-def test_14_2_no_macros_of_another_dialect(busy: Busy) -> None:
+def test_no_macros_of_another_dialect(busy: Busy) -> None:
     assert busy.stored("SELECT * FROM ducklake_macro_impl") == []
 
 
-def test_14_2_column_tags_are_comments_only(busy: Busy) -> None:
+def test_column_tags_are_comments_only(busy: Busy) -> None:
     assert busy.stored("SELECT DISTINCT key FROM ducklake_column_tag") == [("comment",)]
 
 
-def test_14_2_catalog_tables_are_those_of_the_reference(busy: Busy, tmp_path: Path) -> None:
+def test_catalog_tables_equal_those_of_duckdb(busy: Busy, tmp_path: Path) -> None:
     twin = CatalogUnderTest("sqlite", f"ducklake:sqlite:{tmp_path}/twin.sqlite", f"{tmp_path}/files/")
     connect(twin).close()
     query = (
@@ -141,16 +141,16 @@ def test_14_2_catalog_tables_are_those_of_the_reference(busy: Busy, tmp_path: Pa
         assert busy.stored(query) == connection.execute(query).fetchall()
 
 
-def test_14_2_the_version_is_the_one_that_duckdb_reads(busy: Busy) -> None:
+def test_the_version_is_one_that_duckdb_reads(busy: Busy) -> None:
     assert busy.stored("SELECT value FROM ducklake_metadata WHERE key = 'version'") == [("1.0",)]
 
 
-def test_14_2_one_live_delete_file_for_a_data_file(busy: Busy) -> None:
+def test_a_data_file_has_one_live_delete_file(busy: Busy) -> None:
     query = "SELECT data_file_id FROM ducklake_delete_file WHERE end_snapshot IS NULL GROUP BY 1 HAVING count(*) > 1"
     assert busy.stored(query) == []
 
 
-def test_14_2_positions_ascend_and_are_not_null(busy: Busy) -> None:
+def test_positions_ascend_and_are_not_null(busy: Busy) -> None:
     files = busy.paths("ducklake_delete_file")
     assert files
     for path in files:
@@ -159,7 +159,7 @@ def test_14_2_positions_ascend_and_are_not_null(busy: Busy) -> None:
         assert positions == sorted(set(positions))
 
 
-def test_14_2_every_node_of_a_file_has_its_field_id(busy: Busy) -> None:
+def test_every_node_of_a_file_has_its_field_id(busy: Busy) -> None:
     def nodes(field: pa.Field) -> Iterator[pa.Field]:
         yield field
         kind = field.type
@@ -176,39 +176,39 @@ def test_14_2_every_node_of_a_file_has_its_field_id(busy: Busy) -> None:
                 assert b"PARQUET:field_id" in (node.metadata or {}), f"{node} of {path}"
 
 
-def test_14_2_no_file_needs_a_name_mapping(busy: Busy) -> None:
+def test_no_file_needs_a_name_mapping(busy: Busy) -> None:
     assert busy.stored("SELECT count(*) FROM ducklake_data_file WHERE mapping_id IS NOT NULL") == [(0,)]
 
 
-def test_14_2_files_of_several_snapshots_say_so_in_each_row(busy: Busy) -> None:
+def test_files_of_several_snapshots_have_snapshot_ids_in_each_row(busy: Busy) -> None:
     assert busy.stored("SELECT count(*) FROM ducklake_data_file WHERE partial_max IS NOT NULL") == [(0,)]
     for path in busy.paths("ducklake_delete_file"):
         fields = {int(f.metadata[b"PARQUET:field_id"]) for f in pq.read_schema(path)}
         assert fields in ({PATH, POSITION}, {PATH, POSITION, SNAPSHOT_ID})
 
 
-def test_14_2_definitions_move_the_schema_version(busy: Busy) -> None:
+def test_definitions_increment_the_schema_version(busy: Busy) -> None:
     before = dict.fromkeys(["ALTER", "COMMENT", "CREATE", "DROP"])
     for statement, (_, old, *_), (_, new, *_) in zip(SCRIPT, busy.snapshots, busy.snapshots[1:], strict=False):
         if statement.split()[0] in before:
             assert new == old + 1, statement
 
 
-def test_14_2_rows_move_the_file_counter(busy: Busy) -> None:
+def test_new_rows_increment_the_file_counter(busy: Busy) -> None:
     for statement, (*_, old), (*_, new) in zip(SCRIPT, busy.snapshots, busy.snapshots[1:], strict=False):
         if statement.startswith(("INSERT", "UPDATE", "MERGE")):
             assert new > old, statement
 
 
-def test_14_2_inlined_tables_are_registered_with_their_schema_version(busy: Busy) -> None:
+def test_inlined_tables_are_registered_with_their_schema_version(busy: Busy) -> None:
     for table_id, name, version in busy.stored("SELECT table_id, table_name, schema_version FROM ducklake_inlined_data_tables"):
         assert name == f"ducklake_inlined_data_{table_id}_{version}"
         query = f"SELECT 1 FROM ducklake_schema_versions WHERE table_id = {table_id} AND schema_version = {version}"
         assert busy.stored(query), name
 
 
-def test_14_2_values_have_the_declared_types(busy: Busy) -> None:
-    """DuckDB's SQLite scanner refuses text in a BIGINT column; and a time without `+00` would be read in the reader's zone."""
+def test_values_have_the_declared_types(busy: Busy) -> None:
+    """DuckDB's SQLite scanner refuses text in a BIGINT column, and a time without `+00` would be read in the reader's zone."""
     for table, column in busy.stored(
         "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND c.type = 'BIGINT'"
     ):
@@ -220,46 +220,46 @@ def test_14_2_values_have_the_declared_types(busy: Busy) -> None:
         assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00", time)
 
 
-# -- §14.3: traps --------------------------------------------------------------------------------------------------------------
+# -- frequent mistakes ---------------------------------------------------------------------------------------------------------
 
 
-def test_14_3_01_the_footer_size_is_without_the_last_eight_bytes(busy: Busy) -> None:
+def test_the_footer_size_excludes_the_last_eight_bytes(busy: Busy) -> None:
     for path, size in busy.stored("SELECT path, footer_size FROM ducklake_data_file"):
         (file,) = (found for found in busy.paths("ducklake_data_file") if str(found).endswith(path))
         assert int.from_bytes(file.read_bytes()[-8:-4], "little") == size
 
 
-def test_14_3_04_partition_ids_and_tables_share_a_counter(busy: Busy) -> None:
+def test_partition_ids_and_tables_share_a_counter(busy: Busy) -> None:
     ids = busy.stored("SELECT partition_id FROM ducklake_partition_info UNION ALL SELECT DISTINCT table_id FROM ducklake_table")
     ids += busy.stored("SELECT DISTINCT view_id FROM ducklake_view UNION ALL SELECT schema_id FROM ducklake_schema")
     assert len(set(ids)) == len(ids)
     assert max(ids)[0] < busy.snapshots[-1][2]
 
 
-def test_14_3_06_parts_of_dates_are_those_of_the_calendar(busy: Busy) -> None:
+def test_date_parts_are_calendar_values(busy: Busy) -> None:
     assert {
         value for (value,) in busy.stored("SELECT partition_value FROM ducklake_file_partition_value WHERE partition_key_index = 1")
     } == {"1969"}
 
 
-def test_14_3_07_no_default_is_the_text_null_and_none_is_sql_null(busy: Busy) -> None:
+def test_no_default_is_the_text_null(busy: Busy) -> None:
     assert busy.stored("SELECT DISTINCT default_value FROM ducklake_column WHERE column_name = 'a'") == [("NULL",)]
 
 
-def test_14_3_08_scheduled_files_are_relative_to_the_data_path(busy: Busy) -> None:
+def test_scheduled_files_are_relative_to_the_data_path(busy: Busy) -> None:
     scheduled = busy.stored("SELECT path, path_is_relative FROM ducklake_files_scheduled_for_deletion")
     for path, relative in scheduled:
         assert relative
         assert (Path(busy.place.data_path) / path).exists()
-    assert scheduled, "the second DELETE takes the place of a delete file"
+    assert scheduled, "the second DELETE replaces a delete file"
 
 
-def test_14_3_10_a_column_that_came_back_has_a_new_id(busy: Busy) -> None:
+def test_a_column_that_is_added_again_has_a_new_id(busy: Busy) -> None:
     ids = list(busy.stored("SELECT column_id, count(*) FROM ducklake_column WHERE column_name = 'c' GROUP BY 1"))
     assert len(ids) == 2
 
 
-def test_14_3_14_updates_keep_row_ids(busy: Busy, duck: duckdb.DuckDBPyConnection) -> None:
+def test_updates_keep_row_ids(busy: Busy, duck: duckdb.DuckDBPyConnection) -> None:
     assert duck.execute("SELECT count(*) FROM t WHERE a < 40 AND rowid <> a").fetchone() == (0,)
     feed = duck.execute(
         "SELECT change_type, count(*) FROM ducklake_table_changes('lake', 'main', 't', 3, 3) GROUP BY 1 ORDER BY 1"
@@ -267,7 +267,7 @@ def test_14_3_14_updates_keep_row_ids(busy: Busy, duck: duckdb.DuckDBPyConnectio
     assert feed == [("update_postimage", 5), ("update_preimage", 5)]
 
 
-def test_14_3_20_identifiers_are_lower_case_texts(busy: Busy) -> None:
+def test_uuids_are_lower_case_texts(busy: Busy) -> None:
     for table, column in (("ducklake_table", "table_uuid"), ("ducklake_schema", "schema_uuid"), ("ducklake_view", "view_uuid")):
         for (value,) in busy.stored(f"SELECT {column} FROM {table}"):
             assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", value)

@@ -1,4 +1,4 @@
-"""The rows of a catalog, whatever their version, and an older catalog brought from SQLite to PostgreSQL as its release would have it."""
+"""Reads the rows of a catalog of any version, and copies an older SQLite catalog to PostgreSQL as its release would have written it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOMENTS = ("snapshot_time", "schedule_start")
 
 
 def tables_of(lake: FrozenLake) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every table in an SQLite catalog or a DuckDB file, with the columns in their order; timestamps are left out."""
+    """Return the rows of every table in an SQLite catalog or a DuckDB file, with the columns in their order and without timestamps."""
     with open_duckdb("sqlite_scanner") as connection:
         if lake.path.startswith("ducklake:sqlite:"):
             connection.execute(f"ATTACH '{lake.file}' AS lake (TYPE sqlite)")
@@ -40,7 +40,7 @@ def _plain(value: Any) -> Any:
 
 
 def in_duckdb(lake: FrozenLake) -> FrozenLake:
-    """A copy of an SQLite catalog in a DuckDB file: the reference cannot migrate the first versions on SQLite."""
+    """Copy an SQLite catalog into a DuckDB file, because DuckDB cannot migrate the first versions on SQLite."""
     file = lake.file.with_name("copy.duckdb")
     current = {table.name: table for table in t.METADATA.sorted_tables}
     with open_duckdb("sqlite_scanner", database=str(file)) as connection:
@@ -59,7 +59,7 @@ def _cell(name: str, type_: Any) -> str:
 
 
 def in_postgres(lake: FrozenLake, url: str) -> FrozenLake:
-    """A copy of the metadata tables, without rows that are inlined: their encoding differs."""
+    """Copy the metadata tables, without inlined rows, whose encoding differs."""
     engine = create_engine(parse_location(url).url)
     current = {table.name: table for table in t.METADATA.sorted_tables}
     current["ducklake_file_column_statistics"] = current["ducklake_file_column_stats"]

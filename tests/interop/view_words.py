@@ -1,4 +1,4 @@
-"""What `test_view_words.py` asks of the two engines, by construct."""
+"""The expressions and queries that `test_view_words.py` runs on the two engines, by construct."""
 
 from __future__ import annotations
 
@@ -315,7 +315,7 @@ count(*) OVER ()
 max(d) OVER (ORDER BY k ROWS 2 PRECEDING)
 min(s) OVER (ORDER BY s RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 """
-"""Of DuckDB, in SELECT … FROM t."""
+"""Expressions of DuckDB, in SELECT … FROM t."""
 
 AGGREGATES = r"""
 count(*)
@@ -348,7 +348,7 @@ round(sum(n) * 2, 1)
 count(*) FILTER (WHERE i > 0)
 coalesce(sum(i), 0)
 """
-"""Of DuckDB, in SELECT … FROM t GROUP BY o."""
+"""Expressions of DuckDB, in SELECT … FROM t GROUP BY o."""
 
 QUERIES = r"""
 SELECT k, s FROM t WHERE i > 0 ORDER BY k LIMIT 2
@@ -624,7 +624,7 @@ count_if(o)
 map(list(k), list(k))
 sum(i ORDER BY k)
 """
-"""Expressions of DuckDB that have no words in Spark's SQL."""
+"""Expressions of DuckDB that cannot be translated to Spark's SQL."""
 
 QUERIES_WITHOUT_WORDS = r"""
 SELECT -k AS k FROM t QUALIFY row_number() OVER (ORDER BY k) = 1
@@ -695,7 +695,7 @@ s = i
 ts > '2024-02-29 10:00:00+05'
 rank() OVER (ORDER BY l)
 """
-"""What would differ because of the types of its operands."""
+"""Expressions whose results would differ because of the types of their operands."""
 
 QUERIES_REFUSED_FOR_TYPES = r"""
 SELECT min(l) AS a FROM t

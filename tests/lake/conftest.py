@@ -1,4 +1,4 @@
-"""One Spark for all tests of this directory, and lakes written by the reference implementation."""
+"""One Spark for all tests of this directory, and lakes written by DuckDB."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark_runtime(runtime: SparkRuntime) -> SparkRuntime:
-    """The process's Spark; `session()` gives sessions of their own."""
+    """The Spark of this process. `session()` returns separate sessions."""
     return runtime
 
 
 @pytest.fixture(scope="session")
 def spark(spark_runtime: SparkRuntime) -> SparkSession:
-    """One session for tests that leave nothing behind in it."""
+    """A session for tests that leave nothing behind in it."""
     return spark_runtime.session()
 
 
 class DuckLake:
-    """A lake on a SQLite catalog that DuckDB's extension writes, and that our catalog reads."""
+    """A lake on a SQLite catalog that DuckDB's extension writes and our catalog reads."""
 
     def __init__(self, directory: Path, inlining: int, files: str = "files") -> None:
         self.catalog = directory / "lake.sqlite"
@@ -43,20 +43,20 @@ class DuckLake:
         self.con.execute("SET TimeZone = 'UTC'")
 
     def sql(self, *statements: str) -> None:
-        """Run statements, each its own snapshot."""
+        """Run statements. Each creates its own snapshot."""
         for statement in statements:
             self.con.execute(statement)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """What DuckDB answers."""
+        """Return the rows that DuckDB reads."""
         return self.con.execute(query).fetchall()
 
     def versions(self) -> list[int]:
-        """All snapshot ids."""
+        """Return all snapshot ids."""
         return [row[0] for row in self.rows("SELECT snapshot_id FROM lake.snapshots() ORDER BY 1")]
 
     def plan(self, table: str, version: int | None = None, schema: str = "main") -> ScanPlan:
-        """What our catalog says must be read of a table."""
+        """Return our catalog's scan plan of a table."""
         with LakeCatalog.open(f"ducklake:sqlite:{self.catalog}") as catalog:
             reader = catalog.reader(catalog.latest() if version is None else catalog.resolve(version=version))
             found = reader.find(schema, table)
@@ -74,18 +74,18 @@ def duck_lake(tmp_path: Path) -> Iterator[DuckLake]:
 
 @pytest.fixture
 def inlining_lake(tmp_path: Path) -> Iterator[DuckLake]:
-    """A lake that keeps small changes in its catalog."""
+    """A lake that inlines small changes in its catalog."""
     lake = DuckLake(tmp_path, inlining=20)
     yield lake
     lake.con.close()
 
 
 def ordered(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """Rows in an order that does not depend on the engine."""
+    """Sort rows in an order that does not depend on the engine."""
     return sorted((tuple(row) for row in rows), key=lambda row: [(value is not None, str(value)) for value in row])
 
 
 @pytest.fixture
 def written(tmp_path: Path) -> WrittenLake:
-    """An empty lake to which files are added by hand."""
+    """An empty lake to which a test adds files directly."""
     return WrittenLake(tmp_path)

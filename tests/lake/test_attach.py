@@ -1,4 +1,4 @@
-"""Two lakes under one session: the first part of a name says which, one transaction changes one of them, and DuckDB reads both."""
+"""Two lakes in one session: the first part of a name selects the lake, a transaction changes only one of them, and DuckDB reads both."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def opened(places: LakeSettings, runtime: SparkRuntime, **attached: Any) -> Lake
     return lake
 
 
-def test_a_name_says_which_lake(both: LakeSession) -> None:
+def test_the_database_name_selects_the_lake(both: LakeSession) -> None:
     joined = "SELECT name, sum(amount) FROM customers JOIN `there`.main.orders o ON o.customer = id GROUP BY name"
     assert rows(both, joined) == [("Ann", 30), ("Bob", 5)]
     assert rows(both, "SELECT There.main.orders.amount FROM THERE.main.orders WHERE amount > 5") == [(10,), (20,)]
@@ -58,7 +58,7 @@ def test_a_name_says_which_lake(both: LakeSession) -> None:
         both.execute("CREATE TABLE nowhere.main.t (a INT)")
 
 
-def test_rows_of_one_lake_change_by_those_of_the_other(both: LakeSession) -> None:
+def test_rows_of_one_lake_change_with_those_of_another(both: LakeSession) -> None:
     both.execute("CREATE SCHEMA there.s")
     both.execute("CREATE TABLE there.s.t AS SELECT * FROM customers")
     both.execute("INSERT INTO there.s.t SELECT customer + 10, 'new' FROM there.main.orders WHERE amount = 5")
@@ -80,7 +80,7 @@ def test_rows_of_one_lake_change_by_those_of_the_other(both: LakeSession) -> Non
     both.execute("DROP SCHEMA there.s")
 
 
-def test_functions_and_procedures_are_of_the_lake_that_is_named(both: LakeSession) -> None:
+def test_functions_and_procedures_use_the_named_lake(both: LakeSession) -> None:
     ours, theirs = (both.lake.catalog_of(name).latest().snapshot_id for name in ("here", "There"))
     assert rows(both, "SELECT max(snapshot_id) FROM there.snapshots()") == [(theirs,)]
     assert rows(both, "SELECT * FROM here.current_snapshot() CROSS JOIN there.current_snapshot()") == [(ours, theirs)]
@@ -95,7 +95,7 @@ def test_functions_and_procedures_are_of_the_lake_that_is_named(both: LakeSessio
         both.execute("CALL ducklake_flush_inlined_data('elsewhere')")
 
 
-def test_use_makes_another_lake_the_current_one(both: LakeSession) -> None:
+def test_use_changes_the_current_lake(both: LakeSession) -> None:
     both.execute("USE there")
     assert (both.database, both.schema) == ("There", "main")
     assert rows(both, "SELECT count(*) FROM orders CROSS JOIN here.main.customers") == [(6,)]
@@ -103,7 +103,7 @@ def test_use_makes_another_lake_the_current_one(both: LakeSession) -> None:
     assert rows(both, "SELECT count(*) FROM customers") == [(2,)]
 
 
-def test_a_view_sees_the_other_lake_as_it_is_now(both: LakeSession) -> None:
+def test_a_view_reads_the_newest_rows_of_another_lake(both: LakeSession) -> None:
     both.execute("CREATE VIEW v AS SELECT sum(amount) AS total FROM there.main.orders")
     both.execute("CREATE FUNCTION main.total () RETURNS BIGINT RETURN SELECT sum(amount) FROM there.main.orders")
     assert rows(both, "SELECT total, main.total() FROM v") == [(35, 35)]
@@ -117,7 +117,7 @@ def test_a_view_sees_the_other_lake_as_it_is_now(both: LakeSession) -> None:
     both.execute("DROP VIEW v")
 
 
-def test_a_transaction_changes_one_lake_and_nothing_is_written_for_another(both: LakeSession, places: LakeSettings) -> None:
+def test_a_transaction_changes_only_one_lake(both: LakeSession, places: LakeSettings) -> None:
     there = Path(str(places.attached[0].data_path))
     files, versions = sorted(there.rglob("*")), both.lake.catalog_of("There").latest().snapshot_id
     both.begin()
@@ -143,7 +143,7 @@ def test_a_transaction_changes_one_lake_and_nothing_is_written_for_another(both:
     both.execute("DROP TABLE there.main.t")
 
 
-def test_time_travel_is_that_of_the_lake_named(both: LakeSession, places: LakeSettings, runtime: SparkRuntime) -> None:
+def test_time_travel_uses_the_snapshots_of_the_named_lake(both: LakeSession, places: LakeSettings, runtime: SparkRuntime) -> None:
     both.execute("INSERT INTO there.main.orders VALUES (9, 9)")
     before = both.lake.catalog_of("There").latest().snapshot_id - 1
     count = "SELECT count(*) FROM there.main.orders"
@@ -163,7 +163,7 @@ def test_time_travel_is_that_of_the_lake_named(both: LakeSession, places: LakeSe
     both.execute("DELETE FROM there.main.orders WHERE customer = 9")
 
 
-def test_a_read_only_lake_is_named_when_it_refuses(places: LakeSettings, runtime: SparkRuntime, both: LakeSession) -> None:
+def test_the_error_names_the_read_only_lake(places: LakeSettings, runtime: SparkRuntime, both: LakeSession) -> None:
     lake = opened(places, runtime, read_only=True)
     with lake.session() as session:
         session.execute("CREATE TABLE copy AS SELECT * FROM there.main.orders")
@@ -174,9 +174,7 @@ def test_a_read_only_lake_is_named_when_it_refuses(places: LakeSettings, runtime
     lake.close_catalogs()
 
 
-def test_a_lake_is_opened_when_it_is_asked_for_and_a_failure_names_it(
-    places: LakeSettings, runtime: SparkRuntime, both: LakeSession
-) -> None:
+def test_a_lake_is_opened_on_first_use_and_a_failure_names_it(places: LakeSettings, runtime: SparkRuntime, both: LakeSession) -> None:
     path = "postgresql://me:hunter2@localhost:1/db"
     lake = opened(places, runtime, path=path, data_path=None, create_if_not_exists=False)
     with lake.session() as session:

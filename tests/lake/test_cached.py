@@ -1,4 +1,4 @@
-"""Rows that are kept for the length of a block."""
+"""Rows that are cached for the length of a block."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dbt.adapters.ducklake.spark.rows.cached import cached
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 
 
-def test_they_are_computed_once_and_are_a_plan_of_one_node(runtime: SparkRuntime) -> None:
+def test_cached_rows_are_computed_once_and_planned_as_one_node(runtime: SparkRuntime) -> None:
     numbers = runtime.session().range(5).selectExpr("id", "uuid() AS random", "id AS `a.b`").repartition(3)
     with cached(numbers) as rows:
         first = sorted(rows.collect())
@@ -18,7 +18,7 @@ def test_they_are_computed_once_and_are_a_plan_of_one_node(runtime: SparkRuntime
         assert rows._jdf.queryExecution().withCachedData().getClass().getSimpleName() == "InMemoryRelation"
 
 
-def test_the_same_rows_may_be_held_under_other_names(runtime: SparkRuntime) -> None:
+def test_the_same_rows_can_be_cached_under_other_names(runtime: SparkRuntime) -> None:
     numbers = runtime.session().range(5)
     with cached(numbers.selectExpr("id + 1 AS a")) as rows, cached(numbers.selectExpr("id + 1 AS b")) as others:
         assert (rows.columns, others.columns) == (["a"], ["b"])
@@ -26,7 +26,7 @@ def test_the_same_rows_may_be_held_under_other_names(runtime: SparkRuntime) -> N
         assert rows.join(others, rows["a"] == others["b"]).count() == 5
 
 
-def test_rows_that_somebody_else_let_go_of_are_computed_again(runtime: SparkRuntime) -> None:
+def test_rows_that_another_block_released_are_computed_again(runtime: SparkRuntime) -> None:
     numbers = runtime.session().range(5).selectExpr("id * 2 AS a")
     with cached(numbers) as rows:
         with cached(numbers) as others:

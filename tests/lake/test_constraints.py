@@ -1,4 +1,4 @@
-"""CHECK holds for every row that is written, by whatever statement; keys are kept and shown; DuckDB reads such a table like any other."""
+"""CHECK constraints apply to every row that any statement writes; keys are stored and shown; DuckDB reads such tables like any other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rows(session: LakeSession, sql: str) -> list[tuple[object, ...]]:
     return session.execute(sql).fetch()
 
 
-def test_a_check_holds_for_every_statement(t: LakeSession) -> None:
+def test_a_check_applies_to_every_statement(t: LakeSession) -> None:
     before = t.catalog.begin().snapshot.snapshot_id
     for statement, name in [
         ("INSERT INTO t VALUES (4, 0, 'dear')", "t_check"),
@@ -50,7 +50,7 @@ def test_a_check_holds_for_every_statement(t: LakeSession) -> None:
     assert [row[0] for row in rows(t, "SELECT id FROM t ORDER BY id")] == [1, 2, 3, 12]
 
 
-def test_a_check_looks_at_the_rows_that_are_written_only(t: LakeSession) -> None:
+def test_a_check_applies_only_to_rows_that_are_written(t: LakeSession) -> None:
     t.execute("INSERT INTO t SELECT id, price, kind FROM (SELECT id + 20 AS id, price - 20 AS price, kind FROM t) WHERE price > 0")
     assert rows(t, "SELECT id, price FROM t WHERE id > 20") == [(22, rows(t, "SELECT CAST(30 AS DECIMAL(6,2)) AS x")[0][0])]
 
@@ -71,7 +71,7 @@ def test_constraints_are_shown(t: LakeSession) -> None:
     assert rows(t, "SELECT check_clause FROM information_schema.check_constraints WHERE constraint_name = 't_check'") == [("price > 0",)]
 
 
-def test_columns_and_rebuilds(t: LakeSession) -> None:
+def test_constraints_follow_column_changes_and_replaced_tables(t: LakeSession) -> None:
     with pytest.raises(StatementError, match="part of the constraint t_check"):
         t.execute("ALTER TABLE t RENAME COLUMN price TO cost")
     with pytest.raises(StatementError, match="part of the constraint cheap"):
@@ -84,7 +84,7 @@ def test_columns_and_rebuilds(t: LakeSession) -> None:
         assert constraints_of(reader.find("main", "t").tags) == ()
 
 
-def test_a_check_that_is_no_condition_is_refused(lake: LakeSession) -> None:
+def test_a_check_that_is_not_a_condition_is_refused(lake: LakeSession) -> None:
     for check in ("nosuch > 1", "a + 1"):
         with pytest.raises(StatementError):
             lake.execute(f"CREATE TABLE u (a INT CHECK ({check}))")

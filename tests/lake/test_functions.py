@@ -1,4 +1,4 @@
-"""Functions in Spark's SQL that a lake keeps: made, called from queries, views and changes of rows, in any session, and ended."""
+"""SQL functions that a lake stores: created, called in queries, views and row changes of any session, and dropped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_function_is_called_by_its_name_in_any_case(lake_with_function: LakeSe
     assert value(lake_with_function, "SELECT count(*) FROM range(10) WHERE s.twice(id) > 10") == 4
 
 
-def test_another_session_finds_it_and_duckdb_opens_the_lake(catalog: CatalogUnderTest) -> None:
+def test_another_session_can_call_a_function(catalog: CatalogUnderTest) -> None:
     with catalog.open().session() as first:
         first.execute("CREATE FUNCTION main.plus_one (x BIGINT) RETURNS BIGINT RETURN SELECT x + 1")
         first.execute("CREATE VIEW v AS SELECT lake.main.plus_one(1) AS two")
@@ -37,7 +37,7 @@ def test_another_session_finds_it_and_duckdb_opens_the_lake(catalog: CatalogUnde
         assert value(second, "SELECT main.plus_one(three) FROM t") == 4
 
 
-def test_a_function_reads_tables_as_they_are_when_it_is_called(lake_with_function: LakeSession) -> None:
+def test_a_function_reads_the_tables_at_the_time_of_the_call(lake_with_function: LakeSession) -> None:
     lake = lake_with_function
     lake.execute("CREATE TABLE s.t (a INT)")
     lake.execute("CREATE FUNCTION s.total () RETURNS BIGINT RETURN SELECT s.twice(CAST(sum(a) AS INT)) FROM s.t")
@@ -47,7 +47,7 @@ def test_a_function_reads_tables_as_they_are_when_it_is_called(lake_with_functio
     assert value(lake, "SELECT s.total()") == 12
 
 
-def test_replacing_dropping_and_rolling_back(lake_with_function: LakeSession) -> None:
+def test_functions_can_be_replaced_dropped_and_rolled_back(lake_with_function: LakeSession) -> None:
     lake = lake_with_function
     with pytest.raises(StatementError, match="exists already; write CREATE OR REPLACE FUNCTION"):
         lake.execute("CREATE FUNCTION s.twice (x INT) RETURNS INT RETURN x")
@@ -67,7 +67,7 @@ def test_replacing_dropping_and_rolling_back(lake_with_function: LakeSession) ->
     lake.execute("DROP SCHEMA s")
 
 
-def test_what_cannot_work_is_refused_when_it_is_made(lake: LakeSession) -> None:
+def test_a_function_that_cannot_work_is_refused_at_creation(lake: LakeSession) -> None:
     with pytest.raises(DuckLakeError, match="no_such"):
         lake.execute("CREATE FUNCTION f (x INT) RETURNS INT RETURN no_such(x)")
     with pytest.raises(StatementError, match="RETURNS TABLE"):
@@ -77,7 +77,7 @@ def test_what_cannot_work_is_refused_when_it_is_made(lake: LakeSession) -> None:
 
 
 @pytest.mark.parity
-def test_of_two_transactions_that_make_a_function_the_later_wins(catalog: CatalogUnderTest) -> None:
+def test_the_later_of_two_transactions_that_create_a_function_wins(catalog: CatalogUnderTest) -> None:
     with catalog.open().session() as first, catalog.open().session() as second:
         first.begin()
         second.begin()

@@ -1,4 +1,4 @@
-"""`information_schema` answers from the catalog, at the snapshot that the statement sees."""
+"""`information_schema` reads the catalog at the snapshot that the statement sees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dbt.adapters.ducklake.session import LakeSession
 
 @pytest.fixture
 def shop(lake: LakeSession) -> LakeSession:
-    """A lake with a schema of its own, a table and a view over it."""
+    """A lake with an additional schema, a table and a view of it."""
     lake.execute("CREATE SCHEMA shop")
     lake.execute(
         "CREATE TABLE shop.orders (id INT NOT NULL, price DECIMAL(10,2) DEFAULT 1.5 COMMENT 'it''s \"net\" \\\\ here', kind STRING)"
@@ -39,7 +39,7 @@ def test_columns_have_types_defaults_and_comments(shop: LakeSession) -> None:
     assert shop.execute("SELECT count(*) FROM information_schema.columns WHERE table_name = 'cheap'").fetch() == [(2,)]
 
 
-def test_schemata_and_the_text_of_views(shop: LakeSession) -> None:
+def test_schemata_and_view_texts(shop: LakeSession) -> None:
     assert shop.execute("SELECT schema_name FROM information_schema.schemata ORDER BY 1").fetch() == [("main",), ("shop",)]
     [(text,)] = shop.execute("SELECT view_definition FROM information_schema.views").fetch()
     assert text == "SELECT id, price FROM `lake`.`shop`.`orders` WHERE price < 2"
@@ -54,7 +54,7 @@ def test_a_transaction_sees_what_it_has_staged(shop: LakeSession) -> None:
     assert shop.execute("SELECT count(*) FROM information_schema.tables VERSION AS OF 1").fetch() == [(0,)]
 
 
-def test_a_schema_of_that_name_in_the_lake_comes_first(lake: LakeSession) -> None:
+def test_a_schema_of_that_name_in_the_lake_takes_precedence(lake: LakeSession) -> None:
     lake.execute("CREATE SCHEMA information_schema")
     with pytest.raises(NotFoundError):
         lake.execute("SELECT * FROM information_schema.tables")

@@ -1,4 +1,4 @@
-"""Small sets of rows in statements of SQL: what is inlined, and how later statements of the same transaction treat it."""
+"""Small sets of rows in SQL statements: which rows are inlined, and how later statements of the same transaction treat them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def duck(catalog: CatalogUnderTest, session: LakeSession) -> Iterator[duckdb.Duc
 
 
 def in_files(session: LakeSession, table: str) -> int:
-    """How many rows of a table are in files."""
+    """Return how many rows of a table are in files."""
     with session.reading() as reader:
         return sum(file.record_count for file in reader.scan_plan(reader.find("main", table)).files)
 
@@ -57,7 +57,7 @@ def test_constants_are_inlined(session: LakeSession, duck: duckdb.DuckDBPyConnec
     assert duck.execute("SELECT * FROM t ORDER BY a").fetchall() == [tuple(row) for row in rows]
 
 
-def test_small_tables_of_a_query_defaults_and_not_null(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+def test_small_results_defaults_and_not_null(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     session.execute("CREATE TABLE made AS SELECT 1 AS id, TIMESTAMP '2020-01-02 03:04:05+00' AS moment, array('x', NULL) AS l")
     session.execute("CREATE TABLE t (a INT NOT NULL, b STRING DEFAULT 'd')")
     session.execute("INSERT INTO t (a) VALUES (1)")
@@ -68,7 +68,7 @@ def test_small_tables_of_a_query_defaults_and_not_null(session: LakeSession, duc
     assert duck.execute("SELECT * FROM t").fetchall() == [(1, "d")]
 
 
-def test_rows_of_the_same_transaction_are_read_changed_and_forgotten(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+def test_rows_of_the_same_transaction_are_read_changed_and_deleted(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     session.execute("CREATE TABLE t (a INT, b STRING)")
     session.execute("INSERT INTO t VALUES (0, 'before')")
     session.begin()
@@ -91,7 +91,7 @@ def test_rows_of_the_same_transaction_are_read_changed_and_forgotten(session: La
     assert duck.execute("SELECT rowid FROM t WHERE a = 7").fetchone()[0] > max(ids)
 
 
-def test_rows_inlined_before_an_alter_take_the_new_columns(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
+def test_inlined_rows_get_columns_that_are_added_later(session: LakeSession, duck: duckdb.DuckDBPyConnection) -> None:
     session.begin()
     session.execute("CREATE TABLE t (a INT, gone STRING, s STRUCT<x: INT>)")
     session.execute("INSERT INTO t VALUES (1, 'x', named_struct('x', 1))")
@@ -105,10 +105,10 @@ def test_rows_inlined_before_an_alter_take_the_new_columns(session: LakeSession,
 
 
 @pytest.mark.parity
-def test_concurrent_inserts_go_together_and_deletes_do_not(
+def test_concurrent_inserts_do_not_conflict_but_deletes_do(
     session: LakeSession, duck: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)  # else the insert is done again, after the delete
+    monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)  # else the insert is planned again, after the delete
     session.execute("CREATE TABLE t (a INT)")
     session.begin()
     session.execute("INSERT INTO t VALUES (1)")
@@ -123,7 +123,7 @@ def test_concurrent_inserts_go_together_and_deletes_do_not(
 
 
 @pytest.mark.parametrize("limit", [10, 0], ids=["inlined", "in a file"])
-def test_the_end_of_the_day_is_kept_and_only_showing_it_is_an_error(
+def test_the_time_24_00_is_stored_and_only_reading_it_is_an_error(
     session: LakeSession, duck: duckdb.DuckDBPyConnection, limit: int
 ) -> None:
     duck.execute("CREATE TABLE t (id INTEGER, t TIME, l TIME[], s STRUCT(t TIME), m MAP(INTEGER, TIME))")

@@ -1,4 +1,4 @@
-"""Inlined rows on every catalog database: each database has types of its own for them, and what comes back is what went in."""
+"""Inlined rows on every catalog database: each database has its own types for them, and the values must not change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROWS = {
 
 
 @pytest.mark.slow
-def test_values_come_back_as_they_went_in(catalog: CatalogUnderTest, runtime: SparkRuntime) -> None:
+def test_values_are_read_as_they_were_written(catalog: CatalogUnderTest, runtime: SparkRuntime) -> None:
     def texts(query: str) -> list[str]:
         return sorted(repr(tuple(row)) for row in session.execute(query).fetch())
 
@@ -41,7 +41,7 @@ def test_values_come_back_as_they_went_in(catalog: CatalogUnderTest, runtime: Sp
             session.execute(f"INSERT INTO t {each}")
         session.commit()
         session.execute("CREATE TABLE wanted AS SELECT * FROM t LIMIT 0")
-        for each in ROWS.values():  # each alone, in a file: from a query that is no constant
+        for each in ROWS.values():  # each row in its own file, because the query is not a constant
             session.execute(f"INSERT INTO wanted SELECT s.* FROM ({each}) s, range(1)")
     lake.catalog.close()
     lake = catalog.open(runtime)

@@ -1,4 +1,4 @@
-"""Which rows a transaction depends on, as its statements tell: what a concurrent writer does to others is no conflict, unless a query looked at them."""
+"""The read set of a transaction, as derived from its statements: a concurrent change of other rows is no conflict."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ KEYS = "(SELECT CAST(id AS INT) AS id, 'near' AS part, 'mine' AS name FROM range
 
 
 @pytest.fixture
-def together(lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
-    """Whether a transaction goes together with what a concurrent writer committed meanwhile. Nothing is done again."""
+def commits_together(lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
+    """A function that returns whether a transaction commits after a concurrent writer's commit, without a replay."""
     monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", 0)
     other = lake.lake.session()
 
-    def meet(mine: list[str], theirs: str) -> bool:
+    def run(mine: list[str], theirs: str) -> bool:
         lake.execute(
             "CREATE OR REPLACE TABLE t PARTITIONED BY (part) AS SELECT CAST(id AS INT) AS id, 'near' AS part, 'old' AS name FROM range(6)"
         )
@@ -41,7 +41,7 @@ def together(lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> Callable[...
     lake.execute("CREATE TABLE t (id INT, part STRING, name STRING)")
     lake.execute("CREATE VIEW v AS SELECT max(id) AS top FROM t")
     lake.execute("CREATE FUNCTION main.top() RETURNS INT RETURN SELECT max(id) FROM t")
-    return meet
+    return run
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def together(lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> Callable[...
         [f"CREATE OR REPLACE TEMPORARY VIEW seen AS {KEYS[1:-1]} WHERE id IN (SELECT id FROM t WHERE id < 9)", MERGE.format("seen")],
     ],
 )
-def test_rows_outside_are_nobodys_business(together: Callable[..., bool], mine: list[str]) -> None:
-    assert together(mine, OUTSIDE)
-    assert not together(mine, INSIDE)
+def test_a_concurrent_change_outside_the_read_set_is_no_conflict(commits_together: Callable[..., bool], mine: list[str]) -> None:
+    assert commits_together(mine, OUTSIDE)
+    assert not commits_together(mine, INSIDE)
 
 
 @pytest.mark.parametrize(
@@ -80,5 +80,5 @@ def test_rows_outside_are_nobodys_business(together: Callable[..., bool], mine: 
         ["INSERT OVERWRITE t PARTITION (part) SELECT 6, 'far', 'mine' FROM range(1)"],
     ],
 )
-def test_rows_that_were_looked_at_count_wherever_they_are(together: Callable[..., bool], mine: list[str]) -> None:
-    assert not together(mine, OUTSIDE)
+def test_a_concurrent_change_inside_the_read_set_is_a_conflict(commits_together: Callable[..., bool], mine: list[str]) -> None:
+    assert not commits_together(mine, OUTSIDE)

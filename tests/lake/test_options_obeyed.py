@@ -1,4 +1,4 @@
-"""Every option shows in the files that statements write, and sorted tables are written in order; footers are read by PyArrow."""
+"""Every option affects the files that statements write, and sorted tables are written in order. PyArrow reads the footers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_levels_versions_and_row_groups(lake: LakeSession) -> None:
     assert footer(path).num_row_groups > 5
 
 
-def test_files_come_near_the_target_once_there_are_files_to_measure(lake: LakeSession) -> None:
+def test_files_approach_the_target_size_once_there_are_files_to_measure(lake: LakeSession) -> None:
     target = 1_000_000
     lake.execute("CREATE TABLE t (a BIGINT, b INT, s STRING) TBLPROPERTIES ('target_file_size' = '1MB', 'parquet_row_group_size' = '5000')")
     lake.execute(f"INSERT INTO t {ROWS.format(200_000)}")
@@ -75,13 +75,13 @@ def test_small_results_are_one_file_and_partitions_one_each(lake: LakeSession) -
     assert all("/k=" in path for path in files(lake))
 
 
-def test_threads_have_files_of_their_own_where_that_is_wanted(lake: LakeSession) -> None:
+def test_each_thread_writes_its_own_file_if_the_option_is_set(lake: LakeSession) -> None:
     lake.execute("CREATE TABLE t (id BIGINT) TBLPROPERTIES ('per_thread_output' = 'true')")
     lake.execute("INSERT INTO t SELECT id FROM range(0, 20000, 1, 7)")
     assert len(files(lake)) == 7
 
 
-def test_directories_are_left_out_where_that_is_wanted(lake: LakeSession) -> None:
+def test_partition_directories_are_omitted_if_the_option_is_off(lake: LakeSession) -> None:
     lake.execute("CREATE TABLE t (k INT, v BIGINT) PARTITIONED BY (k) TBLPROPERTIES ('hive_file_pattern' = 'false')")
     lake.execute("INSERT INTO t SELECT id % 3, id FROM range(300)")
     paths = files(lake)
@@ -90,7 +90,7 @@ def test_directories_are_left_out_where_that_is_wanted(lake: LakeSession) -> Non
     assert not glob.glob(f"{Path(paths[0]).parent}/*/")
 
 
-def test_a_message_can_be_required(lake: LakeSession) -> None:
+def test_a_commit_message_can_be_required(lake: LakeSession) -> None:
     lake.execute("CREATE TABLE t (a INT)")
     lake.execute("CALL lake.set_option('require_commit_message', true)")
     with pytest.raises(StatementError, match="set_commit_message"):
@@ -119,14 +119,14 @@ class TestSorting:
             rows = list(zip(column(path, "b"), column(path, "s"), strict=True))
             assert rows == sorted(rows, key=lambda row: (-row[0], row[1].lower()))
 
-    def test_nulls_stand_where_the_table_says(self, lake: LakeSession) -> None:
+    def test_nulls_are_placed_as_the_table_specifies(self, lake: LakeSession) -> None:
         lake.execute("CREATE TABLE t (a INT, b INT) SORTED BY (a, b DESC NULLS FIRST)")
         lake.execute("INSERT INTO t SELECT nullif(id % 3, 0), nullif(id % 4, 0) FROM range(60)")
         (path,) = files(lake)
         assert column(path, "a") == [1] * 20 + [2] * 20 + [None] * 20
         assert column(path, "b")[:20] == [None] * 5 + [3] * 5 + [2] * 5 + [1] * 5
 
-    def test_files_of_a_large_result_hold_ranges(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_files_of_a_large_result_contain_separate_ranges(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("dbt.adapters.ducklake.spark.write.sizes.SMALL_BYTES", 1000)
         lake.execute("CREATE TABLE t (a BIGINT, b INT, s STRING) SORTED BY (a DESC)")
         lake.execute("SET spark.sql.adaptive.coalescePartitions.enabled = false")
@@ -136,7 +136,7 @@ class TestSorting:
         assert all(one[1] < other[0] for one, other in itertools.pairwise(ranges))
         assert all(column(path, "a") == sorted(column(path, "a"), reverse=True) for path in files(lake))
 
-    def test_rows_come_as_they_are_where_that_is_wanted(self, lake: LakeSession) -> None:
+    def test_rows_keep_their_order_if_the_option_is_off(self, lake: LakeSession) -> None:
         lake.execute("CREATE TABLE t (a BIGINT) SORTED BY (a DESC) TBLPROPERTIES ('sort_on_insert' = 'false')")
         lake.execute("INSERT INTO t SELECT id FROM range(0, 100, 1, 1)")
         assert column(files(lake)[0], "a") == list(range(100))

@@ -1,4 +1,4 @@
-"""A transaction that a concurrent writer's commit has overtaken is done again at the newest snapshot, if its caller would ask for the same again."""
+"""A transaction that conflicts with a concurrent commit is replayed at the newest snapshot if its earlier results would stay the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbt.adapters.ducklake.errors import ConflictError, StatementError
 from dbt.adapters.ducklake.session import LakeSession
 from tests.interop import oracle
 
-pytestmark = pytest.mark.parity  # how writers take turns is the database's matter
+pytestmark = pytest.mark.parity  # the catalog database decides how writers take turns
 
 UPSERT = "MERGE INTO t USING ({}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 
@@ -19,8 +19,8 @@ UPSERT = "MERGE INTO t USING ({}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET 
 @pytest.fixture
 def t(lake: LakeSession) -> LakeSession:
     lake.execute("CREATE TABLE t AS SELECT CAST(id AS INT) AS id, 'old' AS name FROM range(4)")
-    lake.told = []  # type: ignore[attr-defined]
-    lake.tell = lake.told.append  # type: ignore[attr-defined]
+    lake.messages = []  # type: ignore[attr-defined]
+    lake.tell = lake.messages.append  # type: ignore[attr-defined]
     return lake
 
 
@@ -33,7 +33,7 @@ def rows(session: LakeSession, text: str = "SELECT * FROM t ORDER BY ALL") -> li
     return [tuple(row) for row in session.execute(text).fetch()]
 
 
-def test_two_merges_of_one_key(t: LakeSession, other: LakeSession) -> None:
+def test_two_merges_of_one_key_update_one_row(t: LakeSession, other: LakeSession) -> None:
     t.begin()
     merged = t.execute(UPSERT.format("SELECT 7 AS id, 'mine' AS name"))
     assert merged.quietly()[0].message == "MERGE 1 inserted"
@@ -42,15 +42,15 @@ def test_two_merges_of_one_key(t: LakeSession, other: LakeSession) -> None:
     assert snapshot == t.catalog.latest()
     assert [result.message for result in t.last_commit.results if result] == ["MERGE 1 updated"]
     assert rows(t, "SELECT name FROM t WHERE id = 7") == [("mine",)]
-    (told,) = t.told  # type: ignore[attr-defined]
-    assert "a concurrent transaction inserted rows" in told
-    assert "planned again at the newest snapshot, try 2 of at most 11" in told
+    (message,) = t.messages  # type: ignore[attr-defined]
+    assert "a concurrent transaction inserted rows" in message
+    assert "planned again at the newest snapshot, try 2 of at most 11" in message
     files = rows(t, "SELECT count(DISTINCT data_file) FROM ducklake_list_files('lake', 't')")
     assert t.last_commit.written.count >= 1
     assert files >= [(2,)]
 
 
-def test_temporary_views_are_made_again_and_those_of_before_come_back(t: LakeSession, other: LakeSession) -> None:
+def test_a_replay_creates_temporary_views_again_and_restores_earlier_ones(t: LakeSession, other: LakeSession) -> None:
     t.execute("CREATE TEMPORARY VIEW x AS SELECT 100 AS id, 'x of before' AS name")
     t.begin()
     t.execute("CREATE OR REPLACE TEMPORARY VIEW next AS SELECT max(id) + 1 AS id, 'mine' AS name FROM t")
@@ -73,7 +73,7 @@ def test_temporary_views_are_made_again_and_those_of_before_come_back(t: LakeSes
     assert rows(t, "SELECT name FROM x") == [("x of mine",)]
 
 
-def test_a_late_row_in_the_window_is_replaced_too(t: LakeSession, other: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_that_arrives_late_in_the_window_is_replaced_too(t: LakeSession, other: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
     for replans in (10, 0):
         monkeypatch.setattr("dbt.adapters.ducklake.session.transacting.REPLANS", replans)
         t.execute("CREATE OR REPLACE TABLE w AS SELECT CAST(id AS INT) AS id, timestamp '2026-01-02 01:00:00' AS at FROM range(2)")
@@ -90,7 +90,7 @@ def test_a_late_row_in_the_window_is_replaced_too(t: LakeSession, other: LakeSes
             assert rows(t, "SELECT id FROM w ORDER BY ALL") == [(0,), (1,), (5,), (6,)]
 
 
-def test_answers_must_be_the_same(t: LakeSession, other: LakeSession) -> None:
+def test_a_replay_is_refused_if_a_result_would_change(t: LakeSession, other: LakeSession) -> None:
     for question, message in (
         ("SELECT count(*) FROM t WHERE id < 4", None),
         ("DESCRIBE t", None),
@@ -110,7 +110,7 @@ def test_answers_must_be_the_same(t: LakeSession, other: LakeSession) -> None:
     assert rows(t, "SELECT DISTINCT name FROM t WHERE id < 4") == [("old++",)]
 
 
-def test_what_cannot_be_done_again_is_named(t: LakeSession, other: LakeSession) -> None:
+def test_the_error_names_the_statement_that_prevents_a_replay(t: LakeSession, other: LakeSession) -> None:
     def fails() -> None:
         with pytest.raises(StatementError):
             t.execute("INSERT INTO t SELECT nosuch FROM t")
@@ -140,7 +140,7 @@ def test_seeds_are_loaded_again(t: LakeSession, other: LakeSession) -> None:
     assert rows(t) == [(1, "a"), (2, "b")]
 
 
-def test_eight_windows_of_one_file(t: LakeSession, catalog: Any) -> None:
+def test_eight_concurrent_windows_of_one_file(t: LakeSession, catalog: Any) -> None:
     t.execute("CREATE TABLE w AS SELECT /*+ COALESCE(1) */ CAST(id AS INT) AS id, id div 10 AS day, 'old' AS run FROM range(80)")
     assert rows(t, "SELECT count(DISTINCT data_file) FROM ducklake_list_files('lake', 'w')") == [(1,)]
 

@@ -1,4 +1,4 @@
-"""The one Spark of a process: sessions of their own, groups that can be cancelled, nothing stopped that is not ours."""
+"""The only Spark of a process: separate sessions, job groups that can be cancelled, and no change to a session that the caller supplied."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dbt.adapters.ducklake.spark.session.runtime import SCRATCH, SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import REQUIRED
 
 
-def test_sessions_share_spark_and_nothing_else(spark_runtime: SparkRuntime) -> None:
+def test_sessions_share_only_spark(spark_runtime: SparkRuntime) -> None:
     one, other = spark_runtime.session(), spark_runtime.session()
     one.range(3).createOrReplaceTempView("only_here")
     assert one.sparkContext is other.sparkContext
@@ -34,7 +34,7 @@ def test_sessions_share_spark_and_nothing_else(spark_runtime: SparkRuntime) -> N
         "SET spark.sql.parquet.${half}.enabled=false",
     ],
 )
-def test_a_protected_setting_that_was_changed_unseen_is_refused_and_restored(spark_runtime: SparkRuntime, statement: str) -> None:
+def test_a_changed_protected_setting_is_refused_and_restored(spark_runtime: SparkRuntime, statement: str) -> None:
     session = spark_runtime.session()
     session.sql("SET half=fieldId.read")
     require_protected(session)
@@ -47,7 +47,7 @@ def test_a_protected_setting_that_was_changed_unseen_is_refused_and_restored(spa
     assert {key: session.conf.get(key) for key in REQUIRED} == dict(REQUIRED)
 
 
-def test_a_scope_marks_the_jobs_of_its_thread_and_ends(spark_runtime: SparkRuntime) -> None:
+def test_a_scope_marks_only_the_jobs_of_its_thread(spark_runtime: SparkRuntime) -> None:
     session = spark_runtime.session()
     context = session.sparkContext
     with spark_runtime.scope(session, "outer", "g1", "first") as outer:
@@ -97,7 +97,7 @@ def test_a_job_that_starts_after_the_cancellation_is_refused(spark_runtime: Spar
         assert session.range(3).count() == 3
 
 
-def test_a_session_that_was_given_is_neither_stopped_nor_changed(spark_runtime: SparkRuntime) -> None:
+def test_a_supplied_session_is_neither_stopped_nor_changed(spark_runtime: SparkRuntime) -> None:
     theirs = spark_runtime.session()
     theirs.conf.set("spark.sql.shuffle.partitions", "5")
     theirs.conf.set("spark.sql.parquet.fieldId.read.enabled", "false")
@@ -113,9 +113,9 @@ def test_a_session_that_was_given_is_neither_stopped_nor_changed(spark_runtime: 
     assert theirs.range(3).count() == 3
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_process_is_told_so(spark_runtime: SparkRuntime) -> None:
+def test_a_forked_process_gets_a_clear_error(spark_runtime: SparkRuntime) -> None:
     spark_runtime.session()
     reading, writing = os.pipe()
     child = os.fork()
@@ -133,7 +133,7 @@ def test_a_forked_process_is_told_so(spark_runtime: SparkRuntime) -> None:
     assert spark_runtime.session().range(2).count() == 2
 
 
-def test_errors_are_not_logged_beside_being_raised(spark_runtime: SparkRuntime, capfd: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_raised_without_being_logged(spark_runtime: SparkRuntime, capfd: pytest.CaptureFixture[str]) -> None:
     session = spark_runtime.session()
     with pytest.raises(Exception):  # noqa: B017, PT011
         session.sql("SELECT nowhere")

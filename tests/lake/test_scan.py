@@ -1,4 +1,4 @@
-"""Reading what DuckDB wrote: a scan gives the same rows as the reference implementation, at every snapshot."""
+"""Reading what DuckDB wrote: a scan returns the same rows as DuckDB, at every snapshot."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ TYPES: list[tuple[str, str, str, Any]] = [
     ("map_of_uuid", "map(uuid, timestamp_ns)", f"map {{'{UUID}': '2020-01-02'}}", {UUID: "2020-01-02 00:00:00"}),
 ]
 NOT_LIKE_IN_FILES = {"int128": Decimal(-12345678901234567)}
-"""What is exact in the catalog and was rounded in the file."""
+"""Values that are exact in the catalog and rounded in the file."""
 
 
 @pytest.mark.parametrize("where", ["file", "catalog"])
 def test_every_type_is_read_with_its_value_and_null(where: str, spark: SparkSession, tmp_path: Path) -> None:
     lake = DuckLake(tmp_path, inlining=0 if where == "file" else 100)
-    types = [t for t in TYPES if where == "file" or t[0] not in ("struct", "nested")]  # DuckDB cannot read those back itself
+    types = [t for t in TYPES if where == "file" or t[0] not in ("struct", "nested")]  # DuckDB itself cannot read these values
     lake.sql(
         "CREATE TABLE t (" + ", ".join(f"c_{name} {sql}" for name, sql, _, _ in types) + ", n integer)",
         "INSERT INTO t SELECT " + ", ".join(f"{literal}::{sql}" for _, sql, literal, _ in types) + ", 1 UNION ALL SELECT "
@@ -80,7 +80,7 @@ def test_every_type_is_read_with_its_value_and_null(where: str, spark: SparkSess
     assert all(empty[f"c_{name}"] is None for name in wanted)
 
 
-def test_types_that_lose_their_form_in_files(spark: SparkSession, duck_lake: DuckLake) -> None:
+def test_types_that_are_stored_in_another_form(spark: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql(
         "CREATE TABLE t (tz timetz, v variant, g geometry)",
         "INSERT INTO t VALUES ('01:02:03.5+02', {'a': 1}::variant, 'POINT(1 2)'), (NULL, NULL, NULL)",
@@ -101,7 +101,7 @@ def test_a_plain_table_is_one_scan_with_filters_pushed_down(spark: SparkSession,
     assert "ReadSchema: struct<b:string>" in plan_text(scan(spark, duck_lake.plan("t")).select("b"))
 
 
-def test_many_files_with_deletes_are_two_scans(spark: SparkSession, duck_lake: DuckLake) -> None:
+def test_many_files_with_deletes_are_read_by_two_scans(spark: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql("CREATE TABLE t (a integer)", *[f"INSERT INTO t SELECT range + {100 * n} FROM range(100)" for n in range(6)])
     duck_lake.sql("DELETE FROM t WHERE a % 10 = 3 AND a < 400")
     frame = scan(spark, duck_lake.plan("t"), lineage=True)
@@ -110,7 +110,7 @@ def test_many_files_with_deletes_are_two_scans(spark: SparkSession, duck_lake: D
     assert same_as_oracle(frame, duck_lake, "t")
 
 
-def test_every_snapshot_is_as_the_reference_reads_it(spark: SparkSession, inlining_lake: DuckLake) -> None:
+def test_every_snapshot_has_the_rows_that_duckdb_reads(spark: SparkSession, inlining_lake: DuckLake) -> None:
     lake = inlining_lake
     lake.sql(
         "CREATE TABLE t (id integer, s varchar)",
@@ -120,7 +120,7 @@ def test_every_snapshot_is_as_the_reference_reads_it(spark: SparkSession, inlini
         "INSERT INTO t VALUES (2000, 'inlined'), (2001, 'inlined too')",
         "UPDATE t SET s = 'changed' WHERE id IN (3, 2000)",  # inlined new versions
         "DELETE FROM t WHERE id BETWEEN 200 AND 300",  # the delete file is rewritten, with snapshot ids
-        "UPDATE t SET s = 'mass' WHERE id BETWEEN 400 AND 600",  # new file with embedded row ids
+        "UPDATE t SET s = 'mass' WHERE id BETWEEN 400 AND 600",  # a new file with embedded row ids
         "ALTER TABLE t ADD COLUMN k integer DEFAULT 7",
         "INSERT INTO t VALUES (3000, 'later', NULL)",
         "INSERT INTO t SELECT range + 5000, 'x', range FROM range(50)",
@@ -135,7 +135,7 @@ def test_every_snapshot_is_as_the_reference_reads_it(spark: SparkSession, inlini
     assert all(row[0] <= INLINED_BASE and row[1] == row[2] for row in inlined)
 
 
-def test_merged_files_show_only_what_existed(spark: SparkSession, duck_lake: DuckLake) -> None:
+def test_merged_files_show_only_rows_of_the_snapshot(spark: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql("CREATE TABLE t (a integer)", *[f"INSERT INTO t VALUES ({n}), ({n + 100})" for n in range(4)])
     before = duck_lake.versions()
     duck_lake.sql("CALL ducklake_merge_adjacent_files('lake')")
@@ -145,7 +145,7 @@ def test_merged_files_show_only_what_existed(spark: SparkSession, duck_lake: Duc
         assert same_as_oracle(scan(spark, duck_lake.plan("t", version), lineage=True), duck_lake, "t", version)
 
 
-def test_virtual_columns_are_those_of_the_reference(spark: SparkSession, inlining_lake: DuckLake) -> None:
+def test_virtual_columns_equal_those_of_duckdb(spark: SparkSession, inlining_lake: DuckLake) -> None:
     lake = inlining_lake
     lake.sql(
         "CREATE TABLE t (a integer)",
@@ -208,7 +208,7 @@ def test_fields_added_to_a_struct_later(spark: SparkSession, duck_lake: DuckLake
     assert ordered(rows) == ordered([({"x": "q", "z": None}, [(1,)]), (None, None), ({"x": "new", "z": 9}, [(2,)])])
 
 
-def test_files_of_an_older_type_are_read_as_what_they_are(spark: SparkSession, inlining_lake: DuckLake) -> None:
+def test_files_of_an_older_type_are_read_as_the_current_type(spark: SparkSession, inlining_lake: DuckLake) -> None:
     lake = inlining_lake
     lake.sql(
         "CREATE TABLE t (a tinyint, b integer, c float, d decimal(5,1), e date, f varchar, g integer, h utinyint)",
@@ -232,7 +232,7 @@ def test_files_of_an_older_type_are_read_as_what_they_are(spark: SparkSession, i
     assert frame.where("g = 5000000000 AND b < 1").count() == 30
 
 
-def test_files_that_were_added_are_matched_by_name(spark: SparkSession, duck_lake: DuckLake, tmp_path: Path) -> None:
+def test_added_files_are_matched_by_name(spark: SparkSession, duck_lake: DuckLake, tmp_path: Path) -> None:
     duck_lake.sql("CREATE TABLE t (id bigint, s struct(x bigint, y varchar), l bigint[], m map(varchar, bigint), ts timestamp)")
     type_ = pa.struct([pa.field("y", pa.string()), pa.field("x", pa.int32())])
     rows = pa.table(
@@ -282,14 +282,14 @@ def test_deletion_vectors_are_applied(spark: SparkSession, duck_lake: DuckLake) 
 
 
 @pytest.mark.parametrize("name", ["with space", "ümlaut é", "per%20cent#?", "a[b]{c}*", "q'uote\"", "plus+and&="])
-def test_odd_characters_in_paths(name: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_special_characters_in_paths(name: str, spark: SparkSession, tmp_path: Path) -> None:
     lake = DuckLake(tmp_path, inlining=0, files=name)
     lake.sql("CREATE TABLE t (a integer)", "INSERT INTO t SELECT range FROM range(20)", "INSERT INTO t SELECT range + 100 FROM range(20)")
     lake.sql("DELETE FROM t WHERE a IN (3, 103, 105)")
     assert same_as_oracle(scan(spark, lake.plan("t"), lineage=True), lake, "t")
 
 
-def test_partition_directories_with_odd_values(spark: SparkSession, duck_lake: DuckLake) -> None:
+def test_partition_directories_with_special_characters(spark: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql("CREATE TABLE t (a integer, p varchar)", "ALTER TABLE t SET PARTITIONED BY (p)")
     duck_lake.sql(
         "INSERT INTO t SELECT range, ['x y', 'ü/%', '', NULL, 'a=b'][1 + range % 5] FROM range(50)", "DELETE FROM t WHERE a % 7 = 1"
@@ -297,7 +297,7 @@ def test_partition_directories_with_odd_values(spark: SparkSession, duck_lake: D
     assert same_as_oracle(scan(spark, duck_lake.plan("t"), lineage=True), duck_lake, "t")
 
 
-def test_columns_of_odd_names(spark: SparkSession, inlining_lake: DuckLake) -> None:
+def test_columns_with_special_names(spark: SparkSession, inlining_lake: DuckLake) -> None:
     lake = inlining_lake
     lake.sql(
         'CREATE TABLE t ("_metadata" integer, "a.b" integer, "q`q" integer, "__c1" integer, "" struct("x y" integer))'.replace(
@@ -313,7 +313,7 @@ def test_columns_of_odd_names(spark: SparkSession, inlining_lake: DuckLake) -> N
     assert frame.select("_metadata").distinct().count() == 30
 
 
-def test_a_table_without_rows_runs_nothing(spark: SparkSession, duck_lake: DuckLake) -> None:
+def test_an_empty_table_runs_no_job(spark: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql("CREATE TABLE t (a integer, s struct(x uuid))")
     frame = scan(spark, duck_lake.plan("t"), lineage=True)
     assert frame.columns == ["a", "s", LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID]
@@ -322,7 +322,7 @@ def test_a_table_without_rows_runs_nothing(spark: SparkSession, duck_lake: DuckL
     assert frame.collect() == []
 
 
-def test_a_missing_file_is_named(spark: SparkSession, duck_lake: DuckLake) -> None:
+def test_the_error_names_a_missing_file(spark: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql("CREATE TABLE t (a integer, u uuid)", "INSERT INTO t VALUES (1, NULL)")
     plan = duck_lake.plan("t")
     Path(plan.files[0].path).unlink()
@@ -340,7 +340,7 @@ def test_a_missing_file_is_named(spark: SparkSession, duck_lake: DuckLake) -> No
     assert "\tat " not in str(error)
 
 
-def test_a_value_that_spark_cannot_hold_is_refused_and_only_that(spark: SparkSession, duck_lake: DuckLake) -> None:
+def test_only_reading_a_value_that_spark_cannot_represent_is_an_error(spark: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql("CREATE TABLE t (a integer)", "INSERT INTO t VALUES (1)", "ALTER TABLE t ADD COLUMN h HUGEINT DEFAULT '1e38'")
     frame = scan(spark, duck_lake.plan("t"))
     assert frame.select("a").collect() == [(1,)]
@@ -351,7 +351,7 @@ def test_a_value_that_spark_cannot_hold_is_refused_and_only_that(spark: SparkSes
 
 
 def same_as_oracle(frame: DataFrame, lake: DuckLake, table: str, version: int | None = None) -> bool:
-    """The columns and row ids of a scan with lineage are DuckDB's."""
+    """Return whether columns and row ids of a scan with lineage equal those that DuckDB reads."""
     at = "" if version is None else f" AT (VERSION => {version})"
     names = [name for name in frame.columns if not name.startswith("_ducklake")]
     got = frame.select(*[f"`{name}`" for name in names], LINEAGE_ROW_ID).collect()

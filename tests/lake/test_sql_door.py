@@ -1,4 +1,4 @@
-"""What `LakeSession.execute` understands, statement by statement, on every catalog database."""
+"""The statements that `LakeSession.execute` supports, on every catalog database."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rows(lake: LakeSession, query: str) -> list[tuple[object, ...]]:
 
 @pytest.fixture
 def t(lake: LakeSession) -> LakeSession:
-    """A lake with a table t of three rows, made by snapshots 1 and 2."""
+    """A lake with a table t of three rows, created by snapshots 1 and 2."""
     lake.execute("CREATE TABLE t (id INT, name STRING)")
     lake.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
     return lake
@@ -46,7 +46,7 @@ class TestQueries:
         )
         assert found == [("c", "file")]
 
-    def test_a_cte_hides_a_table_and_a_temporary_view_hides_one_too(self, t: LakeSession) -> None:
+    def test_ctes_and_temporary_views_hide_tables(self, t: LakeSession) -> None:
         assert rows(t, "WITH t AS (SELECT 9 AS x) SELECT * FROM t") == [(9,)]
         t.execute("CREATE TEMPORARY VIEW t AS SELECT 8 AS x")
         assert rows(t, "SELECT * FROM t") == [(8,)]
@@ -68,10 +68,10 @@ class TestQueries:
         with pytest.raises(NotFoundError, match="snapshot"):
             t.execute("SELECT * FROM t TIMESTAMP AS OF '1999-01-01'")
 
-    def test_columns_may_be_qualified_by_the_whole_name(self, t: LakeSession) -> None:
+    def test_columns_can_be_qualified_by_the_full_name(self, t: LakeSession) -> None:
         assert rows(t, "SELECT lake.main.t.id FROM lake.main.t WHERE main.t.name = 'a' OR t.id = 2") == [(1,), (2,)]
 
-    def test_views_see_the_lake_as_the_statement_does(self, t: LakeSession) -> None:
+    def test_views_read_the_snapshot_of_the_statement(self, t: LakeSession) -> None:
         t.execute("CREATE VIEW v (n, c) AS SELECT name, count(*) FROM t GROUP BY name")
         t.execute("CREATE VIEW w AS SELECT n FROM v WHERE c = 1")
         t.execute("INSERT INTO t VALUES (4, 'a')")
@@ -93,7 +93,7 @@ class TestDefinitions:
         lake.execute("CREATE OR REPLACE TABLE a (x INT)")
         assert rows(lake, "SELECT * FROM a") == []
 
-    def test_partitioned_tables_have_one_partition_in_each_file(self, lake: LakeSession) -> None:
+    def test_each_file_of_a_partitioned_table_has_one_partition(self, lake: LakeSession) -> None:
         lake.execute(
             "CREATE TABLE p PARTITIONED BY (k, year(d)) AS SELECT id % 2 AS k, DATE'2020-06-01' + INTERVAL 1 YEAR * (id % 3) AS d, id FROM range(12)"
         )
@@ -146,7 +146,7 @@ class TestDefinitions:
             ("s", "struct<a:int,b:string>", None),
         ]
 
-    def test_set_not_null_is_refused_while_there_are_nulls(self, t: LakeSession) -> None:
+    def test_set_not_null_is_refused_if_there_are_nulls(self, t: LakeSession) -> None:
         t.execute("INSERT INTO t VALUES (4, NULL)")
         with pytest.raises(DataError, match="name"):
             t.execute("ALTER TABLE t ALTER COLUMN name SET NOT NULL")
@@ -166,7 +166,7 @@ class TestDefinitions:
         assert rows(t, "SHOW VIEWS") == [("main", "v", False)]
         assert rows(t, "SHOW COLUMNS IN t") == [("id",), ("name",)]
 
-    def test_show_table_extended_as_packages_for_spark_ask_it(self, t: LakeSession) -> None:
+    def test_show_table_extended_as_spark_packages_use_it(self, t: LakeSession) -> None:
         t.execute("CREATE VIEW v AS SELECT 1 AS one")
         table, view = rows(t, "SHOW TABLE EXTENDED IN main LIKE '*'")
         assert (table[:3], view[:3]) == (("main", "t", False), ("main", "v", False))
@@ -192,7 +192,7 @@ class TestInsert:
         with pytest.raises(StatementError, match="2 columns"):
             t.execute("INSERT INTO t VALUES (1)")
 
-    def test_a_value_that_does_not_fit_is_refused_and_nothing_is_written(self, t: LakeSession) -> None:
+    def test_a_value_that_does_not_fit_is_refused_and_no_row_is_written(self, t: LakeSession) -> None:
         with pytest.raises(DataError, match="column id: 99999999999 does not fit the type int"):
             t.execute("INSERT INTO t VALUES (99999999999, 'x')")
         assert rows(t, "SELECT count(*) FROM t") == [(3,)]
@@ -218,7 +218,7 @@ class TestUpdateAndDelete:
         t.execute("UPDATE t AS x SET x.name = DEFAULT, id = x.id + 10 WHERE x.id = (SELECT max(id) FROM t)")
         assert rows(t, "SELECT * FROM t") == [(1, "a"), (13, "dflt"), (2, "b")]
 
-    def test_update_of_a_field_keeps_the_others(self, lake: LakeSession) -> None:
+    def test_an_update_of_a_field_keeps_the_others(self, lake: LakeSession) -> None:
         lake.execute("CREATE TABLE s AS SELECT named_struct('a', 1, 'n', named_struct('x', 2, 'y', 3)) AS st, 1 AS id")
         lake.execute("UPDATE s SET st.n.y = 30, st.a = id + 1")
         assert rows(lake, "SELECT st.a, st.n.x, st.n.y FROM s") == [(2, 2, 30)]
@@ -228,7 +228,7 @@ class TestUpdateAndDelete:
         result = t.execute("DELETE FROM t WHERE EXISTS (SELECT 1 FROM gone WHERE gone.id = t.id)")
         assert (result.counts.deleted, rows(t, "SELECT id FROM t")) == (1, [(1,), (3,)])
 
-    def test_what_changes_nothing_makes_no_snapshot(self, t: LakeSession) -> None:
+    def test_a_statement_that_changes_no_row_creates_no_snapshot(self, t: LakeSession) -> None:
         before = t.catalog.latest().snapshot_id
         for statement in (
             "DELETE FROM t WHERE id > 100", "UPDATE t SET name = 'x' WHERE id > 100", "INSERT INTO t SELECT * FROM t WHERE false",
@@ -254,7 +254,7 @@ class TestMerge:
         assert (result.counts.inserted, result.counts.updated, result.counts.deleted) == (1, 2, 2)
         assert rows(t, "SELECT * FROM t") == [(2, "bupd"), (3, "c"), (4, "orphan"), (8, "INS")]
 
-    def test_stars_go_by_name(self, t: LakeSession) -> None:
+    def test_stars_match_columns_by_name(self, t: LakeSession) -> None:
         t.execute(
             "MERGE INTO t USING (SELECT 'new' AS name, 'more' AS extra, id FROM range(3, 5)) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
@@ -290,7 +290,7 @@ class TestMerge:
 
 @pytest.mark.parity
 class TestTransactions:
-    def test_all_or_nothing(self, t: LakeSession) -> None:
+    def test_a_transaction_is_all_or_nothing(self, t: LakeSession) -> None:
         before = t.catalog.latest().snapshot_id
         t.execute("BEGIN")
         t.execute("INSERT INTO t VALUES (4, 'd')")
@@ -300,7 +300,7 @@ class TestTransactions:
         assert t.catalog.latest().snapshot_id == before
         assert rows(t, "SHOW TABLES") == [("main", "t", False)]
 
-    def test_a_failing_statement_leaves_the_transaction_as_it_was(self, t: LakeSession) -> None:
+    def test_a_failed_statement_leaves_the_transaction_unchanged(self, t: LakeSession) -> None:
         t.execute("BEGIN TRANSACTION")
         t.execute("INSERT INTO t VALUES (4, 'd')")
         with pytest.raises(DuckLakeError):
@@ -309,7 +309,7 @@ class TestTransactions:
         t.execute("COMMIT")
         assert rows(t, "SELECT count(*) FROM t") == [(4,)]
 
-    def test_two_upserts_of_one_key_do_not_double_it(self, t: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_two_upserts_of_one_key_do_not_duplicate_it(self, t: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
         upsert = "MERGE INTO t USING (SELECT 7 AS id, '{}' AS name) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         other = t.lake.session()
         t.begin()
@@ -333,7 +333,7 @@ class TestTransactions:
         with pytest.raises(StatementError, match="BEGIN first"):
             t.execute("CALL lake.set_commit_message('me', 'why')")
 
-    def test_the_commit_message_is_kept(self, t: LakeSession) -> None:
+    def test_the_commit_message_is_stored(self, t: LakeSession) -> None:
         t.begin()
         t.execute("CALL lake.set_commit_message('me', 'why', extra_info => '{\"a\": 1}')")
         t.execute("DELETE FROM t WHERE id = 1")
@@ -343,7 +343,7 @@ class TestTransactions:
 
 
 class TestErrors:
-    def test_names_are_the_users(self, t: LakeSession) -> None:
+    def test_messages_use_the_names_of_the_statement(self, t: LakeSession) -> None:
         with pytest.raises(NotFoundError, match=r"lake.main.nope"):
             t.execute("SELECT * FROM lake.main.nope")
         with pytest.raises(DuckLakeError) as caught:
@@ -353,21 +353,21 @@ class TestErrors:
         with pytest.raises(DuckLakeError, match=r"(?i)nope"):
             t.execute("SELECT * FROM nope")
 
-    def test_a_broken_view_is_named_and_listings_live_on(self, t: LakeSession) -> None:
+    def test_the_error_names_a_broken_view_and_listings_still_work(self, t: LakeSession) -> None:
         t.execute("CREATE VIEW v AS SELECT * FROM t")
         t.execute("DROP TABLE t")
         with pytest.raises(LakeError, match="view v is broken"):
             t.execute("SELECT * FROM v")
         assert rows(t, "SHOW TABLES") == [("main", "v", False)]
 
-    def test_a_missing_data_file_is_named(self, t: LakeSession) -> None:
+    def test_the_error_names_a_missing_data_file(self, t: LakeSession) -> None:
         with t.reading() as now:
             path = now.scan_plan(now.find("main", "t")).files[0].path
         Path(path).unlink()
         with pytest.raises(LakeError, match=Path(path).name):
             t.execute("SELECT * FROM t").fetch()
 
-    def test_syntax_errors_say_so(self, lake: LakeSession) -> None:
+    def test_a_syntax_error_is_reported_as_such(self, lake: LakeSession) -> None:
         with pytest.raises(StatementError, match=r"(?i)syntax error"):
             lake.execute("SELECT 1 LIMIT 1 LIMIT 2")
         with pytest.raises(StatementError, match=r"(?i)syntax error"):
@@ -389,7 +389,7 @@ def test_ddl_needs_no_jvm(catalog: CatalogUnderTest) -> None:
 
 
 @pytest.mark.parity
-def test_a_read_only_lake_answers_and_refuses_every_change(catalog: CatalogUnderTest, runtime: SparkRuntime) -> None:
+def test_a_read_only_lake_can_be_queried_but_not_changed(catalog: CatalogUnderTest, runtime: SparkRuntime) -> None:
     with catalog.open().session() as writer:
         writer.execute("CREATE TABLE t (a INT)")
         writer.load_seed("main", "seed", [("a", "int")], [(1,)])

@@ -1,4 +1,4 @@
-"""Statements whose parts get in each other's way, and what a failure leaves behind."""
+"""Statements whose parts affect each other, and what remains after a failure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def parquet_files(directory: Path) -> set[Path]:
 
 
 class TestMerge:
-    def test_matched_rows_and_orphans_of_one_file_go_together(self, lake: LakeSession) -> None:
+    def test_matched_and_unmatched_rows_of_one_file_change_together(self, lake: LakeSession) -> None:
         lake.execute(
             "MERGE INTO t USING (SELECT * FROM VALUES (1, 'del'), (2, 'upd') AS v(id, what)) s ON t.id = s.id "
             "WHEN MATCHED AND s.what = 'del' THEN DELETE WHEN MATCHED THEN UPDATE SET name = 'new' "
@@ -52,7 +52,7 @@ class TestMerge:
         )
         assert rows(lake, "SELECT * FROM t") == [(2, "new"), (3, "n3"), (4, "orphan")]
 
-    def test_instants_match_in_any_session_time_zone(self, lake: LakeSession) -> None:
+    def test_timestamps_match_in_any_session_time_zone(self, lake: LakeSession) -> None:
         lake.execute("CREATE TABLE e AS SELECT TIMESTAMP'2024-06-01 12:00:00Z' AS at, 1 AS n")
         lake.execute("SET TIME ZONE 'America/New_York'")
         lake.execute(
@@ -68,20 +68,20 @@ class TestRefusals:
         with pytest.raises(StatementError, match="tags is no struct"):
             lake.execute("UPDATE l SET tags.element = 'y'")
 
-    def test_show_tables_of_no_schema(self, lake: LakeSession) -> None:
+    def test_show_tables_in_a_missing_schema(self, lake: LakeSession) -> None:
         with pytest.raises(NotFoundError, match="nosuch"):
             lake.execute("SHOW TABLES IN nosuch")
 
 
 class TestOverwrite:
-    def test_a_named_partition_is_replaced_even_by_nothing(self, lake: LakeSession) -> None:
+    def test_a_named_partition_is_replaced_even_by_no_rows(self, lake: LakeSession) -> None:
         lake.execute("CREATE TABLE p PARTITIONED BY (k) AS SELECT id % 3 AS k, id FROM range(9)")
         lake.execute("INSERT OVERWRITE p PARTITION (k = 1) SELECT id FROM range(0)")
         assert rows(lake, "SELECT k, count(*) FROM p GROUP BY k") == [(0, 3), (2, 3)]
         lake.execute("INSERT OVERWRITE p PARTITION (k = 2) SELECT 77L")
         assert rows(lake, "SELECT id FROM p WHERE k = 2") == [(77,)]
 
-    def test_a_partition_by_no_key_of_the_table_is_refused(self, lake: LakeSession) -> None:
+    def test_a_partition_column_that_is_not_a_key_is_refused(self, lake: LakeSession) -> None:
         lake.execute("CREATE TABLE p PARTITIONED BY (k) AS SELECT id % 3 AS k, id FROM range(9)")
         with pytest.raises(StatementError, match="nosuch"):
             lake.execute("INSERT INTO p PARTITION (nosuch = 1) SELECT 1, 2")
@@ -97,7 +97,7 @@ class TestConflicts:
         ],
     )
     @pytest.mark.parity
-    def test_two_writers_of_one_key_do_not_double_it_in_an_empty_table(
+    def test_two_writers_of_one_key_do_not_duplicate_it_in_an_empty_table(
         self, lake: LakeSession, mine: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         lake.execute("CREATE TABLE u (id INT, name STRING)")
@@ -112,7 +112,7 @@ class TestConflicts:
 
 
 class TestWhatFailureLeaves:
-    def test_no_file_of_a_snapshot_that_may_exist_is_removed(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_files_of_a_snapshot_that_may_exist_are_kept(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
         commit = Transaction.commit
 
         def commit_and_lose_the_answer(transaction: Transaction) -> None:
@@ -163,7 +163,9 @@ class TestWhatFailureLeaves:
 
 
 class TestCancel:
-    def test_between_two_jobs_it_still_stops_a_statement_of_a_transaction(self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_cancel_between_two_jobs_stops_the_statement_of_a_transaction(
+        self, lake: LakeSession, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         stage = RowStaging.add_files
 
         def cancelled_meanwhile(*arguments: object) -> None:
@@ -197,7 +199,7 @@ class TestHold:
 
 
 class TestViews:
-    def test_a_view_on_a_column_that_is_gone_is_named(self, lake: LakeSession) -> None:
+    def test_the_error_names_a_view_whose_column_was_dropped(self, lake: LakeSession) -> None:
         lake.execute("CREATE VIEW names AS SELECT name FROM t")
         lake.execute("ALTER TABLE t DROP COLUMN name")
         with pytest.raises(LakeError, match="view names is broken"):

@@ -1,4 +1,4 @@
-"""What a column takes does not depend on `spark.sql.ansi.enabled`: a value that does not fit is an error that names the column."""
+"""A column accepts the same values for each `spark.sql.ansi.enabled`. A value that does not fit is an error that names the column."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dbt.adapters.ducklake.errors import DataError, DuckLakeError
 from dbt.adapters.ducklake.session import LakeSession
 
 CATALOGS = ["sqlite"]
-"""No catalog database decides any of it."""
+"""The result does not depend on the catalog database."""
 
 LARGE = "cast(3000000000 as bigint)"
 WRONG = [
@@ -34,7 +34,7 @@ WRONG = [
     ("map<int, int>", f"map({LARGE}, 1)", "column a.key: 3000000000"),
     ("array<struct<x: array<int>>>", f"array(named_struct('x', array({LARGE})))", "column a.element.x.element: 3000000000"),
 ]
-"""Type, value, and how the error begins."""
+"""Type, value, and the start of the error message."""
 
 
 @pytest.fixture(params=["true", "false"], ids=["ansi", "not ansi"])
@@ -44,7 +44,7 @@ def session(request: pytest.FixtureRequest, lake: LakeSession) -> LakeSession:
 
 
 def outcome(session: LakeSession, statement: str) -> str:
-    """The message of the DataError that a statement ends in."""
+    """Return the message of the DataError that a statement raises."""
     try:
         session.execute(statement)
     except DataError as error:
@@ -72,7 +72,7 @@ STATEMENTS = {
 }
 
 
-def test_every_statement_that_writes_refuses_it(session: LakeSession) -> None:
+def test_every_writing_statement_refuses_a_value_that_does_not_fit(session: LakeSession) -> None:
     session.execute("CREATE TABLE t (id INT, a INT, s STRUCT<x: INT>)")
     session.execute("INSERT INTO t VALUES (1, 5, named_struct('x', 6))")
     for name, statement in STATEMENTS.items():
@@ -80,13 +80,13 @@ def test_every_statement_that_writes_refuses_it(session: LakeSession) -> None:
     assert session.execute("SELECT id, a, s.x FROM t").fetch() == [(1, 5, 6)]
 
 
-def test_a_check_does_not_see_a_wrapped_value(session: LakeSession) -> None:
+def test_a_check_does_not_see_an_overflowed_value(session: LakeSession) -> None:
     session.execute("CREATE TABLE t (a INT, CHECK (a < 0))")
     with pytest.raises(DataError, match="column a: 3000000000"):
         session.execute(f"INSERT INTO t SELECT {LARGE}")
 
 
-def test_inlined_rows_are_held_to_the_same(session: LakeSession) -> None:
+def test_inlined_rows_follow_the_same_rules(session: LakeSession) -> None:
     session.execute("CREATE TABLE t (a INT)")
     session.execute("CALL set_option('data_inlining_row_limit', 10)")
     with pytest.raises(DataError, match="column a: 3000000000"):
@@ -104,7 +104,7 @@ def test_expressions_of_the_query_follow_the_session(lake: LakeSession) -> None:
     assert lake.execute("SELECT count(*) FROM t WHERE a IS NULL AND b IS NULL").fetch() == [(2,)]
 
 
-def test_values_that_fit_are_stored_alike(session: LakeSession) -> None:
+def test_values_that_fit_are_stored_in_both_modes(session: LakeSession) -> None:
     session.execute(
         "CREATE TABLE t (a INT, b DECIMAL(4,1), c DATE, d STRUCT<x: INT, y: ARRAY<SMALLINT>>, e MAP<STRING, INT>, f BOOLEAN, g INT, h STRING)"
     )
@@ -118,14 +118,14 @@ def test_values_that_fit_are_stored_alike(session: LakeSession) -> None:
     assert found[1] == (None,) * 10
 
 
-def test_what_has_no_cast_under_ansi_has_none_without(session: LakeSession) -> None:
+def test_types_without_an_ansi_cast_are_refused_in_both_modes(session: LakeSession) -> None:
     session.execute("CREATE TABLE t (a INT, b BOOLEAN)")
     for columns in ("date'2020-01-01', true", "1, timestamp'2020-01-01 00:00:00'", "array(1), true"):
         with pytest.raises(DuckLakeError, match="CAST"):
             session.execute(f"INSERT INTO t SELECT {columns}")
 
 
-def test_a_partition_value_that_does_not_fit_ends_no_rows(session: LakeSession) -> None:
+def test_a_partition_value_that_does_not_fit_deletes_no_rows(session: LakeSession) -> None:
     session.execute("CREATE TABLE t (a INT, k INT) PARTITIONED BY (k)")
     session.execute("INSERT INTO t VALUES (1, NULL), (2, 5)")
     with pytest.raises(DuckLakeError, match=r"(?i)cast|does not fit"):

@@ -1,4 +1,4 @@
-"""Reads that would give wrong rows without a word if they were done the obvious way."""
+"""Reads that would silently give wrong rows with an obvious implementation."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=["vectorized", "row by row"])
 def reader(request: pytest.FixtureRequest, spark: SparkSession):  # type: ignore[no-untyped-def]
-    """Both of Spark's Parquet readers."""
+    """Sessions with each of Spark's Parquet readers."""
     spark.conf.set("spark.sql.parquet.enableVectorizedReader", str(request.param == "vectorized").lower())
     yield spark
     spark.conf.unset("spark.sql.parquet.enableVectorizedReader")
 
 
-def test_t1_filters_on_swapped_names(reader: SparkSession, duck_lake: DuckLake) -> None:
+def test_filters_on_swapped_names(reader: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql(
         "CREATE TABLE t (a integer, b integer)",
         "INSERT INTO t SELECT range, range + 1000000 FROM range(100)",
@@ -48,7 +48,7 @@ def test_t1_filters_on_swapped_names(reader: SparkSession, duck_lake: DuckLake) 
     assert frame.where("b < 10").count() == 10
 
 
-def test_t1_filters_on_a_name_that_came_back(reader: SparkSession, duck_lake: DuckLake) -> None:
+def test_filters_on_a_reused_name(reader: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql(
         "CREATE TABLE t (id integer, a integer, s struct(x integer, y integer))",
         "INSERT INTO t SELECT range, range, {'x': range, 'y': 0} FROM range(100)",
@@ -76,7 +76,7 @@ NESTED = {
     "m['k'].a": "map(varchar, struct(a varchar, b varchar))",
     "s.deep.a": "struct(deep struct(a varchar, b varchar), other integer)",
 }
-"""A field inside a column, in Spark's words, and the column's type."""
+"""Maps a field inside a column, in Spark's syntax, to the type of the column."""
 _STRUCT = "{'a': 'A' || range, 'b': 'x'}"
 _VALUES = {
     "s.a": _STRUCT,
@@ -87,7 +87,7 @@ _VALUES = {
 
 
 @pytest.mark.parametrize("field", NESTED)
-def test_a_field_of_a_renamed_column_is_read_by_itself(reader: SparkSession, duck_lake: DuckLake, field: str) -> None:
+def test_a_field_of_a_renamed_column_can_be_read_alone(reader: SparkSession, duck_lake: DuckLake, field: str) -> None:
     name = field[0]
     duck_lake.sql(
         f"CREATE TABLE t (i integer, {name} {NESTED[field]})",
@@ -101,7 +101,7 @@ def test_a_field_of_a_renamed_column_is_read_by_itself(reader: SparkSession, duc
     assert frame.where(f"{renamed} = 'A3'").count() == 1
 
 
-def test_a_renamed_field_is_read_by_itself(reader: SparkSession, duck_lake: DuckLake) -> None:
+def test_a_renamed_field_can_be_read_alone(reader: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql(
         "CREATE TABLE t (s struct(deep struct(a varchar, b varchar), other integer))",
         f"INSERT INTO t SELECT {_VALUES['s.deep.a']} FROM range(10)",
@@ -112,7 +112,7 @@ def test_a_renamed_field_is_read_by_itself(reader: SparkSession, duck_lake: Duck
     assert frame.where("s.deep2.a2 = 'A3'").select("s.deep2.b", "s.other").collect() == [("x", 1)]
 
 
-def test_a_field_of_a_column_with_an_old_name_is_read_by_itself(reader: SparkSession, duck_lake: DuckLake) -> None:
+def test_a_field_of_a_column_with_a_reused_name_can_be_read_alone(reader: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql(
         "CREATE TABLE t (i integer, c struct(a integer)[])",
         "INSERT INTO t SELECT range, [{'a': 0}] FROM range(10)",
@@ -125,7 +125,7 @@ def test_a_field_of_a_column_with_an_old_name_is_read_by_itself(reader: SparkSes
     assert frame.where("c[0].a IS NULL").count() == 10
 
 
-def test_fields_are_pruned_of_a_column_that_has_its_first_name(reader: SparkSession, duck_lake: DuckLake) -> None:
+def test_nested_fields_are_pruned_if_the_column_was_never_renamed(reader: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql("CREATE TABLE t (s struct(a varchar, b varchar), i integer)", "ALTER TABLE t RENAME COLUMN i TO i2")
     duck_lake.sql(f"INSERT INTO t SELECT {_STRUCT}, range FROM range(10)")
     frame = scan(reader, duck_lake.plan("t")).select("s.a", "i2")
@@ -133,7 +133,7 @@ def test_fields_are_pruned_of_a_column_that_has_its_first_name(reader: SparkSess
     assert frame.where("a = 'A3'").collect() == [("A3", 3)]
 
 
-def test_t7_files_whose_names_spark_would_skip(spark: SparkSession, duck_lake: DuckLake) -> None:
+def test_files_whose_names_spark_would_skip(spark: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql("CREATE TABLE t (a integer)", "INSERT INTO t SELECT range FROM range(10)", "DELETE FROM t WHERE a = 3")
     plan = duck_lake.plan("t")
     (file,) = plan.files
@@ -149,7 +149,7 @@ def test_t7_files_whose_names_spark_would_skip(spark: SparkSession, duck_lake: D
 
 
 def registered_by_hand(lake: DuckLake, definition: str, data: pa.Table, *changes: str, name: str = "by hand.parquet") -> None:
-    """A table t of one file that somebody put into the catalog without a name mapping."""
+    """Create a table t of one file that is registered in the catalog without a name mapping."""
     lake.sql(f"CREATE TABLE t ({definition})", f"INSERT INTO t ({definition.split()[0]}) VALUES (NULL)")
     file = next(Path(row[0]) for row in lake.rows("SELECT data_file FROM ducklake_list_files('lake', 't')"))
     path = file.with_name(name)
@@ -183,18 +183,18 @@ POSITIONS = {
     "another type": ("a varchar, b bigint", PAIR, ()),
     "fields of a struct": ("a integer, s struct(x integer)", pa.table({"a": pa.array([1], pa.int32()), "s": [{"x": 1}]}), ()),
 }
-"""Columns of the table, its file, and what happened to the table since."""
+"""Columns of the table, the columns of its file, and the changes to the table since."""
 
 
 @pytest.mark.parametrize("case", list(POSITIONS))
-def test_t9_a_file_without_field_ids_is_read_by_position_as_duckdb_reads_it(reader: SparkSession, duck_lake: DuckLake, case: str) -> None:
+def test_a_file_without_field_ids_is_read_by_position_as_duckdb_reads_it(reader: SparkSession, duck_lake: DuckLake, case: str) -> None:
     registered_by_hand(duck_lake, *POSITIONS[case][:2], *POSITIONS[case][2])
     frame = scan(reader, duck_lake.plan("t"), virtual=("rowid",))
     found = [tuple(value.asDict() if hasattr(value, "asDict") else value for value in row) for row in frame.collect()]
     assert ordered(found) == ordered(duck_lake.rows("SELECT *, rowid FROM t"))
 
 
-def test_t9_filters_on_a_file_without_field_ids_are_of_the_right_column(reader: SparkSession, duck_lake: DuckLake) -> None:
+def test_filters_on_a_file_without_field_ids_use_the_right_column(reader: SparkSession, duck_lake: DuckLake) -> None:
     registered_by_hand(duck_lake, "a integer, b integer", PAIR)
     frame = scan(reader, duck_lake.plan("t"))
     assert [tuple(row) for row in frame.where("a = 2").collect()] == [(2, 1)]
@@ -202,7 +202,7 @@ def test_t9_filters_on_a_file_without_field_ids_are_of_the_right_column(reader: 
     assert frame.where("b IS NULL").count() == 1
 
 
-def test_t9_a_file_under_a_name_of_the_lake_without_field_ids_is_an_error(reader: SparkSession, tmp_path: Path) -> None:
+def test_a_file_without_field_ids_that_has_a_name_of_the_lake_is_an_error(reader: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "ducklake-01a202de-3540-7f4a-b84c-e159b5f7c408.parquet"
     pq.write_table(pa.table({"a": [1, 2]}), path)
     plan = plan_of(path, Column(1, "a", "int64"))
@@ -213,7 +213,7 @@ def test_t9_a_file_under_a_name_of_the_lake_without_field_ids_is_an_error(reader
     assert "field ids" in str(error)
 
 
-def test_t10_unsigned_and_decimal_files_read_as_double(reader: SparkSession, tmp_path: Path) -> None:
+def test_unsigned_and_decimal_files_are_read_as_double(reader: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "typed.parquet"
     fields = [("u", pa.uint32(), 1), ("d", pa.decimal128(9, 2), 2), ("i", pa.int64(), 3), ("w", pa.uint32(), 4)]
     schema = pa.schema([pa.field(name, type_, metadata={"PARQUET:field_id": str(i)}) for name, type_, i in fields])
@@ -223,7 +223,7 @@ def test_t10_unsigned_and_decimal_files_read_as_double(reader: SparkSession, tmp
     assert [tuple(row) for row in rows] == [(4e9, 1.25, Decimal(2**53 + 2), Decimal(4000000000))]
 
 
-def test_deletes_are_bound_to_files_by_the_catalog_not_by_the_path_inside(spark: SparkSession, duck_lake: DuckLake) -> None:
+def test_the_catalog_binds_deletes_to_files_not_the_path_inside(spark: SparkSession, duck_lake: DuckLake) -> None:
     duck_lake.sql("CREATE TABLE t (a integer)", *[f"INSERT INTO t SELECT range + {100 * n} FROM range(10)" for n in range(3)])
     duck_lake.sql("DELETE FROM t WHERE a IN (101, 202)")
     plan = duck_lake.plan("t")

@@ -1,4 +1,4 @@
-"""The traps of writing that give wrong results without a word (T2, T3, T6, T7, T8, T11), each shut."""
+"""Writes that would silently give wrong results with an obvious implementation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_t2_ids_are_in_the_file_when_no_column_needs_a_cast(spark: SparkSession, tmp_path: Path) -> None:
+def test_field_ids_are_written_when_no_column_needs_a_cast(spark: SparkSession, tmp_path: Path) -> None:
     columns = columns_of("a bigint", "b string")
     plain = spark.sql("SELECT id AS a, cast(id AS string) AS b FROM range(10)")
     for rows in (plain, plain.orderBy("a"), plain.cache(), plain.limit(3), plain.union(plain), plain.repartition(2)):
@@ -27,7 +27,7 @@ def test_t2_ids_are_in_the_file_when_no_column_needs_a_cast(spark: SparkSession,
     plain.unpersist()
 
 
-def test_t3_row_ids_are_under_their_field_id_and_duckdb_finds_them(spark: SparkSession, written: WrittenLake) -> None:
+def test_row_ids_have_their_field_id_and_duckdb_finds_them(spark: SparkSession, written: WrittenLake) -> None:
     columns = columns_of("a bigint", "l array<struct<x int>>")
     first = spark.sql("SELECT id, array(named_struct('x', cast(id AS int))) FROM range(5)")
     written.add("t", columns, lambda table: write_rows(first, columns, table.path, OPTIONS))
@@ -50,7 +50,7 @@ def test_t3_row_ids_are_under_their_field_id_and_duckdb_finds_them(spark: SparkS
         assert duckdb.execute("SELECT a, rowid FROM lake.t ORDER BY a").fetchall() == [(100, 0), (102, 1)]
 
 
-def test_t6_elements_keys_and_values_have_ids_at_every_depth(spark: SparkSession, written: WrittenLake) -> None:
+def test_elements_keys_and_values_have_field_ids_at_every_depth(spark: SparkSession, written: WrittenLake) -> None:
     columns = columns_of(
         "l array<int>",
         "ls array<struct<x decimal(20,2), t timestamp_ntz>>",
@@ -82,7 +82,7 @@ def test_t6_elements_keys_and_values_have_ids_at_every_depth(spark: SparkSession
     )
 
 
-def test_t7_no_file_has_a_name_that_spark_would_skip(spark: SparkSession, tmp_path: Path) -> None:
+def test_no_file_has_a_name_that_spark_would_skip(spark: SparkSession, tmp_path: Path) -> None:
     columns = columns_of("_a int", "`.b` int")
     files = write_rows(
         spark.sql("SELECT 1, 2"), columns_of("_a int", ".b int"), f"{tmp_path}/_t/", OPTIONS, partition_fields=(PartitionField(1),)
@@ -93,7 +93,7 @@ def test_t7_no_file_has_a_name_that_spark_would_skip(spark: SparkSession, tmp_pa
         assert Path(file.path).parent == tmp_path / "_t" / "_a=1"
 
 
-def test_t8_null_and_the_empty_text_are_two_partitions(spark: SparkSession, written: WrittenLake) -> None:
+def test_null_and_the_empty_string_are_two_partitions(spark: SparkSession, written: WrittenLake) -> None:
     columns = columns_of("k string", "v int")
     fields = (PartitionField(1),)
     rows = spark.sql("VALUES ('', 1), (NULL, 2), ('__HIVE_DEFAULT_PARTITION__', 3), ('v', 4)")
@@ -105,7 +105,7 @@ def test_t8_null_and_the_empty_text_are_two_partitions(spark: SparkSession, writ
     assert written.query("SELECT v FROM t WHERE k = ''") == [(1,)]
 
 
-def test_t11_a_hugeint_and_a_time_with_a_zone_keep_what_duckdb_would_lose(spark: SparkSession, written: WrittenLake) -> None:
+def test_a_hugeint_and_a_time_with_a_zone_keep_what_duckdb_would_lose(spark: SparkSession, written: WrittenLake) -> None:
     columns = columns_of("h hugeint", "z time with time zone")
     rows = spark.sql("SELECT cast('12345678901234567890123456789012345678' AS decimal(38,0)), '01:02:03+02'")
     written.add("t", columns, lambda table: write_rows(rows, columns, table.path, OPTIONS))

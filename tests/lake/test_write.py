@@ -1,4 +1,4 @@
-"""Writing rows with Spark: files that DuckDB reads as they were meant, statistics as DuckDB would have written them, few files, no rubble."""
+"""Writing rows with Spark: DuckDB reads the files, statistics equal those of DuckDB, files are few, and none are left over."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> WrittenLake:
     return WrittenLake(tmp_path_factory.mktemp("shared"))
 
 
-# type for us, type for DuckDB, values for Spark, values for DuckDB (None: the same texts)
+# type for us, type for DuckDB, values for Spark, values for DuckDB (None: the same values)
 SAME: list[tuple[str, str, list[str], list[str] | None]] = [
     ("boolean", "boolean", ["true", "false"], None),
     ("tinyint", "tinyint", ["-128Y", "127Y"], ["-128", "127"]),
@@ -110,7 +110,7 @@ def test_rows_and_statistics_are_those_that_duckdb_writes(spark: SparkSession, s
     assert stats == wanted
 
 
-def test_nan_leaves_the_bounds_open_and_is_told(spark: SparkSession, written: WrittenLake) -> None:
+def test_a_nan_leaves_the_bounds_open_and_sets_contains_nan(spark: SparkSession, written: WrittenLake) -> None:
     columns = columns_of("f float", "d double")
     written.add("t", columns, lambda table: write_rows(spark.sql("VALUES (float('nan'), 1D), (1F, 2D)"), columns, table.path, OPTIONS))
     assert written.column_stats("t") == [(1, 2, 0, None, None, 1), (2, 2, 0, "1.0", "2.0", 0)]
@@ -118,7 +118,7 @@ def test_nan_leaves_the_bounds_open_and_is_told(spark: SparkSession, written: Wr
     assert written.query("SELECT count(*) FROM t WHERE f = 1") == [(1,)]
 
 
-def test_bounds_of_long_texts_hold_them(spark: SparkSession, written: WrittenLake) -> None:
+def test_bounds_enclose_long_strings(spark: SparkSession, written: WrittenLake) -> None:
     columns = columns_of("s string")
     long = spark.sql("SELECT repeat('ä', 200) AS s UNION ALL SELECT repeat('ö', 200)")
     written.add("t", columns, lambda table: write_rows(long, columns, table.path, OPTIONS))
@@ -128,7 +128,7 @@ def test_bounds_of_long_texts_hold_them(spark: SparkSession, written: WrittenLak
     assert written.query("SELECT count(*) FROM t WHERE s = repeat('ö', 200)") == [(1,)]
 
 
-def test_every_other_type_is_read_by_duckdb(spark: SparkSession, written: WrittenLake) -> None:
+def test_duckdb_reads_every_other_type(spark: SparkSession, written: WrittenLake) -> None:
     columns = columns_of("v variant", "i interval", "z time with time zone", "n uint128")
     query = "SELECT parse_json('{\"a\": [1, \"x\"]}'), '1 month 2 days 03:04:05.6', '01:02:03+02', 5"
     written.add("t", columns, lambda table: write_rows(spark.sql(query), columns, table.path, OPTIONS))
@@ -136,7 +136,7 @@ def test_every_other_type_is_read_by_duckdb(spark: SparkSession, written: Writte
     assert rows == [('{"a":[1,"x"]}', "1 month 2 days 03:04:05.6", "01:02:03+02", 5)]
 
 
-def test_no_rows_make_no_file(spark: SparkSession, tmp_path: Path) -> None:
+def test_no_rows_create_no_file(spark: SparkSession, tmp_path: Path) -> None:
     columns = columns_of("a int")
     assert write_rows(spark.sql("SELECT 1 AS a WHERE false"), columns, f"{tmp_path}/t/", OPTIONS) == []
     keys = (PartitionField(1),)
@@ -144,7 +144,7 @@ def test_no_rows_make_no_file(spark: SparkSession, tmp_path: Path) -> None:
     assert files_below(tmp_path) == []
 
 
-def test_a_file_lies_where_duckdb_would_put_it_and_nothing_else_is_left(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_file_is_placed_where_duckdb_would_place_it(spark: SparkSession, tmp_path: Path) -> None:
     columns = columns_of("a int")
     home = tmp_path / "a b%20ü"
     (file,) = write_rows(spark.sql("SELECT 1"), columns, f"{home}/", OPTIONS)
@@ -179,7 +179,7 @@ FAILURES: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("definition", "query", "text"), FAILURES, ids=[case[0] for case in FAILURES])
-def test_rows_that_break_a_rule_leave_no_file(spark: SparkSession, tmp_path: Path, definition: str, query: str, text: str) -> None:
+def test_rows_that_violate_a_constraint_leave_no_file(spark: SparkSession, tmp_path: Path, definition: str, query: str, text: str) -> None:
     with pytest.raises(DataError) as raised:
         write_rows(spark.sql(query), columns_of(definition), f"{tmp_path}/t", OPTIONS)
     assert text in str(raised.value)
@@ -193,13 +193,13 @@ def test_a_value_that_does_not_fit_its_type_is_an_error_and_leaves_no_file(spark
     assert files_below(tmp_path) == []
 
 
-def test_bytes_that_are_no_geometry_are_refused_and_leave_no_file(spark: SparkSession, tmp_path: Path) -> None:
+def test_bytes_that_are_not_a_geometry_are_refused_and_leave_no_file(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"column g: .* a geometry"):
         write_rows(spark.sql("SELECT x'0101000000'"), columns_of("g geometry"), f"{tmp_path}/t", OPTIONS)
     assert files_below(tmp_path) == []
 
 
-def test_columns_are_matched_by_position_whatever_their_names_are(spark: SparkSession, written: WrittenLake) -> None:
+def test_columns_are_matched_by_position_not_by_name(spark: SparkSession, written: WrittenLake) -> None:
     columns = columns_of("a int", "b.c string")
     rows = spark.sql("SELECT 1 AS x, 'q' AS X")
     written.add("t", columns, lambda table: write_rows(rows, columns, table.path, OPTIONS))
@@ -208,7 +208,7 @@ def test_columns_are_matched_by_position_whatever_their_names_are(spark: SparkSe
         write_rows(rows, columns[:1], f"{written.home}/x", OPTIONS)
 
 
-def test_options_of_the_table_are_obeyed(spark: SparkSession, tmp_path: Path) -> None:
+def test_options_of_the_table_are_applied(spark: SparkSession, tmp_path: Path) -> None:
     columns = columns_of("a bigint", "s string")
     rows = spark.sql("SELECT id, cast(id AS string) FROM range(0, 3000, 1, 1)")
     for compression, codec in {"zstd": "ZSTD", "uncompressed": "UNCOMPRESSED", "gzip": "GZIP", "lz4": "LZ4", "snappy": "SNAPPY"}.items():
@@ -223,7 +223,7 @@ def test_options_of_the_table_are_obeyed(spark: SparkSession, tmp_path: Path) ->
         write_rows(rows, columns, f"{tmp_path}/t", WriteOptions(compression="lzo"))
 
 
-def test_a_small_result_is_one_file_however_many_partitions_it_has(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_small_result_is_one_file_for_any_number_of_partitions(spark: SparkSession, tmp_path: Path) -> None:
     columns = columns_of("a bigint")
     many = spark.range(0, 1000, 1, 16)
     assert len(write_rows(many.toDF("a"), columns, f"{tmp_path}/t", OPTIONS)) == 1
@@ -231,13 +231,13 @@ def test_a_small_result_is_one_file_however_many_partitions_it_has(spark: SparkS
     assert len(write_rows(unions, columns, f"{tmp_path}/t", OPTIONS)) == 1
 
 
-def test_a_large_result_is_written_by_all_tasks_without_moving_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_large_result_is_written_by_all_tasks_without_a_shuffle(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.range(0, 3_000_000, 1, 2).toDF("a")
     files = write_rows(rows, columns_of("a bigint"), f"{tmp_path}/t", OPTIONS)
     assert [file.record_count for file in files] == [1_500_000, 1_500_000]
 
 
-def test_files_are_not_much_larger_than_wanted(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_are_not_much_larger_than_the_target(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.range(0, 200_000, 1, 1).toDF("a")
     files = write_rows(rows, columns_of("a bigint"), f"{tmp_path}/t", WriteOptions(target_file_size=100_000))
     assert len(files) > 4
@@ -245,7 +245,7 @@ def test_files_are_not_much_larger_than_wanted(spark: SparkSession, tmp_path: Pa
     assert sum(file.record_count for file in files) == 200_000
 
 
-def test_files_are_sorted_as_wanted(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_are_sorted_by_the_order_of_the_table(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.sql("SELECT id % 3 AS k, (id * 7919) % 1000 AS v FROM range(300)")
     columns = columns_of("k bigint", "v bigint")
     order = [SortField("v", "DESC"), SortField("no_such_column")]
@@ -286,7 +286,7 @@ PARTITIONED: list[tuple[str, str, str, list[str], list[str] | None]] = [
 
 
 @pytest.mark.parametrize("number", range(len(PARTITIONED)), ids=[f"{case[2]}-{case[0]}" for case in PARTITIONED])
-def test_partitions_are_those_that_duckdb_writes(spark: SparkSession, shared: WrittenLake, number: int) -> None:
+def test_partitions_equal_those_that_duckdb_writes(spark: SparkSession, shared: WrittenLake, number: int) -> None:
     type_, duckdb_type, transform, spark_values, duckdb_values = PARTITIONED[number]
     columns = columns_of(f"a {type_}")
     fields = (PartitionField(1, transform),)
@@ -307,7 +307,7 @@ def test_partitions_are_those_that_duckdb_writes(spark: SparkSession, shared: Wr
     assert partitions(shared, ours) == partitions(shared, theirs)
 
 
-def test_a_table_by_two_keys_has_a_file_per_pair(spark: SparkSession, written: WrittenLake) -> None:
+def test_a_table_with_two_partition_keys_has_a_file_per_pair(spark: SparkSession, written: WrittenLake) -> None:
     columns = columns_of("k string", "d date", "v bigint")
     fields = (PartitionField(1), PartitionField(2, "year"))
     rows = spark.sql("SELECT concat('k', id % 2), make_date(2020 + cast(id % 3 AS int), 1, 1), id FROM range(600)")
@@ -319,7 +319,7 @@ def test_a_table_by_two_keys_has_a_file_per_pair(spark: SparkSession, written: W
     assert written.query("SELECT k, year(d), count(*), sum(v) FROM t GROUP BY ALL ORDER BY ALL")[0] == ("k0", 2020, 100, 29700)
 
 
-def test_without_the_hive_pattern_partitions_lie_together(spark: SparkSession, tmp_path: Path) -> None:
+def test_without_the_hive_pattern_partitions_share_a_directory(spark: SparkSession, tmp_path: Path) -> None:
     options = WriteOptions(hive_file_pattern=False)
     files = write_rows(spark.sql("VALUES (1), (2)"), columns_of("a int"), f"{tmp_path}/t", options, partition_fields=(PartitionField(1),))
     assert {str(Path(file.path).parent) for file in files} == {f"{tmp_path}/t"}

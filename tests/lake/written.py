@@ -1,4 +1,4 @@
-"""A lake in a temporary directory to which files are added by hand, and DuckDB to judge them."""
+"""A lake in a temporary directory to which tests add files directly, and DuckDB to read it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Write = Callable[[Table], list[WrittenFile]]
 
 
 def columns_of(*definitions: str) -> tuple[Column, ...]:
-    """Columns from `name type [NOT NULL]`."""
+    """Create columns from texts of the form `name type [NOT NULL]`."""
     fields = []
     for definition in definitions:
         name, _, type_ = definition.partition(" ")
@@ -63,22 +63,22 @@ class WrittenLake:
         return files
 
     def duckdb(self, **options: Any) -> duckdb.DuckDBPyConnection:
-        """DuckDB on the lake, as `lake`; nothing is inlined."""
+        """Open DuckDB with the lake attached as `lake`; nothing is inlined."""
         return connect(self.place, data_inlining_row_limit=0, **options)
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
-        """What DuckDB says."""
+        """Return the rows that DuckDB reads."""
         with self.duckdb() as connection:
             connection.execute("USE lake")
             return connection.execute(sql).fetchall()
 
     def catalog(self, sql: str) -> list[tuple[Any, ...]]:
-        """Rows of the catalog database itself."""
+        """Return rows of the catalog database itself."""
         with sqlite3.connect(f"{self.home}/lake.sqlite") as database:
             return database.execute(sql).fetchall()
 
     def column_stats(self, table: str, *, sizes: bool = False) -> list[tuple[Any, ...]]:
-        """The file statistics of a table, by column: (id, values, nulls, min, max, NaN)."""
+        """Return the file statistics of a table, by column: (id, values, nulls, min, max, NaN)."""
         return self.catalog(
             "SELECT s.column_id, s.value_count, s.null_count, s.min_value, s.max_value, s.contains_nan "
             "FROM ducklake_file_column_stats s JOIN ducklake_table t USING (table_id) "

@@ -1,18 +1,19 @@
-"""Makes the frozen lakes beside it, with the DuckDB release of the Python that runs it: one on SQLite, one in a DuckDB file.
+"""Creates the frozen lakes in this folder with the DuckDB release of the running Python: one on SQLite, one in a DuckDB file.
 
-Not run by the tests. For each release an environment of its own:
+The tests do not run it. Each release needs an environment of its own:
 
     for release in 1.3.2 1.4.4 1.5.0 1.5.5; do
         python -m venv /tmp/$release
-        /tmp/$release/bin/pip install duckdb==$release duckdb-extension-ducklake==$release duckdb-extension-sqlite-scanner==$release duckdb-extensions
+        /tmp/$release/bin/pip install duckdb==$release duckdb-extension-ducklake==$release duckdb-extension-sqlite-scanner==$release
+        /tmp/$release/bin/pip install duckdb-extensions
         /tmp/$release/bin/python tests/lakes/make.py
     done
 
-1.3.2 writes format 0.2, 1.4.x 0.3, 1.5.0 and 1.5.1 0.4, later ones 1.0. No release that wrote 0.1 is in the package registry; that lake is the
-one of 1.3.2 with the first migration undone by hand (`down_to_0_1`), compared column for column with catalogs that DuckDB 1.3.0 wrote
+1.3.2 writes format 0.2, 1.4.x 0.3, 1.5.0 and 1.5.1 0.4, later ones 1.0. No release that wrote 0.1 is in the package registry; that lake is
+the lake of 1.3.2 with the first migration undone (`down_to_0_1`), compared column by column with catalogs that DuckDB 1.3.0 wrote
 (`data/old_ducklake/v01*.db.gz` in the extension's repository).
 
-Beside each lake lies what that release itself reads in it: every table and view at every snapshot (`expected.json`).
+Each lake's `expected.json` contains what its release reads from it: every table and view at every snapshot.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ HERE = Path(__file__).resolve().parent
 FORMATS = {"1.3": "0.2", "1.4": "0.3", "1.5.0": "0.4", "1.5.1": "0.4", "1.5": "1.0"}
 
 ROWS_IN_FILES = [
-    # three snapshots' rows in one file
+    # the rows of three snapshots in one file
     "CREATE TABLE log (n INTEGER, what VARCHAR)",
     "INSERT INTO log VALUES (1, 'first')",
     "INSERT INTO log VALUES (2, 'second'), (3, 'third')",
@@ -42,7 +43,7 @@ ROWS_IN_FILES = [
     "CALL ducklake_merge_adjacent_files('lake')",
     "INSERT INTO log VALUES (5, 'fifth')",
     "DELETE FROM log WHERE n IN (2, 5)",
-    # columns that come, go and change their names; delete files
+    # columns that are added, dropped and renamed; delete files
     "CREATE TABLE items (id INTEGER, name VARCHAR, price DECIMAL(8,2), added DATE)",
     "INSERT INTO items VALUES (1, 'pen', 1.50, '2024-01-01'), (2, 'ink', 7.25, '2024-01-02'), (3, NULL, NULL, NULL)",
     "INSERT INTO items VALUES (4, 'nib', 0.10, '2024-02-01'), (5, 'pad', 3.00, '2024-02-02')",
@@ -68,7 +69,7 @@ ROWS_IN_FILES = [
     "ALTER TABLE orders SET PARTITIONED BY (region, year(day))",
     "INSERT INTO orders VALUES (2, 'north', '2024-01-01'), (3, 'south', '2024-01-01'), (4, 'south', '2025-01-01')",
     "DELETE FROM orders WHERE id = 3",
-    # what is no longer there
+    # tables and schemas that are dropped
     "CREATE TABLE former (a INTEGER, b INTEGER)",
     "ALTER TABLE former SET PARTITIONED BY (b)",
     "INSERT INTO former VALUES (1, 2)",
@@ -103,7 +104,7 @@ INLINED = [
     "UPDATE notes SET body = 'drei' WHERE id = 3",
 ]
 
-INLINED_SINCE_1_0 = [  # earlier releases do not read rightly what they then wrote
+INLINED_SINCE_1_0 = [  # earlier releases do not read their own output correctly
     "ALTER TABLE notes ADD COLUMN more INTEGER",
     "INSERT INTO notes VALUES (4, 'four', NULL, 0, 44)",
 ]
@@ -119,14 +120,14 @@ FLUSHED = [
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it, the same for every client's Python types."""
+    """Convert a value to what JSON can express, in the same way for every client's Python types."""
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}
-    if hasattr(value, "asDict"):  # a row of Spark
+    if hasattr(value, "asDict"):  # a Row of Spark
         return plain(value.asDict())
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
@@ -134,12 +135,12 @@ def plain(value: Any) -> Any:
 
 
 def ordered(rows: list[Any]) -> list[Any]:
-    """Rows in an order that does not depend on the engine."""
+    """Sort rows in an order that does not depend on the engine."""
     return sorted((plain(list(row)) for row in rows), key=lambda row: json.dumps(row))
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """DuckDB with its extensions, in UTC."""
+    """Open DuckDB with its extensions, in UTC."""
     connection = duckdb.connect()
     for extension in ("ducklake", "sqlite_scanner"):
         import_extension(extension, con=connection)
@@ -149,7 +150,7 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 
 def read(connection: duckdb.DuckDBPyConnection, attach: str, snapshots: list[int]) -> dict[str, Any]:
-    """What every table and view holds at every snapshot."""
+    """Return the rows of every table and view at every snapshot."""
     found: dict[str, Any] = {}
     for snapshot in snapshots:
         connection.execute(f"ATTACH '{attach}' AS lake (SNAPSHOT_VERSION {snapshot})")
@@ -169,12 +170,12 @@ def read(connection: duckdb.DuckDBPyConnection, attach: str, snapshots: list[int
 
 
 def make(directory: Path, kind: str, version: str) -> None:
-    """One lake."""
+    """Create one lake."""
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     os.chdir(directory)
     connection = connect()
-    if kind == "duckdb":  # small blocks, or an empty file has three megabytes
+    if kind == "duckdb":  # small blocks, because otherwise an empty file takes three megabytes
         connection.execute("ATTACH 'lake.duckdb' AS small (BLOCK_SIZE 16384)")
         connection.execute("CREATE TABLE small.made AS SELECT 1")
         connection.execute("DROP TABLE small.made")
@@ -202,7 +203,7 @@ def make(directory: Path, kind: str, version: str) -> None:
 
 
 def down_to_0_1(source: Path, target: Path) -> None:
-    """The lake of format 0.2 as 0.1 would have written it: the first migration of the reference backwards."""
+    """Convert a lake of format 0.2 to what 0.1 would have written: the reverse of DuckDB's first migration."""
     import sqlite3
 
     shutil.rmtree(target, ignore_errors=True)

@@ -24,7 +24,7 @@ from dbt.adapters.ducklake.column import DuckLakeColumn
         ("no such type", "no such type"),
     ],
 )
-def test_types_are_translated_to_sparks(written: str, expected: str) -> None:
+def test_types_are_translated_to_spark(written: str, expected: str) -> None:
     assert DuckLakeColumn.translate_type(written) == expected
     assert DuckLakeColumn.create("c", written).data_type == expected
 
@@ -60,7 +60,7 @@ def test_kinds_of_types(type_: str, kinds: set[str]) -> None:
         ("string", "int", False),
     ],
 )
-def test_a_column_expands_to_what_the_lake_can_widen_it_to(old: str, new: str, expected: bool) -> None:
+def test_a_column_expands_to_types_that_the_lake_can_promote_it_to(old: str, new: str, expected: bool) -> None:
     assert DuckLakeColumn("c", old).can_expand_to(DuckLakeColumn("c", new)) is expected
 
 
@@ -68,7 +68,7 @@ def test_names_are_quoted_with_back_quotes() -> None:
     assert DuckLakeColumn("a `b`", "int").quoted == "`a ``b```"
 
 
-def test_decimals_know_their_parameters() -> None:
+def test_decimals_have_their_parameters() -> None:
     column = DuckLakeColumn.from_description("c", "numeric(10,2)")
 
     assert (column.numeric_precision, column.numeric_scale) == (10, 2)

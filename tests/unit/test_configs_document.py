@@ -25,17 +25,17 @@ PAGES = sorted(FOLDER.rglob("*.md"))
 SHARED = FOLDER / "README.md"
 MACROS = ROOT / "dbt/include/ducklake/macros"
 NO_MACRO_OF_OURS = {"ephemeral", "python", "source"}
-"""What has a page and no materialization: dbt's own, and what is none."""
+"""Pages without a macro of ours: two materializations of dbt, and sources."""
 HEADINGS = ("Configs", "Another run", "Errors")
 READ = re.compile(r"""\bconfig\.get\(\s*['"](\w+)['"]""")
 BY_FUNCTION = {"should_full_refresh()": "full_refresh", "config.persist_relation_docs()": "persist_docs"}
-"""What dbt has a function for."""
+"""Configs that dbt reads with a function of its own."""
 RENAMED = {"snapshot_table_column_names": "snapshot_meta_column_names"}
-"""What dbt hands to macros under another name than the user's."""
+"""Configs that dbt passes to macros under another name than the user's."""
 OF_SOURCES = {"snapshot_version", "snapshot_time", "external_location", "formatter"}
-"""Configs of sources, for which dbt lets no adapter declare any."""
+"""Configs of sources; adapters cannot declare these in dbt."""
 OF_DBT = {"incremental_predicates", "predicates", "sql_header", "submission_method", "volatility"}
-"""Configs that dbt or dbt-spark reads too, and that dbt declares nowhere."""
+"""Configs that dbt or dbt-spark reads, too, and that dbt declares nowhere."""
 DECLARED_BY_DBT = {field.name for kind in (NodeConfig, SeedConfig, SnapshotConfig) for field in fields(kind)}
 
 
@@ -45,12 +45,12 @@ def text(page: Path) -> str:
 
 
 def documented(*pages: Path) -> list[str]:
-    """The configs that tables of the pages define, one in a row."""
+    """Return the configs that tables of the pages define, one per row."""
     return [line.split("`")[1] for page in pages for line in text(page).splitlines() if line.startswith("| `")]
 
 
 def read(*files: Path) -> set[str]:
-    """The configs that files read; without files, that macros and adapter read."""
+    """Return the configs that files read; without files, those that macros and adapter read."""
     macros = "".join(map(text, files or sorted(MACROS.rglob("*.sql"))))
     adapter = "" if files else "".join(map(text, sorted((ROOT / "dbt/adapters/ducklake").glob("*.py"))))
     found = {RENAMED.get(name, name) for name in READ.findall(macros + adapter) if not name.startswith("__dbt_internal")}
@@ -65,7 +65,7 @@ def page_of(strategy: str) -> Path:
     return FOLDER / "strategies" / f"{strategy.replace('+', '_')}.md"
 
 
-# -- what is read and what is documented ---------------------------------------------------------------------------------------------
+# -- configs that are read and configs that are documented ---------------------------------------------------------------------------
 
 
 def test_every_config_is_read_and_documented_once() -> None:
@@ -82,13 +82,13 @@ def test_every_merge_config_is_on_the_page_of_merge() -> None:
     assert set(MERGE_CONFIGS) == set(documented(page_of("merge")))
 
 
-def test_configs_that_do_nothing_are_named() -> None:
+def test_configs_without_effect_are_listed() -> None:
     section = text(SHARED).partition("## Configs of other adapters")[2]
     assert set(re.findall(r"`(\w+)`", section)) == set(WITHOUT_MEANING)
     assert not set(WITHOUT_MEANING) & read()
 
 
-def test_each_is_warned_of_unless_it_says_what_is_so_anyway() -> None:
+def test_each_config_without_effect_gives_a_warning_unless_it_has_the_only_possible_value() -> None:
     assert warnings_of({"file_format": "parquet", "indexes": None, "submission_method": "in_process", "unique_key": "id"}) == []
     found = warnings_of(
         {"file_format": "delta", "indexes": ["a"], "buckets": 4, "submission_method": "job_cluster", "materialized": "table"}
@@ -100,30 +100,30 @@ def test_each_is_warned_of_unless_it_says_what_is_so_anyway() -> None:
 
 
 def materializations() -> dict[str, Path]:
-    """Each materialization of ours with the file that has it."""
+    """Return each of our materializations with its file."""
     files = (MACROS / "materializations").glob("*.sql")
     found = {name: file for file in files for name in re.findall(r"{% materialization (\w+), adapter='ducklake'", text(file))}
     return {**found, "function": MACROS / "materializations/function.sql"}
 
 
-def test_each_materialization_and_strategy_has_its_page() -> None:
+def test_each_materialization_and_strategy_has_a_page() -> None:
     assert {page.stem for page in FOLDER.glob("*.md")} - {"README"} == set(materializations()) | NO_MACRO_OF_OURS
     assert set((FOLDER / "strategies").glob("*.md")) == set(map(page_of, strategies()))
     assert all(text(page_of(strategy)).startswith(f"# `{strategy}`\n") for strategy in strategies())
 
 
-def test_the_index_leads_to_every_page() -> None:
+def test_the_index_links_to_every_page() -> None:
     links = {FOLDER / link for link in re.findall(r"\]\(([\w/]+\.md)\)", text(SHARED))}
     assert links == set(PAGES) - {SHARED}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != SHARED], ids=lambda page: page.stem)
-def test_a_page_says_what_a_user_asks(page: Path) -> None:
+def test_a_page_has_the_required_headings_and_an_example(page: Path) -> None:
     assert [heading for heading in HEADINGS if f"\n## {heading}\n" not in text(page)] == []
     assert any(configs_of(page))
 
 
-def test_what_a_materialization_or_strategy_reads_is_named_on_its_page() -> None:
+def test_configs_of_a_materialization_or_strategy_are_on_its_page() -> None:
     pages = {FOLDER / f"{name}.md": file for name, file in materializations().items()}
     pages |= {page_of(name): MACROS / f"materializations/incremental/{page_of(name).name}".replace(".md", ".sql") for name in strategies()}
     shared = set(documented(SHARED))
@@ -135,7 +135,7 @@ def test_what_a_materialization_or_strategy_reads_is_named_on_its_page() -> None
 
 
 def configs_of(page: Path) -> Iterator[set[str]]:
-    """The names of configs that each example of a page uses."""
+    """Return the names of configs that each example of a page uses."""
     for language, block in re.findall(r"^```(\w+)\n(.*?)^```", text(page), re.DOTALL | re.MULTILINE):
         match language:
             case "sql":
@@ -149,7 +149,7 @@ def configs_of(page: Path) -> Iterator[set[str]]:
 
 
 def _configs(value: Any) -> Iterator[str]:
-    """What stands under `config`, and what has the sign of a config."""
+    """Yield the keys below `config` and the keys with the prefix of a config."""
     for each in value if isinstance(value, list) else []:
         yield from _configs(each)
     for key, below in value.items() if isinstance(value, dict) else []:
@@ -162,6 +162,6 @@ def _configs(value: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_examples_use_documented_configs_only(page: Path) -> None:
-    known = set(documented(*PAGES)) | DECLARED_BY_DBT | {"hard_deletes"}  # which dbt reads and declares nowhere
+def test_examples_use_only_documented_configs(page: Path) -> None:
+    known = set(documented(*PAGES)) | DECLARED_BY_DBT | {"hard_deletes"}  # configs that dbt reads and declares nowhere
     assert {name for names in configs_of(page) for name in names} - known == set()

@@ -1,6 +1,6 @@
-"""`docs/conformance.md` names every class of dbt's suite for adapters, with the tests that inherit it or the reason why none does.
+"""`docs/conformance.md` lists every class of dbt's suite for adapters, with the tests that inherit it or the reason why none does.
 
-`python -m tests.unit.test_conformance` writes the page again and keeps its reasons.
+`python -m tests.unit.test_conformance` rewrites the page and keeps its reasons.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEAD = "| Module of `dbt.tests.adapter` | Class | Inherited by, or why not |\n| 
 
 
 def suite_classes() -> dict[type, tuple[str, str]]:
-    """The classes of dbt's suite that hold or inherit a test, without those that only give a base class its name for PostgreSQL."""
+    """Return the classes of dbt's suite that define or inherit a test, without those that only rename a base class for PostgreSQL."""
     root = Path(next(iter(suite.__path__)))
     found = {}
     for path in sorted(root.rglob("*.py")):
@@ -36,7 +36,7 @@ def suite_classes() -> dict[type, tuple[str, str]]:
 
 
 def inherited() -> dict[tuple[str, str], set[str]]:
-    """Our test classes by the class of the suite that they inherit, directly or through another."""
+    """Return our test classes by the class of the suite that they inherit, directly or indirectly."""
     wanted, found = suite_classes(), defaultdict(set)
     for path in sorted(OURS.glob("test_*.py")):
         module = importlib.import_module(f"tests.functional.adapter.{path.stem}")
@@ -49,34 +49,34 @@ def inherited() -> dict[tuple[str, str], set[str]]:
 
 
 def answer(users: set[str]) -> str:
-    """What the page says of a class that some of ours inherit: the first few of them by name."""
+    """Return the page's text for a class that some of ours inherit: the names of the first few."""
     first = sorted(users)
     more = f" and {len(first) - 2} more" if len(first) > 2 else ""
     return ", ".join(f"`{user}`" for user in first[:2]) + more
 
 
 def page_rows() -> dict[tuple[str, str], str]:
-    """The rows of the page."""
+    """Return the rows of the page."""
     matches = filter(None, map(ROW.match, PAGE.read_text(encoding="utf-8").splitlines()))
     return {(match["module"], match["name"]): match["answer"] for match in matches}
 
 
-def test_the_page_names_every_class_of_the_suite() -> None:
+def test_the_page_lists_every_class_of_the_suite() -> None:
     assert set(page_rows()) == set(suite_classes().values())
 
 
-def test_the_page_says_who_inherits_each_class() -> None:
+def test_the_page_names_the_tests_that_inherit_each_class() -> None:
     rows = page_rows()
     assert {key: rows[key] for key in inherited()} == {key: answer(users) for key, users in inherited().items()}
 
 
-def test_a_class_that_nobody_inherits_has_a_reason() -> None:
+def test_a_class_that_no_test_inherits_has_a_reason() -> None:
     users = inherited()
     without = {key: text for key, text in page_rows().items() if key not in users}
     assert not [key for key, text in without.items() if len(text.split()) < 3 or "::" in text]
 
 
-def test_the_page_counts_its_rows() -> None:
+def test_the_page_counts_its_rows_correctly() -> None:
     counts = re.search(r"inherits (\d+) of (\d+)", PAGE.read_text(encoding="utf-8"))
     assert counts is not None
     assert [int(count) for count in counts.groups()] == [len(inherited()), len(suite_classes())]

@@ -1,4 +1,4 @@
-"""What a profile may say, and what is never shown of it."""
+"""Which profiles are accepted, and that secrets are never shown."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def test_a_path_is_enough() -> None:
     assert found.spark_settings().master == "local[*]"
 
 
-def test_catalog_is_another_word_for_database() -> None:
+def test_catalog_is_an_alias_of_database() -> None:
     assert credentials(catalog="sales").database == "sales"
 
 
-def test_the_whole_profile_reaches_the_lake() -> None:
+def test_the_whole_profile_is_passed_to_the_lake() -> None:
     found = credentials(
         path="ducklake:postgres:dbname=x host=db",
         data_path="files/",
@@ -52,7 +52,7 @@ def test_a_read_only_lake_is_not_created() -> None:
     assert credentials().lake_settings().create_if_not_exists is True
 
 
-def test_attached_lakes_are_settings_of_their_own() -> None:
+def test_attached_lakes_have_their_own_settings() -> None:
     retries = {"count": 3}
     here, past = (
         credentials(
@@ -73,13 +73,13 @@ def test_attached_lakes_are_settings_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(("given", "meant"), [(42, 42), ("42", 42), ("None", None), ("", None), (None, None), (0, 0)])
-def test_a_snapshot_may_come_from_jinja_or_the_environment(given: object, meant: int | None) -> None:
+def test_a_snapshot_can_come_from_jinja_or_the_environment(given: object, meant: int | None) -> None:
     settings = credentials(snapshot_version=given).lake_settings()
 
     assert (settings.snapshot_version, settings.create_if_not_exists) == (meant, meant is None)
 
 
-def test_attached_lakes_are_named_without_their_secrets() -> None:
+def test_attached_lakes_are_shown_without_their_secrets() -> None:
     entry = {"alias": "b", "path": f"postgresql://me:{SECRET}@host/db", "options": {"metadata_schema": "meta"}}
     shown = str(dict(credentials(attach=[entry]).connection_info()))
 
@@ -126,7 +126,7 @@ def test_attached_lakes_are_named_without_their_secrets() -> None:
         ({"path": "ducklake:oracle:x"}, "none of the accepted forms"),
     ],
 )
-def test_what_is_wrong_is_refused_by_name(fields: dict[str, Any], message: str) -> None:
+def test_the_error_names_a_wrong_field(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(DbtRuntimeError, match=message):
         credentials(**fields)
 
@@ -166,5 +166,5 @@ def test_no_secret_of_the_spark_configuration_is_shown() -> None:
     assert "shown" in str(dict(found.connection_info()))
 
 
-def test_debug_shows_what_is_set_only() -> None:
+def test_debug_shows_only_fields_that_are_set() -> None:
     assert list(dict(credentials().connection_info())) == ["database", "schema", "path", "read_only"]

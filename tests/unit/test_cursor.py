@@ -1,4 +1,4 @@
-"""The DB-API cursor over a session, which here only records what it was asked."""
+"""The DB-API cursor on a fake session that only records its calls."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def handle(session: FakeSession) -> LakeHandle:
     return LakeHandle(session, Provenance("me", "dbt run", "{}"))  # type: ignore[arg-type]
 
 
-def test_one_statement_is_left_to_commit_by_itself(handle: LakeHandle, session: FakeSession) -> None:
+def test_one_statement_commits_itself(handle: LakeHandle, session: FakeSession) -> None:
     handle.cursor().execute("insert into t values (1);")
 
     assert session.log == ["insert into t values (1)"]
@@ -109,13 +109,13 @@ def test_several_statements_in_a_transaction_are_part_of_it(handle: LakeHandle, 
     assert session.log == ["BEGIN", "delete from t", "insert into t values (1)"]
 
 
-def test_a_text_that_says_begin_itself_is_obeyed(handle: LakeHandle, session: FakeSession) -> None:
+def test_an_explicit_begin_in_a_text_is_respected(handle: LakeHandle, session: FakeSession) -> None:
     handle.cursor().execute("begin; delete from t; commit")
 
     assert session.log == ["begin", "delete from t", "commit"]
 
 
-def test_a_limit_reaches_the_query(handle: LakeHandle, session: FakeSession) -> None:
+def test_a_limit_is_passed_to_the_query(handle: LakeHandle, session: FakeSession) -> None:
     cursor = handle.cursor()
     cursor.execute("select 1")
 
@@ -152,7 +152,7 @@ def test_a_statement_without_rows_has_nothing_to_fetch(handle: LakeHandle, sessi
         cursor.fetchall()
 
 
-def test_begin_and_commit_may_be_said_again(handle: LakeHandle, session: FakeSession) -> None:
+def test_begin_and_commit_can_be_repeated(handle: LakeHandle, session: FakeSession) -> None:
     handle.begin()
     handle.begin()
     handle.commit()
@@ -161,21 +161,21 @@ def test_begin_and_commit_may_be_said_again(handle: LakeHandle, session: FakeSes
     assert session.log == ["BEGIN", "COMMIT"]
 
 
-def test_listeners_hear_what_became_of_their_transaction(handle: LakeHandle, session: FakeSession) -> None:
-    heard: list[Outcome] = []
-    handle.on_commit(heard.append)
+def test_listeners_get_the_outcome_of_their_transaction(handle: LakeHandle, session: FakeSession) -> None:
+    outcomes: list[Outcome] = []
+    handle.on_commit(outcomes.append)
     handle.cursor().execute("select 1")
     handle.begin()
-    handle.on_commit(heard.append)
+    handle.on_commit(outcomes.append)
     handle.cursor().execute("delete from t; insert into t select 1")
     handle.commit()
     handle.begin()
     handle.commit()
 
-    assert heard == [Outcome(7, session.result.files * 2, FilesWritten(1, 50))]
+    assert outcomes == [Outcome(7, session.result.files * 2, FilesWritten(1, 50))]
 
 
-def test_a_response_says_when_nothing_changed(handle: LakeHandle, session: FakeSession) -> None:
+def test_a_response_reports_that_nothing_changed(handle: LakeHandle, session: FakeSession) -> None:
     session.snapshot = None
     response = DuckLakeResponse("MERGE 0 rows", code="MERGE")
     handle.begin()
@@ -186,7 +186,7 @@ def test_a_response_says_when_nothing_changed(handle: LakeHandle, session: FakeS
     assert response.snapshot_id is None
 
 
-def test_a_response_tells_what_a_transaction_did_that_was_done_again(handle: LakeHandle, session: FakeSession) -> None:
+def test_a_response_reports_the_result_of_a_replayed_transaction(handle: LakeHandle, session: FakeSession) -> None:
     response = DuckLakeResponse("MERGE 2 inserted", code="MERGE", rows_affected=2)
     handle.begin()
     handle.cursor().execute("merge into t")
@@ -201,7 +201,7 @@ def test_a_response_tells_what_a_transaction_did_that_was_done_again(handle: Lak
     assert (str(response), response.rows_affected, response.snapshot_id) == ("MERGE 3 updated", 3, 7)
 
 
-def test_closing_closes_the_session_once(handle: LakeHandle, session: FakeSession) -> None:
+def test_close_closes_the_session_once(handle: LakeHandle, session: FakeSession) -> None:
     handle.close()
     handle.close()
 

@@ -1,4 +1,4 @@
-"""What the documentation points to exists: tests in docs/compatibility.md, files and headings behind links."""
+"""Everything that the documentation points to exists: tests in docs/compatibility.md, files and headings behind links."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _rows() -> list[str]:
     return [line for line in lines if line.startswith("| ") and not line.startswith(("| feature", "| ---"))]
 
 
-def test_every_row_of_the_compatibility_table_names_the_test_that_shows_it() -> None:
+def test_every_row_of_the_compatibility_table_names_a_test() -> None:
     rows = _rows()
     assert len(rows) > 30
     without = [row for row in rows if not _TEST.search(row.rsplit("|", 2)[-2])]
@@ -42,12 +42,12 @@ def test_the_tests_that_the_compatibility_table_names_exist() -> None:
 
 
 def _anchor(heading: str) -> str:
-    """The anchor that a heading gets."""
+    """Return the anchor of a heading."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     broken = []
     for target, anchor in _LINK.findall(page.read_text(encoding="utf-8")):
         if "://" in target or target.startswith("mailto:"):

@@ -1,4 +1,4 @@
-"""Locations of files as Spark's SQL names them."""
+"""Locations of files in the syntax of Spark's SQL."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_files(location: str, relation: str) -> None:
         ("/data/a.xlsx", "does not end as a file of parquet, orc, avro, csv"),
     ],
 )
-def test_what_spark_cannot_read_is_refused(location: str, message: str) -> None:
+def test_unsupported_locations_are_refused(location: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         file_relation(location)
 
@@ -50,6 +50,6 @@ def test_formatters(template: str, formatter: str) -> None:
 
 
 @pytest.mark.parametrize(("template", "formatter"), [("{c}", "newstyle"), ("%(c)s", "oldstyle"), ("$c", "template"), ("{", "newstyle")])
-def test_a_template_that_cannot_be_filled_in_says_what_there_is(template: str, formatter: str) -> None:
+def test_the_error_for_a_template_lists_the_available_names(template: str, formatter: str) -> None:
     with pytest.raises(ValueError, match="there are: a, b"):
         formatted(template, formatter, {"a": "x", "b": 1})

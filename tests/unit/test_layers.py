@@ -1,4 +1,4 @@
-"""Arrows point down: which package of dbt-ducklake may import which (ARCHITECTURE.md, Layers)."""
+"""Imports point down: which package of dbt-ducklake can import which (ARCHITECTURE.md, Layers)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ROOMS = {
         "write": {"read", "files", "values"},
     },
 }
-"""Inside the two large packages."""
+"""The layers inside the two large packages."""
 HOMES = {
     "sqlalchemy": {"catalog"},
     "sqlglot": {"translate", "plan"},
@@ -64,7 +64,7 @@ def modules() -> list[Path]:
 
 
 def imports(path: Path) -> list[str]:
-    """The absolute name of each module and member that a file imports, but for type checking only."""
+    """Return the absolute name of each module and member that a file imports, except those for type checking only."""
     tree = ast.parse(path.read_text())
     package = ["dbt", "adapters", "ducklake", *path.relative_to(PACKAGE).parts[:-1]]
     guarded = {
@@ -99,7 +99,7 @@ def test_imports_point_down(path: Path) -> None:
 
 
 @pytest.mark.parametrize("package", ROOMS)
-def test_imports_between_rooms_point_one_way(package: str) -> None:
+def test_imports_between_packages_of_a_layer_point_one_way(package: str) -> None:
     for path in sorted((PACKAGE / package).rglob("*.py")):
         room = path.relative_to(PACKAGE / package).parts[0].removesuffix(".py")
         if room == "__init__":
@@ -110,8 +110,8 @@ def test_imports_between_rooms_point_one_way(package: str) -> None:
                 assert target == room or target in ROOMS[package][room], f"{package}/{room} imports {name}"
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
-    """Neither inside a package nor in the dbt layer."""
+def test_no_module_imports_itself_indirectly() -> None:
+    """This covers imports inside a package and in the dbt layer."""
     names = {".".join(part for part in path.relative_to(PACKAGE).with_suffix("").parts if part != "__init__"): path for path in modules()}
     prefix = "dbt.adapters.ducklake."
     graph: dict[str, set[str]] = {}
@@ -125,7 +125,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_each_library_has_one_home(path: Path) -> None:
+def test_each_library_is_imported_in_one_place(path: Path) -> None:
     layer = layer_of(path)
     for name in imports(path):
         homes = HOMES.get(name.split(".")[0])
@@ -134,7 +134,7 @@ def test_each_library_has_one_home(path: Path) -> None:
 
 
 def test_plugin_load_is_light() -> None:
-    """Loading the plug-in imports none of the heavy libraries: `dbt parse` pays for none of them."""
+    """Loading the plug-in imports none of the heavy libraries, so that `dbt parse` is fast."""
     import subprocess
     import sys
 

@@ -27,7 +27,7 @@ from dbt.adapters.ducklake.layout import layout_of
         ({"buckets": 8}, (), ()),
     ],
 )
-def test_other_names_for_the_same(configs: dict[str, Any], partitioned: tuple[str, ...], ordered: tuple[str, ...]) -> None:
+def test_other_names_have_the_same_meaning(configs: dict[str, Any], partitioned: tuple[str, ...], ordered: tuple[str, ...]) -> None:
     layout = layout_of(configs)
     assert (layout.partitioned_by, layout.sorted_by) == (partitioned, ordered)
 
@@ -47,7 +47,7 @@ def test_contradictions_are_refused(configs: dict[str, Any], message: str) -> No
         layout_of(configs)
 
 
-def test_what_is_said_of_them() -> None:
+def test_warnings_and_notes() -> None:
     assert warnings_of({"clustered_by": "a", "buckets": 8, "sort_by": "a"}) == []
     for half in ({"clustered_by": "a"}, {"buckets": 8}, {"clustered_by": ["a", "b"], "buckets": 8}):
         (warning,) = warnings_of(half)

@@ -1,4 +1,4 @@
-"""Merge configs that contradict each other are named, all at once."""
+"""The errors name all merge configs that contradict each other, at once."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("configs", "message"), REFUSED)
-def test_what_is_refused(configs: dict[str, Any], message: str) -> None:
+def test_contradictions_are_refused(configs: dict[str, Any], message: str) -> None:
     with pytest.raises(DbtRuntimeError, match=message):
         check(configs, "id")
 
@@ -81,7 +81,7 @@ def test_what_is_refused(configs: dict[str, Any], message: str) -> None:
         {"merge_clauses": {MISSING: [{"action": "delete", "by": "source"}]}},
     ],
 )
-def test_what_needs_a_key_is_refused_without_one(configs: dict[str, Any]) -> None:
+def test_configs_that_need_a_key_are_refused_without_one(configs: dict[str, Any]) -> None:
     with pytest.raises(DbtRuntimeError, match="needs unique_key or merge_on_using_columns"):
         check(configs, None)
     check({**configs, "merge_on_using_columns": ["id"]}, None)
@@ -93,18 +93,18 @@ def test_every_mistake_is_named_at_once() -> None:
     assert str(caught.value).count("\n  - ") == 4
 
 
-def test_what_is_not_said_is_nothing_to_refuse() -> None:
+def test_missing_configs_are_not_refused() -> None:
     check(dict.fromkeys(MERGE_CONFIGS) | {"skip_matched_step": False, "merge_clauses": {}}, None, ["unique_key", *MERGE_CONFIGS])
 
 
-def test_a_merge_that_does_nothing_is_refused() -> None:
+def test_a_merge_without_effect_is_refused() -> None:
     nothing = {"merge_clauses": {MATCHED: [{"action": "do_nothing"}], MISSING: [{"action": "do_nothing"}]}}
     check(nothing, "id")
     with pytest.raises(DbtRuntimeError, match="nothing that the merge could do"):
         plan(nothing, "id", [], ["id"], list)
 
 
-def test_positions_need_as_many_columns() -> None:
+def test_by_position_requires_equal_numbers_of_columns() -> None:
     with pytest.raises(DbtRuntimeError, match="the model has 1 columns and its table 2"):
         plan({"merge_clauses": {MATCHED: [{"action": "update", "mode": "by_position"}]}}, "id", [], ["id", "n"], lambda: ["id"])
 
@@ -113,11 +113,11 @@ def test_positions_need_as_many_columns() -> None:
     ("unique_key", "missing"),
     [("ID", []), ("nosuch", ["nosuch"]), (["id", "`two words`", "x"], ["x"]), ("id || name", []), ("lower(x)", []), (None, []), ([], [])],
 )
-def test_a_key_that_is_no_column_is_found(unique_key: object, missing: list[str]) -> None:
+def test_a_key_that_is_not_a_column_is_found(unique_key: object, missing: list[str]) -> None:
     assert missing_keys(unique_key, ["id", "name", "two words"]) == missing  # type: ignore[arg-type]
 
 
-def test_rules_are_expressions_of_both_sides() -> None:
+def test_rules_are_expressions_of_source_and_target() -> None:
     rules = {"N": "sum", "tags": "append_distinct", "seen": "greatest(_new_, _old_)", "name": "replace"}
     configs = {"merge_update_columns_rules": rules, "merge_update_columns_default_rule": "coalesce", "delete_condition": "src.gone"}
     columns = ["id", "n", "tags", "seen", "name", "other"]
@@ -132,12 +132,12 @@ def test_rules_are_expressions_of_both_sides() -> None:
     )
 
 
-def test_a_rule_is_for_a_column_that_is_updated() -> None:
+def test_a_rule_needs_a_column_that_is_updated() -> None:
     with pytest.raises(DbtRuntimeError, match="has nam, which the merge does not update; it updates id, name"):
         plan({"merge_update_columns_rules": {"nam": "sum"}}, "id", ["id", "name"], ["id", "name"], list)
 
 
-def test_a_rule_leaves_names_alone_that_look_like_its_words() -> None:
+def test_a_rule_does_not_change_names_that_contain_its_keywords() -> None:
     columns = ["id", "an_old_price"]
     made = plan({"merge_update_columns_rules": {"an_old_price": "coalesce"}}, "id", columns, columns, list)
     assert "an_old_price = coalesce(DBT_INTERNAL_SOURCE.an_old_price, DBT_INTERNAL_DEST.an_old_price)" in made.clauses[0]

@@ -1,4 +1,4 @@
-"""Opening the lake of a profile: a database that does not answer yet is asked again; modules of Python models are found."""
+"""Opening the lake of a profile: a database that is starting up is tried again, and modules of Python models are found."""
 
 from __future__ import annotations
 
@@ -23,16 +23,14 @@ def manager(tmp_path: Path, **profile: Any) -> DuckLakeConnectionManager:
 
 
 @pytest.mark.parametrize(("attempts", "opens"), [(1, False), (2, False), (3, True)])
-def test_a_database_that_does_not_answer_yet_is_asked_again(
-    attempts: int, opens: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_that_is_starting_up_is_tried_again(attempts: int, opens: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     real = LakeCatalog.open
 
     def late(*arguments: Any, **options: Any) -> LakeCatalog:
         calls.append(arguments)
         if len(calls) < 3:
-            raise EngineError("nobody is there")
+            raise EngineError("the server does not answer")
         return real(*arguments, **options)
 
     monkeypatch.setattr(LakeCatalog, "open", late)
@@ -40,12 +38,12 @@ def test_a_database_that_does_not_answer_yet_is_asked_again(
     if opens:
         connections.lake().close_catalogs()
     else:
-        with pytest.raises(FailedToConnectError, match="nobody is there"):
+        with pytest.raises(FailedToConnectError, match="the server does not answer"):
             connections.lake()
     assert len(calls) == attempts
 
 
-def test_what_is_wrong_for_good_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_permanent_error_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
     def wrong(*arguments: Any, **options: Any) -> LakeCatalog:
@@ -58,7 +56,7 @@ def test_what_is_wrong_for_good_is_not_tried_again(tmp_path: Path, monkeypatch: 
     assert len(calls) == 1
 
 
-def test_modules_of_the_profiles_folders_can_be_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_in_the_folders_of_the_profile_can_be_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "of_the_project_alone.py").write_text("answer = 42")

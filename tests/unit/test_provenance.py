@@ -1,4 +1,4 @@
-"""What a model adds to the JSON of its snapshot."""
+"""The values that a model adds to the JSON of its snapshot."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ OWN = Provenance("me", "dbt run", json.dumps({"node_id": "model.a.b"}))
         ("[1]", {"info": "[1]"}),
     ],
 )
-def test_more_is_merged(more: Any, expected: dict[str, Any]) -> None:
+def test_additional_values_are_merged(more: Any, expected: dict[str, Any]) -> None:
     assert json.loads(OWN.with_extra_info(more).extra_info) == {"node_id": "model.a.b", **expected}
 
 
 @pytest.mark.parametrize(("more", "message"), [({"node_id": "x"}, "cannot set node_id"), (7, "is a map or a text")])
-def test_what_dbt_says_itself_stays(more: Any, message: str) -> None:
+def test_values_of_dbt_are_not_overridden(more: Any, message: str) -> None:
     with pytest.raises(DbtRuntimeError, match=message):
         OWN.with_extra_info(more)

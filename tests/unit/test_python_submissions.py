@@ -1,4 +1,4 @@
-"""Python models as modules of this process, with a session that only records."""
+"""Python models as modules of this process, with a fake session that only records calls."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_result_becomes_a_temporary_view() -> None:
     assert run('session.create_temp_view("m__dbt_tmp", session.table("a.b"))').views == {"m__dbt_tmp": ["lake table a.b"]}
 
 
-def test_spark_is_there_as_a_global_and_sees_the_lake() -> None:
+def test_spark_is_a_global_that_sees_the_lake() -> None:
     code = 'def model():\n    return spark.sql("select 1"), spark.sql("select :x", args={"x": 1}), spark.version\nspark.create_temp_view("v", model())'
 
     assert run(code).views == {"v": [("lake rows of select 1", ("bound select :x", {"x": 1}), "4")]}
@@ -82,16 +82,16 @@ def test_a_failure_shows_the_models_own_traceback() -> None:
         ("agate 1.0", "'agate 1.0', which is no requirement"),
     ],
 )
-def test_a_package_that_is_not_there_is_named(package: str, problem: str) -> None:
+def test_the_error_names_a_missing_package(package: str, problem: str) -> None:
     with pytest.raises(DbtRuntimeError, match=problem):
         run("", packages=["agate", package])
 
 
-def test_a_package_need_not_be_called_as_its_module() -> None:
+def test_a_package_can_have_another_name_than_its_module() -> None:
     assert run("x = 1", packages=["dbt-core>=1.5", "DBT_Core", "pyspark[connect]"]).views == {}
 
 
-def test_a_model_that_takes_too_long_is_cancelled_and_fails() -> None:
+def test_a_model_that_exceeds_its_timeout_is_cancelled_and_fails() -> None:
     session = FakeSession()
     code = "import time\nuntil = time.monotonic() + 20\nwhile not session.cancelled and time.monotonic() < until: time.sleep(0.01)"
     with pytest.raises(DbtRuntimeError, match=r"took longer than its timeout of 0\.05 seconds"):

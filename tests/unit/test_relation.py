@@ -21,7 +21,7 @@ def test_three_parts_in_back_quotes() -> None:
     assert relation(identifier="a`b").render() == "`lake`.`main`.`a``b`"
 
 
-def test_parts_can_be_left_unquoted() -> None:
+def test_parts_can_be_unquoted() -> None:
     assert relation(quote_policy={"identifier": False}).render() == "`lake`.`main`.Orders"
 
 
@@ -34,7 +34,7 @@ def test_names_match_without_case() -> None:
     assert not relation().matches(identifier="order")
 
 
-def test_only_the_rendered_parts_are_its_name() -> None:
+def test_the_name_contains_only_the_rendered_parts() -> None:
     temporary = relation().include(database=False, schema=False)
 
     assert temporary.name_parts == ("Orders",)
@@ -43,7 +43,7 @@ def test_only_the_rendered_parts_are_its_name() -> None:
     assert not relation().is_temporary
 
 
-def test_a_pin_is_rendered_wherever_the_relation_is() -> None:
+def test_a_pin_is_part_of_every_rendering() -> None:
     assert relation().at(3).render() == "`lake`.`main`.`Orders` version as of 3"
     assert str(relation(limit=0).at("3")) == "(select * from `lake`.`main`.`Orders` version as of 3 where false limit 0)"
     assert str(relation().at(timestamp=date(2026, 1, 31))) == "`lake`.`main`.`Orders` timestamp as of '2026-01-31 00:00:00+00:00'"
@@ -58,7 +58,7 @@ def test_a_pin_is_rendered_wherever_the_relation_is() -> None:
     ("pin", "message"),
     [((3, "2026-01-31"), "exclude each other"), (("three",), "number of a snapshot"), ((None, "x"), "must be a moment, such as")],
 )
-def test_what_is_no_pin_is_refused(pin: tuple[object, ...], message: str) -> None:
+def test_an_invalid_pin_is_refused(pin: tuple[object, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         relation().at(*pin)
 
@@ -80,7 +80,7 @@ def source(meta: dict[str, object] | None = None, **config: object) -> DuckLakeR
     return DuckLakeRelation.create_from(SimpleNamespace(quoting={}), described)  # type: ignore[arg-type]
 
 
-def test_a_source_of_files_is_rendered_as_them() -> None:
+def test_a_source_of_files_is_rendered_as_files() -> None:
     files = source(external_location="/data/{schema}/{name}.parquet")
     assert files.render() == "parquet.`/data/raw/orders.parquet`"
     assert str(files.replace(limit=0)) == "(select * from parquet.`/data/raw/orders.parquet` where false limit 0)"

@@ -1,4 +1,4 @@
-"""Places for values in a text, and values as SQL."""
+"""Placeholders for values in a text, and values as SQL."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.ducklake.cursor import literal, with_values
 
 
-def test_values_take_their_places_outside_quotes() -> None:
+def test_values_replace_placeholders_outside_quotes() -> None:
     assert with_values("insert into t values (%s, '%s', ?) -- %s", ["it's", None]) == "insert into t values ('it\\'s', '%s', NULL) -- %s"
 
 
-def test_values_and_places_must_be_as_many() -> None:
+def test_the_numbers_of_values_and_placeholders_must_be_equal() -> None:
     with pytest.raises(DbtRuntimeError, match="1 places for values and was given 2"):
         with_values("select %s", [1, 2])
 
@@ -36,5 +36,5 @@ def test_values_and_places_must_be_as_many() -> None:
         ("a\\b'c", "'a\\\\b\\'c'"),
     ],
 )
-def test_values_become_literals(value: object, expected: str) -> None:
+def test_values_are_converted_to_literals(value: object, expected: str) -> None:
     assert literal(value) == expected

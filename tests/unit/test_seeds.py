@@ -1,4 +1,4 @@
-"""What a seed's CSV means as a table."""
+"""The table that a seed's CSV file describes."""
 
 from __future__ import annotations
 
@@ -46,6 +46,6 @@ def test_rows_follow_the_columns_of_the_table() -> None:
     assert [tuple(row) for row in fitted_rows(csv, ["NAME", "added", "id"])] == [("a", None, 1)]
 
 
-def test_a_new_column_asks_for_a_full_refresh() -> None:
+def test_the_error_for_a_new_column_suggests_a_full_refresh() -> None:
     with pytest.raises(DbtRuntimeError, match=r"new columns \(name\).*--full-refresh"):
         fitted_rows(table(id=["1"], name=["a"]), ["id"])

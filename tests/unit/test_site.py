@@ -1,4 +1,4 @@
-"""The documentation site: every page is in it, links between files of the repository lead to pages, and what pages name exists."""
+"""The documentation site: it contains every page, links between files of the repository become links to pages, and named files exist."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PACKAGE = ROOT / "dbt/adapters/ducklake"
 MODULE = re.compile(r"`((?:\w+/)+\w+\.py)`")
-"""A module of the package, such as `lake/merge.py`; names without a folder are files of any kind."""
+"""A module of the package, such as `lake/merge.py`. Names without a folder can be any file."""
 PROFILE = DOCS / "profile.md"
 VERSIONS = DOCS / "versions.md"
 NAMES = {"Python": "python", "Java": "java", "DuckDB, with its `ducklake` extension": "duckdb"}
 
 
 def rows(page: Path) -> list[list[str]]:
-    """The cells of every row of the tables of a page, without markup."""
+    """Return the cells of every row of the tables of a page, without markup."""
     lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in lines]
 
 
 def loaded(path: Path) -> ModuleType:
-    """A file of Python outside the package, as a module."""
+    """Load a Python file outside the package as a module."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -82,7 +82,7 @@ def test_the_page_on_attached_lakes_has_every_field() -> None:
     assert named >= {field.name for field in fields(Attachment)} - {"alias"}
 
 
-def test_the_versions_page_says_what_the_constraints_test() -> None:
+def test_the_versions_page_agrees_with_the_constraints() -> None:
     constraints = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE))
     tested = {name.lower(): version for name, version in constraints.items()}
     found = {row[0]: row[1] for row in rows(VERSIONS) if NAMES.get(row[0], row[0].lower()) in tested}
@@ -90,7 +90,7 @@ def test_the_versions_page_says_what_the_constraints_test() -> None:
     assert {name: tested[NAMES.get(name, name.lower())] for name in found} == found
 
 
-def test_the_versions_page_says_what_is_allowed() -> None:
+def test_the_versions_page_agrees_with_the_dependencies() -> None:
     dependencies = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("\ndependencies = [")[2].partition("\n]")[0]
     lower = {name.lower(): bound for name, bound in re.findall(r"([\w-]+)>=([\d.]+)", dependencies)}
     shown = {row[0].lower(): row[2] for row in rows(VERSIONS) if row[0].lower() in lower}

@@ -1,4 +1,4 @@
-"""The words of PostgreSQL in the suite's fixtures that Spark does not know, said in Spark's."""
+"""Translates the PostgreSQL syntax in the suite's fixtures to Spark's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TOKEN = re.compile(
 
 
 def in_spark(value: Texts) -> Texts:
-    """Types and quoted names of a text, or of all texts in a dictionary or list, in Spark's dialect; string literals stay."""
+    """Translate types and quoted names in a text, or in each text of a dictionary or list, to Spark's dialect, except in literals."""
     if isinstance(value, dict):
         return {key: in_spark(inner) for key, inner in value.items()}  # type: ignore[misc,type-var]
     if isinstance(value, list):

@@ -17,7 +17,7 @@ from tests.functional.adapter.dialect import in_spark
 class OurMacros:
     @pytest.fixture(scope="class")
     def macros(self):
-        """The suite's macro casts to `text`."""
+        """The suite's macro casts to `text`, which Spark does not have."""
         return {"cast.sql": in_spark(MACROS__CAST_SQL), "expect_value.sql": MACROS__EXPECT_VALUE_SQL}
 
 
@@ -34,7 +34,7 @@ class TestSameAliasDifferentSchemas(OurMacros, BaseSameAliasDifferentSchemas):
 
 
 class TestSameAliasDifferentDatabases(OurMacros, BaseSameAliasDifferentDatabases):
-    """The suite's own project has one database and two schemas; here there are two lakes."""
+    """The suite's project has one database and two schemas; this one has two lakes."""
 
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target, tmp_path_factory):

@@ -1,4 +1,4 @@
-"""A project over two lakes: the node's `database` says which it is in; sources of either, at a snapshot where that is asked for."""
+"""A project on two lakes: the node's `database` selects the lake; sources are in either lake, at a snapshot if requested."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class TestTwoLakes:
     def rows(self, project, query: str) -> list[tuple[object, ...]]:
         return sorted(project.run_sql(query.replace("$", project.test_schema), fetch="all"))
 
-    def test_nodes_go_to_the_lake_of_their_database(self, project, places):
+    def test_nodes_are_built_in_the_lake_of_their_database(self, project, places):
         project.run_sql("create schema other.raw")
         project.run_sql("create table other.raw.events as select * from values (1, 'a') as t(id, name)")
         project.run_sql("insert into other.raw.events values (2, 'b')")
@@ -126,7 +126,7 @@ class TestTwoLakes:
         assert theirs.execute(f"SELECT n FROM lake.{schema}.seen").fetchall() == [(3,)]
         theirs.close()
 
-    def test_a_run_that_needs_one_lake_never_asks_the_other(self, project):
+    def test_a_run_that_needs_one_lake_never_opens_the_other(self, project):
         unreachable = ["--vars", "{other_path: 'postgresql://me:hunter2@localhost:1/db'}"]
         (result,) = run_dbt(["run", "--select", "plain", "--cache-selected-only", *unreachable]).results
         assert result.status == "success"
@@ -134,7 +134,7 @@ class TestTwoLakes:
             run_dbt(["run", "--select", "there", *unreachable])
         assert "hunter2" not in str(raised.value)
 
-    def test_a_clone_goes_to_another_lake(self, project):
+    def test_a_clone_in_another_lake(self, project):
         run_dbt(["compile", "--select", "plain"])
         Path("state").mkdir()
         shutil.copy(Path("target", "manifest.json"), "state")
@@ -146,7 +146,7 @@ class TestTwoLakes:
         assert self.rows(project, "select a from lake.$.plain") == [(1,)]
         project.run_sql(f"drop table other.{project.test_schema}.plain")
 
-    def test_documentation_and_ages_are_of_both_lakes(self, project):
+    def test_docs_and_freshness_cover_both_lakes(self, project):
         run_dbt(["docs", "generate"])
         catalog = json.loads(Path("target", "catalog.json").read_text())
         places = {node["metadata"]["name"]: node["metadata"]["database"] for node in (catalog["nodes"] | catalog["sources"]).values()}
@@ -156,7 +156,7 @@ class TestTwoLakes:
         results = run_dbt(["source", "freshness", "--select", "source:raw"]).results
         assert [result.status for result in results] == ["pass"]
 
-    def test_a_node_changes_one_lake(self, project):
+    def test_a_node_changes_only_one_lake(self, project):
         write_file(TWO_LAKES, project.project_root, "models", "two.sql")
         (result,) = run_dbt(["run", "--select", "two"], expect_pass=False).results
         Path(project.project_root, "models", "two.sql").unlink()
@@ -165,12 +165,12 @@ class TestTwoLakes:
         assert self.rows(project, "select count(*) from other.raw.events") == [(3,)]
 
     def test_debug_and_operations_name_the_lake(self, project):
-        _, said = run_dbt_and_capture(["debug"])
-        assert "'alias': 'other'" in said
-        _, said = run_dbt_and_capture(
+        _, output = run_dbt_and_capture(["debug"])
+        assert "'alias': 'other'" in output
+        _, output = run_dbt_and_capture(
             ["run-operation", "ducklake_list_files", "--args", "{table_name: events, schema: raw, database: other}"]
         )
-        assert "/other/raw/" in said
+        assert "/other/raw/" in output
         run_dbt(["run-operation", "ducklake_checkpoint", "--args", "{database: other}"])
 
     def test_a_var_pins_the_sources_of_a_run(self, project):
@@ -191,4 +191,4 @@ class TestTwoLakes:
         assert [tuple(row) for row in result.agate_table.rows] == [(3, 1)]
         (result,) = run_dbt(["run", "--select", "copied", *pinned], expect_pass=False).results
         assert f"the lake lake is opened at its snapshot {version}" in result.message
-        run_dbt(["parse"])  # the fixtures tidy up with the profile that was used last
+        run_dbt(["parse"])  # the fixtures clean up with the profile that was used last

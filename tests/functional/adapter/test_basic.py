@@ -29,7 +29,7 @@ from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsIte
 
 
 class AnyStats:
-    """The statistics of a table of a lake: which there are; the values differ from run to run."""
+    """Compares only the names of a lake's table statistics, because the values differ from run to run."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, dict) and set(other) == {"row_count", "bytes", "files", "snapshot", "last_modified", "has_stats"}
@@ -37,7 +37,7 @@ class AnyStats:
     __hash__ = None  # type: ignore[assignment]
 
 
-# Spark's type names, a lake's statistics, and no owner.
+# The type names are Spark's, the statistics are a lake's, and there is no owner.
 CATALOG_WORDS: dict[str, Any] = {
     "role": None,
     "id_type": "bigint",
@@ -102,7 +102,7 @@ class TestGetCatalogForSingleRelation(BaseGetCatalogForSingleRelation):
         stats = [
             StatsItem("row_count", "Rows", 1, True, "Rows that the table holds"),
             StatsItem("bytes", "Bytes", AnyInteger(), True, "Size of its data files"),
-            StatsItem("files", "Files", 0, True, "Number of its data files"),  # its one row is kept in the catalog
+            StatsItem("files", "Files", 0, True, "Number of its data files"),  # its only row is inlined
             StatsItem("delete_files", "Delete files", 0, False, "Files that say which rows of data files are deleted, 0 bytes in all"),
             StatsItem("snapshot", "Last snapshot", AnyInteger(), True, "The snapshot that last changed its rows"),
             StatsItem("last_modified", "Last modified", AnyString(), True, "When that snapshot was committed"),

@@ -1,4 +1,4 @@
-"""A small dbt project on the catalog databases that the suite's own classes do not run on; DuckDB reads the DuckDB file afterwards."""
+"""A small dbt project on the catalog databases that the suite's classes do not use. DuckDB reads the DuckDB file afterwards."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Builds:
 
     @pytest.fixture(scope="class")
     def built(self, project):
-        """The project, built twice: the second time the incremental model merges."""
+        """Build the project twice: the second time the incremental model merges."""
         for _ in range(2):
             assert all(result.status in ("success", "pass") for result in run_dbt(["build"]))
         return project
 
-    def test_the_rows_are_there(self, built):
+    def test_the_rows_are_built(self, built):
         rows = built.run_sql("select id, name, amount from {schema}.orders order by id", fetch="all")
         assert [[row[0], row[1], None if row[2] is None else float(row[2])] for row in rows] == [
             [1, "a", 11.5],
@@ -72,7 +72,7 @@ class TestDuckDBFile(Builds):
         file = tmp_path_factory.mktemp("lake") / "lake.ducklake"
         return {"type": "ducklake", "path": f"ducklake:{file}", "threads": 4, "spark": {"master": "local[2]"}}
 
-    def test_duckdb_reads_it_while_this_process_lives(self, built, dbt_profile_target):
+    def test_duckdb_reads_the_file_while_this_process_lives(self, built, dbt_profile_target):
         queries = ["FROM orders SELECT id, name ORDER BY id", "SELECT n FROM totals", "FROM names SELECT name ORDER BY id"]
         command = [sys.executable, "-c", READ, dbt_profile_target["path"], built.test_schema, *queries]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -44,5 +44,5 @@ models:
 class TestColumnTypes(BasePostgresColumnTypes):
     @pytest.fixture(scope="class")
     def models(self):
-        """Spark's types; PostgreSQL's are the suite's."""
+        """Use Spark's types instead of PostgreSQL's."""
         return {"model.sql": MODEL, "schema.yml": SCHEMA}

@@ -1,4 +1,4 @@
-"""Batches of one microbatch model, eight at a time: each commits its window beside the others, on SQLite and on PostgreSQL."""
+"""Batches of one microbatch model, eight at a time: each commits its window concurrently, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Batches(OnALake):
         with oracle.connect(place) as theirs:
             return theirs.execute(f"SELECT id, run FROM lake.{project.test_schema}.batches ORDER BY ALL").fetchall()
 
-    def test_batches_commit_side_by_side(self, project, lake, dbt_profile_target):
+    def test_batches_commit_concurrently(self, project, lake, dbt_profile_target):
         project.run_sql(EVENTS.format(schema=project.test_schema, timestamp=self.timestamp))
         _, output = self.run()
         first = [(id_, "first") for id_ in range(4 * DAYS)]
@@ -82,7 +82,7 @@ class Batches(OnALake):
 
 
 class TestSQLite(Batches):
-    def test_batches_that_share_one_file_follow_one_another(self, project, lake, dbt_profile_target):
+    def test_batches_that_share_one_file_commit_in_sequence(self, project, lake, dbt_profile_target):
         table = f"{project.test_schema}.batches"
         project.run_sql(f"create or replace table {table} as select /*+ coalesce(1) */ id, at, 'shared' as run from {table}")
         self.run()

@@ -1,4 +1,4 @@
-"""Nodes that a concurrent writer's commit has overtaken: they are planned again, and say what they did in the end."""
+"""Nodes that conflict with a concurrent commit: they are planned again and report their final result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ select %d as id
 NODES = 4
 
 
-class TestRivals(OnALake):
+class TestConcurrentWriters(OnALake):
     @pytest.fixture(scope="class")
     def models(self):
         return {"upserted.sql": UPSERTED, **{f"counted_{i}.sql": COUNTED % i for i in range(NODES)}}
@@ -40,12 +40,12 @@ class TestRivals(OnALake):
 
     @pytest.fixture
     def other(self, project, dbt_profile_target, monkeypatch):
-        """DuckDB inserts a row, once, when the next node is about to commit."""
+        """A function that lets DuckDB insert a row once, when the next node is about to commit."""
 
         def insert_before_the_commit(number: int) -> None:
             commit, done = DuckLakeConnectionManager.commit, []
 
-            def overtaken(manager: DuckLakeConnectionManager) -> None:
+            def commit_after_the_insert(manager: DuckLakeConnectionManager) -> None:
                 open_ones = manager.handle().session._transactions
                 if open_ones is not None and open_ones.written_files() and not done:
                     done.append(True)
@@ -54,11 +54,11 @@ class TestRivals(OnALake):
                         theirs.execute(f"INSERT INTO lake.{project.test_schema}.upserted VALUES ({number}, 'theirs')")
                 commit(manager)
 
-            monkeypatch.setattr(DuckLakeConnectionManager, "commit", overtaken)
+            monkeypatch.setattr(DuckLakeConnectionManager, "commit", commit_after_the_insert)
 
         return insert_before_the_commit
 
-    def test_a_merge_says_what_it_did_in_the_end(self, project, lake, other):
+    def test_a_merge_reports_its_final_result(self, project, lake, other):
         run_dbt(["run", "--select", "upserted", "--vars", "{upserted: true}"])
         other(3)
         (result,), output = run_dbt_and_capture(["run", "--select", "upserted", "--vars", "{upserted: true, rows: 4, run: b}"])
@@ -71,13 +71,13 @@ class TestRivals(OnALake):
         assert result.message == "MERGE 1 inserted, 3 updated"
         assert self.rows(project, "upserted") == [(id_, "b") for id_ in range(4)]
 
-    def test_a_node_that_was_told_something_else_fails(self, project, other):
+    def test_a_node_whose_answer_changed_fails(self, project, other):
         other(9)
         (result,) = run_dbt(["run", "--select", "upserted", "--vars", "{upserted: true, rows: 12, run: c, asks: true}"], expect_pass=False)
         assert "It was not done again by itself, because an answer that it was given has changed" in result.message
         assert self.rows(project, "upserted") == [*((id_, "b") for id_ in range(4)), (9, "theirs")]
 
-    def test_every_hook_counts(self, project):
+    def test_no_update_of_a_hook_is_lost(self, project):
         project.run_sql(f"create table {project.test_schema}.counter as select 1 as id, 0 as n")
         results = run_dbt(["run", "--threads", str(NODES), "--exclude", "upserted"])
         assert [result.status for result in results] == ["success"] * NODES

@@ -1,4 +1,4 @@
-"""dbt.tests.adapter.constraints: NOT NULL and CHECK hold for what we write; keys are kept with the table, and dbt warns that nobody enforces them."""
+"""dbt.tests.adapter.constraints: NOT NULL and CHECK are enforced; keys are stored, and dbt warns that they are not enforced."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEADER = {"set session time zone": "set time zone", "current_setting('timezone')
 
 
 class ColumnsEqual:
-    """dbt and its errors name types as Spark does, also where the contract names them as PostgreSQL does."""
+    """dbt and its errors use Spark's type names, even if the contract uses PostgreSQL's."""
 
     @pytest.fixture
     def string_type(self):
@@ -50,7 +50,7 @@ class ColumnsEqual:
 
     @pytest.fixture
     def data_types(self):
-        """Values in Spark's dialect."""
+        """Return values in Spark's dialect."""
         return [
             ["1", "integer", "int"],
             ["'1'", "text", "string"],
@@ -74,7 +74,7 @@ class TestIncrementalColumnsEqual(ColumnsEqual, BaseIncrementalConstraintsColumn
 
 
 class OurDdl:
-    """One statement makes the table and its rows; types are Spark's."""
+    """One statement creates the table and its rows; the types are Spark's."""
 
     @pytest.fixture(scope="class")
     def expected_sql(self):
@@ -102,13 +102,13 @@ class TestModelConstraints(BaseModelConstraintsRuntimeEnforcement):
 class TestQuotedColumn(BaseConstraintQuotedColumn):
     @pytest.fixture(scope="class")
     def models(self):
-        """Back-quotes."""
+        """Quote names with back-quotes."""
         schema = fixtures.model_quoted_column_schema_yml.replace("(\"from\" = 'blue')", "(`from` = 'blue')")
         return {"my_model.sql": fixtures.my_model_with_quoted_column_name_sql, "constraints_schema.yml": schema}
 
     @pytest.fixture(scope="class")
     def expected_sql(self):
-        """Back-quotes."""
+        """Quote names with back-quotes."""
         return """
             create or replace table <model_identifier> (id int not null, `from` string not null, date_day string, check ((`from` = 'blue'))) as
             select id, `from`, date_day
@@ -119,7 +119,7 @@ class TestQuotedColumn(BaseConstraintQuotedColumn):
 class OurError:
     @pytest.fixture(scope="class")
     def expected_error_messages(self):
-        """Our words for a NULL in a column that is NOT NULL."""
+        """Return our message for a NULL in a NOT NULL column."""
         return ["column id is NOT NULL", "a row has a NULL in it"]
 
 
@@ -134,7 +134,7 @@ class TestIncrementalRollback(OurError, BaseIncrementalConstraintsRollback):
 class OurHeader:
     @pytest.fixture(scope="class")
     def models(self):
-        """The header and the query as Spark says them."""
+        """Use a header and a query in Spark's SQL."""
         model = self.model
         for theirs, ours in HEADER.items():
             model = model.replace(theirs, ours)

@@ -1,4 +1,4 @@
-"""dbt.tests.adapter.dbt_clone: a clone shares no files, because a file belongs to one table of a lake."""
+"""dbt.tests.adapter.dbt_clone: a clone shares no files, because a file belongs to only one table of a lake."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TestClonesAreViews(BaseCloneNotPossible):
 class TestClonesAreTables(BaseClonePossible):
     @pytest.fixture(scope="class")
     def project_config_update(self):
-        """Tables are copied where the project says so."""
+        """Copy tables, as the project configures it."""
         copied = {"+clone_as": "table"}
         return {"models": copied, "seeds": {**copied, "test": {"quote_columns": False}}, "snapshots": copied}
 

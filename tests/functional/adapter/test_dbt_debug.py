@@ -12,7 +12,7 @@ from dbt.tests.util import run_dbt, run_dbt_and_capture
 class TestDebug(BaseDebugPostgres):
     @pytest.fixture(scope="class")
     def profiles_config_update(self, dbt_profile_target, unique_schema, tmp_path_factory):
-        """A lake has no users and passwords: what can be wrong is a missing field, or a place where no lake is and none may be made."""
+        """Use profiles with a missing field or a missing lake that may not be created, because a lake has no users and passwords."""
         target = {**dbt_profile_target, "schema": unique_schema}
         nowhere = {**target, "path": f"ducklake:sqlite:{tmp_path_factory.mktemp('none')}/absent.sqlite", "create_if_not_exists": False}
         outputs = {
@@ -35,12 +35,12 @@ class TestDebugOfTheDataPath:
         file.write_text("a file")
         return {**dbt_profile_target, "data_path": f"{file}/files/"}
 
-    def test_a_path_that_cannot_be_written_is_named(self, project, dbt_profile_target):
+    def test_the_error_names_a_path_that_cannot_be_written(self, project, dbt_profile_target):
         _, output = run_dbt_and_capture(["debug"], expect_pass=False)
         assert f"the data path {dbt_profile_target['data_path']} cannot be written to" in output
 
 
 class TestDebugLeavesNothing:
-    def test_no_file_is_left(self, project, dbt_profile_target):
+    def test_debug_leaves_no_file(self, project, dbt_profile_target):
         run_dbt(["debug"])
         assert not list(Path(dbt_profile_target["data_path"]).rglob("*probe*"))

@@ -14,4 +14,4 @@ class TestShowSqlHeader(BaseShowSqlHeader):
 
 
 class TestShowDoesNotHandleDoubleLimit(BaseShowDoesNotHandleDoubleLimit):
-    DATABASE_ERROR_MESSAGE = "Syntax error at or near 'limit'"  # Spark's words
+    DATABASE_ERROR_MESSAGE = "Syntax error at or near 'limit'"  # the message of Spark

@@ -1,4 +1,4 @@
-"""dbt.tests.adapter.empty; `dbt seed --empty` comes with dbt-core 1.12."""
+"""dbt.tests.adapter.empty; `dbt seed --empty` requires dbt-core 1.12."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def written_sql(name: str) -> str:
 
 class TestEphemeralMulti(BaseEphemeralMulti):
     def test_ephemeral_multi(self, project):
-        """The view is made in place and not under a temporary name, and names are back-quoted."""
+        """The view is created directly and not under a temporary name, and names are back-quoted."""
         run_dbt(["seed"])
         assert len(run_dbt(["run"])) == 3
         check_relations_equal(project.adapter, ["seed", "dependent"])
@@ -35,7 +35,7 @@ class TestEphemeralMulti(BaseEphemeralMulti):
 
 class TestEphemeralNested(BaseEphemeralNested):
     def test_ephemeral_nested(self, project):
-        """As above."""
+        """The view is created directly and not under a temporary name, and names are back-quoted."""
         assert len(run_dbt(["run"])) == 2
         expected = f"""
             create or replace view `lake`.`{project.test_schema}`.`root_view` as

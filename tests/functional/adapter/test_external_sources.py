@@ -1,4 +1,4 @@
-"""Sources that are files: read by SQL and Python models, tests, freshness and `--empty`, whoever wrote them."""
+"""Sources that are files of any writer: read by SQL and Python models, tests, freshness and `--empty`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TestExternalSources(OnALake):
     def models(self, folder):
         return {**MODELS, "exported.sql": EXPORT % (folder / "exported"), "sources.yml": SOURCES % (folder, folder, folder, folder)}
 
-    def test_sql_and_python_read_what_duckdb_wrote(self, project, folder):
+    def test_sql_and_python_models_read_files_of_duckdb(self, project, folder):
         run_dbt(["build"])
         with duckdb.connect() as other:
             files = (
@@ -88,14 +88,14 @@ class TestExternalSources(OnALake):
         run_dbt(["run", "--empty", "--select", "joined"])
         assert self.rows(project, "joined") == []
 
-    def test_a_hook_writes_files_for_others(self, project, folder):
-        for _ in range(2):  # the second run replaces what the first has written
+    def test_a_hook_exports_files(self, project, folder):
+        for _ in range(2):  # the second run replaces the files of the first
             run_dbt(["run", "--select", "exported"])
             with duckdb.connect() as other:
                 found = other.execute(f"from read_csv('{folder}/exported/*.csv', header = true) order by id").fetchall()
             assert found == [(1, "A"), (2, "B, C")]
 
-    def test_freshness_is_that_of_the_rows(self, project):
+    def test_freshness_is_computed_from_the_rows(self, project):
         results = run_dbt(["source", "freshness"], expect_pass=False).results
         found = {result.node.name: result for result in results}
         assert found["orders"].max_loaded_at.isoformat() == "2026-01-31T12:00:00+00:00"

@@ -1,4 +1,4 @@
-"""dbt.tests.adapter.functions: scalar functions in SQL, which are kept in the lake."""
+"""dbt.tests.adapter.functions: scalar SQL functions, which are stored in the lake."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VIEW = "{{ config(materialized=var('materialized', 'view')) }} select {{ functio
 
 
 class InLowerCase:
-    """Our statements are in lower case, and Spark's words are DETERMINISTIC and NOT DETERMINISTIC."""
+    """Our statements are in lower case, and Spark uses DETERMINISTIC and NOT DETERMINISTIC."""
 
     def is_function_create_event(self, event):
         return event.data.node_info.node_name == "price_for_xlarge" and "create or replace function" in event.data.sql
@@ -40,7 +40,7 @@ class TestDeterministic(InLowerCase, DeterministicUDF):
 
 class TestStable(InLowerCase, StableUDF):
     def check_function_volatility(self, sql):
-        """Spark has no such word: dbt warns and leaves it out."""
+        """Spark has no equivalent: dbt warns and omits it."""
         assert "deterministic" not in sql
 
 
@@ -82,7 +82,7 @@ class TestModelsCallFunctions:
     def models(self):
         return {"prices.sql": "select 2 as price", "doubled.sql": VIEW}
 
-    def test_models_in_sessions_of_their_own_and_later_runs_find_the_function(self, project):
+    def test_models_in_separate_sessions_and_later_runs_find_the_function(self, project):
         assert len(run_dbt(["build"])) == 3
         assert len(run_dbt(["run", "--select", "doubled", "--vars", "materialized: table"])) == 1
         assert project.run_sql(f"select price from {project.test_schema}.doubled", fetch="one") == (4.0,)

@@ -26,7 +26,7 @@ from dbt.tests.adapter.hooks.test_run_hooks import BaseAfterRunHooks, BasePrePos
 
 
 class OurTarget:
-    """The suite's files lie beside the suite, and `target` holds the fields of our profile."""
+    """Reads the suite's files from its folder, and compares `target` with the fields of our profile."""
 
     @pytest.fixture(scope="class")
     def test_data_dir(self):
@@ -57,7 +57,7 @@ class ModelHooks(OurTarget):
 
 
 def hooks(pre: str, post: str) -> dict[str, object]:
-    """The suite's hooks inside and outside the transaction; the latter are VACUUM there, which Spark has not."""
+    """The suite's hooks inside and outside the transaction. The latter use VACUUM, which Spark does not have."""
     outside = {"sql": "select count(*) from {{ this.schema }}.on_model_hook", "transaction": False}
     return {"models": {"test": {pre: [MODEL_PRE_HOOK, outside], post: [outside, MODEL_POST_HOOK]}}}
 

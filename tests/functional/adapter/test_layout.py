@@ -1,4 +1,4 @@
-"""Layout and properties as configs say, on every run: set, changed and undone, and nothing written where nothing differs."""
+"""Layout and properties follow the configs on every run: they are set, changed and removed, and nothing is written without a difference."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class TestLayout(OnALake):
         run_dbt(["run", "--select", "grown", "--full-refresh"])
         assert self.state(project, lake, "grown")[0] == ["id"]
 
-    def test_a_seed_can_be_laid_out_from_the_first_file_on(self, project, lake):
+    def test_a_seed_has_its_layout_from_the_first_file(self, project, lake):
         seeds = {"+partition_by": "bucket(4, id)", "+options": {"data_inlining_row_limit": 0}}
         config = {"name": "test", "profile": "test", "config-version": 2, "seeds": seeds, "snapshots": {"+enabled": False}}
         write_file(json.dumps(config), project.project_root, "dbt_project.yml")
@@ -105,7 +105,7 @@ class TestTagsAndMeta(OnALake):
             "v.sql": f"{{{{ config(materialized='view', {config}) }}}} select 1 as a",
         }
 
-    def test_tags_and_meta_are_kept_with_the_relation(self, project, lake):
+    def test_tags_and_meta_are_stored_with_the_relation(self, project, lake):
         run_dbt(["run"])
         for name in ("t", "v"):
             tags = lake.reader().find(project.test_schema, name).tags
@@ -133,7 +133,7 @@ class TestConfigsOfOthers(OnALake):
         kinds = {"kept": ("merge", "table"), "seen": ("merge", "view"), "refused": ("delete+insert", "view")}
         return {"foreign.sql": FOREIGN, **{f"{name}.sql": STAGED % kind for name, kind in kinds.items()}}
 
-    def test_they_mean_what_they_meant_there(self, project, lake):
+    def test_configs_of_other_adapters_keep_their_meaning(self, project, lake):
         _, output = run_dbt_and_capture(["run"])
         assert output.count("The config `zorder` sorts files when they are written, as `sorted_by` does.") == 1
         table = lake.reader().find(project.test_schema, "foreign")

@@ -1,4 +1,4 @@
-"""Merge configs of dbt-duckdb and dbt-databricks, and replace_where: what each does to rows, and which are refused."""
+"""Merge configs of dbt-duckdb and dbt-databricks, and replace_where: their effect on rows, and which are refused."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class TestReplaceWhere:
             "without.sql": incremental("incremental_strategy='replace_where'", DAYS, LATER),
         }
 
-    def test_rows_of_the_predicates_give_way(self, project):
+    def test_rows_of_the_predicates_are_replaced(self, project):
         run_dbt(["run"])
         results = run_dbt(["run"], expect_pass=False)
         assert rows(project, "replaced") == [(1, "2024-01-01"), (20, "2024-01-02"), (30, "2024-01-03"), (300, "2024-01-02")]

@@ -1,4 +1,4 @@
-"""A node with its hooks and comments is one snapshot, which says where it came from; a node that fails leaves nothing."""
+"""A node with its hooks and comments is one snapshot that records its origin. A node that fails leaves no changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dbt.adapters.ducklake.catalog.read.history import SnapshotRecord
 
 
 class OnALake:
-    """A project, and the history of its lake as the catalog has it."""
+    """A project, and the history of its lake in the catalog."""
 
     @pytest.fixture
     def lake(self, project: TestProjInfo) -> Iterator[LakeCatalog]:
@@ -78,7 +78,7 @@ class TestFailure(OnALake):
             "failing.sql": "{{ config(materialized='table', post_hook='insert into {{ this.schema }}.no_such_table values (1)') }} select 1 as a -- {{ ref('outside') }}",
         }
 
-    def test_a_failing_hook_leaves_nothing_of_its_node(self, project, lake):
+    def test_a_failing_hook_leaves_no_changes_of_its_node(self, project, lake):
         before = self.newest(lake)
         results = run_dbt(["run"], expect_pass=False)
 
@@ -107,7 +107,7 @@ class TestProvenance(OnALake):
                 select 1 as a -- {{ ref('said') }}""",
         }
 
-    def test_a_snapshot_says_where_it_came_from(self, project, lake):
+    def test_a_snapshot_records_its_origin(self, project, lake):
         before = self.newest(lake)
         run_dbt(["run"])
 
@@ -130,7 +130,7 @@ class TestRebuild(OnALake):
     def models(self):
         return {"t.sql": "{{ config(materialized='table') }} select 1 as a", "v.sql": "select a from {{ ref('t') }}"}
 
-    def test_a_rebuild_keeps_the_table_and_changes_what_changed(self, project, lake):
+    def test_a_replaced_table_keeps_its_identity(self, project, lake):
         run_dbt(["run"])
         first = lake.reader().find(project.test_schema, "t")
         before = self.newest(lake)
@@ -144,7 +144,7 @@ class TestRebuild(OnALake):
         assert self.rows(project, "t") == [(2, "x")]
         assert "altered_table" in record.changes_made
 
-    def test_a_table_takes_the_place_of_a_view_in_one_snapshot(self, project, lake):
+    def test_a_table_replaces_a_view_in_one_snapshot(self, project, lake):
         write_file("{{ config(materialized='table') }} select a from {{ ref('t') }}", project.project_root, "models", "v.sql")
         before = self.newest(lake)
         run_dbt(["run", "--select", "v"])
@@ -196,7 +196,7 @@ class TestRunOperation(OnALake):
 
         assert self.newest(lake) == before
 
-    def test_an_operation_may_say_begin_and_commit(self, project, lake):
+    def test_an_operation_can_use_begin_and_commit(self, project, lake):
         before = self.newest(lake)
         run_dbt(["run-operation", "together"])
 

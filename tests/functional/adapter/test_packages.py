@@ -1,6 +1,6 @@
-"""What packages lean on: the dispatch chain ducklake, spark, default; questions to information_schema; SHOW TABLE EXTENDED.
+"""The features that packages need: the dispatch chain ducklake, spark, default; queries of information_schema; SHOW TABLE EXTENDED.
 
-The package is one of our own, written as those packages are that people use; `tests/acceptance/test_packages.py` runs the real ones.
+The package is our own, written in the style of popular packages; `tests/acceptance/test_packages.py` runs the real ones.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class TestPackages:
     def project_config_update(self):
         return {"dispatch": [{"macro_namespace": "borrowed", "search_order": ["test", "dbt", "borrowed"]}]}
 
-    def test_a_package_finds_its_macros_and_the_lakes_relations(self, project):
+    def test_a_package_finds_its_macros_and_relations(self, project):
         package = Path(project.project_root, "dbt_packages", "borrowed")
         (package / "macros").mkdir(parents=True)
         (package / "dbt_project.yml").write_text(PACKAGE)

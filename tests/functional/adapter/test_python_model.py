@@ -51,7 +51,7 @@ class TestPythonSample(BasePythonSampleTests):
 class TestDataFrames(BasePySparkTests):
     @pytest.fixture(scope="class")
     def models(self):
-        """Without Koalas, which is no more; with Arrow, so that there are four again."""
+        """Replace Koalas, which is discontinued, with Arrow, so that there are four kinds again."""
         return {
             "pandas_df.py": PANDAS_MODEL,
             "pyspark_df.py": PYSPARK_MODEL,

@@ -1,4 +1,4 @@
-"""What dbt gets to know of a node: files and bytes beside rows and snapshot, and whether there was one; what docs say of a table, of selected ones only."""
+"""The adapter's responses: rows, files, bytes and the snapshot of a node; and the statistics of all or selected tables in the docs."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class TestResponses(OnALake):
 
         catalog = run_dbt(["docs", "generate", "--select", "base", "seen", "--vars", "{below: 0, word: d}"])
         assert {key.split(".")[-1] for key in catalog.nodes} == {"base", "seen"}
-        told = {stat.id: stat.value for stat in catalog.nodes["model.test.base"].stats.values() if stat.include}
-        assert told == stats
+        found = {stat.id: stat.value for stat in catalog.nodes["model.test.base"].stats.values() if stat.include}
+        assert found == stats
 
     @staticmethod
     def stats(project, name: str) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Whole commands of dbt that packages and people use: retry, defer, freshness by a column, ranges of microbatch; what a node is told that is wrong."""
+"""Whole dbt commands: retry, defer, freshness by a column, ranges of microbatch; and the errors of nodes with wrong configs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MENDED = BROKEN.replace("> 5", "> -5")
 
 @pytest.mark.manifest_file
 class TestRuns(OnALake):
-    """One project; each test brings the models that it changes back."""
+    """One project. Each test restores the models that it changes."""
 
     @pytest.fixture(scope="class")
     def profiles_config_update(self, dbt_profile_target, unique_schema):
@@ -33,7 +33,7 @@ class TestRuns(OnALake):
             "keyed.sql": "{{ config(materialized='incremental', unique_key='nosuch', enabled=var('keyed', false)) }} select 1 as id",
         }
 
-    def test_retry_goes_on_where_it_failed(self, project, lake, logs_dir):
+    def test_retry_continues_with_the_failed_node(self, project, lake, logs_dir):
         results, output = run_dbt_and_capture(["run"], expect_pass=False)
         assert {result.node.name: result.status for result in results} == {"base": "success", "middle": "error", "last": "skipped"}
         assert output.count("The config `file_format` does nothing on a lake: tables of a lake are Parquet.") == 1
@@ -47,7 +47,7 @@ class TestRuns(OnALake):
         assert [result.node.name for result in run_dbt(["retry"])] == ["middle", "last"]
         assert len(self.since(lake, before)) == 2, "base was not built again"
 
-    def test_defer_reads_what_another_target_has(self, project, lake):
+    def test_defer_reads_relations_of_another_target(self, project, lake):
         write_file(MENDED, project.project_root, "models", "middle.sql")
         run_dbt(["run"])
         state = Path(project.project_root, "state")
@@ -65,7 +65,7 @@ class TestRuns(OnALake):
         found = run_dbt(["ls", "--select", "state:modified", "--state", str(state), "--resource-type", "model"])
         assert found == ["test.middle"]
 
-    def test_the_first_build_warns_of_a_key_that_is_no_column(self, project):
+    def test_the_first_build_warns_of_a_key_that_is_not_a_column(self, project):
         _, output = run_dbt_and_capture(["run", "--select", "keyed", "--vars", "keyed: true"])
         assert "unique_key: nosuch is no column of" in output
         assert "there are: id" in output
@@ -139,7 +139,7 @@ class TestNestedFields(OnALake):
     def models(self):
         return {"nested.sql": NESTED}
 
-    def test_a_struct_gains_fields_with_the_rows(self, project, lake):
+    def test_a_struct_gets_the_fields_of_new_rows(self, project, lake):
         def run(number: int, value: str) -> None:
             run_dbt(["run", "--vars", json.dumps({"id": number, "value": value})])
 

@@ -18,7 +18,7 @@ class TestEmptyModelsArentRun(EmptyModelsArentRunBase):
 class TestUppercase(BaseSimpleCopyUppercase):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, tmp_path_factory):
-        """The database of the suite's profile has a name in mixed case too."""
+        """The database in the suite's profile has a name in mixed case, too."""
         folder = tmp_path_factory.mktemp("lake")
         return {
             "type": "ducklake",

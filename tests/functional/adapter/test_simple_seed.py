@@ -29,14 +29,14 @@ from tests.functional.adapter.dialect import in_spark
 
 class TestBasicSeeds(BaseBasicSeedTests):
     def test_simple_seed_full_refresh_flag(self, project):
-        """A full refresh replaces the table in place: the view that reads it lives on, where PostgreSQL drops it by CASCADE."""
+        """A full refresh replaces the table in place: a view on it is kept, while PostgreSQL drops it by CASCADE."""
         self._build_relations_for_test(project)
         self._check_relation_end_state(run_result=run_dbt(["seed", "--full-refresh"]), project=project, exists=True)
 
 
 class TestFullRefreshOn(BaseSeedConfigFullRefreshOn):
     def test_simple_seed_full_refresh_config(self, project):
-        """As above."""
+        """A full refresh replaces the table in place: a view on it is kept, while PostgreSQL drops it by CASCADE."""
         self._build_relations_for_test(project)
         self._check_relation_end_state(run_result=run_dbt(["seed"]), project=project, exists=True)
 
@@ -72,7 +72,7 @@ class TestSeedParsing(BaseSeedParsing):
 class TestSeedWithBOM(BaseSimpleSeedWithBOM):
     @pytest.fixture(scope="class", autouse=True)
     def setUp(self, project):
-        """The suite's file lies beside the suite."""
+        """Read the suite's file from its folder."""
         project.run_sql(seeds.seeds__expected_sql)
         shutil.copy(Path(seeds.__file__).with_name("seed_bom.csv"), Path(project.project_root) / "seeds" / "seed_bom.csv")
 
@@ -88,6 +88,6 @@ class TestEmptySeed(BaseTestEmptySeed):
 class TestColumnOverride(BaseSimpleSeedColumnOverride):
     @pytest.fixture(scope="class")
     def models(self):
-        """Types are shown by their Spark names, integers are bigint and timestamps are instants; `column_types` keeps PostgreSQL's names."""
+        """Types have Spark's names: integers are bigint, timestamps have a time zone; `column_types` keeps PostgreSQL's names."""
         ours = in_spark(fixtures.properties__schema_yml).replace("type: integer", "type: bigint").replace("timestamp_ntz", "timestamp")
         return {"schema.yml": ours}

@@ -84,7 +84,7 @@ class TestInvalidColumnNames(BaseSnapshotInvalidColumnNames):
 
 class TestValidToCurrent(BaseSnapshotDbtValidToCurrent):
     def test_valid_to_current(self, project):
-        """The suite counts on PostgreSQL's order of rows; here they are ordered."""
+        """Sort the rows, because the suite relies on PostgreSQL's order."""
         for text in (create_seed_sql, create_snapshot_expected_sql, seed_insert_sql, populate_snapshot_expected_valid_to_current_sql):
             project.run_sql(text)
         valid_to = "select id, test_valid_to from {schema}.snapshot_actual order by id, test_valid_to"

@@ -1,4 +1,4 @@
-"""Freshness of sources from the lake's metadata: changes of rows count, maintenance does not; what has no answer is told why."""
+"""Freshness of sources from the lake's metadata: row changes count, maintenance does not, and errors name the reason."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TestMetadataFreshness(OnALake):
         found = json.loads(Path(project.project_root, "target", "sources.json").read_text())["results"]
         return {result["unique_id"].rpartition(".")[2]: result["max_loaded_at"] for result in found}
 
-    def test_only_changes_of_rows_count(self, project, lake):
+    def test_only_row_changes_count(self, project, lake):
         schema = project.test_schema
         run = project.run_sql
         for table in ("events", "others"):
@@ -68,7 +68,7 @@ class TestMetadataFreshness(OnALake):
         write_file(pinned, project.project_root, "models", "sources.yml")
         assert self.loaded_at(project) == {"events": inserted["events"], "then": deleted["events"]}
 
-    def test_what_has_no_answer_is_told_why(self, project, lake):
+    def test_the_error_names_why_there_is_no_freshness(self, project, lake):
         write_file(SOURCES + ODD, project.project_root, "models", "sources.yml")
         results = run_dbt(["source", "freshness"], expect_pass=False).results
         messages = {result.node.unique_id.split(".", 2)[2]: result.message for result in results if result.status == "runtime error"}

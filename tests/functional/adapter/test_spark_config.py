@@ -1,4 +1,4 @@
-"""The config `spark_config`: settings of Spark for one node, its hooks and its tests, and for no other."""
+"""The config `spark_config`: Spark settings for one node with its hooks and tests, and for no other node."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TestSparkConfig(OnALake):
     def tests(self):
         return {"zone.sql": TEST}
 
-    def test_it_holds_for_the_node_alone(self, project):
+    def test_settings_apply_only_to_the_node(self, project):
         run_dbt(["run", "--threads", "1"])
         zones = {name: self.rows(project, name) for name in ("b_other", "log", "c_plain", "d_python")}
         tokyo = "Asia/Tokyo"
@@ -52,7 +52,7 @@ class TestSparkConfig(OnALake):
             ("'spark.sql.parquet.fieldId.read.enabled': false", "columns are matched by DuckLake's column ids"),
         ],
     )
-    def test_what_a_node_cannot_have_is_named(self, project, lake, setting, message):
+    def test_the_error_names_a_setting_that_a_node_cannot_have(self, project, lake, setting, message):
         before = self.newest(lake)
         write_file(f"{{{{ config(materialized='table', spark_config={{{setting}}}) }}}} select 1 as id", "models", "wrong.sql")
         result = run_dbt(["run", "--select", "wrong"], expect_pass=False)

@@ -1,4 +1,4 @@
-"""Incremental strategies where the suite does not look: partitions, sources that differ each time, NULL keys, names and types."""
+"""Incremental strategies in cases that the suite does not cover: partitions, nondeterministic sources, NULL keys, names and types."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TestSourceIsComputedOnce:
             "merged.sql": incremental("unique_key='id'", every, half),
         }
 
-    def test_a_source_that_differs_each_time_is_computed_once(self, project):
+    def test_a_nondeterministic_source_is_computed_once(self, project):
         run_dbt(["run"])
         run_dbt(["run"])
 
@@ -93,7 +93,7 @@ class TestNamesAndTypes:
             ),
         }
 
-    def test_all_columns_are_synchronised_by_name(self, project):
+    def test_all_columns_are_synchronized_by_name(self, project):
         run_dbt(["run"])
         run_dbt(["run"])
 
@@ -145,7 +145,7 @@ class TestPythonStrategies:
         assert rows(project, "appended") == [(1, "a"), (2, "b"), (2, "x"), (3, "c")]
         assert all(result.adapter_response["snapshot_id"] for result in results)
 
-    def test_a_python_model_that_fails_shows_its_own_lines(self, project):
+    def test_the_error_of_a_python_model_shows_its_own_lines(self, project):
         write_file(BROKEN, project.project_root, "models", "broken.py")
         (result,) = run_dbt(["run", "--select", "broken"], expect_pass=False).results
 

@@ -1,4 +1,4 @@
-"""Many threads on one lake: every node is a snapshot of its own, none fails, on SQLite and on PostgreSQL."""
+"""Many threads on one lake: every node is a separate snapshot and none fails, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Threads(OnALake):
             files[f"seen_{number}.sql"] = SEEN % number
         return files
 
-    def test_eight_and_sixteen(self, project, lake):
+    def test_eight_and_sixteen_threads(self, project, lake):
         for threads in (8, 16):
             before = self.newest(lake)
             results = run_dbt(["run", "--threads", str(threads)])
             assert [result.status for result in results] == ["success"] * 3 * MODELS
             made = [record.snapshot.snapshot_id for record in self.since(lake, before)]
             assert made == list(range(before + 1, before + 1 + len(made)))
-            told = {result.adapter_response["snapshot_id"] for result in results if "snapshot_id" in result.adapter_response}
-            assert told == set(made), "one for each node that changed something"
+            reported = {result.adapter_response["snapshot_id"] for result in results if "snapshot_id" in result.adapter_response}
+            assert reported == set(made), "one for each node that changed something"
             assert len(made) >= 2 * MODELS
         counts = " union all ".join(f"select n from {project.test_schema}.seen_{number}" for number in range(MODELS))
         assert project.run_sql(counts, fetch="all") == [(5,)] * MODELS

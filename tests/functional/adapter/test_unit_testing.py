@@ -27,7 +27,7 @@ class TestInvalidInput(BaseUnitTestInvalidInput):
 class TestQuotedReservedWords(BaseUnitTestQuotedReservedWordColumnNames):
     @pytest.fixture(scope="class")
     def models(self):
-        """Back-quotes."""
+        """Quote names with back-quotes."""
         return {
             "my_model.sql": my_model_sql,
             "my_upstream_model.sql": in_spark(my_upstream_model_with_reserved_word_column_name_sql),
@@ -38,7 +38,7 @@ class TestQuotedReservedWords(BaseUnitTestQuotedReservedWordColumnNames):
 class TestTypes(BaseUnitTestingTypes):
     @pytest.fixture
     def data_types(self):
-        """Spark's types and casts; JSON is text in Spark."""
+        """Use Spark's types and casts. JSON is text in Spark."""
         return [
             ["1", "1"],
             ["'1'", "1"],

@@ -1,4 +1,4 @@
-"""dbt.tests.adapter.utils: what Spark makes of the cross-database macros."""
+"""dbt.tests.adapter.utils: the results of the cross-database macros in Spark."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class TestGenerateSeries(BaseGenerateSeries):
 class TestGetIntervalsBetween(BaseGetIntervalsBetween):
     @pytest.fixture(scope="class")
     def models(self):
-        """The suite writes dates as month/day/year, which Spark does not read."""
+        """Write dates in a form that Spark reads; the suite uses month/day/year."""
         in_iso = re.sub(r"(\d\d)/(\d\d)/(\d{4})", r"\3-\1-\2", fixture_get_intervals_between.models__test_get_intervals_between_sql)
         return {
             "test_get_intervals_between.yml": fixture_get_intervals_between.models__test_get_intervals_between_yml,
@@ -198,7 +198,7 @@ class TestValidateSql(BaseValidateSqlMethod):
 
 
 class TestCurrentTimestamps(BaseCurrentTimestamps):
-    """Spark's function, whose timestamps are instants."""
+    """Spark's function, whose timestamps have a time zone."""
 
     @pytest.fixture(scope="class")
     def expected_schema(self):
@@ -224,14 +224,14 @@ class TestTypeBoolean(BaseTypeBoolean):
 class TestTypeFloat(BaseTypeFloat):
     @pytest.fixture(scope="class")
     def seeds(self):
-        """A seed's numbers are double."""
+        """Use double, the type of a seed's numbers."""
         return {"expected.csv": "float_col\n1.2345\n", "expected.yml": column_type("float_col", "float")}
 
 
 class TestTypeInt(BaseTypeInt):
     @pytest.fixture(scope="class")
     def seeds(self):
-        """A seed's integers are bigint."""
+        """Use bigint, the type of a seed's integers."""
         return {"expected.csv": "int_col\n12345678\n", "expected.yml": column_type("int_col", "int")}
 
 

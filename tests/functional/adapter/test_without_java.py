@@ -1,4 +1,4 @@
-"""What the catalog can answer needs no Java: parse, list, compile, docs, seeds; and debug names what is missing."""
+"""Commands that only need the catalog run without Java: parse, list, compile, docs, seeds. dbt debug names what is missing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def dbt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run dbt in a process that has no Java in reach."""
+    """Run dbt in a process that cannot find Java."""
     environment = {
         "PATH": "/nowhere",
         "HOME": str(folder),
@@ -42,19 +42,19 @@ def dbt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("command", [["parse"], ["ls"], ["seed"], ["compile"], ["docs", "generate"]])
-def test_no_java_is_needed(folder: Path, command: list[str]) -> None:
+def test_commands_run_without_java(folder: Path, command: list[str]) -> None:
     done = dbt(folder, *command)
 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_docs_tell_what_the_seed_wrote(folder: Path) -> None:
+def test_the_docs_show_the_seed(folder: Path) -> None:
     catalog = json.loads((folder / "target" / "catalog.json").read_text())
 
     assert catalog["nodes"]["seed.p.s"]["stats"]["row_count"]["value"] == 2
 
 
-def test_debug_says_what_to_install(folder: Path) -> None:
+def test_debug_names_what_to_install(folder: Path) -> None:
     done = dbt(folder, "debug")
 
     assert done.returncode == 1
@@ -62,7 +62,7 @@ def test_debug_says_what_to_install(folder: Path) -> None:
     assert "dbt-ducklake[java]" in done.stdout
 
 
-def test_a_model_says_it_too(folder: Path) -> None:
+def test_a_model_without_java_names_what_to_install(folder: Path) -> None:
     done = dbt(folder, "run")
 
     assert done.returncode == 1

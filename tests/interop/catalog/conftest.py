@@ -1,4 +1,4 @@
-"""Our catalog and DuckDB on one lake, on each catalog database; no Spark, no session."""
+"""Our catalog and DuckDB on one lake, on each catalog database, without Spark and without a session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
 
 @pytest.fixture
 def lake(place: CatalogPlace) -> Iterator[LakeCatalog]:
-    """Our side; the lake is created by us."""
+    """Our side, which creates the lake."""
     with place.open() as opened:
         yield opened
 
@@ -81,8 +81,8 @@ def insert(lake: LakeCatalog, rows: list[dict[str, Any]], **more: Any) -> None:
 
 
 def rows_of(duck: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
-    """A query over the metadata tables, through DuckDB."""
+    """Run a query over the metadata tables through DuckDB."""
     try:
         return duck.execute(query.format(meta="__ducklake_metadata_lake")).fetchall()
-    except duckdb.CatalogException:  # they have a schema of their own, and DuckDB does not list this database's
+    except duckdb.CatalogException:  # PostgreSQL has a schema for them, which DuckDB does not list
         return duck.execute(query.format(meta=f'__ducklake_metadata_lake."{METADATA_SCHEMA_NAME}"')).fetchall()

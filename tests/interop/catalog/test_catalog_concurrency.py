@@ -1,4 +1,4 @@
-"""DuckDB in another process commits to the same table while we do: no row is lost, no row id is given twice."""
+"""DuckDB in another process commits to the same table as we do: no row is lost, and no row id is assigned twice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def duckdb_inserts(place: CatalogPlace, inlined: bool, queue: Any) -> None:
                 connection.execute(f"INSERT INTO lake.t VALUES ({1000 + number}, 'duck')")
                 done += 1
                 break
-            except Exception as error:  # SQLite: DuckDB gives up when the file is locked
+            except Exception as error:  # SQLite: DuckDB gives up if the file is locked
                 if "locked" not in str(error) and "busy" not in str(error):
                     raise
     connection.close()
@@ -36,7 +36,7 @@ def duckdb_inserts(place: CatalogPlace, inlined: bool, queue: Any) -> None:
 
 
 @pytest.mark.parametrize("inlined", [False, True], ids=["files", "inlined"])
-def test_inserts_of_both_sides_go_together(lake: LakeCatalog, place: CatalogPlace, duckdb_on: Connect, inlined: bool) -> None:
+def test_concurrent_inserts_of_both_sides_commit(lake: LakeCatalog, place: CatalogPlace, duckdb_on: Connect, inlined: bool) -> None:
     create(lake)
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()

@@ -48,10 +48,10 @@ Script = list[Step]
 
 @dataclass
 class Twins:
-    """Two lakes of the same kind: one that DuckDB changes, one that we change."""
+    """Two lakes of the same kind: DuckDB changes one, we change the other."""
 
     ours: LakeCatalog
-    our_eyes: duckdb.DuckDBPyConnection
+    duckdb_on_ours: duckdb.DuckDBPyConnection
     theirs: duckdb.DuckDBPyConnection
     retyped: bool = False
 
@@ -67,10 +67,11 @@ class Twins:
         for table, columns in COMPARED.items():
             self.retyped = self.retyped or "SET DATA TYPE" in step
             if table == "snapshot" and self.retyped:
-                # We move the counter of files, so that running DuckDBs let go of statistics of the old type; theirs stays.
+                # We increment the counter of files, so that other DuckDB connections drop cached statistics of the old type. DuckDB does
+                # not.
                 columns = columns.removesuffix(", next_file_id")
             query = f"SELECT {columns} FROM {{meta}}.ducklake_{table} ORDER BY ALL"
-            assert rows_of(self.our_eyes, query) == rows_of(self.theirs, query), f"ducklake_{table} after {step}"
+            assert rows_of(self.duckdb_on_ours, query) == rows_of(self.theirs, query), f"ducklake_{table} after {step}"
 
 
 @pytest.fixture(params=REFERENCE_DATABASES)

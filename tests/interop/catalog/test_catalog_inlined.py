@@ -1,4 +1,4 @@
-"""Inlined rows of every type, as DuckDB writes them into either database, read as the values that DuckDB reads."""
+"""Inlined rows of every type, as DuckDB writes them to any catalog database: we read the values that DuckDB reads."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ NESTED: dict[str, list[str]] = {
 
 
 def comparable(value: Any, column: Column) -> Any:
-    """DuckDB's Python value in the form of `InlinedRows`."""
+    """Convert DuckDB's Python value to the form of `InlinedRows`."""
     match value:
         case None:
             return None
@@ -83,7 +83,7 @@ def comparable(value: Any, column: Column) -> Any:
 
 
 @pytest.mark.parametrize("types", [SCALARS, NESTED], ids=["scalars", "nested"])
-def test_values_are_those_that_duckdb_reads(place: CatalogPlace, duckdb_on: Connect, types: dict[str, list[str]]) -> None:
+def test_values_equal_those_that_duckdb_reads(place: CatalogPlace, duckdb_on: Connect, types: dict[str, list[str]]) -> None:
     duck = duckdb_on()
     names = {kind: f"c{i}" for i, kind in enumerate(types)}
     duck.execute(f"CREATE TABLE t({', '.join(f'{name} {kind}' for kind, name in names.items())})")
@@ -122,7 +122,7 @@ def test_structs_that_duckdb_can_no_longer_read_itself(place: CatalogPlace, duck
             },
         ),
     )
-    if oracle.is_lent(place):  # a DuckDB file has structs; the others have texts
+    if oracle.is_exclusive(place):  # a DuckDB file stores structs; the others store texts
         assert duck.execute("SELECT s.a, s.b FROM t").fetchall() == [("o'k \\ x", b"\xaab")]
         return
     with pytest.raises(duckdb.Error):

@@ -1,4 +1,4 @@
-"""The catalog against the reference implementation, without Spark: files are written by PyArrow, rows are read by DuckDB."""
+"""The catalog compared with DuckDB, without Spark: PyArrow writes the files, DuckDB reads the rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_duckdb_reads_what_we_create(lake: LakeCatalog, duckdb_on: Connect) -> N
     assert duck.execute("SELECT comment FROM duckdb_tables() WHERE table_name = 't'").fetchone() == ("hello",)
 
 
-def test_duckdb_goes_on_where_we_stopped(lake: LakeCatalog, duckdb_on: Connect) -> None:
+def test_duckdb_continues_with_our_tables(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": i, "b": "x"} for i in range(100)])
     duck = duckdb_on()
     duck.execute("INSERT INTO t VALUES (100, 'duck')")
@@ -38,7 +38,7 @@ def test_duckdb_goes_on_where_we_stopped(lake: LakeCatalog, duckdb_on: Connect) 
     assert rows[-2:] == [(101, 101, "we", 7), (102, 102, "duck", 8)]
 
 
-def test_we_read_definitions_that_duckdb_made(place: CatalogPlace, duckdb_on: Connect) -> None:
+def test_we_read_definitions_that_duckdb_created(place: CatalogPlace, duckdb_on: Connect) -> None:
     duck = duckdb_on()
     duck.execute(
         "CREATE TABLE t(a INTEGER NOT NULL, s STRUCT(x INT, l VARCHAR[]), m MAP(VARCHAR, INT), d DECIMAL(10,2) DEFAULT 1.5, b BOOLEAN DEFAULT true)"
@@ -72,7 +72,7 @@ def test_we_read_definitions_that_duckdb_made(place: CatalogPlace, duckdb_on: Co
         assert [s.name for s in reader.schemas()] == ["main", "other"]
 
 
-def test_inlined_rows_and_deletes_are_in_the_plan(place: CatalogPlace, duckdb_on: Connect) -> None:
+def test_the_scan_plan_contains_inlined_rows_and_deletes(place: CatalogPlace, duckdb_on: Connect) -> None:
     duck = duckdb_on()
     duck.execute("CREATE TABLE t(a INTEGER, b VARCHAR, s STRUCT(x VARCHAR), l VARCHAR[])")
     duck.execute("INSERT INTO t VALUES (1, 'it''s', {'x': 'o''k'}, ['a', NULL])")
@@ -93,7 +93,7 @@ def test_inlined_rows_and_deletes_are_in_the_plan(place: CatalogPlace, duckdb_on
         assert earlier.scan_plan(table_of(earlier)).files[0].inlined_deletes == ()
 
 
-def test_delete_files_follow_each_other(lake: LakeCatalog, duckdb_on: Connect) -> None:
+def test_successive_delete_files_of_one_data_file(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": i, "b": "x"} for i in range(50)])
     duck = duckdb_on()
 
@@ -144,7 +144,7 @@ def test_whole_files_end_and_tables_are_truncated(lake: LakeCatalog, duckdb_on: 
     assert not lake.begin().has_changes
 
 
-def test_ending_inlined_rows(lake: LakeCatalog, duckdb_on: Connect) -> None:
+def test_inlined_rows_end(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake)
     duck = duckdb_on()
     duck.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
@@ -159,7 +159,7 @@ def test_ending_inlined_rows(lake: LakeCatalog, duckdb_on: Connect) -> None:
     assert duck.execute("SELECT a FROM t").fetchall() == [(2,)]
 
 
-def test_alterations_are_seen_and_duckdb_inlines_into_the_new_layout(lake: LakeCatalog, duckdb_on: Connect) -> None:
+def test_table_changes_are_visible_and_duckdb_inlines_into_the_new_layout(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": i, "b": "x"} for i in range(20)])
     duck = duckdb_on()
     duck.execute("INSERT INTO t VALUES (100, 'inlined')")
@@ -189,7 +189,7 @@ def test_alterations_are_seen_and_duckdb_inlines_into_the_new_layout(lake: LakeC
     assert len(lake.reader().scan_plan(table).inlined) == 4
 
 
-def test_a_rebuild_keeps_the_table(lake: LakeCatalog, duckdb_on: Connect) -> None:
+def test_a_replaced_table_keeps_its_id(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": i, "b": "x"} for i in range(20)], comment="kept")
     duck = duckdb_on()
     duck.execute("INSERT INTO t VALUES (100, 'inlined')")
@@ -244,7 +244,7 @@ def test_updated_rows_keep_their_ids(lake: LakeCatalog, duckdb_on: Connect) -> N
     assert changes == [("update_postimage", 3, "new"), ("update_preimage", 3, "x")]
 
 
-def test_deletes_on_files_of_the_same_transaction(lake: LakeCatalog, duckdb_on: Connect) -> None:
+def test_deletes_in_files_of_the_same_transaction(lake: LakeCatalog, duckdb_on: Connect) -> None:
     def work(transaction: Transaction) -> None:
         table = transaction.objects.new_table(transaction.schema("main"), "t", (A, B))
         transaction.rows.add_files(table, [write_file(table, [{"a": i, "b": "x"} for i in range(10)])])
@@ -289,7 +289,7 @@ def test_views_schemas_and_their_comments(lake: LakeCatalog, duckdb_on: Connect)
 
     committed(lake, change)
     assert duck.execute('SELECT * FROM lake."out put".w').fetchall() == [("x",)]
-    committed(lake, lambda tx: tx.objects.put_schema(replace(tx.schema("main"), comment=None)))  # a snapshot without entries in the log
+    committed(lake, lambda tx: tx.objects.put_schema(replace(tx.schema("main"), comment=None)))  # a snapshot without logged changes
     assert duck.execute("SELECT count(*) FROM ducklake_snapshots('lake')").fetchone() == (5,)
 
     def drop(transaction: Transaction) -> None:
@@ -351,7 +351,7 @@ def test_partitioned_files(lake: LakeCatalog, duckdb_on: Connect) -> None:
     assert duck.execute("SELECT count(*) FROM t WHERE b = 'y'").fetchone() == (20,)
 
 
-def test_maintenance_by_duckdb_over_our_files(lake: LakeCatalog, duckdb_on: Connect) -> None:
+def test_duckdb_maintains_our_files(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": i, "b": "x"} for i in range(20)])
     insert(lake, [{"a": 20, "b": "x"}])
     duck = duckdb_on()
@@ -370,7 +370,7 @@ def test_maintenance_by_duckdb_over_our_files(lake: LakeCatalog, duckdb_on: Conn
     assert duck.execute("SELECT count(*), max(rowid) FROM t").fetchone() == (22, 22)
 
 
-def test_facts_count_what_a_query_returns(lake: LakeCatalog, duckdb_on: Connect) -> None:
+def test_row_counts_equal_those_of_a_query(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": i, "b": "x"} for i in range(30)])
     duck = duckdb_on()
     duck.execute("DELETE FROM t WHERE a > 10 AND a < 25")
@@ -389,7 +389,7 @@ def test_facts_count_what_a_query_returns(lake: LakeCatalog, duckdb_on: Connect)
         assert (lake.latest().snapshot_id > version, facts.last_snapshot_id) == (True, version), maintenance
 
 
-def test_timestamps_resolve_as_the_reference_does(lake: LakeCatalog, duckdb_on: Connect) -> None:
+def test_timestamps_resolve_to_the_snapshots_that_duckdb_finds(lake: LakeCatalog, duckdb_on: Connect) -> None:
     create(lake, rows=[{"a": 1, "b": "x"}])
     insert(lake, [{"a": 2, "b": "x"}])
     duck = duckdb_on()

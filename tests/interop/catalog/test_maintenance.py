@@ -1,4 +1,4 @@
-"""Expiry, cleanup and orphans: what the catalog holds afterwards is what DuckDB leaves, and hostile rows remove nothing."""
+"""Expire, cleanup and orphans: the catalog then equals that of DuckDB, and malicious catalog rows remove no file."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def context(lake: LakeCatalog) -> Context:
 
 
 def rows(file: Path) -> dict[str, list[Any]]:
-    """All rows of an SQLite catalog but times."""
+    """Return all rows of an SQLite catalog, without times."""
     with sqlite3.connect(file) as catalog:
         tables = [name for (name,) in catalog.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'ducklake%'")]
         found = {}
@@ -72,7 +72,7 @@ def rows(file: Path) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("kept", [[], [0, 1, 2, 3, 4, 5], [9, 10, 11], [20], [21, 22]])
-def test_expiry_leaves_what_duckdb_leaves(kept: list[int], request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_expire_leaves_the_rows_that_duckdb_leaves(kept: list[int], request: pytest.FixtureRequest, tmp_path: Path) -> None:
     place = empty_place("sqlite", request, tmp_path)
     with oracle.connect(place, data_inlining_row_limit=5) as duck:
         duck.execute("USE lake")
@@ -95,7 +95,7 @@ def test_expiry_leaves_what_duckdb_leaves(kept: list[int], request: pytest.Fixtu
 
 @pytest.fixture
 def grown(lake: LakeCatalog, duckdb_on: Connect) -> Iterator[LakeCatalog]:
-    """A lake with files that all its snapshots but the newest can spare, expired and scheduled."""
+    """A lake with files that only expired snapshots need; they are scheduled for deletion."""
     with duckdb_on(data_inlining_row_limit=0) as duck:
         grow(duck)
         yield lake
@@ -127,7 +127,7 @@ def files_below(lake: LakeCatalog) -> set[str]:
     return {str(path) for path in Path(lake.data_path).rglob("*.parquet")}
 
 
-def test_a_crash_between_file_and_row_is_finished_by_the_next_run(grown: LakeCatalog) -> None:
+def test_the_next_run_finishes_a_cleanup_that_crashed(grown: LakeCatalog) -> None:
     grown.maintenance.expire(older_than=datetime.now(timezone.utc), dry_run=False)
     first = grown.maintenance.scheduled(None)[0]
     os.remove(first.path)
@@ -145,7 +145,7 @@ def schedule(place: CatalogPlace, lake: LakeCatalog, path: str, is_relative: boo
 
 
 @pytest.mark.parametrize("form", ["absolute", "dots", "link", "live"])
-def test_hostile_rows_remove_nothing(form: str, place: CatalogPlace, grown: LakeCatalog, tmp_path: Path) -> None:
+def test_malicious_catalog_rows_remove_no_file(form: str, place: CatalogPlace, grown: LakeCatalog, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     treasure = outside / "treasure.parquet"
@@ -169,7 +169,7 @@ def test_hostile_rows_remove_nothing(form: str, place: CatalogPlace, grown: Lake
     assert len(grown.maintenance.scheduled(None)) == 1
 
 
-def test_a_removal_that_storage_refuses_stays_scheduled(grown: LakeCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_storage_refuses_to_remove_stays_scheduled(grown: LakeCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
     grown.maintenance.expire(older_than=datetime.now(timezone.utc), dry_run=False)
     scheduled = grown.maintenance.scheduled(None)
 
@@ -182,7 +182,7 @@ def test_a_removal_that_storage_refuses_stays_scheduled(grown: LakeCatalog, monk
     assert grown.maintenance.scheduled(None) == scheduled
 
 
-def test_orphans_are_found_where_the_lake_puts_files_only(grown: LakeCatalog, tmp_path: Path) -> None:
+def test_orphans_are_found_only_where_the_lake_puts_files(grown: LakeCatalog, tmp_path: Path) -> None:
     home = Path(grown.data_path)
     orphans = [home / "main/t/ducklake-left.parquet", home / "main/t/a=1/ducklake-left.parquet", home / "main/new/left-delete.puffin"]
     others = [home / "other_lake/main/t/ducklake-1.parquet", home / "main/other/main/t/ducklake-1.parquet", home / "main/t/notes.txt"]
@@ -199,7 +199,7 @@ def test_orphans_are_found_where_the_lake_puts_files_only(grown: LakeCatalog, tm
     assert all(file.exists() for file in others)
 
 
-def test_a_lake_that_is_read_only_is_left_alone(place: CatalogPlace, grown: LakeCatalog) -> None:
+def test_a_read_only_lake_is_not_changed(place: CatalogPlace, grown: LakeCatalog) -> None:
     with place.open(read_only=True) as lake:
         with pytest.raises(ConfigurationError, match="read-only"):
             lake.maintenance.expire(versions=[1], dry_run=False)

@@ -1,4 +1,4 @@
-"""Options: the rows of `ducklake_metadata` are the reference's, whatever is set and wherever; no Spark, no snapshot."""
+"""Options: the rows of `ducklake_metadata` equal those of DuckDB for every option and scope, without Spark and without a snapshot."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ REFUSED = [
 
 
 class Sides:
-    """One lake, our session and DuckDB on it."""
+    """One lake, with our session and DuckDB on it."""
 
     def __init__(self, place: CatalogPlace) -> None:
         self.lake = Lake.open(LakeSettings(place.path, place.data_path, metadata_schema=place.metadata_schema))
@@ -111,7 +111,7 @@ def ours(place: CatalogPlace) -> Iterator[Sides]:
 
 
 @pytest.mark.parametrize(("key", "value"), SAME)
-def test_the_stored_form_is_the_references(sides: tuple[Sides, duckdb.DuckDBPyConnection], key: str, value: str) -> None:
+def test_the_stored_form_equals_that_of_duckdb(sides: tuple[Sides, duckdb.DuckDBPyConnection], key: str, value: str) -> None:
     both, duck = sides
     duck.execute(f"CALL lake.set_option('{key}', {value})")
     theirs = both.session.catalog.options().at(key)
@@ -121,7 +121,7 @@ def test_the_stored_form_is_the_references(sides: tuple[Sides, duckdb.DuckDBPyCo
 
 
 @pytest.mark.parametrize(("key", "value"), REFUSED)
-def test_what_the_reference_refuses_is_refused(sides: tuple[Sides, duckdb.DuckDBPyConnection], key: str, value: str) -> None:
+def test_values_that_duckdb_refuses_are_refused(sides: tuple[Sides, duckdb.DuckDBPyConnection], key: str, value: str) -> None:
     both, duck = sides
     before = both.rows()
     with pytest.raises(duckdb.Error):
@@ -131,7 +131,7 @@ def test_what_the_reference_refuses_is_refused(sides: tuple[Sides, duckdb.DuckDB
     assert both.rows() == before
 
 
-def test_each_scope_has_its_row_and_no_snapshot_is_made(ours: Sides, duckdb_on: Connect) -> None:
+def test_each_scope_has_its_row_and_no_snapshot_is_created(ours: Sides, duckdb_on: Connect) -> None:
     ours.session.execute("CREATE SCHEMA s")
     ours.session.execute("CREATE TABLE s.t (a INT)")
     ours.session.execute("CREATE TABLE u (a INT)")
@@ -157,7 +157,7 @@ def test_each_scope_has_its_row_and_no_snapshot_is_made(ours: Sides, duckdb_on: 
     assert sorted((row[2] or "", row[1]) for row in rows) == [("", "zstd"), ("schema", "gzip"), ("table", "brotli"), ("table", "lz4")]
 
 
-def test_options_are_listed_as_the_reference_lists_them(ours: Sides, duckdb_on: Connect) -> None:
+def test_options_are_listed_as_duckdb_lists_them(ours: Sides, duckdb_on: Connect) -> None:
     ours.session.execute("CREATE SCHEMA s")
     ours.session.execute("CREATE TABLE s.t (a INT)")
     duck = duckdb_on()
@@ -174,7 +174,7 @@ def test_options_are_listed_as_the_reference_lists_them(ours: Sides, duckdb_on: 
         assert all(row[1] for row in listed.fetch())
 
 
-def test_options_belong_to_the_transaction(ours: Sides, duckdb_on: Connect) -> None:
+def test_options_are_part_of_the_transaction(ours: Sides, duckdb_on: Connect) -> None:
     ours.session.begin()
     ours.session.execute("CALL lake.set_option('parquet_version', 2)")
     assert ("parquet_version", "V2") in [(row[0], row[2]) for row in ours.session.execute("CALL lake.options()").fetch()]
@@ -204,7 +204,7 @@ def test_properties_that_name_options_are_set_with_the_table(ours: Sides, duckdb
     assert ours.session.catalog.reader().find("main", "u") is None
 
 
-def test_tables_of_a_transaction_can_have_options(ours: Sides, duckdb_on: Connect) -> None:
+def test_tables_created_in_a_transaction_can_have_options(ours: Sides, duckdb_on: Connect) -> None:
     ours.session.begin()
     ours.session.execute("CREATE TABLE kept (a INT)")
     ours.session.execute("CREATE TABLE gone (a INT)")
@@ -215,7 +215,7 @@ def test_tables_of_a_transaction_can_have_options(ours: Sides, duckdb_on: Connec
     assert duckdb_on().execute("SELECT value, scope_entry FROM lake.options() WHERE scope = 'TABLE'").fetchall() == [("V2", "main.kept")]
 
 
-def test_an_inlining_limit_set_by_us_does_not_upset_duckdb_with_its_views(ours: Sides, duckdb_on: Connect) -> None:
+def test_an_inlining_limit_set_by_us_does_not_crash_duckdb_with_views(ours: Sides, duckdb_on: Connect) -> None:
     duck = duckdb_on()
     duck.execute("CREATE TABLE t (a INT)")
     duck.execute("CREATE VIEW v AS SELECT a FROM t")
@@ -228,7 +228,7 @@ def test_an_inlining_limit_set_by_us_does_not_upset_duckdb_with_its_views(ours: 
     assert again.execute("SELECT count(*) FROM glob(?)", [f"{ours.place.data_path}main/t/*.parquet"]).fetchone() == (1,)
 
 
-def test_names_that_the_format_uses_keep_a_table_from_being_inlined(ours: Sides, duckdb_on: Connect) -> None:
+def test_a_table_with_a_reserved_column_name_is_not_inlined(ours: Sides, duckdb_on: Connect) -> None:
     ours.session.execute("CALL lake.set_option('data_inlining_row_limit', 0)")
     ours.session.execute("CREATE TABLE t (row_id INT)")
     for scope in ("", ", schema => 'main'", ", table_name => 't'"):

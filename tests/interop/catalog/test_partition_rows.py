@@ -1,4 +1,4 @@
-"""Partitioned tables: catalog rows and directories are the reference's for every transform and type; no Spark."""
+"""Partitioned tables: catalog rows and directories equal those of DuckDB for every transform and type, without Spark."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LakeSessio
 
 
 def described(duck: duckdb.DuckDBPyConnection, table: str) -> list[list[tuple[Any, ...]]]:
-    """Keys, the values of files, and the directories of a table."""
+    """Return the keys, the values of files, and the directories of a table."""
     of_table = f"(SELECT table_id FROM {{meta}}.ducklake_table WHERE table_name = '{table}' AND end_snapshot IS NULL)"
     return [
         rows_of(
@@ -73,7 +73,7 @@ def described(duck: duckdb.DuckDBPyConnection, table: str) -> list[list[tuple[An
 
 
 @pytest.mark.parametrize(("kind", "keys", "values"), CASES, ids=[f"{kind} {keys}" for kind, keys, _ in CASES])
-def test_values_and_directories_are_the_references(
+def test_values_and_directories_equal_those_of_duckdb(
     sides: tuple[LakeSession, duckdb.DuckDBPyConnection, str], kind: str, keys: str, values: list[Any]
 ) -> None:
     session, duck, _ = sides
@@ -94,7 +94,7 @@ def test_values_and_directories_are_the_references(
         assert found
 
 
-def test_the_same_keys_again_are_no_change_and_none_are_a_row_without_keys(
+def test_equal_keys_are_no_change_and_removed_keys_store_a_spec_without_columns(
     sides: tuple[LakeSession, duckdb.DuckDBPyConnection, str],
 ) -> None:
     session, duck, _ = sides

@@ -1,4 +1,4 @@
-"""Sorted tables: rows of the catalog are the reference's, and DuckDB goes on sorting by them; no Spark."""
+"""Sorted tables: the catalog rows equal those of DuckDB, and DuckDB sorts by them, without Spark."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SAME = [
 
 
 @pytest.mark.parametrize("order", SAME)
-def test_the_rows_are_the_references(session: LakeSession, duckdb_on: Connect, order: str) -> None:
+def test_sort_keys_equal_those_of_duckdb(session: LakeSession, duckdb_on: Connect, order: str) -> None:
     session.execute(f"CREATE TABLE t ({COLUMNS})")
     duck = duckdb_on()
     duck.execute(f"ALTER TABLE t SET SORTED BY ({order.format(q=chr(34))})")
@@ -63,7 +63,7 @@ def test_the_rows_are_the_references(session: LakeSession, duckdb_on: Connect, o
     assert duckdb_on().execute("INSERT INTO t SELECT i, i, NULL, 's', i, i, i FROM range(20) r(i)").fetchone() == (20,)
 
 
-def test_a_change_ends_the_order_and_begins_another(session: LakeSession, duckdb_on: Connect) -> None:
+def test_a_new_sort_order_ends_the_old_one(session: LakeSession, duckdb_on: Connect) -> None:
     session.execute(f"CREATE TABLE t ({COLUMNS}) SORTED BY (s, Abc DESC)")
     session.execute("ALTER TABLE t SET SORTED BY (s)")
     before = session.catalog.latest()
@@ -72,13 +72,13 @@ def test_a_change_ends_the_order_and_begins_another(session: LakeSession, duckdb
     session.execute("ALTER TABLE t RESET SORTED BY")
     last = session.catalog.latest()
     session.execute("ALTER TABLE t RESET SORTED BY")
-    assert session.catalog.latest() == last, "there was none"
+    assert session.catalog.latest() == last, "removing no sort order creates no snapshot"
     duck = duckdb_on()
     ids = [row[0] for row in rows_of(duck, "SELECT sort_id FROM {meta}.ducklake_sort_info ORDER BY 1")]
     assert len(ids) == len(set(ids)) == 2
     lives = rows_of(duck, "SELECT end_snapshot - begin_snapshot, begin_snapshot FROM {meta}.ducklake_sort_info ORDER BY 2")
     assert [life[0] for life in lives] == [1, 1]
-    assert rows_of(duck, "SELECT count(*) FROM {meta}.ducklake_schema_versions") == [(1,)], "an order is no other schema"
+    assert rows_of(duck, "SELECT count(*) FROM {meta}.ducklake_schema_versions") == [(1,)], "a sort order does not change the schema"
     assert duck.execute("SELECT changes['tables_altered'] FROM lake.snapshots() ORDER BY snapshot_id DESC LIMIT 1").fetchone() == (["1"],)
 
 
@@ -119,7 +119,7 @@ def test_a_sort_key_cannot_be_dropped(session: LakeSession) -> None:
         ("a +", StatementError, "is no expression"),
     ],
 )
-def test_what_duckdb_could_not_sort_by_is_refused(session: LakeSession, order: str, error: type[Exception], message: str) -> None:
+def test_sort_keys_that_duckdb_could_not_use_are_refused(session: LakeSession, order: str, error: type[Exception], message: str) -> None:
     session.execute("CREATE TABLE t (a INT)")
     with pytest.raises(error, match=message):
         session.execute(f"ALTER TABLE t SET SORTED BY ({order})")
@@ -141,7 +141,7 @@ def test_seeds_are_written_in_order(session: LakeSession, duckdb_on: Connect) ->
     assert duckdb_on().execute("SELECT count(*), count(b), sum(a) FROM t").fetchone() == (100, 90, sum(row[0] for row in rows))
 
 
-def test_seeds_come_as_they_are_where_the_lake_says_so(session: LakeSession) -> None:
+def test_seeds_keep_their_order_if_the_option_is_off(session: LakeSession) -> None:
     session.execute("CREATE TABLE t (a INT) SORTED BY (a) TBLPROPERTIES ('sort_on_insert' = 'false')")
     session.load_seed("main", "t", [("a", "int")], [(3,), (1,), (2,)], rebuild=False)
     assert values_in(session) == [[(3,), (1,), (2,)]]
@@ -174,4 +174,4 @@ def test_buckets_are_refused_for_a_table_with_files(session: LakeSession, duckdb
         "SELECT count(c.column_id) FROM {meta}.ducklake_partition_info i LEFT JOIN {meta}.ducklake_partition_column c USING (partition_id) "
         "WHERE i.end_snapshot IS NULL GROUP BY i.partition_id",
     )
-    assert live == [(0,)], "a row without keys says that the table is unpartitioned"
+    assert live == [(0,)], "a spec without keys means that the table is unpartitioned"

@@ -1,1 +1,1 @@
-"""Random interleavings of two sessions of ours and DuckDB, whose histories must be serializable."""
+"""Random interleavings of two of our sessions and DuckDB, whose histories must be serializable."""

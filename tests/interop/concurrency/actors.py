@@ -1,4 +1,4 @@
-"""Those who work on a lake: a session of ours, and DuckDB. Each says what came of a statement in the words of the checker."""
+"""The actors that work on a lake: our sessions and DuckDB. Each returns the outcome of a statement in the form of the checker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .statements import is_counted, view_number
 
 
 class AbortedError(Exception):
-    """The transaction is gone; a client would begin again."""
+    """The transaction was aborted; a client would begin again."""
 
 
 class CrashError(Exception):
@@ -30,7 +30,7 @@ class CrashError(Exception):
 
 @dataclass
 class Work:
-    """What an actor did since it began, outside a transaction for one statement only."""
+    """The statements of an actor since it began, or one statement outside a transaction."""
 
     begun: int
     seen: int
@@ -39,17 +39,17 @@ class Work:
 
 
 class Ours:
-    """A session of ours."""
+    """A session of this adapter."""
 
     def __init__(self, session: LakeSession) -> None:
         self.session = session
         self.replays = 0
-        self.told: list[str] = []
-        session.tell = self._told
+        self.messages: list[str] = []
+        session.tell = self._record_message
 
-    def _told(self, message: str) -> None:
+    def _record_message(self, message: str) -> None:
         self.replays += 1
-        self.told.append(message)
+        self.messages.append(message)
 
     def begin(self) -> None:
         self._safely(self.session.begin)
@@ -61,11 +61,11 @@ class Ours:
         self._safely(self.session.rollback)
 
     def run(self, statement: Statement) -> Answer:
-        """The answer to a statement; the rows of a query are fetched.
+        """Run a statement and return its answer. The rows of a query are fetched.
 
         Raises:
-            AbortedError: a conflict.
-            CrashError: an error that is none of the user's.
+            AbortedError: on a conflict.
+            CrashError: on an error that is not the user's.
         """
 
         def run() -> Answer:
@@ -92,15 +92,15 @@ class Ours:
             raise CrashError(_brief(error)) from error
 
     def refresh(self) -> None:
-        """Nothing is to be done after maintenance."""
+        """Do nothing: our session's caches stay valid after maintenance."""
 
 
 _OF_THE_USER = frozenset({"TABLE_OR_VIEW_NOT_FOUND"})
-"""What Spark says of a name that nothing has."""
+"""The error of Spark for an unknown name."""
 
 
 class DuckDB:
-    """DuckDB with its extension, on one connection for all lakes: loading the extension takes longer than a history."""
+    """DuckDB with its extension, in one connection for all lakes because loading the extension takes longer than a history."""
 
     replays = 0
 
@@ -112,13 +112,13 @@ class DuckDB:
         self.connection.execute("SET TimeZone = 'UTC'")
 
     def attach(self, place: CatalogUnderTest, inlining: int) -> None:
-        """Come to a lake."""
+        """Attach a lake."""
         self._place, self._inlining = place, inlining
         oracle.attach(self.connection, place, data_inlining_row_limit=inlining)
         self.connection.execute("USE lake")
 
     def detach(self) -> None:
-        """Leave it, whatever is open."""
+        """Detach the lake and end any open transaction."""
         with contextlib.suppress(duckdb.Error):
             self.connection.execute("ROLLBACK")
         with contextlib.suppress(duckdb.Error):
@@ -126,7 +126,7 @@ class DuckDB:
             self.connection.execute("DETACH lake")
 
     def refresh(self) -> None:
-        """Forget what is cached: after compactions and flushes that is wrong, see `test_found_faults`."""
+        """Drop the caches, which are wrong after compactions and flushes; see `test_found_faults`."""
         self.detach()
         self.attach(self._place, self._inlining)
 
@@ -144,7 +144,7 @@ class DuckDB:
             raise AbortedError(_brief(error)) from error
 
     def rollback(self) -> None:
-        with contextlib.suppress(duckdb.TransactionException):  # an error has ended it already
+        with contextlib.suppress(duckdb.TransactionException):  # an error has already ended it
             self.connection.execute("ROLLBACK")
 
     def run(self, statement: Statement) -> Answer:
@@ -166,12 +166,12 @@ class DuckDB:
     # -- as the observer --------------------------------------------------------------------------------------------------------
 
     def snapshots(self) -> list[int]:
-        """The ids of those that have not expired, in order."""
+        """Return the ids of snapshots that have not expired, in order."""
         query = "SELECT snapshot_id FROM __ducklake_metadata_lake.ducklake_snapshot ORDER BY ALL"
         return [row[0] for row in self.connection.execute(query).fetchall()]
 
     def state(self, snapshot: int) -> State:
-        """All rows at a snapshot."""
+        """Return all rows at a snapshot."""
         relations: dict[str, Found] = {}
         visible = f"begin_snapshot <= {snapshot} AND (end_snapshot IS NULL OR end_snapshot > {snapshot})"
         metadata = "__ducklake_metadata_lake"
@@ -186,7 +186,7 @@ class DuckDB:
 
 
 def read_by_us(session: LakeSession, states: dict[int, State]) -> dict[int, State]:
-    """The same snapshots as a session of ours reads them, by one query; views are taken over."""
+    """Return the same snapshots as our session reads them in one query. Views are copied from `states`."""
     found: dict[int, dict[str, Found]] = {}
     queries, columns = [], {}
     for snapshot, state in states.items():

@@ -1,11 +1,11 @@
-"""Is there a serial order of the committed transactions that explains all answers and all rows?
+"""Checks whether a serial order of the committed transactions explains all answers and all rows.
 
-An order is searched by trying: transactions are placed one after the other, and the model says what each would have answered and left
-behind. A transaction that ended before another began comes first. The rows of each snapshot must be the state after the transaction that
-committed it, so only transactions that changed nothing can move freely.
+The checker searches for an order: it places one transaction after the other, and the model computes the answers and the state that each
+would have produced. A transaction that ended before another began comes first. The rows of each snapshot must be the state after the
+transaction that committed it, so only transactions that changed nothing can move freely.
 
-Under snapshot isolation a transaction reads all tables at one snapshot, and what it read of the tables that it changes must still be so
-when it commits. Two transactions may then each read what the other changes (write skew). Such histories are told apart (`Verdict`).
+Under snapshot isolation a transaction reads all tables at one snapshot, and what it read from the tables that it changes must still hold
+when it commits. Two transactions may then each read what the other changes (write skew). `Verdict` distinguishes such histories.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .model import Model
 
 
 class Verdict(Enum):
-    """How good a history is; the best comes first."""
+    """How well a history is isolated, best first."""
 
     SERIALIZABLE = "serializable"
     REORDERED = "serializable, but the snapshots in between are those of another order"
@@ -28,12 +28,12 @@ class Verdict(Enum):
 
 
 class Isolation(Enum):
-    """What a search requires."""
+    """The isolation that a search requires."""
 
     STRICT = "strict"
-    """Each transaction is as if it ran alone when it committed, and each snapshot is the state after its transaction."""
+    """Each transaction runs as if alone at its commit, and each snapshot is the state after its transaction."""
     SNAPSHOT = "snapshot"
-    """It may have read tables that it does not change at an earlier snapshot, all at the same one."""
+    """It may have read tables that it does not change at one earlier snapshot."""
     FINAL = "final"
     """Strict, but only the last snapshot counts."""
 
@@ -43,14 +43,14 @@ OURS: frozenset[Actor] = frozenset({"A", "B"})
 
 @dataclass
 class Finding:
-    """A verdict and the reasons against a better one."""
+    """A verdict and the reasons why it is not better."""
 
     verdict: Verdict
     reasons: list[str] = field(default_factory=list)
 
 
 def check(history: History, model: Model) -> Finding:
-    """The verdict on a history."""
+    """Return the verdict on a history."""
     reasons = [*history.faults, *_unexplained_aborts(history, model)]
     if reasons:
         return Finding(Verdict.VIOLATION, reasons)
@@ -65,7 +65,7 @@ def check(history: History, model: Model) -> Finding:
 
 
 def _unexplained_aborts(history: History, model: Model) -> Iterator[str]:
-    """Transactions that were rolled back after answers that no snapshot of their time explains. That no effect is left, the rows tell."""
+    """Return rolled-back transactions with answers that no snapshot of their time explains. The rows show whether they had an effect."""
     for transaction in history.transactions:
         if transaction.committed:
             continue
@@ -83,10 +83,10 @@ class _Search:
         self._failed: set[tuple[frozenset[int], State]] = set()
         self._deepest = -1
         self.reasons: list[str] = []
-        """Why the longest order could not go on."""
+        """The reason why the longest order ends."""
 
     def succeeds(self) -> bool:
-        """Whether there is an order."""
+        """Return whether an order exists."""
         remaining = [each for each in self._history.transactions if each.committed]
         return self._place(remaining, self._history.states[min(self._history.states)], 0)
 
@@ -107,7 +107,7 @@ class _Search:
         return False
 
     def _after(self, transaction: Transaction, state: State, depth: int) -> Iterator[State]:
-        """The states that the transaction may leave, if it can come next."""
+        """Yield the states that the transaction may produce if it can come next."""
         for after in self._outcomes(transaction, state, depth):
             if not transaction.snapshots:
                 if after == state:
@@ -136,10 +136,10 @@ class _Search:
                 self._fail(depth, f"{transaction}, if it read at snapshot {pin}: {after}")
 
     def _pinned(self, transaction: Transaction, pinned: State, state: State) -> State | str:
-        """What the transaction leaves if it read at an earlier snapshot, or why it cannot have.
+        """Return the state that the transaction produces if it read at an earlier snapshot, or the reason why it cannot have done so.
 
-        Ours must find the tables that it changes as if it had read them now; a statement that changed no row changed no table. DuckDB's own
-        rules do not require that.
+        Our transactions must find the tables that they change as if they read them now; a statement that changed no row changed no table.
+        DuckDB's own rules do not require that.
         """
         outcome = self._model.run(transaction.work, pinned)
         mismatch = outcome.mismatch(transaction.work)
@@ -148,14 +148,14 @@ class _Search:
         changed = [name for name in transaction.writes if pinned.get(name) != outcome.state.get(name)]
         after = state
         for name in changed:
-            was, is_now, here = pinned.get(name), outcome.state.get(name), state.get(name)
-            if was == here:
+            was, is_now, current = pinned.get(name), outcome.state.get(name), state.get(name)
+            if was == current:
                 after = after.with_those([name], outcome.state)
-            elif isinstance(was, TableRows) and isinstance(is_now, TableRows) and isinstance(here, TableRows):
-                moved = here.moved(was, is_now)
-                if moved is None:
+            elif isinstance(was, TableRows) and isinstance(is_now, TableRows) and isinstance(current, TableRows):
+                combined = current.with_changes(was, is_now)
+                if combined is None:
                     return f"rows of {name} that it removed, or columns, were no longer there when it committed"
-                after = after.with_those([name], State.of({name: moved}))
+                after = after.with_those([name], State.of({name: combined}))
             else:
                 return f"{name} was made, dropped or replaced meanwhile"
         if transaction.actor in OURS:

@@ -1,4 +1,4 @@
-"""A player of scripts on each of the usual catalog databases; lakes come and go, Spark and DuckDB stay."""
+"""A player of scripts on each of the usual catalog databases. Each script gets a new lake; Spark and DuckDB are shared."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def database(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def player(database: str, request: pytest.FixtureRequest, runtime: SparkRuntime) -> Iterator[Player]:
-    """Plays scripts on new lakes."""
+    """A player that runs scripts on new lakes."""
     server = request.getfixturevalue("postgres_server") if database == "postgres" else None
     player = Player(places_on(database, server), runtime)
     yield player
@@ -30,5 +30,5 @@ def player(database: str, request: pytest.FixtureRequest, runtime: SparkRuntime)
 
 @pytest.fixture(scope="session")
 def model() -> Model:
-    """What statements mean when nobody else is there."""
+    """The meaning of statements without concurrent writers."""
     return Model()

@@ -1,4 +1,4 @@
-"""What was done on a lake, by whom, and what they were told: the values that the checker looks at."""
+"""The history of a lake that the checker examines: the statements, their actors and their answers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from enum import Enum
 from typing import Any, Literal
 
 Actor = Literal["A", "B", "duckdb"]
-"""Two sessions of ours, and DuckDB."""
+"""Two of our sessions, and DuckDB."""
 Row = tuple[Any, ...]
 
 
 class Kind(Enum):
-    """What a statement is to the checker."""
+    """The kind of a statement, for the checker."""
 
     QUERY = "query"
     CHANGE = "change"
@@ -28,9 +28,9 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement in the words that Spark, DuckDB and the model have in common.
+    """A statement in the SQL that Spark, DuckDB and the model have in common.
 
-    `writes` are the relations of the lake that it changes. `temporary` is the name of the temporary view that it makes.
+    `writes` are the relations of the lake that it changes. `temporary` is the name of the temporary view that it creates.
     """
 
     kind: Kind
@@ -54,9 +54,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Script:
-    """A lake to begin with, and what is done on it in turn; all that a history is made of.
+    """The initial lake and the sequence of steps: everything that determines a history.
 
-    `setup` is run by DuckDB, a snapshot for each statement. `inlining` is the row limit of all clients.
+    `setup` is run by DuckDB, one snapshot per statement. `inlining` is the row limit of all clients.
     """
 
     inlining: int
@@ -66,16 +66,16 @@ class Script:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a caller is told: rows of a query, how many rows changed, or that the statement was refused."""
+    """The answer to the caller: rows of a query, how many rows changed, or that the statement was refused."""
 
     rows: tuple[Row, ...] | None = None
     count: int | None = None
     refused: bool = False
     message: str = ""
-    """For people; two answers with different messages are the same one."""
+    """For the report only; it is not compared."""
 
     def same(self, other: Answer) -> bool:
-        """Whether the two say the same; a count that is not known says nothing."""
+        """Return whether two answers are equal. An unknown count equals every count."""
         counts = self.count == other.count or self.count is None or other.count is None
         return self.refused == other.refused and self.rows == other.rows and counts
 
@@ -89,12 +89,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Done:
-    """A statement, the temporary views of its session when it was run, and its answer."""
+    """A statement, the temporary views of its session when it ran, and its answer."""
 
     statement: Statement
     answer: Answer
     views: tuple[tuple[str, str], ...] = ()
-    """(name, the statement that made it) pairs."""
+    """Pairs of a name and the statement that created it."""
 
 
 @dataclass(frozen=True)
@@ -106,23 +106,23 @@ class TableRows:
 
     @classmethod
     def of(cls, columns: Iterable[str], rows: Iterable[Row]) -> TableRows:
-        """The rows in whatever order they come."""
+        """Create it from columns and rows in any order."""
         return cls(tuple(columns), in_order(rows))
 
-    def moved(self, before: TableRows, after: TableRows) -> TableRows | None:
-        """What somebody who saw `before` and left `after` makes of this; None if rows that he removed are not here."""
+    def with_changes(self, before: TableRows, after: TableRows) -> TableRows | None:
+        """Apply the changes between `before` and `after` to these rows. Return None if removed rows are missing."""
         if not self.columns == before.columns == after.columns:
             return None
-        here, was, is_now = Counter(self.rows), Counter(before.rows), Counter(after.rows)
+        current, was, is_now = Counter(self.rows), Counter(before.rows), Counter(after.rows)
         removed = was - is_now
-        if removed - here:
+        if removed - current:
             return None
-        return TableRows.of(self.columns, (here - removed + (is_now - was)).elements())
+        return TableRows.of(self.columns, (current - removed + (is_now - was)).elements())
 
 
 @dataclass(frozen=True)
 class ViewText:
-    """A view, by the number of its text in `statements.VIEWS`."""
+    """A view, represented by the index of its text in `statements.VIEWS`."""
 
     number: int
 
@@ -138,15 +138,15 @@ class State:
 
     @classmethod
     def of(cls, relations: Mapping[str, Relation]) -> State:
-        """From a dictionary."""
+        """Create a state from a dictionary."""
         return cls(tuple(sorted(relations.items(), key=lambda item: item[0])))
 
     def get(self, name: str) -> Relation | None:
-        """The relation of that name, if there is one."""
+        """Return the relation of that name, if it exists."""
         return dict(self.relations).get(name)
 
     def with_those(self, names: Iterable[str], other: State) -> State:
-        """This state, but with some relations as they are, or are not, in another one."""
+        """Return this state with some relations replaced by those of another state, or removed if it does not have them."""
         mixed = dict(self.relations)
         for name in names:
             found = other.get(name)
@@ -165,14 +165,14 @@ class State:
 
 @dataclass(frozen=True)
 class Transaction:
-    """What an actor did between BEGIN and COMMIT, or in one statement outside them.
+    """The work of an actor between BEGIN and COMMIT, or one statement outside a transaction.
 
     Attributes:
-        begun, ended: numbers of steps; one that ended before another began comes first.
+        begun, ended: numbers of steps; a transaction that ended before another began comes first.
         committed: false if it was rolled back, by a conflict or by its user.
         seen: the newest snapshot when it began, and the newest before it ended.
         snapshots: those that it committed.
-        explicit: it was opened by BEGIN.
+        explicit: whether it was opened by BEGIN.
         replays: how often it was planned again.
     """
 
@@ -189,7 +189,7 @@ class Transaction:
 
     @property
     def writes(self) -> frozenset[str]:
-        """The relations that its statements changed."""
+        """Return the relations that its statements changed."""
         return frozenset().union(*(done.statement.writes for done in self.work if not done.answer.refused))
 
     def __str__(self) -> str:
@@ -198,12 +198,12 @@ class Transaction:
 
 @dataclass(frozen=True)
 class History:
-    """A script that was played.
+    """The result of a script.
 
     Attributes:
-        lines: the script with the answers, for people.
-        states: the rows of each snapshot, read by DuckDB right after it was committed; the first is the one that the script began with.
-        faults: what is wrong whatever the order: errors of no known kind, snapshots that read differently later or by us.
+        lines: the script with the answers, for the report.
+        states: the rows of each snapshot, read by DuckDB right after its commit; the first is the initial one.
+        faults: errors that do not depend on the order: unknown errors, and snapshots that change later or that we read differently.
     """
 
     script: Script
@@ -213,11 +213,11 @@ class History:
     faults: tuple[str, ...] = ()
 
     def pins(self, transaction: Transaction) -> list[int]:
-        """The snapshots at which a transaction may have read."""
+        """Return the snapshots at which a transaction may have read."""
         first, last = transaction.seen
         return [snapshot for snapshot in sorted(self.states) if first <= snapshot <= last]
 
 
 def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Rows in one order, NULL or not."""
+    """Sort rows in one order, with or without NULL."""
     return tuple(sorted((tuple(row) for row in rows), key=repr))

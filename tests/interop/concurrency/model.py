@@ -1,4 +1,4 @@
-"""What statements mean when nobody else is there: plain DuckDB tables in memory, without any lake."""
+"""The meaning of statements without concurrent writers: plain DuckDB tables in memory, without a lake."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import duckdb
 
 from .history import Answer, Done, Kind, Relation, State, Statement, TableRows, ViewText, in_order
-from .statements import COMING_AND_GOING, TABLES, TEMPORARY_VIEW, VIEW, VIEWS, is_counted, view_number
+from .statements import EXTRA, TABLES, TEMPORARY_VIEW, VIEW, VIEWS, is_counted, view_number
 
 _Asked = tuple[Statement, tuple[tuple[str, str], ...]]
 """A statement and the temporary views of its session."""
@@ -17,13 +17,13 @@ _Asked = tuple[Statement, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The answers to a list of statements, and what they leave behind."""
+    """The answers to a list of statements, and the resulting state."""
 
     answers: tuple[Answer, ...]
     state: State
 
     def mismatch(self, work: Sequence[Done]) -> str | None:
-        """The first statement that was answered otherwise."""
+        """Return the first statement with a different answer."""
         for done, answer in zip(work, self.answers, strict=True):
             if not done.answer.same(answer):
                 return f"{done.statement.text}: the answer was {done.answer}, it should be {answer}"
@@ -38,7 +38,7 @@ class Model:
         self._cached = functools.lru_cache(maxsize=4096)(self._run)
 
     def run(self, work: Sequence[Done], state: State) -> Outcome:
-        """What the statements of a transaction would answer, and leave behind, if they ran on a state."""
+        """Return the answers and the resulting state of a transaction's statements when they run on a state."""
         return self._cached(tuple((done.statement, done.views) for done in work), state)
 
     def _run(self, work: Sequence[_Asked], state: State) -> Outcome:
@@ -54,7 +54,7 @@ class Model:
     def _load(self, state: State) -> None:
         for name in (TEMPORARY_VIEW, VIEW):
             self._connection.execute(f"DROP VIEW IF EXISTS {name}")
-        for name in (*TABLES, COMING_AND_GOING):
+        for name in (*TABLES, EXTRA):
             self._connection.execute(f"DROP TABLE IF EXISTS {name}")
         for name, found in sorted(state.relations, key=lambda item: isinstance(item[1], ViewText)):
             if isinstance(found, ViewText):

@@ -1,4 +1,4 @@
-"""Plays a script on a new lake, one statement after the other in one thread, and notes what everybody was told."""
+"""Runs a script on a new lake, one statement after the other in one thread, and records all answers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .history import Actor, Answer, Done, History, Kind, Script, State, Statemen
 from .scripts import EXPIRE, REWRITE
 
 Place = Callable[[], AbstractContextManager[CatalogUnderTest]]
-"""Makes an empty place for a lake, and removes it at the end."""
+"""Creates an empty location for a lake, and removes it at the end."""
 LATER = 2
-"""How many of the last snapshots are read by us, too."""
+"""How many of the last snapshots we read, too."""
 LOCK_SECONDS = 20
 
 
 def places_on(database: str, server: Any = None) -> Place:
-    """Places on a catalog database, files in memory where that is possible."""
+    """Return a function that creates locations on a catalog database, with files in memory if possible."""
     numbers = itertools.count()
 
     @contextmanager
@@ -47,7 +47,7 @@ def places_on(database: str, server: Any = None) -> Place:
 
 
 def _limit_lock_waits(url: str) -> None:
-    """Make a wait for a lock an error, which the report of the history shows: all actors are in one thread, so it would never end."""
+    """Make a long wait for a lock an error, which the report shows. All actors share one thread, so the wait would never end."""
     import psycopg
 
     with psycopg.connect(url, autocommit=True) as connection:
@@ -56,12 +56,12 @@ def _limit_lock_waits(url: str) -> None:
 
 
 class Player:
-    """Plays scripts; Spark and the two DuckDB connections are the same for all.
+    """Runs scripts. Spark and the two DuckDB connections are shared by all of them.
 
     Args:
-        place: makes places for lakes.
+        place: Creates locations for lakes.
         runtime: Spark.
-        settings: further fields of `LakeSettings` for our sessions.
+        settings: Further fields of `LakeSettings` for our sessions.
     """
 
     def __init__(self, place: Place, runtime: SparkRuntime, **settings: object) -> None:
@@ -69,7 +69,7 @@ class Player:
         self._duck, self._observer = DuckDB(), DuckDB()
 
     def play(self, script: Script) -> History:
-        """What comes of a script."""
+        """Return the history of a script."""
         with ExitStack() as stack:
             place = stack.enter_context(self._place())
             for duck in (self._duck, self._observer):
@@ -103,22 +103,22 @@ class _Play:
         self._lines: list[str] = [f"limit of inlining {script.inlining}", *(f"setup    {text}" for text in script.setup)]
         self._faults: list[str] = []
         self._committed = False
-        """Whether the last step made a snapshot."""
+        """Whether the last step created a snapshot."""
 
     def history(self) -> History:
-        """Play all steps, and look at the lake at the end."""
+        """Run all steps, and check the lake at the end."""
         for number, step in enumerate(self._script.steps):
             self._step(number, step)
         for actor in list(self._open):
             self._step(len(self._script.steps), Step(actor, Statement(Kind.ROLLBACK, "ROLLBACK")))
-        self._look_back()
+        self._check_earlier_snapshots()
         return History(self._script, tuple(self._lines), tuple(self._transactions), self._states, tuple(self._faults))
 
     def _step(self, number: int, step: Step) -> None:
         actor, statement = self._actors[step.actor], step.statement
         is_open = step.actor in self._open
         if (is_open and statement.kind is Kind.BEGIN) or (not is_open and statement.kind in (Kind.COMMIT, Kind.ROLLBACK)):
-            return  # a conflict has ended the transaction, or a step was taken out of the script
+            return  # a conflict has ended the transaction, or shrinking removed its BEGIN
         if statement.kind is Kind.MAINTENANCE and not (statement := self._call(statement)).text:
             return
         work = self._open.get(step.actor) or Work(number, self._latest, statement.kind is Kind.BEGIN)
@@ -128,27 +128,29 @@ class _Play:
                 case Kind.BEGIN:
                     actor.begin()
                     self._open[step.actor] = work
-                    said = "done"
+                    outcome = "done"
                 case Kind.COMMIT:
                     ended = True
                     actor.commit()
-                    said = "committed"
+                    outcome = "committed"
                 case Kind.ROLLBACK:
                     ended, committed = True, False
                     actor.rollback()
-                    said = "rolled back"
+                    outcome = "rolled back"
                 case _:
-                    said = str(self._answer(step.actor, statement, work))
+                    outcome = str(self._answer(step.actor, statement, work))
         except (AbortedError, CrashError) as error:
-            ended, committed, said = True, False, f"aborted: {error}"
+            ended, committed, outcome = True, False, f"aborted: {error}"
             if isinstance(error, CrashError):
                 self._faults.append(f"step {number}, {step.actor}: {statement.text}: {error}")
             if statement.kind is not Kind.COMMIT and work.explicit:
                 actor.rollback()
         if actor.replays > replays:
-            said += f", planned again {actor.replays - replays} times"
+            outcome += f", planned again {actor.replays - replays} times"
         self._after(number, step.actor, work, committed, ended, actor.replays - replays, statement)
-        self._lines.append(f"{number:2} {step.actor:6} {statement.text} → {said}{f' [snapshot {self._latest}]' if self._committed else ''}")
+        self._lines.append(
+            f"{number:2} {step.actor:6} {statement.text} → {outcome}{f' [snapshot {self._latest}]' if self._committed else ''}"
+        )
 
     def _answer(self, name: Actor, statement: Statement, work: Work) -> Answer:
         views = tuple(self._views[name].items())
@@ -159,7 +161,7 @@ class _Play:
         return answer
 
     def _after(self, number: int, name: Actor, work: Work, committed: bool, ended: bool, replays: int, statement: Statement) -> None:
-        """Note the transaction if it has ended, and the snapshots that it made."""
+        """Record the transaction if it has ended, and the snapshots that it created."""
         before, moved = self._latest, statement.kind is Kind.MAINTENANCE
         if moved:
             self._observer.refresh()
@@ -191,7 +193,7 @@ class _Play:
         )
 
     def _call(self, statement: Statement) -> Statement:
-        """The call that an act of maintenance is now; empty if there is nothing to do."""
+        """Return the CALL of a maintenance step; empty if it has nothing to do."""
         kind, _, kept = statement.text.partition(" ")
         arguments = ""
         if kind == EXPIRE:
@@ -204,15 +206,15 @@ class _Play:
         return Statement(Kind.MAINTENANCE, f"CALL ducklake_{kind}('lake'{arguments})")
 
     def _state(self, snapshot: int) -> State:
-        """The rows of a snapshot; what DuckDB has cached of the lake may be wrong once."""
+        """Return the rows of a snapshot. A first error may be due to DuckDB's caches, so it is tried again."""
         try:
             return self._observer.state(snapshot)
         except Exception:
             self._observer.refresh()
             return self._observer.state(snapshot)
 
-    def _look_back(self) -> None:
-        """Each snapshot reads as it did when it was committed, and we read the last ones as DuckDB does."""
+    def _check_earlier_snapshots(self) -> None:
+        """Check that each snapshot reads as it did at its commit, and that we read the last ones as DuckDB does."""
         self._observer.refresh()
         alive = [snapshot for snapshot in self._observer.snapshots() if snapshot in self._states]
         for snapshot in alive:

@@ -1,4 +1,4 @@
-"""Scripts that people write: one step a line, the actor first."""
+"""Scripts written by people: one step per line, the actor first."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TABLE_AT = {"INSERT": 2, "UPDATE": 1, "DELETE": 2, "MERGE": 2, "TRUNCATE": 2, "
 
 
 def script(*lines: str, inlining: int = 0, setup: tuple[str, ...] = ()) -> Script:
-    """A script on tables `t` and `u` with columns `id` and `n`, both empty unless the setup fills them.
+    """Create a script on tables `t` and `u` with columns `id` and `n`, both empty unless the setup fills them.
 
     Args:
-        lines: such as `A BEGIN`, `duckdb INSERT INTO t VALUES (1, 2)`, `B merge_adjacent_files`, `A expire_snapshots 1`.
+        lines: Such as `A BEGIN`, `duckdb INSERT INTO t VALUES (1, 2)`, `B merge_adjacent_files`, `A expire_snapshots 1`.
     """
     tables = tuple(f"CREATE TABLE {table} (id INTEGER, n INTEGER)" for table in ("t", "u"))
     return Script(inlining, tables + setup, tuple(_step(line) for line in lines))
@@ -34,7 +34,7 @@ def _step(line: str) -> Step:
 
 
 def statement(text: str) -> Statement:
-    """A statement by its first words."""
+    """Create a statement; its first words determine the kind."""
     if text in _TRANSACTION:
         return _TRANSACTION[text]
     words = text.replace("OR REPLACE ", "").split()

@@ -1,4 +1,4 @@
-"""A random script from a seed: which actor does what in which order. No lake is asked, so a script can be shortened and played again."""
+"""Creates a random script from a seed. It never reads a lake, so a script can be shortened and run again."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import random
 from dataclasses import dataclass, field
 
 from .history import BEGIN, COMMIT, ROLLBACK, Actor, Kind, Script, Statement, Step
-from .statements import COMING_AND_GOING, TABLES, TEMPORARY_VIEW, THEMES, VIEW, Words
+from .statements import EXTRA, TABLES, TEMPORARY_VIEW, THEMES, VIEW, Words
 
 MOST_COMMITS = 6
 OURS: tuple[Actor, Actor] = ("A", "B")
 FLUSH, MERGE_FILES, REWRITE, EXPIRE = "flush_inlined_data", "merge_adjacent_files", "rewrite_data_files", "expire_snapshots"
 FEATURES = ("temporary views", "views", "definitions", "maintenance", "duckdb")
-"""What a run may leave out (`CONCURRENCY_WITHOUT`), to look for what else there is."""
+"""Features that a run may leave out (`CONCURRENCY_WITHOUT`), to search for other failures."""
 
 
 @dataclass
@@ -24,12 +24,12 @@ class _Open:
 
 @dataclass
 class Writer:
-    """Draws a script step by step.
+    """Generates a script step by step.
 
     Args:
-        rng: where randomness comes from.
-        spanning: whether others can commit while DuckDB has a transaction open.
-        without: features to leave out.
+        rng: The source of randomness.
+        spanning: Whether others can commit while DuckDB has a transaction open.
+        without: Features to leave out.
     """
 
     rng: random.Random
@@ -43,9 +43,9 @@ class Writer:
     _dropped: bool = False
 
     def script(self) -> Script:
-        """The whole of it."""
+        """Return the whole script."""
         self.inlining = self.rng.choice([0, 10])
-        hot = self.rng.choice([("t",), ("t",), ("t", "t", "u"), ("t", "u"), ("t", "u", COMING_AND_GOING)])
+        hot = self.rng.choice([("t",), ("t",), ("t", "t", "u"), ("t", "u"), ("t", "u", EXTRA)])
         hot = hot if "definitions" not in self.without else tuple(name for name in hot if name in TABLES)
         self.words = Words(self.rng, hot, self.rng.choice(list(THEMES)))
         setup = self._setup()
@@ -58,7 +58,7 @@ class Writer:
         return Script(self.inlining, setup, tuple(self.steps))
 
     def _setup(self) -> tuple[str, ...]:
-        """Two tables with a few rows in one or two files each, maybe with deleted rows; and the view of the lake."""
+        """Return the statements for two tables of one or two small files each, some with deleted rows, and for the view of the lake."""
         statements = [f"CREATE TABLE {table} (id INTEGER, n INTEGER)" for table in TABLES]
         for table in TABLES:
             for first in (1, 4)[: self.rng.randint(1, 2)]:
@@ -81,10 +81,10 @@ class Writer:
         if actor not in self._open:
             if chance < (0.6 if actor in OURS else 0.3):
                 self._open[actor] = _Open()
-                self._say(actor, BEGIN)
+                self._add_step(actor, BEGIN)
             else:
                 statement = self._statement(actor)
-                self._say(actor, statement)
+                self._add_step(actor, statement)
                 self.commits += statement.kind not in (Kind.QUERY, Kind.TEMPORARY)
             return
         done = self._open[actor].statements
@@ -92,14 +92,14 @@ class Writer:
             self._end(actor)
         else:
             self._open[actor].statements += 1
-            self._say(actor, self._statement(actor))
+            self._add_step(actor, self._statement(actor))
 
     def _end(self, actor: Actor) -> None:
         del self._open[actor]
-        self._say(actor, ROLLBACK if self.rng.random() < 0.08 else COMMIT)
+        self._add_step(actor, ROLLBACK if self.rng.random() < 0.08 else COMMIT)
         self.commits += 1
 
-    def _say(self, actor: Actor, statement: Statement) -> None:
+    def _add_step(self, actor: Actor, statement: Statement) -> None:
         self.steps.append(Step(actor, statement))
         if statement.temporary:
             self._has_temporary.add(actor)
@@ -110,7 +110,7 @@ class Writer:
     def _statement(self, actor: Actor) -> Statement:
         while True:
             statement = self._drawn(actor)
-            if actor in OURS or self._duckdb_is_right_about(statement):
+            if actor in OURS or self._duckdb_handles(statement):
                 return statement
 
     def _drawn(self, actor: Actor) -> Statement:
@@ -129,16 +129,16 @@ class Writer:
             return self.words.maintenance([FLUSH, MERGE_FILES, REWRITE, EXPIRE, EXPIRE])
         return self.words.change(views)
 
-    def _duckdb_is_right_about(self, statement: Statement) -> bool:
-        """Whether DuckDB does this right: the rest are faults of the reference, see `test_found_faults` and decision 0007."""
+    def _duckdb_handles(self, statement: Statement) -> bool:
+        """Return whether DuckDB handles the statement correctly. For the others see `test_found_faults` and decision 0007."""
         text = statement.text
         if self.inlining and (text.startswith("ALTER") or (statement.kind is Kind.CHANGE and statement.writes & self._altered)):
-            return False  # columns of inlined rows get lost
+            return False  # DuckDB loses columns of inlined rows
         if statement.text in (MERGE_FILES, REWRITE) and self._dropped:
-            return False  # a compaction forgets dropped tables
+            return False  # DuckDB forgets dropped tables after a compaction
         if "duckdb" in self._open and self.spanning:
-            # Its rules let an INSERT … SELECT pass beside any insert, a change of definitions beside changes of rows, and
-            # inlined deletes beside compactions.
+            # DuckDB's rules allow an INSERT … SELECT with any concurrent insert, a definition change with concurrent row changes, and
+            # inlined deletes with concurrent compactions.
             reads_itself = "SELECT" in text or text.startswith("MERGE")
             return statement.kind is Kind.QUERY or (
                 statement.kind is Kind.CHANGE and not reads_itself and (not self.inlining or "VALUES" in text)
@@ -147,5 +147,5 @@ class Writer:
 
 
 def script_of(seed: int, *, spanning: bool, without: frozenset[str] = frozenset()) -> Script:
-    """The script of a seed."""
+    """Return the script of a seed."""
     return Writer(random.Random(seed), spanning, without).script()

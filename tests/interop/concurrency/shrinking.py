@@ -1,4 +1,4 @@
-"""Makes a failing script short: takes steps out for as long as it still fails."""
+"""Shortens a failing script: removes steps as long as it still fails."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .history import Kind, Script, Step
 
 
 def shrink(script: Script, fails: Callable[[Script], bool], *, tries: int = 60) -> Script:
-    """The shortest script that was found by taking out actors, then transactions, then single steps, then statements of the setup.
+    """Return the shortest script found by removing actors, then transactions, then single steps, then statements of the setup.
 
     Args:
-        fails: plays a script and says whether it still fails.
-        tries: how often it is played at most.
+        fails: Runs a script and returns whether it still fails.
+        tries: The maximum number of runs.
     """
     left = tries
 
@@ -39,12 +39,12 @@ def shrink(script: Script, fails: Callable[[Script], bool], *, tries: int = 60) 
 
 
 def _actors(steps: tuple[Step, ...]) -> list[list[Step]]:
-    """The steps of each actor."""
+    """Return the steps of each actor."""
     return [[step for step in steps if step.actor == actor] for actor in sorted({step.actor for step in steps})]
 
 
 def _transactions(steps: tuple[Step, ...]) -> list[list[Step]]:
-    """The steps from each BEGIN to its end."""
+    """Return the steps from each BEGIN to its end."""
     groups: list[list[Step]] = []
     current: dict[str, list[Step]] = {}
     for step in steps:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from .history import Kind, Statement
 
 TABLES = ("t", "u")
-"""They are always there; views read them only."""
-COMING_AND_GOING = "w"
+"""They always exist; views read only these."""
+EXTRA = "w"
 """A table that is created and dropped."""
 VIEW, TEMPORARY_VIEW = "v", "x"
 VIEWS = (
@@ -20,16 +20,16 @@ VIEWS = (
     "SELECT id, n FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.id = t.id) AND id > -104",
     "SELECT CAST(count(*) AS INT) AS id, 2 AS n FROM u WHERE id > -105",
 )
-"""What views may say. The last number tells which one it is, whoever stored it."""
+"""The texts of views. The last number is the index of the text, so that any reader can identify it."""
 
 
 def view_number(text: str) -> int:
-    """Which of `VIEWS` a stored text is."""
+    """Return the index in `VIEWS` of a stored text."""
     return int(text.rsplit("-10", 1)[1][0])
 
 
 def is_counted(kind: Kind, text: str) -> bool:
-    """Whether a statement says how many rows it changed, and all sides say the same."""
+    """Return whether a statement reports how many rows it changed, with the same number on all sides."""
     makes_rows = kind is Kind.DEFINITION and " TABLE " in text and " AS SELECT" in text
     return makes_rows or (kind is Kind.CHANGE and not text.startswith("TRUNCATE"))
 
@@ -40,39 +40,39 @@ THEMES: dict[str, tuple[int, int, int, int, int]] = {
     "upsert": (3, 3, 0, 3, 0),
     "window": (4, 0, 4, 0, 1),
 }
-"""How often changes are an INSERT, UPDATE, DELETE, MERGE, TRUNCATE. With one theme the statements of a history meet more often."""
+"""Relative frequencies of INSERT, UPDATE, DELETE, MERGE, TRUNCATE. With one theme, statements of a history affect each other more often."""
 
 
 class Words:
-    """Statements, drawn at random.
+    """Generates random statements.
 
     Args:
-        rng: where randomness comes from.
-        tables: the tables to work on; named twice, drawn twice as often.
-        theme: one of `THEMES`.
+        rng: The source of randomness.
+        tables: The tables to use; a table listed twice is chosen twice as often.
+        theme: One of `THEMES`.
     """
 
     def __init__(self, rng: random.Random, tables: Sequence[str], theme: str = "mixed") -> None:
         self.rng, self.tables, self.theme = rng, tables, theme
 
     def key(self) -> int:
-        """A value of `id`: few, so that statements meet."""
+        """Return a value of `id`, of few, so that statements affect the same rows."""
         return self.rng.randrange(1, 8)
 
     def small(self) -> int:
-        """A value of `n`."""
+        """Return a value of `n`."""
         return self.rng.randrange(4)
 
     def table(self) -> str:
-        """A table to change."""
+        """Return a table to change."""
         return self.rng.choice(self.tables)
 
     def source(self, views: Sequence[str]) -> str:
-        """A relation to read; `views` are those that there may be."""
+        """Return a relation to read. `views` are the existing ones."""
         return self.rng.choice([*self.tables, *TABLES, *views, *views])
 
     def query(self, views: Sequence[str]) -> Statement:
-        """A SELECT whose rows are fetched."""
+        """Return a SELECT whose rows are fetched."""
         source, key, small = self.source(views), self.key(), self.small()
         text = self.rng.choice(
             [
@@ -86,7 +86,7 @@ class Words:
         return Statement(Kind.QUERY, text)
 
     def insert(self, views: Sequence[str]) -> Statement:
-        """Rows, or what a query finds, often one that depends on the table itself."""
+        """Return an INSERT of values, or of a query that often reads the same table."""
         table, source, key, small = self.table(), self.source(views), self.key(), self.small()
         text = self.rng.choice(
             [
@@ -102,7 +102,7 @@ class Words:
         return _change(f"INSERT INTO {table} (id, n) {text}", table)
 
     def update(self, views: Sequence[str]) -> Statement:
-        """By key, by value, or by what another relation has."""
+        """Return an UPDATE by key, by value, or from another relation."""
         table, source = self.table(), self.source(views)
         text = self.rng.choice(
             [
@@ -115,7 +115,7 @@ class Words:
         return _change(f"UPDATE {table} SET {text}", table)
 
     def delete(self, views: Sequence[str]) -> Statement:
-        """By key, by value, or by what another relation has."""
+        """Return a DELETE by key, by value, or by another relation."""
         table, source = self.table(), self.source(views)
         text = self.rng.choice(
             [
@@ -128,7 +128,7 @@ class Words:
         return _change(f"DELETE FROM {table} WHERE {text}", table)
 
     def merge(self, views: Sequence[str]) -> Statement:
-        """An upsert; no key is twice in its source."""
+        """Return an upsert. No key occurs twice in its source."""
         table, key = self.table(), self.key()
         source = self.rng.choice(
             [
@@ -141,12 +141,12 @@ class Words:
         return _change(f"MERGE INTO {table} AS o USING ({source}) AS s ON o.id = s.id {clauses}", table)
 
     def truncate(self, views: Sequence[str]) -> Statement:
-        """All rows."""
+        """Return a TRUNCATE."""
         table = self.table()
         return _change(f"TRUNCATE TABLE {table}", table)
 
     def change(self, views: Sequence[str]) -> Statement:
-        """A change of rows."""
+        """Return a row change."""
         kinds: list[Callable[[Sequence[str]], Statement]] = [self.insert, self.update, self.delete, self.merge, self.truncate]
         if self.theme == "append" and views and self.rng.random() < 0.5:  # as dbt does it
             table = self.table()
@@ -154,8 +154,8 @@ class Words:
         return self.rng.choices(kinds, THEMES[self.theme])[0](views)
 
     def define_table(self, views: Sequence[str]) -> Statement:
-        """The table that comes and goes comes, goes, or is replaced."""
-        name, source = COMING_AND_GOING, self.source(views)
+        """Return a statement that creates, replaces or drops `EXTRA`."""
+        name, source = EXTRA, self.source(views)
         text = self.rng.choice(
             [
                 f"CREATE TABLE {name} (id INT, n INT)",
@@ -168,27 +168,27 @@ class Words:
         return Statement(Kind.CHANGE if text.startswith("INSERT") else Kind.DEFINITION, text, frozenset({name}))
 
     def add_column(self) -> Statement:
-        """A column that no other statement names."""
+        """Add a column that no other statement uses."""
         table = self.table()
         return Statement(Kind.DEFINITION, f"ALTER TABLE {table} ADD COLUMN c INT", frozenset({table}))
 
     def create_view(self) -> Statement:
-        """The view of the lake, with one of its texts."""
+        """Return a statement that creates the view of the lake, with one of its texts."""
         return Statement(Kind.DEFINITION, f"CREATE OR REPLACE VIEW {VIEW} AS {self.rng.choice(VIEWS)}", frozenset({VIEW}))
 
     def create_temporary_view(self, views: Sequence[str]) -> Statement:
-        """A temporary view with one of the texts, or over the view of the lake."""
+        """Return a temporary view with one of the texts, or over the view of the lake."""
         texts = [*VIEWS, f"SELECT id, n FROM {VIEW}"] if VIEW in views else VIEWS
         return temporary_view(self.rng.choice(texts))
 
     def maintenance(self, kinds: Sequence[str]) -> Statement:
-        """A call that changes no rows; `expire_snapshots` says how many of the newest stay, and the player which ones go."""
+        """Return a maintenance call. For `expire_snapshots` it has the number of snapshots to keep; the player chooses the expired ones."""
         kind = self.rng.choice(kinds)
         return Statement(Kind.MAINTENANCE, f"{kind} {self.rng.randrange(1, 4)}" if kind == "expire_snapshots" else kind)
 
 
 def temporary_view(text: str) -> Statement:
-    """The statement that makes the temporary view of a session."""
+    """Return the statement that creates the temporary view of a session."""
     return Statement(Kind.TEMPORARY, f"CREATE OR REPLACE TEMPORARY VIEW {TEMPORARY_VIEW} AS {text}", temporary=TEMPORARY_VIEW)
 
 

@@ -1,4 +1,4 @@
-"""The checker itself: histories as they might be told, without any lake."""
+"""Tests of the checker with histories written by hand, without a lake."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = ("id", "n")
 
 
 def lake(t: list[int], u: list[int], **more: ViewText) -> State:
-    """A state; the rows by their ids, `n` is 0."""
+    """Create a state from the ids of its rows; `n` is 0."""
     return State.of({"t": _table(t), "u": _table(u), **more})
 
 
@@ -25,7 +25,7 @@ def _table(ids: list[int]) -> TableRows:
 
 
 def done(text: str, answer: int | list[tuple[int, ...]] | None = None, *, refused: bool = False, view: str | None = None) -> Done:
-    """A statement and its answer: a count, or rows."""
+    """Create a statement and its answer: a count, or rows."""
     given = Answer(rows=tuple(answer)) if isinstance(answer, list) else Answer(count=answer, refused=refused)
     return Done(statement(text), given, () if view is None else (("x", f"CREATE OR REPLACE TEMPORARY VIEW x AS {view}"),))
 
@@ -39,7 +39,7 @@ def did(
     committed: bool = True,
     actor: Actor = "A",
 ) -> Transaction:
-    """A transaction of A by BEGIN and COMMIT."""
+    """Create a transaction of A with BEGIN and COMMIT."""
     return Transaction(number, actor, *steps, committed, work, seen, () if snapshot is None else (snapshot,), True)
 
 
@@ -50,7 +50,7 @@ def verdict(model: Model, states: Mapping[int, State], *transactions: Transactio
 ADD = "INSERT INTO t (id, n) SELECT coalesce(max(id), 0) + 1, 0 FROM t"
 
 
-def test_one_after_the_other(model: Model) -> None:
+def test_transactions_in_sequence(model: Model) -> None:
     states = {1: lake([1], []), 2: lake([1, 2], []), 3: lake([1, 2, 3], [])}
     assert (
         verdict(model, states, did(0, (0, 1), (1, 1), done(ADD, 1), snapshot=2), did(1, (2, 3), (2, 2), done(ADD, 1), snapshot=3))
@@ -78,7 +78,7 @@ def test_two_appends_of_the_same_row_through_a_view(model: Model, source: str, v
     assert verdict(model, {each: states[each] for each in (1, 2)}, first) is Verdict.SERIALIZABLE
 
 
-def test_a_count_that_does_not_hold_where_the_transaction_is_placed(model: Model) -> None:
+def test_a_count_that_is_wrong_where_the_transaction_is_placed(model: Model) -> None:
     states = {1: lake([1], []), 2: lake([1, 7], []), 3: lake([1, 7, 7], [])}
     first = did(0, (0, 2), (1, 1), done("INSERT INTO t VALUES (7, 0)", 1), snapshot=2)
     update, insert = done("UPDATE t SET n = 0 WHERE id = 7", 0), done("INSERT INTO t VALUES (7, 0)", 1)
@@ -87,21 +87,21 @@ def test_a_count_that_does_not_hold_where_the_transaction_is_placed(model: Model
     assert verdict(model, states, first, did(1, (1, 3), (1, 2), update, insert, snapshot=3)) is Verdict.SERIALIZABLE
 
 
-def test_each_reads_what_the_other_changes(model: Model) -> None:
+def test_write_skew_when_each_reads_what_the_other_changes(model: Model) -> None:
     states = {1: lake([1], [1]), 2: lake([1], [1, 5]), 3: lake([1, 6], [1, 5])}
     first = did(0, (0, 2), (1, 1), done("SELECT count(*) FROM t", [(1,)]), done("INSERT INTO u VALUES (5, 0)", 1), snapshot=2)
     second = did(1, (1, 3), (1, 2), done("SELECT count(*) FROM u", [(1,)]), done("INSERT INTO t VALUES (6, 0)", 1), snapshot=3)
     assert verdict(model, states, first, second) is Verdict.WRITE_SKEW
 
 
-def test_only_one_reads_what_the_other_changes(model: Model) -> None:
+def test_no_write_skew_when_only_one_reads_what_the_other_changes(model: Model) -> None:
     states = {1: lake([1], [1]), 2: lake([1], [1, 5]), 3: lake([1, 6], [1, 5])}
     first = did(0, (0, 2), (1, 1), done("INSERT INTO u VALUES (5, 0)", 1), snapshot=2)
     second = did(1, (1, 3), (1, 2), done("SELECT count(*) FROM u", [(1,)]), done("INSERT INTO t VALUES (6, 0)", 1), snapshot=3)
     assert verdict(model, states, first, second) is Verdict.REORDERED
 
 
-def test_no_skew_where_tables_were_read_at_two_snapshots(model: Model) -> None:
+def test_reads_at_two_snapshots_are_not_write_skew(model: Model) -> None:
     states = {1: lake([], [1]), 2: lake([], [1, 5]), 3: lake([6], [1, 5])}
     first = did(0, (0, 2), (1, 1), done("INSERT INTO u VALUES (5, 0)", 1), snapshot=2)
     counts = done("SELECT count(*) FROM u", [(1,)]), done("SELECT max(id) FROM u", [(5,)])
@@ -111,7 +111,7 @@ def test_no_skew_where_tables_were_read_at_two_snapshots(model: Model) -> None:
     )
 
 
-def test_a_reader_stands_anywhere_between_its_begin_and_its_end(model: Model) -> None:
+def test_a_reader_can_be_placed_anywhere_between_begin_and_end(model: Model) -> None:
     states = {1: lake([], []), 2: lake([5], []), 3: lake([5, 6], [])}
     writers = [
         did(each, (each, each), (each, each), done(f"INSERT INTO t VALUES ({each + 4}, 0)", 1), snapshot=each + 1) for each in (1, 2)
@@ -121,7 +121,7 @@ def test_a_reader_stands_anywhere_between_its_begin_and_its_end(model: Model) ->
         assert (verdict(model, states, *writers, reader) is Verdict.SERIALIZABLE) is expected, (count, begun)
 
 
-def test_a_lost_row_a_lost_delete_and_an_effect_of_nobody(model: Model) -> None:
+def test_lost_rows_lost_deletes_and_unexplained_rows(model: Model) -> None:
     for text, count, after in (
         ("INSERT INTO t VALUES (5, 0)", 1, [1]),
         ("DELETE FROM t WHERE id = 1", 1, [1]),
@@ -134,7 +134,7 @@ def test_a_lost_row_a_lost_delete_and_an_effect_of_nobody(model: Model) -> None:
     assert verdict(model, {1: lake([1], []), 2: lake([], [])}) is Verdict.VIOLATION
 
 
-def test_an_aborted_transaction_must_have_seen_some_snapshot(model: Model) -> None:
+def test_an_aborted_transaction_must_have_read_some_snapshot(model: Model) -> None:
     states = {1: lake([1], []), 2: lake([1, 5], [])}
     writer = did(0, (1, 1), (1, 1), done("INSERT INTO t VALUES (5, 0)", 1), snapshot=2)
     for count, expected in ((1, Verdict.SERIALIZABLE), (2, Verdict.SERIALIZABLE), (0, Verdict.VIOLATION)):
@@ -156,7 +156,7 @@ def test_maintenance_changes_no_rows(model: Model) -> None:
     assert verdict(model, {1: lake([1], []), 2: lake([], [])}, did(0, (0, 0), (1, 1), call, snapshot=2)) is Verdict.VIOLATION
 
 
-def test_rules_of_duckdb_are_not_ours(model: Model) -> None:
+def test_the_rules_of_duckdb_differ_from_ours(model: Model) -> None:
     states = {1: lake([1], []), 2: lake([1, 2], []), 3: lake([1, 2, 2], [])}
     ours, theirs = did(0, (0, 2), (1, 1), done(ADD, 1), snapshot=2), did(1, (1, 3), (1, 2), done(ADD, 1), snapshot=3, actor="duckdb")
     assert verdict(model, states, ours, theirs) is Verdict.SERIALIZABLE

@@ -1,6 +1,6 @@
-"""Two sessions of ours and DuckDB work on one lake in random interleavings, and what they were told and left behind is serializable.
+"""Two of our sessions and DuckDB work on one lake in random interleavings, and their answers and changes are serializable.
 
-`make concurrency HISTORIES=500` is the long run; `SEED` repeats one. A failing history is made short and printed as a script.
+`make concurrency HISTORIES=500` is the long run; `SEED` repeats one. A failing history is shortened and printed as a script.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from .shrinking import shrink
 LONG = "CONCURRENCY_HISTORIES" in os.environ
 HISTORIES = int(os.environ.get("CONCURRENCY_HISTORIES") or 5)
 SEED = int(os.environ.get("CONCURRENCY_SEED") or (random.randrange(10**6) if LONG else 1))
-"""Of the first history; the next one has the next seed. The short run is always the same."""
+"""The seed of the first history; each further history uses the next seed. The short run always uses the same seeds."""
 WITHOUT = frozenset(filter(None, os.environ.get("CONCURRENCY_WITHOUT", "").split(",")))
 ACCEPTED = {
     "strict": {Verdict.SERIALIZABLE},
     "snapshot": {Verdict.SERIALIZABLE, Verdict.REORDERED, Verdict.WRITE_SKEW},
 }
-"""Which verdicts pass (`CONCURRENCY_MODE`). A session isolates by snapshots unless it is told otherwise."""
+"""The accepted verdicts (`CONCURRENCY_MODE`). By default a session uses snapshot isolation."""
 MODE = os.environ.get("CONCURRENCY_MODE", "snapshot")
 MOST_REPORTS = int(os.environ.get("CONCURRENCY_REPORTS", "3"))
-"""After so many failures a run ends; each is made short, which takes some twenty more plays."""
+"""The run ends after this many failures. Each of them is shortened, which takes about twenty more runs."""
 
 
 def report(history: History, finding: Finding) -> str:
-    """A history as a script with its answers, and what is wrong with it."""
+    """Return a history as a script with its answers and its faults."""
     return "\n".join([finding.verdict.value, *(f"  ! {reason}" for reason in finding.reasons), *(f"    {line}" for line in history.lines)])
 
 
 def shortened(script: Script, verdict: Verdict, player: Player, model: Model) -> str:
-    """The report of the shortest script that has the same verdict."""
+    """Return the report of the shortest script that has the same verdict."""
     short = shrink(script, lambda candidate: check(player.play(candidate), model).verdict is verdict)
     history = player.play(short)
     return report(history, check(history, model))
@@ -70,4 +70,4 @@ def test_histories_are_serializable(player: Player, model: Model, database: str)
     print(f"{len(seconds)} histories: {dict(seen)}, {sum(seconds) / len(seconds):.2f} s each", flush=True)
     if failed:
         pytest.fail("\n\n".join(failed), pytrace=False)
-    assert not LONG or HISTORIES < 100 or seen["planned again"], "no transaction was planned again: the run has shown nothing"
+    assert not LONG or HISTORIES < 100 or seen["planned again"], "no transaction was planned again, so the run tested no replay"

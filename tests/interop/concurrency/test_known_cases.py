@@ -1,4 +1,4 @@
-"""Wrong answers that were found by reading, as scripts; the numbers are those of the list that they came from."""
+"""Wrong answers that a code review found, as scripts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ FILLED = ("INSERT INTO t VALUES (1, 1), (2, 2)", "INSERT INTO u VALUES (1, 1), (
 DAY = "CREATE OR REPLACE TEMPORARY VIEW x AS SELECT id, n FROM u WHERE n = 1"
 APPEND = "INSERT INTO t (id, n) SELECT id, n FROM"
 in_files_and_inlined = pytest.mark.parametrize("inlining", [0, 10], ids=["files", "inlined"])
-"""For cases that depend on where rows are."""
+"""For cases that depend on where rows are stored."""
 
 
-def passes(player: Player, model: Model, *lines: str, inlining: int = 0, setup: tuple[str, ...] = FILLED) -> None:
-    """The history of a script is good enough, and somebody commits."""
+def assert_accepted(player: Player, model: Model, *lines: str, inlining: int = 0, setup: tuple[str, ...] = FILLED) -> None:
+    """Assert that the history of a script is accepted and that at least one transaction commits, and return it."""
     history = player.play(script(*lines, inlining=inlining, setup=setup))
     finding = check(history, model)
     if finding.verdict not in ACCEPTED["snapshot"]:
@@ -27,8 +27,8 @@ def passes(player: Player, model: Model, *lines: str, inlining: int = 0, setup: 
     assert any(each.committed for each in history.transactions)
 
 
-def test_case_1_a_temporary_view_of_before_begin_is_read_again(player: Player, model: Model) -> None:
-    passes(
+def test_a_temporary_view_from_before_begin_is_read_again(player: Player, model: Model) -> None:
+    assert_accepted(
         player,
         model,
         f"A {DAY}",
@@ -41,8 +41,8 @@ def test_case_1_a_temporary_view_of_before_begin_is_read_again(player: Player, m
     )
 
 
-def test_case_1_also_where_all_counts_are_the_same(player: Player, model: Model) -> None:
-    passes(
+def test_a_temporary_view_is_read_again_even_if_all_counts_are_equal(player: Player, model: Model) -> None:
+    assert_accepted(
         player,
         model,
         f"A {DAY}",
@@ -56,9 +56,9 @@ def test_case_1_also_where_all_counts_are_the_same(player: Player, model: Model)
 
 
 @in_files_and_inlined
-def test_case_2_a_count_is_an_answer(player: Player, model: Model, inlining: int) -> None:
+def test_a_count_is_an_answer(player: Player, model: Model, inlining: int) -> None:
     upsert = ("UPDATE t SET n = n + 1 WHERE id = 7", "INSERT INTO t (id, n) VALUES (7, 0)")
-    passes(
+    assert_accepted(
         player,
         model,
         "A BEGIN",
@@ -72,8 +72,8 @@ def test_case_2_a_count_is_an_answer(player: Player, model: Model, inlining: int
 
 @pytest.mark.parametrize("actor", ["B", "duckdb"])
 @in_files_and_inlined
-def test_case_3_deletes_count_from_the_snapshot_that_committed_them(player: Player, model: Model, inlining: int, actor: str) -> None:
-    passes(
+def test_deletes_have_the_snapshot_that_committed_them(player: Player, model: Model, inlining: int, actor: str) -> None:
+    assert_accepted(
         player,
         model,
         "A BEGIN",
@@ -90,11 +90,11 @@ def test_case_3_deletes_count_from_the_snapshot_that_committed_them(player: Play
     "view", [f"CREATE VIEW v AS {VIEWS[3]}", f"CREATE OR REPLACE TEMPORARY VIEW x AS {VIEWS[3]}"], ids=["lake", "temporary"]
 )
 @pytest.mark.parametrize("read_first", [False, True], ids=["unread", "read first"])
-def test_case_4_an_append_depends_on_what_its_view_reads(player: Player, model: Model, view: str, read_first: bool) -> None:
+def test_an_append_depends_on_what_its_view_reads(player: Player, model: Model, view: str, read_first: bool) -> None:
     name = view.split(" AS ")[0][-1]
     made = ("A " + view, "B " + view) if name == "x" else ("A " + view,)
     reading = tuple(f"{actor} SELECT id, n FROM {name}" for actor in ("A", "B")) if read_first else ()
-    passes(
+    assert_accepted(
         player,
         model,
         *made,
@@ -110,8 +110,8 @@ def test_case_4_an_append_depends_on_what_its_view_reads(player: Player, model: 
 
 
 @in_files_and_inlined
-def test_case_4_also_beside_an_append_of_duckdb(player: Player, model: Model, inlining: int) -> None:
-    passes(
+def test_an_append_that_reads_a_view_with_a_concurrent_append_of_duckdb(player: Player, model: Model, inlining: int) -> None:
+    assert_accepted(
         player,
         model,
         f"A CREATE VIEW v AS {VIEWS[3]}",
@@ -134,8 +134,8 @@ def test_case_4_also_beside_an_append_of_duckdb(player: Player, model: Model, in
     ],
 )
 @in_files_and_inlined
-def test_case_5_a_pinned_snapshot_expires(player: Player, model: Model, inlining: int, statement: str, actor: str) -> None:
-    passes(
+def test_a_pinned_snapshot_expires(player: Player, model: Model, inlining: int, statement: str, actor: str) -> None:
+    assert_accepted(
         player,
         model,
         "A BEGIN",
@@ -148,8 +148,8 @@ def test_case_5_a_pinned_snapshot_expires(player: Player, model: Model, inlining
 
 
 @pytest.mark.parametrize("statement", ["SELECT id, n FROM w", "INSERT INTO w VALUES (5, 5)", "ALTER TABLE w ADD COLUMN c INT"])
-def test_case_5_a_table_that_is_dropped_and_expired(player: Player, model: Model, statement: str) -> None:
-    passes(
+def test_a_table_is_dropped_and_expired(player: Player, model: Model, statement: str) -> None:
+    assert_accepted(
         player,
         model,
         "A CREATE TABLE w AS SELECT id, n FROM t",
@@ -163,8 +163,8 @@ def test_case_5_a_table_that_is_dropped_and_expired(player: Player, model: Model
     )
 
 
-def test_case_11_temporary_views_are_read_when_they_are_used(player: Player, model: Model) -> None:
-    passes(
+def test_temporary_views_are_read_when_they_are_used(player: Player, model: Model) -> None:
+    assert_accepted(
         player,
         model,
         "A CREATE OR REPLACE TEMPORARY VIEW x AS SELECT id, n FROM t",
@@ -181,7 +181,7 @@ def test_case_11_temporary_views_are_read_when_they_are_used(player: Player, mod
 
 
 def test_a_read_through_a_view_counts_for_the_table_that_is_changed(player: Player, model: Model) -> None:
-    passes(
+    assert_accepted(
         player,
         model,
         "A CREATE VIEW v AS SELECT id, n FROM t WHERE id > -100",
@@ -194,7 +194,7 @@ def test_a_read_through_a_view_counts_for_the_table_that_is_changed(player: Play
 
 
 def test_a_replay_whose_statements_are_refused_is_a_conflict(player: Player, model: Model) -> None:
-    passes(
+    assert_accepted(
         player,
         model,
         "A CREATE TABLE w AS SELECT id, n FROM t",

@@ -1,4 +1,4 @@
-"""What the sides are asked after a step, and at the end, and that their answers are the same."""
+"""The queries that both sides answer after a step and at the end, and the comparison of their answers."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from .sides import DuckDB, Ours, Plain, RefusedError, Rows
 from .words import Maker, relation
 
 SOMETIMES, OFTEN = 0.1, 0.4
-"""How often we are asked at once, without and with a special reason: each answer is a Spark job. At the end we are asked all the rest."""
+"""How often our side is queried at once, without and with a special reason: each query is a Spark job. The rest is queried at the end."""
 AT_ONCE = 12
 """How many states of a table one Spark job reads."""
 
 
 class Difference(AssertionError):
-    """The sides disagree, or an invariant is broken."""
+    """The sides disagree, or an invariant is violated."""
 
 
 @dataclass
-class Seen:
-    """The rows of the tables of one snapshot, by key: how the table is named and what its rows were, without their ids."""
+class SnapshotRows:
+    """The rows of the tables of one snapshot by key: the table's name and its rows without their ids."""
 
     tables: dict[str, tuple[TableShape, int]] = field(default_factory=dict)
 
 
 class Comparison:
-    """Asks both sides, and plain tables as a third."""
+    """Queries both sides, and plain tables as a third."""
 
     def __init__(self, rng: random.Random, ours: Ours, duck: DuckDB, plain: Plain) -> None:
         self.rng, self.ours, self.duck, self.plain = rng, ours, duck, plain
         self.maker = Maker(rng)
         self.unread: Counter[str] = Counter()
-        """Why we could not read views."""
+        """The reasons why we could not read views."""
 
     def definitions(self) -> Shape:
-        """The lake's definitions, the same for both."""
+        """Return the lake's definitions, which must be equal on both sides."""
         ours, theirs = self.ours.shape(), self.duck.shape()
         if ours != theirs:
-            raise Difference(f"the definitions differ: {_apart(ours, theirs)}")
+            raise Difference(f"the definitions differ: {_difference(ours, theirs)}")
         return ours
 
     def table(self, table: TableShape, version: int | None, *, ours: bool = True) -> int:
-        """The digest of a table's rows, after both sides (and the third, for the newest snapshot) gave the same.
+        """Return the digest of a table's rows after comparing both sides, and the plain table for the newest snapshot.
 
         Args:
-            ours: whether our side is asked; that costs a Spark job.
+            ours: Whether our side is queried, which costs a Spark job.
         """
         where = f"{table.key} at {'the newest snapshot' if version is None else version}"
         theirs = self.theirs(table, version)
@@ -59,31 +59,33 @@ class Comparison:
             if plain is None:
                 self.plain.copy(table, self.duck)
             elif plain != bare:
-                raise Difference(f"{where}: DuckDB reads the lake, which {_apart_rows(bare, plain)}, a plain table")
+                raise Difference(
+                    f"{where}: DuckDB reads other rows from the lake: {_row_difference(bare, plain, 'the lake', 'the plain table')}"
+                )
         if ours and self.rng.random() < SOMETIMES:
             self.selected(table, version)
         elif ours and (found := self.ours.rows(table, version)) != theirs:
-            raise Difference(f"{where}: we read what {_apart_rows(found, theirs)}, DuckDB")
+            raise Difference(f"{where}: the rows differ: {_row_difference(found, theirs)}")
         return hash(repr(bare))
 
     def theirs(self, table: TableShape, version: int | None) -> Rows:
-        """The rows as DuckDB reads them, with their ids in front."""
+        """Return the rows as DuckDB reads them, with their ids first."""
         rows = self.duck.rows(table, version)
         if len({row[0] for row in rows}) != len(rows):
-            raise Difference(f"{table.key} at {version or 'the newest snapshot'}: a row id stands twice")
+            raise Difference(f"{table.key} at {version or 'the newest snapshot'}: a row id occurs twice")
         return rows
 
     def selected(self, table: TableShape, version: int | None) -> None:
-        """A query with a condition, so that files are left out where statistics and partition values allow it."""
+        """Compare a query with a condition, so that files are pruned by statistics and partition values."""
         condition = self.maker.condition(table)
         found = self.ours.selected(table, version, condition("spark"))
         theirs = self.duck.selected(table, version, condition("duckdb"))
         if found != theirs:
             at = "" if version is None else f" at {version}"
-            raise Difference(f"{table.key}{at}, {condition('spark')}: we select what {_apart_rows(found, theirs)}, DuckDB")
+            raise Difference(f"{table.key}{at}, {condition('spark')}: the selected rows differ: {_row_difference(found, theirs)}")
 
     def view(self, schema: str, name: str) -> None:
-        """A view that DuckDB can read is the same to us, or refused with a reason."""
+        """Compare a view that DuckDB can read. We may refuse it with a reason."""
         query = f"SELECT * FROM {relation(schema, name, 'duckdb')}"
         try:
             theirs = self.duck.query(query)
@@ -95,10 +97,10 @@ class Comparison:
             self.unread[str(error)[:200]] += 1
             return
         if found != theirs:
-            raise Difference(f"view {schema}.{name}: we read what {_apart_rows(found, theirs)}, DuckDB")
+            raise Difference(f"view {schema}.{name}: the rows differ: {_row_difference(found, theirs)}")
 
     def change_feed(self, key: str, old: Shape, new: Shape, snapshot: int) -> None:
-        """DuckDB's change feed of the last snapshot is what changed in the rows since the one before."""
+        """Compare DuckDB's change feed of the last snapshot with the difference to the previous rows."""
         table = new.table(key)
         if table is None or old.table(key) != table or self._is_new(key, snapshot):
             return
@@ -114,33 +116,33 @@ class Comparison:
         for row_id in was.keys() | now.keys():
             found = kinds.pop(row_id, set())
             if row_id in was and row_id in now:
-                # Rows of a file that a flush wrote come as a delete and an insert, in the reference's own updates too.
+                # DuckDB reports rows of a file that a flush wrote as a delete and an insert, for its own updates too.
                 right = found in (updated, {"delete", "insert"}) or (not found and was[row_id] == now[row_id])
             else:
                 right = found == ({"insert"} if row_id in now else {"delete"})
             if not right:
                 raise Difference(
-                    f"the change feed of {key} says {found or 'nothing'} of row {row_id}: {was.get(row_id)} → {now.get(row_id)}"
+                    f"the change feed of {key} reports {found or 'nothing'} for row {row_id}: {was.get(row_id)} → {now.get(row_id)}"
                 )
         if kinds:
-            raise Difference(f"the change feed of {key} knows rows that were never there: {kinds}")
+            raise Difference(f"the change feed of {key} reports rows that never existed: {kinds}")
 
     def _is_new(self, key: str, snapshot: int) -> bool:
-        """Whether the table was made by that snapshot: DuckDB's CREATE OR REPLACE gives another table the name."""
+        """Return whether that snapshot created the table: DuckDB's CREATE OR REPLACE gives the name to another table."""
         (created,) = self.duck.connection.execute(
             "SELECT changes['tables_created'] FROM ducklake_snapshots('lake') WHERE snapshot_id = ?", [snapshot]
         ).fetchone() or (None,)
         return any(name.replace('"', "").casefold() == key for name in created or ())
 
-    def recall(self, seen: Seen, version: int, key: str | None, *, ours: bool) -> None:
-        """A table reads at an older snapshot as it did then."""
+    def check_earlier(self, seen: SnapshotRows, version: int, key: str | None, *, ours: bool) -> None:
+        """Check that a table reads at an older snapshot as it did then."""
         if seen.tables:
             table, digest = seen.tables[key or self.rng.choice(sorted(seen.tables))]
             if self.table(table, version, ours=ours) != digest:
                 raise Difference(_other_rows(table, version))
 
-    def everything(self, seen: dict[int, Seen]) -> None:
-        """Every table at every snapshot, read by DuckDB; each of the states that a table had, at one of its snapshots, by us too."""
+    def everything(self, seen: dict[int, SnapshotRows]) -> None:
+        """Read every table at every snapshot with DuckDB, and each distinct state of a table at one of its snapshots with our side."""
         states: dict[tuple[TableShape, int], list[int]] = {}
         for version in sorted(seen):
             for table, digest in seen[version].tables.values():
@@ -160,14 +162,14 @@ class Comparison:
         for version, rows in found.items():
             theirs = self.theirs(table, version)
             if rows != theirs:
-                raise Difference(f"{table.key} at {version}: we read what {_apart_rows(rows, theirs)}, DuckDB")
+                raise Difference(f"{table.key} at {version}: the rows differ: {_row_difference(rows, theirs)}")
 
 
 def _other_rows(table: TableShape, version: int) -> str:
-    return f"{table.key} at snapshot {version} reads other rows than it did when that was the newest"
+    return f"{table.key} at snapshot {version} has other rows than when that snapshot was the newest"
 
 
-def _apart(ours: Shape, theirs: Shape) -> str:
+def _difference(ours: Shape, theirs: Shape) -> str:
     return "; ".join(
         f"{what}: ours {set(a) - set(b)}, DuckDB's {set(b) - set(a)}"
         for what, a, b in (
@@ -180,8 +182,8 @@ def _apart(ours: Shape, theirs: Shape) -> str:
     )
 
 
-def _apart_rows(ours: Rows, theirs: Rows) -> str:
-    """What only one of them has."""
+def _row_difference(ours: Rows, theirs: Rows, our_name: str = "our result", their_name: str = "DuckDB's result") -> str:
+    """Return the rows that only one of them has."""
     one, other = Counter(map(repr, ours)), Counter(map(repr, theirs))
-    alone, lacking = (list(itertools.islice(sorted(rest.elements()), 5)) for rest in (one - other, other - one))
-    return f"of {len(ours)} rows alone has {alone}; of {len(theirs)} rows {lacking} has alone"
+    only_ours, only_theirs = (list(itertools.islice(sorted(rest.elements()), 5)) for rest in (one - other, other - one))
+    return f"only {our_name} ({len(ours)} rows) has {only_ours}; only {their_name} ({len(theirs)} rows) has {only_theirs}"

@@ -32,7 +32,7 @@ class Definitions(Maker):
         return both("create table", texts, table.key)
 
     def _default(self, kind: DataType) -> str | None:
-        """A literal that both sides write alike."""
+        """Return a literal that both sides write in the same way."""
         if self.rng.random() < 0.75:
             return None
         if kind.name in INTEGERS:
@@ -59,7 +59,7 @@ class Definitions(Maker):
             return None
         source = self._table(shape)
         if any(c.type.name in ("uint32", "uuid", "json") for c in source.columns):
-            return None  # Spark does not know these types, so that the new table has others: see test_types_matrix
+            return None  # Spark does not have these types, so the new table has others: see test_types_matrix
         query = self._query(source)
         return both("create as", lambda d: f"CREATE TABLE {relation(*place, d)} AS {query(d)}", f"{place[0]}.{place[1]}".casefold())
 
@@ -120,7 +120,7 @@ class Definitions(Maker):
             return None
         to = DataType(self.rng.choice(values.PROMOTIONS[column.type.name]))
         made = self._alter("retype column", table, lambda d: f"ALTER COLUMN {name_of(column.name, d)} SET DATA TYPE {defined_type(to, d)}")
-        # The reference then breaks on its statistics of the former type, until the next insert: see test_found_faults.
+        # DuckDB then fails on its statistics of the former type, until the next insert: see test_found_faults.
         return replace(made, duckdb=None, plain=made.duckdb)
 
     def nested_field(self, shape: Shape) -> Statement | None:
@@ -159,11 +159,11 @@ class Definitions(Maker):
         return self._alter("nullable", table, lambda d: f"ALTER COLUMN {name_of(column.name, d)} {word} NOT NULL")
 
     def set_partitioning(self, shape: Shape) -> Statement | None:
-        # Never buckets: the reference loses rows of files that other specs wrote (ducklake-facts, "Buckets"); see test_known_faults.
+        # No buckets: DuckDB loses rows of files that other partition specs wrote, see test_known_faults.
         return self._partitioning(self._table(shape), buckets=False)
 
     def first_layout(self, table: TableShape) -> Statement | None:
-        """What may be said of a table that never had a row."""
+        """Return a layout for a table that never had a row."""
         return self._partitioning(table, buckets=True) if self.rng.random() < 0.7 else self._sorting(table)
 
     def _partitioning(self, table: TableShape, *, buckets: bool) -> Statement | None:

@@ -1,4 +1,4 @@
-"""What has to hold of the catalog and its files after every step, whoever made it."""
+"""Invariants of the catalog and its files that must hold after every step of either side."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _COMPARED = frozenset(
 
 @dataclass
 class Invariants:
-    """Checks a lake; remembers files that it has looked at, and the counters of the last time."""
+    """Checks a lake. Caches the checked files and the counters of the last check."""
 
     catalog: LakeCatalog
     plain: duckdb.DuckDBPyConnection
@@ -52,8 +52,8 @@ class Invariants:
     _counters: tuple[int, ...] = (0, 0, 0, 0)
     _logged: int = -1
 
-    def broken(self) -> list[str]:
-        """What does not hold, in words."""
+    def violations(self) -> list[str]:
+        """Return the violated invariants as text."""
         with self.catalog._opened.database.reading() as connection:
             found = [*self._counted(connection), *self._log(connection)]
             for query, words in _NONE_OF.items():
@@ -99,13 +99,13 @@ class Invariants:
             entries = _ENTRY.findall(changes or "")
             rebuilt = ",".join(f"{kind}:{value}" for kind, value in entries)
             if rebuilt != (changes or "") or not {kind for kind, _ in entries} <= KINDS:
-                found.append(f"snapshot {snapshot} logs what DuckDB does not know: {changes}")
+                found.append(f"snapshot {snapshot} has logged changes that DuckDB does not know: {changes}")
         return found
 
     def _inlined(self, connection: Connection) -> list[str]:
         registered = {row[0] for row in connection.execute(text("SELECT table_name FROM ducklake_inlined_data_tables"))}
-        there = set(inspect(connection).get_table_names())
-        data = {name for name in there if re.fullmatch(r"ducklake_inlined_data_\d+_\d+", name)}
+        existing = set(inspect(connection).get_table_names())
+        data = {name for name in existing if re.fullmatch(r"ducklake_inlined_data_\d+_\d+", name)}
         found = [f"inlined table {name} is not registered" for name in data - registered]
         found += [f"inlined table {name} is registered and does not exist" for name in registered - data]
         for name in registered & data:
@@ -127,10 +127,10 @@ class Invariants:
         return str(root + file.path)
 
     def _file(self, path: str, file: Any, stats: list[Any], columns: list[Any]) -> list[str]:
-        there = Path(path)
-        if not there.exists():
+        local = Path(path)
+        if not local.exists():
             return [f"{path} does not exist"]
-        content = there.read_bytes()
+        content = local.read_bytes()
         found = []
         if len(content) != file.file_size_bytes:
             found.append(f"{path} has {len(content)} bytes, the catalog says {file.file_size_bytes}")
@@ -139,10 +139,10 @@ class Invariants:
         footer = int.from_bytes(content[-8:-4], "little")
         if file.footer_size is not None and footer != file.footer_size:
             found.append(f"{path} has a footer of {footer} bytes, the catalog says {file.footer_size}")
-        parquet = pq.ParquetFile(there)
+        parquet = pq.ParquetFile(local)
         if parquet.metadata.num_rows != file.record_count:
             found.append(f"{path} has {parquet.metadata.num_rows} rows, the catalog says {file.record_count}")
-        if file.record_count == 0 and not parquet.metadata.created_by.startswith("DuckDB"):  # its UPDATE of no row leaves one
+        if file.record_count == 0 and not parquet.metadata.created_by.startswith("DuckDB"):  # an UPDATE of no row by DuckDB leaves one
             found.append(f"{path} has no rows, and we have registered it")
         ids = {int((f.metadata or {}).get(b"PARQUET:field_id", b"-1")): f.name for f in parquet.schema_arrow}
         for row in stats:
@@ -150,7 +150,7 @@ class Invariants:
         return found
 
     def _bounds(self, path: str, file: Any, stats: Any, ids: dict[int, str], columns: list[Any]) -> list[str]:
-        """Statistics must contain the data; none are always right."""
+        """Check that statistics contain the data. Missing statistics are always valid."""
         name = ids.get(stats.column_id)
         kind = next(
             (
@@ -173,7 +173,7 @@ class Invariants:
         ).fetchone()  # type: ignore[misc]
         found = []
         if below or above:
-            found.append(f"{path}: {below} values of {name} lie below {stats.min_value!r}, {above} above {stats.max_value!r}")
+            found.append(f"{path}: {below} values of {name} are below {stats.min_value!r}, {above} above {stats.max_value!r}")
         if stats.value_count is not None and (stats.value_count, stats.null_count) != (number, nulls):
             found.append(
                 f"{path}: {name} has {number} values and {nulls} NULLs, the catalog says {stats.value_count} and {stats.null_count}"

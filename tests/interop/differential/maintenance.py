@@ -1,4 +1,4 @@
-"""What is said beside statements: options of tables, and the functions that maintain a lake."""
+"""Statements besides SQL: options of tables, and the functions that maintain a lake."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ OPTIONS: dict[str, Sequence[str]] = {
     "target_file_size": ("'2KB'", "'512MB'"),
     "auto_compact": ("true", "true", "false"),
 }
-"""Set for tables alone: a limit of inlining for more than that, above a view, kills the reference (ducklake-facts §14.1, 16).
+"""Set for single tables only: a limit for a wider scope crashes DuckDB if a view exists.
 
-Not `write_deletion_vectors`: the reference's second vector of a file forgets when the rows of the first one went (§5.4). Ours are tried by
-`Run.delete_by_vector`.
+`write_deletion_vectors` is left out: DuckDB's second vector of a file loses the snapshots at which the rows of the first were deleted. Ours
+are tested by `Run.delete_by_vector`.
 """
 
 _CALLS = (
@@ -39,7 +39,7 @@ _CALLS = (
 
 
 def option(rng: random.Random, shape: Shape) -> str:
-    """A CALL that sets an option of a table; the same text to both."""
+    """Return a CALL that sets an option of a table, with the same text for both sides."""
     table = rng.choice(shape.tables)
     name = rng.choice(list(OPTIONS))
     value = rng.choice(OPTIONS[name])
@@ -47,12 +47,12 @@ def option(rng: random.Random, shape: Shape) -> str:
 
 
 def option_of(schema: str, table: str, name: str, value: str) -> str:
-    """A CALL that sets an option of a table."""
+    """Return a CALL that sets an option of a table."""
     return f"CALL ducklake_set_option('lake', '{name}', {value}, table_name => '{table}', schema => '{schema}')"
 
 
 def maintenance(rng: random.Random, shape: Shape, snapshots: Sequence[int]) -> tuple[str, list[int]]:
-    """A CALL of maintenance, the same text to both, and the snapshots that go by it."""
+    """Return a maintenance CALL with the same text for both sides, and the snapshots that it expires."""
     call = rng.choice(_CALLS)
     if call == "one":
         table = rng.choice(shape.tables)

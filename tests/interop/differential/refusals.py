@@ -1,4 +1,4 @@
-"""Which refusals a run may meet. Any other is a difference."""
+"""The refusals that a run expects. Any other is a difference."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _EXPECTED = {
         r"cannot become .* in place",
         r"is a (partition|sort) key",
     ),
-    # What the reference itself does not do, decided before it touches anything. Its other errors are a lake that it cannot read.
+    # Operations that DuckDB does not support and refuses before it changes anything. Its other errors mean that it cannot read the lake.
     "duckdb": (r"^(Catalog|Binder|Constraint|NotImplemented)Exception",),
 }
 
 
 def is_expected(dialect: str, message: str) -> bool:
-    """Whether a side may refuse a statement in these words."""
+    """Return whether this refusal of a side is expected."""
     return any(re.search(pattern, message) for pattern in _EXPECTED[dialect])

@@ -84,7 +84,7 @@ class RowStatements(Maker):
         if key is None:
             return None
         source = [key, *(c for c in table.columns if c != key)]
-        # Never a NULL where none may be: the reference's MERGE would put it in.
+        # Never a NULL in a NOT NULL column: DuckDB's MERGE would insert it.
         rows = [
             [k, *(values.value(self.rng, c.type, 0.15 if c.nullable else 0) for c in source[1:])]
             for k in self.rng.sample(range(100), self.rng.randrange(1, 15))

@@ -1,4 +1,4 @@
-"""One random run: the sides take turns, and after every step they are asked what they see."""
+"""One random run: the sides take turns, and after every step both are queried and compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dbt.adapters.ducklake.session import LakeSession
 from tests.catalogs import CatalogUnderTest
 
-from .comparing import OFTEN, SOMETIMES, Comparison, Difference, Seen
+from .comparing import OFTEN, SOMETIMES, Comparison, Difference, SnapshotRows
 from .invariants import Invariants
 from .maintenance import maintenance, option, option_of
 from .refusals import is_expected
@@ -24,19 +24,19 @@ COMPACTION = ("CALL ducklake_merge_adjacent_files", "CALL ducklake_rewrite_data_
 FLUSH = ("CALL ducklake_flush_inlined_data",)
 SORTING = COMPACTION + FLUSH
 REPORTED = 50
-"""After how many steps a line is printed."""
+"""A line is printed after this many steps."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """One statement of the script: who said it."""
+class ScriptLine:
+    """One statement of the script and the side that ran it."""
 
     side: str
     text: str
 
 
 class Run:
-    """A run with its seed. `script` is all that was said so far."""
+    """A run with its seed. `script` contains all statements so far."""
 
     def __init__(self, place: CatalogUnderTest, session: LakeSession, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -45,13 +45,13 @@ class Run:
         self.statements = Statements(self.rng)
         self.invariants = Invariants(session.catalog, self.plain.connection)
         self.comparison = Comparison(self.rng, self.ours, self.duck, self.plain)
-        self.script: list[Said] = []
-        self.seen: dict[int, Seen] = {0: Seen()}
+        self.script: list[ScriptLine] = []
+        self.seen: dict[int, SnapshotRows] = {0: SnapshotRows()}
         self.refused: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
-        self.said_by = "duckdb"
+        self.last_side = "duckdb"
         self.changed: set[str] = set()
-        """The tables, by key, that the open transaction has changed."""
+        """The keys of the tables that the open transaction has changed."""
 
     def close(self) -> None:
         self.ours.close()
@@ -59,7 +59,7 @@ class Run:
         self.plain.connection.close()
 
     def summary(self) -> str:
-        """What was done, what was refused, and which views we could not read, with numbers."""
+        """Return the numbers of statements, of refusals, and of views that we could not read."""
         counters = (self.done, self.refused, self.comparison.unread)
         return "\n".join(", ".join(f"{what} {number}" for what, number in sorted(counter.items())) for counter in counters)
 
@@ -86,12 +86,12 @@ class Run:
         print(f"{number} steps and everything compared in {time.monotonic() - started:.0f} s", flush=True)
 
     def report(self, step: int, error: Exception) -> str:
-        """All that is needed to see the difference again."""
-        said = "\n".join(f"    ({s.side!r}, {s.text!r})," for s in self.script)
-        return f"seed {self.seed}, step {step}: {error}\nScript, of {len(self.script)} statements:\n{said}"
+        """Return everything that is needed to reproduce the difference."""
+        script = "\n".join(f"    ({s.side!r}, {s.text!r})," for s in self.script)
+        return f"seed {self.seed}, step {step}: {error}\nScript, of {len(self.script)} statements:\n{script}"
 
     def step(self) -> None:
-        """One turn of one side, and what both see then."""
+        """Run one turn of one side, and compare what both sides read then."""
         before = self.latest()
         shape = self.ours.shape()
         dice = self.rng.random()
@@ -112,41 +112,41 @@ class Run:
         self.check(before, shape, concerned, rows_changed)
 
     def reattach(self, side: Side) -> None:
-        """A side comes back as another client."""
+        """Let a side reconnect as another client."""
         limit = self.rng.choice(LIMITS)
-        self.script.append(Said(f"attach {side.dialect}", str(limit)))
+        self.script.append(ScriptLine(f"attach {side.dialect}", str(limit)))
         side.reattach(limit)
         self.invariants.catalog = self.ours.session.catalog
 
     def act(self, side: Side, shape: Shape) -> tuple[set[str], bool]:
-        """A statement or a transaction of several, of one side."""
+        """Run a statement, or a transaction of several, on one side."""
         number = self.rng.choice((2, 3, 4)) if self.rng.random() < 0.15 else 1
         if number == 1:
             statement = self._next(side, shape)
-            taken = self._say(side, statement)
+            taken = self._run_statement(side, statement)
             if taken:
                 self.plain.follow(statement)
             return set(statement.tables), taken
         commit = self.rng.random() < 0.8
         concerned: set[str] = set()
         alive = True
-        self._plainly(side, "BEGIN")
+        self._run_text(side, "BEGIN")
         self.plain.begin()
         self.changed = set()
         for _ in range(number):
             statement = self._next(side, side.shape())
             concerned.update(statement.tables)
             self.changed.update(statement.tables)
-            if self._say(side, statement):
+            if self._run_statement(side, statement):
                 self.plain.follow(statement)
             elif side is self.duck:
                 alive = False
                 break
         commit = commit and alive
         try:
-            self._plainly(side, "COMMIT" if commit else "ROLLBACK")
+            self._run_text(side, "COMMIT" if commit else "ROLLBACK")
         except RefusedError as error:
-            self._refuse(side, "COMMIT", error)
+            self._record_refusal(side, "COMMIT", error)
             commit = False
         if not commit:
             self.statements.fresh.clear()
@@ -161,33 +161,33 @@ class Run:
                 return statement
 
     def _would_break(self, statement: Statement) -> bool:
-        """Whether DuckDB would end the process: it replaces a table that its transaction has altered. See `test_found_faults`."""
+        """Return whether DuckDB would crash because it replaces a table that its transaction altered. See `test_found_faults`."""
         return statement.kind == "replace" and not self.changed.isdisjoint(statement.tables)
 
-    def _say(self, side: Side, statement: Statement) -> bool:
+    def _run_statement(self, side: Side, statement: Statement) -> bool:
         text = statement.text(side.dialect)
         assert text is not None
         try:
-            self._plainly(side, text)
+            self._run_text(side, text)
         except RefusedError as error:
-            self._refuse(side, text, error)
+            self._record_refusal(side, text, error)
             return False
         self.done[f"{side.dialect} {statement.kind}"] += 1
         self.statements.note(statement)
         return True
 
-    def _plainly(self, side: Side, text: str) -> None:
-        self.script.append(Said(side.dialect, text))
-        self.said_by = side.dialect
+    def _run_text(self, side: Side, text: str) -> None:
+        self.script.append(ScriptLine(side.dialect, text))
+        self.last_side = side.dialect
         side.run(text)
 
-    def _refuse(self, side: Side, text: str, error: RefusedError) -> None:
+    def _record_refusal(self, side: Side, text: str, error: RefusedError) -> None:
         if not is_expected(side.dialect, str(error)):
             raise Difference(f"{side.dialect} refused {text}: {error}") from error
         self.refused[f"{side.dialect}: {str(error)[:90]}"] += 1
 
     def maintain(self, side: Side, shape: Shape) -> None:
-        """One of the maintenance functions."""
+        """Run one of the maintenance functions."""
         call, expired = maintenance(self.rng, shape, sorted(self.seen))
         for version in expired:
             del self.seen[version]
@@ -195,29 +195,29 @@ class Run:
             return
         self._call(side, call)
         if call.startswith(COMPACTION if side is self.duck else FLUSH):
-            # After its own compaction the reference's cache of definitions is wrong; after a flush by another client it names inlined-data
-            # tables that are gone: see test_found_faults.
-            self.script.append(Said("attach duckdb", str(self.duck.limit)))
+            # DuckDB's cache of definitions is wrong after its own compaction. After a flush by another client it uses inlined-data tables
+            # that no longer exist: see test_found_faults.
+            self.script.append(ScriptLine("attach duckdb", str(self.duck.limit)))
             self.duck.reattach(self.duck.limit)
 
     def _call(self, side: Side, call: str) -> bool:
         try:
-            self._plainly(side, call)
+            self._run_text(side, call)
         except RefusedError as error:
-            self._refuse(side, call, error)
+            self._record_refusal(side, call, error)
             return False
         self.done[f"{side.dialect} {call.split('(')[0]}"] += 1
         return True
 
     def delete_by_vector(self, shape: Shape) -> set[str]:
-        """We delete some rows with a deletion vector, which the reference must read and replace."""
+        """Delete some rows on our side with a deletion vector, which DuckDB must read and replace."""
         statement = self.statements.delete(shape)
         table = shape.table(statement.tables[0])
         assert table is not None
         place = (table.schema, table.name)
         self._call(self.ours, option_of(*place, "data_inlining_row_limit", "0"))
         self._call(self.ours, option_of(*place, "write_deletion_vectors", "true"))
-        if self._say(self.ours, statement):
+        if self._run_statement(self.ours, statement):
             self.plain.follow(statement)
         self._call(self.ours, option_of(*place, "write_deletion_vectors", "false"))
         return set(statement.tables)
@@ -228,29 +228,31 @@ class Run:
         return self.ours.session.catalog.latest().snapshot_id
 
     def check(self, before: int, old: Shape, concerned: set[str], rows_changed: bool) -> None:
-        """Compare what a step may have changed, and a sample of what it may not."""
-        broken = self.invariants.broken()
-        if broken:
-            raise Difference("; ".join(broken))
+        """Compare what a step may have changed, and a sample of the rest."""
+        violations = self.invariants.violations()
+        if violations:
+            raise Difference("; ".join(violations))
         now, shape = self.latest(), self.comparison.definitions()
         last = self.seen[max(self.seen)].tables
         changed = concerned if now != before else set()
-        seen = Seen({k: v for k, v in last.items() if shape.table(k) and k not in changed})
+        seen = SnapshotRows({k: v for k, v in last.items() if shape.table(k) and k not in changed})
         for table in shape.tables:
             if table.key not in seen.tables:
-                ours = self._sometimes(OFTEN if self.said_by == "duckdb" else SOMETIMES)
+                ours = self._by_chance(OFTEN if self.last_side == "duckdb" else SOMETIMES)
                 seen.tables[table.key] = (table, self.comparison.table(table, None, ours=ours))
         if now != before:
             self.seen[now] = seen
         if shape.tables:
-            self.comparison.recall(self.seen[max(self.seen)], max(self.seen), self.rng.choice(shape.tables).key, ours=self._sometimes())
+            self.comparison.check_earlier(
+                self.seen[max(self.seen)], max(self.seen), self.rng.choice(shape.tables).key, ours=self._by_chance()
+            )
         version = self.rng.choice(sorted(self.seen))
-        self.comparison.recall(self.seen[version], version, None, ours=self._sometimes())
-        if shape.views and self._sometimes():
+        self.comparison.check_earlier(self.seen[version], version, None, ours=self._by_chance())
+        if shape.views and self._by_chance():
             self.comparison.view(*self.rng.choice(shape.views))
         if rows_changed and now == before + 1 and before in self.seen:
             for key in concerned:
                 self.comparison.change_feed(key, old, shape, now)
 
-    def _sometimes(self, often: float = SOMETIMES) -> bool:
+    def _by_chance(self, often: float = SOMETIMES) -> bool:
         return self.rng.random() < often

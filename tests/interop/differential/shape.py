@@ -1,4 +1,4 @@
-"""What the lake looks like to the side whose turn it is: its tables, their columns and types."""
+"""The definitions of the lake as the side whose turn it is sees them: its tables, their columns and types."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TableShape:
 
     @property
     def key(self) -> str:
-        """`schema.name` without case."""
+        """Return `schema.name` in lower case."""
         return f"{self.schema}.{self.name}".casefold()
 
 
@@ -47,7 +47,7 @@ class Shape:
 
 
 def of_ours(session: LakeSession) -> Shape:
-    """As our session sees it, in its open transaction if there is one."""
+    """Return the shape that our session sees, in its open transaction if there is one."""
     with session.reading() as reader:
         schemas = tuple(sorted(schema.name for schema in reader.schemas()))
         relations = reader.relations()
@@ -68,7 +68,7 @@ def of_ours(session: LakeSession) -> Shape:
 
 
 def of_duckdb_side(duck: duckdb.DuckDBPyConnection) -> Shape:
-    """As DuckDB sees it, in its open transaction if there is one."""
+    """Return the shape that DuckDB sees, in its open transaction if there is one."""
     schemas = duck.execute("SELECT schema_name FROM duckdb_schemas() WHERE database_name = 'lake' ORDER BY 1").fetchall()
     columns: dict[tuple[str, str], list[ColumnShape]] = {}
     for schema, table, column, kind, nullable in duck.execute(
@@ -94,5 +94,5 @@ def _ordered(tables: Iterable[TableShape]) -> tuple[TableShape, ...]:
 
 
 def _plain(kind: DataType) -> DataType:
-    """A type without the nullability and comments of its fields, which DuckDB does not show."""
+    """Return a type without the nullability and comments of its fields, which DuckDB does not show."""
     return DataType(kind.name, tuple(Field(field.name, _plain(field.type)) for field in kind.fields))

@@ -1,4 +1,4 @@
-"""The sides of a run: DuckDB's extension and our session on one lake, and plain DuckDB tables as a third opinion."""
+"""The sides of a run: DuckDB's extension and our session on one lake, and plain DuckDB tables for a third comparison."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ DEFAULT_INLINING = 10
 
 
 class RefusedError(Exception):
-    """A side did not take a statement; the lake is as it was."""
+    """A side refused a statement; the lake is unchanged."""
 
 
 class Side(Protocol):
-    """Somebody who works on the lake."""
+    """A client of the lake."""
 
     dialect: Dialect
 
@@ -45,7 +45,7 @@ class Side(Protocol):
 
 
 def one_form(value: Any) -> Any:
-    """A value in a form that does not tell where it comes from."""
+    """Convert a value to a form that does not depend on its side."""
     return str(value) if isinstance(value, uuid.UUID) else comparable(value)
 
 
@@ -54,7 +54,7 @@ def in_one_form(rows: list[tuple[Any, ...]]) -> Rows:
 
 
 class Ours:
-    """Our session; `place` lets it come back as another client."""
+    """Our session. `place` lets it reconnect as another client."""
 
     dialect: Dialect = "spark"
 
@@ -74,11 +74,11 @@ class Ours:
             raise RefusedError(f"{type(error).__name__}: {error}") from error
 
     def rows(self, table: TableShape, version: int | None) -> Rows:
-        """The rows of a table with their ids in front."""
+        """Return the rows of a table with their ids first."""
         return in_one_form([(row[-1], *row[:-1]) for row in fetch(self._frame(table, version))])
 
     def rows_at(self, table: TableShape, versions: Iterable[int]) -> dict[int, Rows]:
-        """The rows of a table with their ids in front at several snapshots, by one Spark job."""
+        """Return the rows of a table with their ids first at several snapshots, with one Spark job."""
         found: dict[int, Rows] = {version: [] for version in versions}
         frames = [self._frame(table, version).withColumn("__version", lit(version)) for version in found]
         for row in fetch(reduce(lambda one, other: one.unionAll(other), frames)):
@@ -93,7 +93,7 @@ class Ours:
         return scan(self.session.spark(), reader.scan_plan(found), virtual=("rowid",))
 
     def selected(self, table: TableShape, version: int | None, condition: str = "true") -> Rows:
-        """The rows of a table as a query of the session gives them, without ids."""
+        """Return the rows of a table as a query of the session returns them, without ids."""
         at = "" if version is None else f" VERSION AS OF {version}"
         return in_one_form(
             self.session.execute(f"SELECT * FROM {relation(table.schema, table.name, 'spark')}{at} WHERE {condition}").fetch()
@@ -103,14 +103,14 @@ class Ours:
         return of_ours(self.session)
 
     def reattach(self, inlining: int | None) -> None:
-        """Come back as another client, which inlines up to `inlining` rows; Spark stays."""
+        """Reconnect as another client, which inlines up to `inlining` rows. Spark stays."""
         assert self.place is not None
         runtime = self.session.lake.runtime
         self.close()
         self.session, self.owned = self.place.open(runtime, data_inlining_row_limit=inlining).session(), True
 
     def close(self) -> None:
-        """Close what `reattach` opened."""
+        """Close the session that `reattach` opened."""
         if self.owned:
             self.session.close()
             self.session.catalog.close()
@@ -134,7 +134,7 @@ class DuckDB:
             raise RefusedError(f"{type(error).__name__}: {str(error).split('Stack Trace')[0].strip()}") from error
 
     def rows(self, table: TableShape, version: int | None) -> Rows:
-        """The rows of a table with their ids in front."""
+        """Return the rows of a table with their ids first."""
         at = "" if version is None else f" AT (VERSION => {version})"
         return in_one_form(self.connection.execute(f"SELECT rowid, * FROM {relation(table.schema, table.name, 'duckdb')}{at}").fetchall())
 
@@ -145,7 +145,7 @@ class DuckDB:
             raise RefusedError(f"{type(error).__name__}: {error}") from error
 
     def selected(self, table: TableShape, version: int | None, condition: str = "true") -> Rows:
-        """The rows of a table that a condition takes, without ids."""
+        """Return the rows of a table that match a condition, without ids."""
         at = "" if version is None else f" AT (VERSION => {version})"
         name = relation(table.schema, table.name, "duckdb")
         return in_one_form(self.connection.execute(f"SELECT * FROM {name}{at} WHERE {condition}").fetchall())
@@ -154,10 +154,11 @@ class DuckDB:
         return of_duckdb_side(self.connection)
 
     def would_lose(self, statement: Statement) -> bool:
-        """Whether this client would do what costs the reference values later: see `test_found_faults`.
+        """Return whether the statement on this client would make DuckDB lose values later: see `test_found_faults`.
 
-        It alters a table of which rows were inlined while it inlines none: then the newest inlined-data table has the old columns. Or it
-        inlines rows of a table that has no inlined-data table: that gets no row in `ducklake_schema_versions`.
+        That happens if a client without inlining alters a table that has inlined rows, because the newest inlined-data table then has the
+        old columns. It also happens if it inlines rows of a table that has no inlined-data table, because DuckDB adds no row for that one
+        to `ducklake_schema_versions`.
         """
         if statement.kind not in LAYOUT_KINDS | INSERTING_KINDS:
             return False
@@ -172,17 +173,17 @@ class DuckDB:
             [statement.tables[0]],
         ).fetchall()
         default = DEFAULT_INLINING if self.limit is None else self.limit
-        if not rows:  # the open transaction has made or renamed it
+        if not rows:  # the open transaction has created or renamed it
             return alters and default == 0
         ((inlined, limit),) = rows
         inlines = int(default if limit is None else limit) > 0
         return bool(inlined and not inlines) if alters else bool(inlines and not inlined)
 
     def confuses_layouts(self, rewrites: bool) -> bool:
-        """Whether a flush or compaction by this client may take the columns of now for those of then.
+        """Return whether a flush or compaction by this client may use the current columns for rows of older columns.
 
-        A sorted table that has had other columns is sorted by another one, or not at all: see `test_found_faults`. A rewrite that computes the
-        statistics again looks for all columns of now in every inlined-data table ("Failed to read inlined-data aggregates").
+        A sorted table that has had other columns is then sorted by another column, or not at all: see `test_found_faults`. A rewrite that
+        computes the statistics again reads all current columns from every inlined-data table ("Failed to read inlined-data aggregates").
         """
         metadata = "__ducklake_metadata_lake"
         concerned = f"SELECT table_id FROM {metadata}.ducklake_sort_info"
@@ -197,15 +198,15 @@ class DuckDB:
         )
 
     def reattach(self, inlining: int | None) -> None:
-        """Come back as another client, which inlines up to `inlining` rows."""
+        """Reconnect as another client, which inlines up to `inlining` rows."""
         self.limit = inlining
         oracle.reattach(self.connection, self.place, **({} if inlining is None else {"data_inlining_row_limit": inlining}))
 
 
 class Plain:
-    """Plain DuckDB tables of the same names, which are told the same statements: a third opinion about values, not about row ids.
+    """Plain DuckDB tables of the same names that get the same statements: a third comparison of values, not of row ids.
 
-    What it refuses it does not judge: the tables concerned are copied from the lake again.
+    Its refusals are not differences: the tables concerned are copied from the lake again.
     """
 
     def __init__(self) -> None:
@@ -216,13 +217,13 @@ class Plain:
         self.in_transaction, self.lost = False, False
 
     def follow(self, statement: Statement) -> None:
-        """Do as the lake did, inside a transaction of the lake or not."""
+        """Repeat a statement of the lake, inside a transaction of the lake or not."""
         self.concerned.update(statement.tables)
         if statement.no_rows:
             return
         if statement.third is None:
             self.stale.update(statement.tables)
-            self.lost = self.in_transaction  # what comes later in it may read these tables
+            self.lost = self.in_transaction  # later statements of the transaction may read these tables
             return
         if self.lost:
             return
@@ -234,12 +235,12 @@ class Plain:
             self.end(commit=True)
 
     def begin(self) -> None:
-        """What follows is one transaction."""
+        """Begin a transaction of the following statements."""
         self.connection.execute("BEGIN")
         self.in_transaction = True
 
     def end(self, *, commit: bool) -> None:
-        """The transaction of the lake has ended; if this side could not follow, it knows the tables no longer."""
+        """End the transaction as the lake did. If this side could not follow, its copies of the tables are dropped."""
         if self.in_transaction:
             try:
                 self.connection.execute("COMMIT" if commit and not self.lost else "ROLLBACK")
@@ -251,7 +252,7 @@ class Plain:
         self.concerned.clear()
 
     def rows(self, table: TableShape) -> Rows | None:
-        """The rows as this side thinks they are; None if it does not know."""
+        """Return the rows of this side, or None if it has no copy of the table."""
         if table.key in self.stale:
             return None
         columns = ", ".join(f'"{column.name}"' for column in table.columns)
@@ -261,7 +262,7 @@ class Plain:
             return None
 
     def copy(self, table: TableShape, duck: DuckDB) -> None:
-        """Take a table over as it is in the lake."""
+        """Copy a table from the lake."""
         self.stale.discard(table.key)
         name = relation(table.schema, table.name, "duckdb")
         rows = oracle.arrow_table(duck.connection, f"FROM lake.{name}")

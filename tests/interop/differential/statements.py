@@ -1,4 +1,4 @@
-"""Random statements that mean the same to both sides, in the proportions of a run."""
+"""Random statements that mean the same to both sides, with the frequencies of a run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .words import Statement
 
 
 class Statements(RowStatements, Definitions):
-    """Makes statements from a seeded generator of random numbers; the same seed and the same lake give the same statements."""
+    """Generates statements from a seeded generator of random numbers. The same seed and the same lake give the same statements."""
 
     def __init__(self, rng: random.Random) -> None:
         super().__init__(rng)
         self.fresh: set[str] = set()
-        """Tables, by key, that were created and to which nothing has happened since."""
+        """The keys of tables that were created and have not changed since."""
         self._rows: Sequence[tuple[float, Callable[[Shape], Statement | None]]] = (
             (20, self.insert_values), (8, self.insert_select), (14, self.update), (12, self.delete), (10, self.merge), (1.5, self.truncate),
         )  # fmt: skip
@@ -30,7 +30,7 @@ class Statements(RowStatements, Definitions):
         )  # fmt: skip
 
     def next(self, shape: Shape, dialect: Dialect) -> Statement:
-        """A statement that the side can say."""
+        """Return a statement that the side can run."""
         while True:
             fresh = [table for table in shape.tables if table.key in self.fresh]
             if not shape.tables:
@@ -45,7 +45,7 @@ class Statements(RowStatements, Definitions):
                 return made
 
     def note(self, statement: Statement) -> None:
-        """A side has taken it."""
+        """Record that a side has run a statement."""
         self.fresh.difference_update(statement.tables)
         if statement.kind == "create table":
             self.fresh.update(statement.tables)

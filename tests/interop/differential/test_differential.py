@@ -1,4 +1,4 @@
-"""DuckDB's extension and we take turns on one lake, at random, and always see the same.
+"""DuckDB's extension and our session take random turns on one lake, and both always read the same rows.
 
 `DIFFERENTIAL_STEPS=1000 pytest tests/interop/differential` is the long run; `DIFFERENTIAL_SEED` repeats one.
 """
@@ -18,16 +18,16 @@ from .run import Run
 CATALOGS = REFERENCE_DATABASES if "DIFFERENTIAL_STEPS" in os.environ else USUAL_DATABASES
 STEPS = int(os.environ.get("DIFFERENTIAL_STEPS") or 25)
 SEED = int(os.environ.get("DIFFERENTIAL_SEED") or (random.randrange(10**6) if "DIFFERENTIAL_STEPS" in os.environ else 1))
-"""The short run is always the same, so that it fails for a reason that somebody can see in the change at hand."""
+"""The short run always uses the same seed, so that a failure is caused by the current change."""
 
 
-def test_both_sides_in_turn_at_random(catalog: CatalogUnderTest, lake: LakeSession) -> None:
+def test_both_sides_take_random_turns(catalog: CatalogUnderTest, lake: LakeSession) -> None:
     print(f"DIFFERENTIAL_SEED={SEED} DIFFERENTIAL_STEPS={STEPS}")
     run = Run(catalog, lake, SEED)
     try:
         run.steps(STEPS)
     except Difference as error:
-        print(error, flush=True)  # a DuckDB that has met an internal error ends the process when it is closed
+        print(error, flush=True)  # after an internal error, DuckDB ends the process when it is closed
         raise
     finally:
         run.close()

@@ -1,6 +1,6 @@
-"""The types of the run's columns, and values of them as each side writes them.
+"""The column types of a run, and values of them in the SQL of each side.
 
-A value is a Python value that belongs to neither side; `literal` writes it. Sets of values are small, so that conditions meet rows.
+A value is a neutral Python value; `literal` converts it to SQL. Sets of values are small, so that conditions match rows.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ PROMOTIONS = {
     "date": ("timestamp", "timestamptz"),
     "timestamp": ("timestamptz",),
 }
-"""Changes of a type that either side may try; some are refused. Not VARCHAR to JSON: the reference then cannot read texts that are none."""
+"""Type changes that either side may try; some are refused. VARCHAR to JSON is left out: DuckDB then fails on texts that are not JSON."""
 
 
 def any_type(rng: random.Random) -> DataType:
@@ -81,7 +81,7 @@ def any_type(rng: random.Random) -> DataType:
 
 
 def value(rng: random.Random, kind: DataType, nulls: float = 0.15) -> Value:
-    """A value of a type; None is NULL."""
+    """Return a value of a type; None is NULL."""
     if rng.random() < nulls:
         return None
     match kind.name, kind.fields:
@@ -90,7 +90,7 @@ def value(rng: random.Random, kind: DataType, nulls: float = 0.15) -> Value:
         case "map", (key, inside):
             return {value(rng, key.type, 0): value(rng, inside.type) for _ in range(rng.randrange(3))}
         case "struct", fields:
-            # The reference writer loses quotes and backslashes of an inlined struct: ducklake-facts, "Nested text".
+            # DuckDB loses quotes and backslashes of an inlined struct when it writes nested text.
             return [None if rng.random() < nulls else _plain(rng, field.type) for field in fields]
         case name, _ if name in INTEGERS:
             return rng.randrange(0 if name == "uint32" else -20, 100)
@@ -102,10 +102,10 @@ def value(rng: random.Random, kind: DataType, nulls: float = 0.15) -> Value:
 
 
 def constant(rng: random.Random, kind: DataType) -> Value:
-    """A value to compare a column with, not NULL.
+    """Return a value to compare a column with, not NULL.
 
-    A whole number where the column may once have been of a type without (all of) the fraction: the reference rounds it to that type for the
-    files of that time, see `test_found_faults`.
+    It is a whole number if the column may once have had a type with fewer fraction digits, because DuckDB rounds the constant to that type
+    for the files of that time: see `test_found_faults`.
     """
     if kind.name == "float64" or kind.name.startswith("decimal"):
         return rng.randrange(-20, 100)
@@ -119,7 +119,7 @@ def _plain(rng: random.Random, kind: DataType) -> Value:
 
 
 def literal(kind: DataType, given: Value, dialect: Dialect) -> str:
-    """A value as SQL of one side, with its type."""
+    """Return a value as SQL of one side, with its type."""
     name = type_text(kind, dialect)
     if given is None:
         return f"CAST(NULL AS {name})"
@@ -157,12 +157,12 @@ def _text(text: str, dialect: Dialect) -> str:
 
 
 def type_text(kind: DataType, dialect: Dialect) -> str:
-    """A type as one side writes it where it casts."""
+    """Return a type as one side writes it in a cast."""
     return spark_name(kind) if dialect == "spark" else duckdb_name(kind)
 
 
 def defined_type(kind: DataType, dialect: Dialect) -> str:
-    """A type as one side writes it where it defines a column: ours knows DuckLake's own names there."""
+    """Return a type as one side writes it in a column definition, where ours accepts DuckLake's own names."""
     if dialect == "duckdb":
         return duckdb_name(kind)
     own = {"uint32": "UINTEGER", "uuid": "UUID", "json": "JSON"}
@@ -182,7 +182,7 @@ def duckdb_name(kind: DataType) -> str:
 
 
 def of_duckdb(text: str) -> DataType:
-    """The type that `duckdb_columns()` names."""
+    """Return the type for a name that `duckdb_columns()` returns."""
     return _of_duckdb_type(duckdb.sqltype(text))
 
 

@@ -1,4 +1,4 @@
-"""Statements in two dialects, and what all makers of them share: random tables, names and conditions."""
+"""Statements in two dialects, and what all generators of them share: random tables, names and conditions."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ TABLES = ("t0", "t1", "Mixed T", "t3")
 COLUMNS = ("a", "b", "c", "d", "e", "Mixed C", "select")
 VIEWS = ("v0", "v1")
 LAYOUT_KINDS = frozenset(f"{action} {what}" for action, what in itertools.product(("add", "drop", "rename", "retype"), ("column", "field")))
-"""The statements after which inlined rows stand in other columns, or in other types."""
+"""The statements after which inlined rows have other columns or other types than the table."""
 INSERTING_KINDS = frozenset(["insert", "insert select", "update", "merge"])
 """The statements that may inline rows."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement in both dialects; None where a side cannot say it.
+    """One statement in both dialects; None where a side cannot express it.
 
-    `tables` are the tables that it changes, by key. `plain` is what a plain DuckDB table is told if another text, None if nobody can
-    tell what it does there; `no_rows` says that it does nothing to rows.
+    `tables` are the keys of the tables that it changes. `plain` is the text for a plain DuckDB table if it differs, None if its effect
+    there is unknown; `no_rows` means that it changes no rows.
     """
 
     kind: str
@@ -41,7 +41,7 @@ class Statement:
 
     @property
     def third(self) -> str | None:
-        """The text for a plain DuckDB table; None if what it does there cannot be foretold."""
+        """Return the text for a plain DuckDB table, or None if its effect there is unknown."""
         return self.duckdb if self.plain == "" else self.plain
 
 
@@ -49,7 +49,7 @@ Texts = Callable[[Dialect], str]
 
 
 def name_of(part: str, dialect: Dialect) -> str:
-    """A name, always quoted."""
+    """Return a quoted name."""
     return f'"{part}"' if dialect == "duckdb" else f"`{part}`"
 
 
@@ -62,7 +62,7 @@ def both(kind: str, texts: Texts, *tables: str, plain: str | None = "", no_rows:
 
 
 class Maker:
-    """A seeded generator of random numbers, and choices that are made of it."""
+    """A seeded generator of random numbers, and random choices based on it."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -80,7 +80,7 @@ class Maker:
         return self.rng.choice(found) if found else None
 
     def _spelled(self, name: str) -> str:
-        """A name as it is, or now and then in other case: names compare without it."""
+        """Return a name as it is or sometimes in another case, because names are case-insensitive."""
         return name.swapcase() if self.rng.random() < 0.05 else name
 
     def _value(self, column: ColumnShape) -> values.Value:
@@ -88,7 +88,7 @@ class Maker:
         return values.value(self.rng, column.type, nulls)
 
     def condition(self, table: TableShape, alias: str = "") -> Texts:
-        """A condition on the columns of a table."""
+        """Return a condition on the columns of a table."""
         if self.rng.random() < 0.05:
             constant = self.rng.choice(("true", "false"))
             return lambda d: constant

@@ -1,4 +1,4 @@
-"""Every DuckLake type with values that matter, and how either side says them: what the type matrix is generated from."""
+"""Every DuckLake type with significant values, and how either side writes them: the type matrix is generated from this."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Case:
 
     Args:
         stored: DuckLake's name. duck: DuckDB's.
-        values: texts that DuckDB casts to the type, NULL apart.
-        kind: how texts are compared and said: `number`, `float`, `date`, `timestamp`, `bytes`, `variant`, `text`.
-        not_in_duckdb_files: values that DuckDB cannot write to a file, or not read again.
-        not_in_spark: values that Spark cannot hold; reading one is an error.
+        values: texts that DuckDB casts to the type, without NULL.
+        kind: how texts are compared and written: `number`, `float`, `date`, `timestamp`, `bytes`, `variant`, `text`.
+        not_in_duckdb_files: values that DuckDB cannot write to a file, or cannot read again.
+        not_in_spark: values that Spark cannot represent; reading one is an error.
     """
 
     stored: str
@@ -40,22 +40,22 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The stored name as part of a column's name."""
+        """Return the stored name as part of a column's name."""
         return re.sub(r"\W+", "_", self.stored).strip("_")
 
     @property
     def written(self) -> str:
-        """The type as it is written in our own DDL."""
+        """Return the type as it is written in our own DDL."""
         return self.spark or self.duck
 
     @property
     def ordinary(self) -> tuple[str, ...]:
-        """The values that Spark can hold."""
+        """Return the values that Spark can represent."""
         return tuple(value for value in self.values if value not in self.not_in_spark)
 
     @property
     def in_files(self) -> tuple[str, ...]:
-        """The values that DuckDB can write to files and Spark can hold."""
+        """Return the values that DuckDB can write to files and Spark can represent."""
         return tuple(v for v in self.ordinary if v not in self.not_in_duckdb_files) if self.in_duckdb_files else ()
 
 
@@ -194,24 +194,24 @@ SHAPES = ("column", "list", "struct", "map")
 
 
 def column(case: Case, shape: str) -> str:
-    """The name of the column of wide tables."""
+    """Return the column's name in wide tables."""
     return f"{shape[0]}_{case.name}"
 
 
 def duck_type(case: Case, shape: str) -> str:
-    """The column's type for DuckDB."""
+    """Return the column's type for DuckDB."""
     t = case.duck
     return {"column": t, "list": f"{t}[]", "struct": f"STRUCT(f {t}, g INTEGER)", "map": f"MAP(VARCHAR, {t})"}[shape]
 
 
 def our_type(case: Case, shape: str) -> str:
-    """The column's type in our DDL."""
+    """Return the column's type in our DDL."""
     t = case.written
     return {"column": t, "list": f"ARRAY<{t}>", "struct": f"STRUCT<f: {t}, g: INT>", "map": f"MAP<STRING, {t}>"}[shape]
 
 
 def duck_value(case: Case, value: str | None) -> str:
-    """The value as an expression of DuckDB."""
+    """Return the value as an expression of DuckDB."""
     if value is None:
         return f"CAST(NULL AS {case.duck})"
     text = value.replace("'", "''")
@@ -219,7 +219,7 @@ def duck_value(case: Case, value: str | None) -> str:
 
 
 def duck_shaped(shape: str, value: str) -> str:
-    """The value in its container, as an expression of DuckDB."""
+    """Return the value in its container, as an expression of DuckDB."""
     return {
         "column": value,
         "list": f"[{value}, NULL]",
@@ -229,7 +229,7 @@ def duck_shaped(shape: str, value: str) -> str:
 
 
 def spark_shaped(shape: str, value: str) -> str:
-    """The value in its container, as an expression of Spark."""
+    """Return the value in its container, as an expression of Spark."""
     return {
         "column": value,
         "list": f"array({value}, NULL)",
@@ -239,7 +239,7 @@ def spark_shaped(shape: str, value: str) -> str:
 
 
 def duck_leaf(case: Case, shape: str, name: str) -> str:
-    """The text of the value in a column, for DuckDB."""
+    """Return the text of the value in a column, for DuckDB."""
     leaf = {"column": name, "list": f"{name}[1]", "struct": f"{name}.f", "map": f"{name}['k']"}[shape]
     if case.stored == "geometry":
         return f"hex(ST_AsWKB({leaf}))"
@@ -249,7 +249,7 @@ def duck_leaf(case: Case, shape: str, name: str) -> str:
 
 
 def spark_leaf(case: Case, shape: str, name: str) -> str:
-    """The text of the value in a column, for Spark."""
+    """Return the text of the value in a column, for Spark."""
     leaf = {"column": name, "list": f"{name}[0]", "struct": f"{name}.f", "map": f"{name}['k']"}[shape]
     if case.kind == "bytes":
         return f"hex({leaf})"
@@ -257,7 +257,7 @@ def spark_leaf(case: Case, shape: str, name: str) -> str:
 
 
 def canonical(case: Case, text: str | None) -> Any:
-    """A text of either side as something to compare."""
+    """Convert a text of either side to a comparable form."""
     if text is None:
         return None
     match case.kind:
@@ -276,7 +276,7 @@ def canonical(case: Case, text: str | None) -> Any:
 
 
 def _common_era(text: str) -> str:
-    """Java's spelling of years, `+12345-…` and `-0043-…`, as DuckDB spells them."""
+    """Convert Java's spelling of years, `+12345-…` and `-0043-…`, to DuckDB's."""
     if text.startswith("-") and "inf" not in text:
         year, rest = text[1:].split("-", 1)
         date, _, time = rest.partition(" ")
@@ -285,7 +285,7 @@ def _common_era(text: str) -> str:
 
 
 def spark_text(case: Case, value: str) -> str:
-    """The value as a text that Spark casts to its own type for it, given as DuckDB prints it."""
+    """Convert a value in DuckDB's spelling to a text that Spark casts to its own type."""
     if case.kind == "date" and "inf" in value:
         return {INFINITY_DAYS: "+5881580-07-11", -INFINITY_DAYS: "-5877641-06-24"}[parse_date(value)]
     if case.kind == "timestamp" and "inf" in value:
@@ -299,7 +299,7 @@ def spark_text(case: Case, value: str) -> str:
 
 
 def spark_value(case: Case, text: str) -> str:
-    """The expression of Spark that makes the value of a text column."""
+    """Return the Spark expression that converts a text column to the value."""
     if case.kind == "bytes":
         return f"unhex({text})"
     if case.kind == "variant":

@@ -1,4 +1,4 @@
-"""The operations of the type matrix, each run once for all types in wide tables; the tests look up their own type's outcome."""
+"""The operations of the type matrix, each run once for all types in wide tables. The tests look up the result for their own type."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from tests.interop.types.cases import (
 
 Key = tuple[str, str]
 Read = dict[Key, "list[Any] | Exception"]
-"""Per (stored type, shape): the values in the order of rows, or why they could not be read."""
+"""Maps (stored type, shape) to the values in the order of rows, or to the reason why they could not be read."""
 
 
 class Operations:
-    """Both sides of one lake on which everything is done."""
+    """Both sides of one lake on which all operations run."""
 
     def __init__(self, session: LakeSession, duck: duckdb.DuckDBPyConnection, directory: Path) -> None:
         self.session = session
         self.duck = duck
         self.directory = directory
         self.errors: dict[tuple[str, str, str], Exception] = {}
-        """Per (operation, stored type, shape), what could not be written."""
+        """Maps (operation, stored type, shape) to the reason why values could not be written."""
 
     # -- reading ---------------------------------------------------------------------------------------------------------------
 
     def theirs(self, table: str, columns: Sequence[tuple[Case, str]], where: str = "true") -> Read:
-        """What DuckDB reads."""
+        """Return what DuckDB reads."""
         return each(columns, lambda some: self._read(self._duck_rows, table, some, duck_leaf, where))
 
     def ours(self, table: str, columns: Sequence[tuple[Case, str]], where: str = "true") -> Read:
-        """What we read."""
+        """Return what we read."""
         return each(columns, lambda some: self._read(self._our_rows, table, some, spark_leaf, where))
 
     def _duck_rows(self, query: str) -> list[tuple[Any, ...]]:
@@ -65,7 +65,7 @@ class Operations:
         return {(case.stored, shape): [canonical(case, row[i]) for row in found] for i, (case, shape) in enumerate(columns, 1)}
 
     def truth(self, case: Case, values: Sequence[str | None]) -> list[Any]:
-        """The values as DuckDB holds them without any lake."""
+        """Return the values as DuckDB represents them without a lake."""
         if not values:
             return []
         parts = [f"SELECT {i} AS id, {duck_value(case, value)} AS x" for i, value in enumerate(values)]
@@ -75,7 +75,7 @@ class Operations:
     # -- writing ---------------------------------------------------------------------------------------------------------------
 
     def duck_table(self, table: str, columns: Sequence[tuple[Case, str]], values: Callable[[Case], Sequence[str]], limit: int) -> None:
-        """A table that DuckDB makes and fills: one row per value, then one of NULLs in the containers and one of NULL containers."""
+        """Create and fill a table with DuckDB: one row per value, then one of NULLs in the containers and one of NULL containers."""
         defined = ", ".join(f"{column(case, shape)} {duck_type(case, shape)}" for case, shape in columns)
         self.duck.execute(f"CREATE TABLE {table} (id INTEGER, k INTEGER, {defined})")
         self.duck.execute(f"CALL lake.set_option('data_inlining_row_limit', {limit}, table_name => '{table}')")
@@ -89,13 +89,13 @@ class Operations:
         self.duck.execute(f"INSERT INTO {table} VALUES {', '.join(rows)}")
 
     def our_table(self, table: str, columns: Sequence[tuple[Case, str]]) -> None:
-        """An empty table that we make."""
+        """Create an empty table on our side."""
         defined = ", ".join(f"{column(case, shape)} {our_type(case, shape)}" for case, shape in columns)
         self.session.execute(f"CREATE TABLE {table} (id INT, k INT, {defined})")
 
     @cached_property
     def texts(self) -> str:
-        """A lake table of Spark's texts for every value: one column a type, one row a value."""
+        """Create a lake table of Spark's texts for every value: one column per type, one row per value."""
         defined = ", ".join(f"t_{case.name} VARCHAR" for case in CASES)
         self.duck.execute(f"CREATE TABLE texts (id INTEGER, {defined})")
         rows = []
@@ -103,20 +103,20 @@ class Operations:
             cells = [str(number)]
             for case in CASES:
                 value = value_at(case.ordinary, number)
-                said = value if value is None or value is MISSING else self.said(case, value)
-                cells.append("NULL" if said is None or said is MISSING else "'" + str(said).replace("'", "''") + "'")
+                text = value if value is None or value is MISSING else self.text_of(case, value)
+                cells.append("NULL" if text is None or text is MISSING else "'" + str(text).replace("'", "''") + "'")
             rows.append(f"({', '.join(cells)})")
         self.duck.execute(f"INSERT INTO texts VALUES {', '.join(rows)}")
         return "texts"
 
-    def said(self, case: Case, value: str) -> str:
-        """The value as a text for `spark_value`."""
+    def text_of(self, case: Case, value: str) -> str:
+        """Return the value as a text for `spark_value`."""
         if case.kind == "bytes":
             return str(self.duck.execute(f"SELECT {duck_leaf(case, 'column', duck_value(case, value))}").fetchone()[0])
         return spark_text(case, value)
 
     def insert(self, operation: str, table: str, columns: Sequence[tuple[Case, str]]) -> None:
-        """Our INSERT … SELECT of all values, rows as `duck_table` has them; a type that cannot be written is left out and noted."""
+        """Run our INSERT … SELECT of all values, with rows as in `duck_table`. A type that cannot be written is left out and recorded."""
 
         def cell(case: Case, shape: str) -> str:
             shaped = spark_shaped(shape, spark_value(case, f"t_{case.name}"))
@@ -136,27 +136,27 @@ MISSING: Any = object()
 
 
 def value_at(values: Sequence[str], number: int) -> Any:
-    """The value in row `number`: the values, then NULL, then no container at all."""
+    """Return the value in row `number`: the values, then NULL, then a NULL container."""
     return values[number] if number < len(values) else None if number == len(values) else MISSING
 
 
 def height(values: Callable[[Case], Sequence[str]]) -> int:
-    """How many rows a wide table has."""
+    """Return the number of rows of a wide table."""
     return max(len(values(case)) for case in CASES) + 2
 
 
 def grid(cases: Sequence[Case] = CASES, shapes: Sequence[str] = SHAPES) -> list[tuple[Case, str]]:
-    """All columns of a wide table."""
+    """Return all columns of a wide table."""
     return [(case, shape) for case in cases for shape in shapes]
 
 
 def expected(truth: Sequence[Any], rows: int) -> list[Any]:
-    """What a column reads as: the values, and NULL in the rows after them."""
+    """Return the expected content of a column: the values, and NULL in the rows after them."""
     return [*truth, *[None] * (rows - len(truth))]
 
 
 def each(columns: Sequence[Any], run: Callable[[Sequence[Any]], dict[Any, Any]], key: Callable[[Any], Any] | None = None) -> dict[Any, Any]:
-    """All columns at once; if that fails, halves, down to the one that fails. `key`: what its error is noted under."""
+    """Run all columns at once. If that fails, run halves, down to the one that fails. Its error is recorded under `key`."""
     try:
         return run(columns)
     except Exception as error:
@@ -168,32 +168,32 @@ def each(columns: Sequence[Any], run: Callable[[Sequence[Any]], dict[Any, Any]],
 
 
 def seed_value(case: Case, value: str | None) -> Any:
-    """A value as the rows of a seed have it: texts, but bytes for blobs."""
+    """Return a value as the rows of a seed contain it: text, but bytes for blobs."""
     if value is None or case.stored != "blob":
         return value
     return re.sub(rb"\\x(..)", lambda match: bytes.fromhex(match[1].decode()), value.encode())
 
 
 def seed_rows(cases: Sequence[Case], values: Callable[[Case], Sequence[str]]) -> list[tuple[Any, ...]]:
-    """Rows of a seed: their number, then a value of each type, NULL where it has no more; the last one has NULLs alone."""
+    """Return the rows of a seed: their number, then a value of each type, or NULL if it has no more. The last row contains only NULLs."""
     rows = max(len(values(case)) for case in cases) + 1
     return [(row, *(seed_value(c, values(c)[row]) if row < len(values(c)) else None for c in cases)) for row in range(rows)]
 
 
 def default_columns(cases: Sequence[Case]) -> list[tuple[Case, int, str]]:
-    """A column for every value of every type, as whose default it is added."""
+    """Return a column for every value of every type, with the value as its default."""
     return [(case, number, f"d{number}_{case.name}") for case in cases for number in range(len(case.ordinary))]
 
 
 def add_default(case: Case, number: int, side: str) -> str:
-    """The part of ALTER TABLE that adds such a column, as `duckdb` says it or as `ours`."""
+    """Return the part of ALTER TABLE that adds such a column, in the SQL of `duckdb` or `ours`."""
     value, name = case.ordinary[number], f"d{number}_{case.name}"
     quoted = value.replace("'", "''") if side == "duckdb" else value.replace("\\", "\\\\").replace("'", "\\'")
     return f"ADD COLUMN {name} {case.duck if side == 'duckdb' else case.written} DEFAULT '{quoted}'"
 
 
 def read_defaults(cases: Sequence[Case], table: str, leaf: Any, rows: Any) -> dict[str, Any]:
-    """Per type, the values of its columns in the rows that are older than they."""
+    """Return the values of each type's columns in rows that are older than the columns."""
 
     def read(some: Sequence[Case]) -> dict[Any, Any]:
         columns = default_columns(some)
@@ -208,17 +208,17 @@ def read_defaults(cases: Sequence[Case], table: str, leaf: Any, rows: Any) -> di
 
 
 def key_cases() -> list[Case]:
-    """The types that a table can be partitioned by and that DuckDB has in files."""
+    """Return the types that a table can be partitioned by and that DuckDB can write to files."""
     return [case for case in CASES if case.is_key and case.in_duckdb_files]
 
 
 def key_values(case: Case) -> tuple[str, ...]:
-    """Values that can be names of directories; DuckDB does not partition by blobs that are not UTF-8."""
+    """Return values that can be names of directories. DuckDB does not partition by blobs that are not UTF-8."""
     return tuple(value for value in case.in_files if len(value) < 60 and not (case.stored == "blob" and "\\" in value))
 
 
 def partition_values(duck: duckdb.DuckDBPyConnection, table: str) -> dict[str, dict[tuple[int, str], str | None]]:
-    """Per key column of a table with one row a file, the partition value of each row's file, by the row's id and the transform."""
+    """Return the partition value of each row's file by key column, and by row id and transform. The table has one row per file."""
     meta = "__ducklake_metadata_lake"
     query = f"""
         SELECT c.column_name, CAST(s.min_value AS INTEGER), p.transform, v.partition_value
@@ -235,7 +235,7 @@ def partition_values(duck: duckdb.DuckDBPyConnection, table: str) -> dict[str, d
 
 
 def file_statistics(duck: duckdb.DuckDBPyConnection, table: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Per leaf (its column and its path), what the catalog says of it in each file, by the file's least id; sizes left out."""
+    """Return the catalog's statistics of each leaf (column and path) in each file, ordered by the file's first id, without sizes."""
     meta = "__ducklake_metadata_lake"
     query = f"""
         SELECT coalesce(b.column_name || '.', '') || coalesce(a.column_name || '.', '') || c.column_name, s.value_count, s.null_count,

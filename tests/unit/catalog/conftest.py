@@ -1,4 +1,4 @@
-"""An empty lake on each catalog database, and shorthands for committing."""
+"""An empty lake on each catalog database, and helpers for committing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lake(place: CatalogPlace) -> Iterator[LakeCatalog]:
 
 @pytest.fixture
 def sqlite_lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LakeCatalog]:
-    """Where one database is enough."""
+    """A lake for tests that need only one database."""
     with empty_place("sqlite", request, tmp_path).open() as opened:
         yield opened
 
@@ -63,7 +63,7 @@ def create(lake: LakeCatalog, name: str = "t", columns: tuple[Column, ...] = COL
 
 
 def file_of(table: Table, low: int = 0, high: int = 9, *, rows: int = 10, embedded: bool = False, **more: Any) -> WrittenFile:
-    """A data file that exists only on paper."""
+    """Describe a data file that does not exist."""
     stats = (ColumnStats(1, 50, rows, 0, str(low), str(high)), ColumnStats(2, 50, rows, 0, "x", "y"))
     return WrittenFile(
         f"{table.path}ducklake-{new_uuid()}.parquet", rows, 1000, 300, more.pop("stats", stats), embedded_row_ids=embedded, **more
@@ -75,8 +75,8 @@ def insert(lake: LakeCatalog, *files: WrittenFile, name: str = "t") -> None:
 
 
 @contextmanager
-def by_hand(lake: LakeCatalog) -> Iterator[Connection]:
-    """A connection to the catalog database, past our own code; committed at the end."""
+def catalog_writer(lake: LakeCatalog) -> Iterator[Connection]:
+    """Yield a connection to the catalog database that bypasses our own code. It commits at the end."""
     engine = create_engine(lake.location.url)
     with engine.begin() as connection:
         if lake.location.metadata_schema:
@@ -89,11 +89,11 @@ def by_hand(lake: LakeCatalog) -> Iterator[Connection]:
 
 def change(lake: LakeCatalog, statement: str) -> None:
     """Change the metadata tables as another program might."""
-    with by_hand(lake) as connection:
+    with catalog_writer(lake) as connection:
         connection.execute(text(statement))
 
 
 def metadata(lake: LakeCatalog, query: str) -> list[tuple[Any, ...]]:
-    """Rows of the metadata tables as they lie there."""
-    with by_hand(lake) as connection:
+    """Return rows of the metadata tables as they are stored."""
+    with catalog_writer(lake) as connection:
         return [tuple(row) for row in connection.execute(text(query))]

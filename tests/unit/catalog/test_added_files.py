@@ -1,4 +1,4 @@
-"""A file that another program wrote belongs to one table, once: of two transactions that add it, one commits."""
+"""A file of another program can be added to one table once: of two transactions that add it, only one commits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def adds(path: str, name: str = "t") -> Callable[[Transaction], Any]:
         (adds("s3a://bucket/f.parquet"), adds("s3://bucket//f.parquet")),
     ],
 )
-def test_two_at_once(lake: LakeCatalog, mine: Callable[[Transaction], Any], theirs: Callable[[Transaction], Any]) -> None:
+def test_a_file_that_two_transactions_add(
+    lake: LakeCatalog, mine: Callable[[Transaction], Any], theirs: Callable[[Transaction], Any]
+) -> None:
     create(lake)
     create(lake, "u")
     me = lake.begin()
@@ -45,7 +47,7 @@ def test_two_at_once(lake: LakeCatalog, mine: Callable[[Transaction], Any], thei
     assert me.abandoned_files() == []
 
 
-def test_one_that_was_added_and_scheduled_for_deletion_meanwhile(lake: LakeCatalog) -> None:
+def test_a_file_that_was_added_and_scheduled_for_deletion_concurrently(lake: LakeCatalog) -> None:
     create(lake)
     create(lake, "u")
     me = lake.begin()

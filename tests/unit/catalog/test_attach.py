@@ -1,4 +1,4 @@
-"""Opening lakes: what a new one holds, and what is refused with which advice."""
+"""Opening lakes: the content of a new lake, and what is refused with which advice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.places import CatalogPlace, empty_place
 from tests.unit.catalog.conftest import COLUMNS, create, metadata
 
 
-def test_a_fresh_catalog_holds_what_the_reference_writes(lake: LakeCatalog, place: CatalogPlace) -> None:
+def test_a_fresh_catalog_equals_that_of_duckdb(lake: LakeCatalog, place: CatalogPlace) -> None:
     assert metadata(lake, "SELECT snapshot_id, schema_version, next_catalog_id, next_file_id FROM ducklake_snapshot") == [(0, 0, 1, 0)]
     assert metadata(lake, "SELECT * FROM ducklake_snapshot_changes") == [(0, 'created_schema:"main"', None, None, None)]
     main = metadata(lake, "SELECT schema_id, begin_snapshot, end_snapshot, schema_name, path, path_is_relative FROM ducklake_schema")
@@ -28,7 +28,7 @@ def test_a_fresh_catalog_holds_what_the_reference_writes(lake: LakeCatalog, plac
     assert entries == {"version": "1.0", "created_by": "dbt-ducklake", "data_path": place.data_path, "encrypted": "false"}
 
 
-def test_opening_again_needs_no_data_path_and_refuses_another(lake: LakeCatalog, place: CatalogPlace) -> None:
+def test_an_existing_lake_needs_no_data_path_and_refuses_another(lake: LakeCatalog, place: CatalogPlace) -> None:
     with replace(place, data_path=None).open() as again:  # type: ignore[arg-type]
         assert again.data_path == place.data_path
     with replace(place, data_path=place.data_path.rstrip("/")).open():
@@ -45,7 +45,7 @@ def test_a_new_lake_needs_a_data_path_and_stores_it_absolute(tmp_path: Path, mon
         assert lake.data_path == f"{tmp_path}/files/"
 
 
-def test_nothing_is_created_that_was_not_asked_for(tmp_path: Path) -> None:
+def test_nothing_is_created_without_create_if_not_exists(tmp_path: Path) -> None:
     for options in ({"read_only": True}, {"create_if_not_exists": False}):
         with pytest.raises(ConfigurationError, match="no catalog"):
             LakeCatalog.open(f"{tmp_path}/lake.sqlite", data_path="files", **options)  # type: ignore[arg-type]
@@ -54,13 +54,13 @@ def test_nothing_is_created_that_was_not_asked_for(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_database_without_a_lake_is_not_taken_for_one(place: CatalogPlace) -> None:
+def test_a_database_without_a_lake_is_refused(place: CatalogPlace) -> None:
     with pytest.raises(ConfigurationError):
         place.open(create_if_not_exists=False)
 
 
 @pytest.mark.parametrize("version", ["1.1-dev1", "0.5", "2"])
-def test_newer_and_unknown_format_versions_are_refused_and_left_as_they_are(sqlite_lake: LakeCatalog, version: str) -> None:
+def test_newer_and_unknown_format_versions_are_refused_and_unchanged(sqlite_lake: LakeCatalog, version: str) -> None:
     file = Path(str(sqlite_lake.location.file))
     with sqlite3.connect(file) as connection:
         connection.execute("UPDATE ducklake_metadata SET value = ? WHERE key = 'version'", [version])
@@ -79,7 +79,7 @@ def test_encrypted_lakes_are_refused(sqlite_lake: LakeCatalog) -> None:
         LakeCatalog.open(sqlite_lake.location)
 
 
-def test_a_read_only_lake_can_be_read_and_nothing_else(place: CatalogPlace) -> None:
+def test_a_read_only_lake_can_only_be_read(place: CatalogPlace) -> None:
     with place.open() as lake:
         create(lake)
     with place.open(read_only=True) as lake:
@@ -90,20 +90,20 @@ def test_a_read_only_lake_can_be_read_and_nothing_else(place: CatalogPlace) -> N
         assert transaction.commit() is None
 
 
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:
     (tmp_path / "lake.sqlite").write_text("hello, this is not a database at all, but long enough to look")
     with pytest.raises(EngineError, match="not a database"):
         LakeCatalog.open(f"{tmp_path}/lake.sqlite", data_path="files")
 
 
-def test_a_server_that_does_not_answer_is_named_without_its_password() -> None:
+def test_the_error_names_a_server_that_does_not_answer_without_its_password() -> None:
     with pytest.raises(EngineError) as caught:
         LakeCatalog.open("postgresql://me:s3cret@127.0.0.1:1/lake", data_path="files")
     assert "127.0.0.1" in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
 
-def test_two_may_create_the_same_lake_at_once(place: CatalogPlace) -> None:
+def test_two_processes_can_create_the_same_lake_concurrently(place: CatalogPlace) -> None:
     with ThreadPoolExecutor(8) as pool:
         opened = list(pool.map(lambda _: place.open(), range(8)))
     assert [lake.latest().snapshot_id for lake in opened] == [0] * 8
@@ -113,7 +113,7 @@ def test_two_may_create_the_same_lake_at_once(place: CatalogPlace) -> None:
 
 
 @pytest.mark.parametrize("database", [pytest.param("postgres", marks=pytest.mark.postgres), "duckdb"])
-def test_the_metadata_tables_may_have_a_schema_of_their_own(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_the_metadata_tables_can_have_their_own_schema(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     with replace(empty_place(database, request, tmp_path), metadata_schema="my meta").open() as lake:
         create(lake)
         assert lake.reader().find("main", "t") is not None

@@ -1,4 +1,4 @@
-"""A delete file that names the snapshot of its transaction is written again until it names the one that is committed."""
+"""A delete file that contains the snapshot of its transaction is rewritten until it contains the snapshot that is committed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.catalog.conftest import committed, create, file_of, insert, meta
 
 @pytest.fixture
 def begun(lake: LakeCatalog) -> Transaction:
-    """A transaction on snapshot 3, in which the file of `t` has a delete file."""
+    """A transaction on snapshot 3, where the file of `t` has a delete file."""
     table = create(lake)
     insert(lake, file_of(table))
     first = WrittenDeleteFile(0, table.path + "first.parquet", 1, 1, 1)
@@ -24,25 +24,25 @@ def begun(lake: LakeCatalog) -> Transaction:
 
 
 def second(begun: Transaction) -> WrittenDeleteFile:
-    """It takes the place of the first, and names the snapshot that the transaction expects to become."""
+    """Return a delete file that replaces the first and contains the snapshot that the transaction expects to commit."""
     return WrittenDeleteFile(0, table_of(begun).path + "4.parquet", 2, 10, 5, min_snapshot=3, max_snapshot=4)
 
 
-def overtake(lake: LakeCatalog) -> None:
+def commit_concurrently(lake: LakeCatalog) -> None:
     committed(lake, lambda tx: tx.objects.new_schema(f"s{lake.latest().snapshot_id}"))
 
 
 class Rewriter:
-    """Writes on paper only; each of the first `overtaken` times others commit meanwhile."""
+    """Pretends to rewrite a delete file. During each of the first `concurrent_commits` calls another transaction commits."""
 
-    def __init__(self, lake: LakeCatalog, overtaken: int = 0) -> None:
-        self.lake, self.overtaken, self.written = lake, overtaken, []
+    def __init__(self, lake: LakeCatalog, concurrent_commits: int = 0) -> None:
+        self.lake, self.concurrent_commits, self.written = lake, concurrent_commits, []
 
     def __call__(self, file: WrittenDeleteFile, after: int, snapshot_id: int) -> WrittenDeleteFile:
         assert after == 3
         self.written.append(snapshot_id)
-        if len(self.written) <= self.overtaken:
-            overtake(self.lake)
+        if len(self.written) <= self.concurrent_commits:
+            commit_concurrently(self.lake)
         path = file.path.rpartition("/")[0] + f"/{snapshot_id}.parquet"
         return replace(file, path=path, size_bytes=10 + snapshot_id, max_snapshot=snapshot_id)
 
@@ -51,7 +51,7 @@ def registered(lake: LakeCatalog) -> list[tuple[object, ...]]:
     return metadata(lake, "SELECT path, begin_snapshot, partial_max, file_size_bytes FROM ducklake_delete_file")
 
 
-def test_nothing_is_written_again_where_nobody_came_first(lake: LakeCatalog, begun: Transaction) -> None:
+def test_a_file_is_not_rewritten_without_concurrent_commits(lake: LakeCatalog, begun: Transaction) -> None:
     rewriter = Rewriter(lake)
     begun.rows.delete_rows(table_of(begun), delete_files=[second(begun)], redate=rewriter)
     begun.commit()
@@ -60,12 +60,12 @@ def test_nothing_is_written_again_where_nobody_came_first(lake: LakeCatalog, beg
     assert begun.abandoned_files() == []
 
 
-def test_it_is_written_before_the_lock_is_taken_and_again_if_others_come_first_even_then(lake: LakeCatalog, begun: Transaction) -> None:
+def test_a_file_is_rewritten_before_the_lock_is_taken_and_again_after_a_concurrent_commit(lake: LakeCatalog, begun: Transaction) -> None:
     table = table_of(begun)
-    rewriter = Rewriter(lake, overtaken=1)  # this commit would wait for ever if the lock were held
+    rewriter = Rewriter(lake, concurrent_commits=1)  # this commit would never return if the lock were already taken
     begun.rows.delete_rows(table, delete_files=[second(begun)], redate=rewriter)
-    overtake(lake)
-    overtake(lake)
+    commit_concurrently(lake)
+    commit_concurrently(lake)
     snapshot = begun.commit()
     assert snapshot is not None
     assert snapshot.snapshot_id == 7
@@ -74,7 +74,7 @@ def test_it_is_written_before_the_lock_is_taken_and_again_if_others_come_first_e
     assert begun.abandoned_files() == [table.path + "4.parquet", table.path + "6.parquet"]
 
 
-def test_after_a_conflict_none_of_them_is_kept(lake: LakeCatalog, begun: Transaction) -> None:
+def test_after_a_conflict_all_rewritten_files_are_abandoned(lake: LakeCatalog, begun: Transaction) -> None:
     table = table_of(begun)
     begun.rows.delete_rows(table, delete_files=[second(begun)], redate=Rewriter(lake))
     committed(lake, lambda tx: tx.rows.delete_rows(table, ended_files=[0]))
@@ -83,8 +83,8 @@ def test_after_a_conflict_none_of_them_is_kept(lake: LakeCatalog, begun: Transac
     assert begun.abandoned_files() == [table.path + "4.parquet", table.path + "5.parquet"]
 
 
-def test_one_that_cannot_be_written_again_is_a_conflict(lake: LakeCatalog, begun: Transaction) -> None:
+def test_a_file_that_cannot_be_rewritten_is_a_conflict(lake: LakeCatalog, begun: Transaction) -> None:
     begun.rows.delete_rows(table_of(begun), delete_files=[second(begun)])
-    overtake(lake)
+    commit_concurrently(lake)
     with pytest.raises(ConflictError, match="says that snapshot 4 deleted its rows"):
         begun.commit()

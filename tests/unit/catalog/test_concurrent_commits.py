@@ -1,4 +1,4 @@
-"""Two transactions at once, by nesting: what goes together does, what does not is refused and leaves the lake alone."""
+"""Two concurrent transactions, one inside the other: compatible changes commit, others are refused and leave the lake unchanged."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def drop_schema(tx: Transaction) -> None:
 
 @pytest.fixture
 def prepared(lake: LakeCatalog) -> LakeCatalog:
-    """Table `t` with two files, view `v`, empty schema `s`."""
+    """A lake with table `t` of two files, view `v`, and empty schema `s`."""
     table = create(lake)
     insert(lake, file_of(table, 0, 9), file_of(table, 10, 19))
     transaction = lake.begin()
@@ -153,11 +153,11 @@ EVERYWHERE = {
     *("rename, name taken", "create, created", "drop schema, created in", "new schema, created", "comment on view, dropped"),
     *("insert, inserted", "delete, another file", "create, another"),
 }
-"""One pair for each question that a commit asks the database; the rules themselves are the same on all."""
+"""One pair for each query that a commit sends to the database. The rules themselves do not depend on the database."""
 
 
 def on_databases(cases: list[tuple[str, Work, Work]]) -> pytest.MarkDecorator:
-    """All pairs on SQLite, those of `EVERYWHERE` on every catalog database."""
+    """Parametrize with all pairs on SQLite, and with those of `EVERYWHERE` on every catalog database."""
     parameters = []
     for database in EVERY_DATABASE:
         name, marks = (database, ()) if isinstance(database, str) else (database.values[0], database.marks)
@@ -167,7 +167,7 @@ def on_databases(cases: list[tuple[str, Work, Work]]) -> pytest.MarkDecorator:
 
 
 @on_databases(REFUSED)
-def test_what_does_not_go_together_is_refused(prepared: LakeCatalog, mine: Work, theirs: Work) -> None:
+def test_conflicting_changes_are_refused(prepared: LakeCatalog, mine: Work, theirs: Work) -> None:
     me, other = prepared.begin(), prepared.begin()
     mine(me)
     theirs(other)
@@ -182,7 +182,7 @@ def test_what_does_not_go_together_is_refused(prepared: LakeCatalog, mine: Work,
 
 
 @on_databases(ALLOWED)
-def test_what_goes_together_is_committed_in_turn(prepared: LakeCatalog, mine: Work, theirs: Work) -> None:
+def test_compatible_changes_are_committed_in_turn(prepared: LakeCatalog, mine: Work, theirs: Work) -> None:
     me, other = prepared.begin(), prepared.begin()
     mine(me)
     theirs(other)
@@ -195,7 +195,7 @@ def test_what_goes_together_is_committed_in_turn(prepared: LakeCatalog, mine: Wo
     assert [row[0] for row in starts] == [10 * i for i in range(len(starts))]
 
 
-def test_every_snapshot_since_the_start_counts(prepared: LakeCatalog) -> None:
+def test_every_snapshot_since_the_start_is_checked(prepared: LakeCatalog) -> None:
     me = prepared.begin()
     add_rows(me)
     for work in (new_table("x"), delete_from(0), new_table("y")):
@@ -206,7 +206,7 @@ def test_every_snapshot_since_the_start_counts(prepared: LakeCatalog) -> None:
         me.commit()
 
 
-def test_expired_snapshots_leave_no_doubt_unspoken(prepared: LakeCatalog) -> None:
+def test_expired_snapshots_are_a_conflict(prepared: LakeCatalog) -> None:
     me = prepared.begin()
     add_rows(me)
     for name in ("x", "y"):
@@ -219,7 +219,7 @@ def test_expired_snapshots_leave_no_doubt_unspoken(prepared: LakeCatalog) -> Non
         me.commit()
 
 
-def test_row_ids_that_were_read_in_the_transaction_are_not_taken_by_a_concurrent_writer(prepared: LakeCatalog) -> None:
+def test_a_concurrent_writer_does_not_take_row_ids_that_the_transaction_read(prepared: LakeCatalog) -> None:
     me = prepared.begin()
     table = table_of(me)
     me.rows.add_files(table, [file_of(table)])

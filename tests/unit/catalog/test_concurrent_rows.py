@@ -1,4 +1,4 @@
-"""Changes that depend on some rows of a table only, beside a concurrent writer's changes of its rows: by what files and inlined rows are known to hold."""
+"""Changes that depend on some rows of a table, and concurrent changes of its rows, compared by the statistics of files and inlined rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.format.files import ColumnFilter, ColumnStats, WrittenDeleteFile
 from dbt.adapters.ducklake.format.objects import Column, PartitionField
 from tests.places import CatalogPlace, empty_place
-from tests.unit.catalog.conftest import by_hand, change, committed, create, file_of, insert, table_of
+from tests.unit.catalog.conftest import catalog_writer, change, committed, create, file_of, insert, table_of
 
 Work = Callable[[Transaction], Any]
 COLUMNS = (Column(1, "a", "int32"), Column(2, "b", "varchar"), Column(3, "f", "float64"))
@@ -29,7 +29,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Any) -> CatalogPlace:
 
 @pytest.fixture
 def prepared(lake: LakeCatalog) -> LakeCatalog:
-    """Files of 0 to 9 and of 100 to 109, and the inlined rows 5 and 105."""
+    """A lake with files of 0 to 9 and of 100 to 109, and the inlined rows 5 and 105."""
     table = create(lake, columns=COLUMNS)
     insert(lake, file_of(table, 0, 9), file_of(table, 100, 109))
     committed(lake, inlines(5, 105))
@@ -89,7 +89,7 @@ def all_of(*works: Work) -> Work:
 
 
 def batch(*works: Work) -> Work:
-    """A batch of the low rows."""
+    """Return a batch of the low rows."""
     return all_of(depends((LOW,)), *works)
 
 
@@ -98,7 +98,7 @@ HIGH_BATCH = all_of(depends((HIGH,)), ends(1), ends_inlined(1), adds(100, 109))
 ONLY_ADDS = batch(adds(0, 9))
 FLOATS = (ColumnStats(3, 50, 10, 0, "1.0", "2.0", None),)
 
-TOGETHER: list[tuple[str, Work, Work]] = [
+COMPATIBLE: list[tuple[str, Work, Work]] = [
     ("two batches", LOW_BATCH, HIGH_BATCH),
     ("a batch of a window without rows", ONLY_ADDS, HIGH_BATCH),
     ("delete files", batch(deletes(0), adds(0, 9)), all_of(deletes(1), adds(100, 109))),
@@ -107,22 +107,22 @@ TOGETHER: list[tuple[str, Work, Work]] = [
     ("an inlined row ended", LOW_BATCH, ends_inlined(1)),
     ("NULLs, which pass no comparison", ONLY_ADDS, adds(0, 0, stats=stats(None, None, values=0, nulls=10))),
     ("an inlined NULL", LOW_BATCH, inlines(None)),
-    ("values beside NULLs that are wanted", all_of(depends((NULLS,)), adds(0, 0)), adds(1, 9)),
+    ("values without NULLs in the read set", all_of(depends((NULLS,)), adds(0, 0)), adds(1, 9)),
     ("one of two filters excludes", all_of(depends((LOW, ColumnFilter.between(2, "p", "q"))), adds(0, 9)), adds(0, 9)),
     ("all of several conditions", all_of(depends((LOW,), (HIGH,)), adds(0, 9)), adds(50, 60)),
     ("a query read other rows", all_of(ONLY_ADDS, lambda tx: tx.reads_rows(table_of(tx).table_id, (LOW,))), adds(50, 60)),
     ("a query read another table", all_of(ONLY_ADDS, lambda tx: tx.reads_rows(4711)), adds(50, 60)),
 ]
-APART: list[tuple[str, Work, Work]] = [
+CONFLICTING: list[tuple[str, Work, Work]] = [
     ("a file inside", LOW_BATCH, adds(9, 20)),
     ("a late row, inlined", ONLY_ADDS, inlines(100, 4)),
     ("a file without statistics", ONLY_ADDS, adds(0, 0, stats=())),
     ("a file without bounds", ONLY_ADDS, adds(0, 0, stats=stats(None, None))),
     ("a file with one bound", ONLY_ADDS, adds(0, 0, stats=stats(None, "500"))),
-    ("a bound that is no number", ONLY_ADDS, adds(0, 0, stats=stats("x", "y"))),
-    ("NULLs that are wanted", all_of(depends((NULLS,)), adds(0, 0)), adds(0, 0, stats=stats("50", "60", nulls=1))),
-    ("NULLs nobody counted", all_of(depends((NULLS,)), adds(0, 0)), adds(0, 0, stats=stats("50", "60", nulls=None))),
-    ("NaN nobody counted", all_of(depends((ColumnFilter.between(3, "5.0", None),)), adds(0, 0)), adds(0, 0, stats=FLOATS)),
+    ("a bound that is not a number", ONLY_ADDS, adds(0, 0, stats=stats("x", "y"))),
+    ("NULLs in the read set", all_of(depends((NULLS,)), adds(0, 0)), adds(0, 0, stats=stats("50", "60", nulls=1))),
+    ("NULLs that were not counted", all_of(depends((NULLS,)), adds(0, 0)), adds(0, 0, stats=stats("50", "60", nulls=None))),
+    ("NaN that was not counted", all_of(depends((ColumnFilter.between(3, "5.0", None),)), adds(0, 0)), adds(0, 0, stats=FLOATS)),
     ("a delete inside", ONLY_ADDS, deletes(0)),
     ("a file ended inside", ONLY_ADDS, ends(0)),
     ("an inlined row ended inside", ONLY_ADDS, ends_inlined(0)),
@@ -133,12 +133,12 @@ APART: list[tuple[str, Work, Work]] = [
     ("a query read all rows", all_of(ONLY_ADDS, lambda tx: tx.reads_rows(table_of(tx).table_id)), adds(50, 60)),
     ("a query may have read anything", all_of(ONLY_ADDS, lambda tx: tx.reads_rows(None)), adds(50, 60)),
     ("all rows replaced", all_of(depends((LOW,)), lambda tx: tx.rows.truncate(table_of(tx))), adds(50, 60)),
-    ("a filter of a column that is not there", all_of(depends((ColumnFilter.between(9, "0", "9"),)), adds(0, 9)), adds(50, 60)),
+    ("a filter of a missing column", all_of(depends((ColumnFilter.between(9, "0", "9"),)), adds(0, 9)), adds(50, 60)),
 ]
 
 
-@pytest.mark.parametrize(("mine", "theirs"), [case[1:] for case in TOGETHER], ids=[case[0] for case in TOGETHER])
-def test_changes_of_other_rows_go_together(prepared: LakeCatalog, mine: Work, theirs: Work) -> None:
+@pytest.mark.parametrize(("mine", "theirs"), [case[1:] for case in COMPATIBLE], ids=[case[0] for case in COMPATIBLE])
+def test_changes_of_other_rows_do_not_conflict(prepared: LakeCatalog, mine: Work, theirs: Work) -> None:
     me, other = prepared.begin(), prepared.begin()
     mine(me)
     theirs(other)
@@ -146,7 +146,7 @@ def test_changes_of_other_rows_go_together(prepared: LakeCatalog, mine: Work, th
     assert me.commit() is not None
 
 
-@pytest.mark.parametrize(("mine", "theirs"), [case[1:] for case in APART], ids=[case[0] for case in APART])
+@pytest.mark.parametrize(("mine", "theirs"), [case[1:] for case in CONFLICTING], ids=[case[0] for case in CONFLICTING])
 def test_changes_of_the_same_rows_conflict(prepared: LakeCatalog, mine: Work, theirs: Work) -> None:
     me, other = prepared.begin(), prepared.begin()
     mine(me)
@@ -158,7 +158,7 @@ def test_changes_of_the_same_rows_conflict(prepared: LakeCatalog, mine: Work, th
     assert prepared.latest() == before
 
 
-def test_partition_values_tell_where_statistics_do_not(lake: LakeCatalog) -> None:
+def test_partition_values_are_used_without_statistics(lake: LakeCatalog) -> None:
     table = create(lake, columns=COLUMNS, partitioning=(PartitionField(1, "identity"),))
     for value, together in (("50", True), ("5", False)):
         me, other = lake.begin(), lake.begin()
@@ -173,14 +173,14 @@ def test_partition_values_tell_where_statistics_do_not(lake: LakeCatalog) -> Non
 
 
 @pytest.mark.parametrize(("index", "together"), [(1, True), (0, False)])
-def test_deletes_that_duckdb_notes_in_the_catalog(prepared: LakeCatalog, index: int, together: bool) -> None:
+def test_deletes_that_duckdb_inlines(prepared: LakeCatalog, index: int, together: bool) -> None:
     me = prepared.begin()
     batch(deletes(0), adds(0, 9))(me)
     table, newest = table_of(prepared.reader()), prepared.latest().snapshot_id
     file = prepared.reader().scan_plan(table).files[index].data_file_id
     kept = "snapshot_time, schema_version, next_catalog_id, next_file_id"
     copied = f"INSERT INTO ducklake_snapshot SELECT {newest + 1}, {kept} FROM ducklake_snapshot WHERE snapshot_id = {newest}"
-    with by_hand(prepared) as connection:
+    with catalog_writer(prepared) as connection:
         for statement in (
             f"CREATE TABLE ducklake_inlined_delete_{table.table_id}(file_id BIGINT, row_id BIGINT, begin_snapshot BIGINT)",
             f"INSERT INTO ducklake_inlined_delete_{table.table_id} VALUES ({file}, 3, {newest + 1})",
@@ -195,7 +195,7 @@ def test_deletes_that_duckdb_notes_in_the_catalog(prepared: LakeCatalog, index: 
             me.commit()
 
 
-def test_what_a_compaction_has_moved_is_told_by_no_file(prepared: LakeCatalog) -> None:
+def test_rows_that_a_compaction_has_moved_are_a_conflict(prepared: LakeCatalog) -> None:
     me = prepared.begin()
     ONLY_ADDS(me)
     committed(prepared, deletes(0))
@@ -208,7 +208,7 @@ def test_what_a_compaction_has_moved_is_told_by_no_file(prepared: LakeCatalog) -
         me.commit()
 
 
-def test_nothing_is_certain_once_the_snapshot_of_the_start_has_expired(prepared: LakeCatalog) -> None:
+def test_an_expired_start_snapshot_is_a_conflict(prepared: LakeCatalog) -> None:
     me = prepared.begin()
     ONLY_ADDS(me)
     committed(prepared, ends(1))

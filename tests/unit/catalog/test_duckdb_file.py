@@ -1,4 +1,4 @@
-"""A catalog in a DuckDB file and another process that wants the file: it gets it whenever we are idle, and we wait while it has it."""
+"""A catalog in a DuckDB file that another process wants to open: it can while we are idle, and we wait while it has the file."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ for line in sys.stdin:
 
 
 class Other:
-    """A process that opens the file when it is told to."""
+    """A process that opens the file on request."""
 
     def __init__(self, process: subprocess.Popen[str], file: str) -> None:
         self._process, self._file = process, file
 
     def open(self) -> str:
-        """The newest snapshot that it sees, or why it could not."""
+        """Return the newest snapshot that it reads, or the reason why it could not."""
         return self._ask(self._file)
 
     def close(self) -> None:
@@ -68,7 +68,7 @@ def other(lake: LakeCatalog) -> Iterator[Other]:
         process.stdin.close()
 
 
-def test_another_process_has_the_file_whenever_we_are_idle(lake: LakeCatalog, other: Other) -> None:
+def test_another_process_can_open_the_file_while_we_are_idle(lake: LakeCatalog, other: Other) -> None:
     def handed_over(snapshot: int) -> None:
         assert other.open() == str(snapshot)
         other.close()
@@ -80,7 +80,7 @@ def test_another_process_has_the_file_whenever_we_are_idle(lake: LakeCatalog, ot
     handed_over(2)
     transaction = lake.begin()
     transaction.rows.truncate(table_of(transaction))
-    handed_over(2)  # in the middle of a transaction, for instance while Spark computes
+    handed_over(2)  # in a transaction, for instance while Spark computes
     transaction.commit()
     handed_over(3)
     with lake._opened.database.reading():
@@ -103,7 +103,7 @@ def test_a_commit_waits_while_another_process_has_the_file(lake: LakeCatalog, ot
     assert lake.latest().snapshot_id == 2
 
 
-def test_who_waited_in_vain_is_told_what_to_do(lake: LakeCatalog, other: Other, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_after_a_wait_says_what_to_do(lake: LakeCatalog, other: Other, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duckdb_driver, "BUSY_TIMEOUT_SECONDS", 0.1)
     assert other.open() == "0"
     with pytest.raises(EngineError, match="one process at a time; close it there, or DETACH the lake"):

@@ -1,4 +1,4 @@
-"""A transaction whose snapshot expires while it is open: neither its reads nor its commit take what is left for everything."""
+"""The snapshot of an open transaction expires: neither its reads nor its commit use the incomplete rest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXPIRED = "snapshot 2, which this reads, was expired"
 
 @pytest.fixture
 def begun(lake: LakeCatalog, place: CatalogPlace) -> Iterator[Transaction]:
-    """A transaction of another process on snapshot 2, in which `t` has a file; it has read nothing yet."""
+    """A transaction of another process on snapshot 2, where `t` has a file. It has not read anything yet."""
     table = create(lake)
     insert(lake, file_of(table))
     with place.open() as opened:
@@ -26,7 +26,7 @@ def begun(lake: LakeCatalog, place: CatalogPlace) -> Iterator[Transaction]:
 
 
 def rebuild(lake: LakeCatalog) -> None:
-    """All rows of `t` are others now, and the snapshots before are gone."""
+    """Replace all rows of `t`, and expire the earlier snapshots."""
 
     def work(tx: Transaction) -> None:
         tx.rows.truncate(table_of(tx))
@@ -46,7 +46,7 @@ def expire(lake: LakeCatalog) -> None:
     lake.maintenance.expire(versions=range(newest), dry_run=False)
 
 
-def test_the_rows_of_an_expired_snapshot_are_not_read_as_none(lake: LakeCatalog, begun: Transaction) -> None:
+def test_the_rows_of_an_expired_snapshot_are_a_conflict(lake: LakeCatalog, begun: Transaction) -> None:
     table = table_of(begun)
     rebuild(lake)
     reads: list[Callable[[], Any]] = [
@@ -66,21 +66,21 @@ def test_the_rows_of_an_expired_snapshot_are_not_read_as_none(lake: LakeCatalog,
 
 
 def test_a_table_that_was_dropped_and_expired_is_a_conflict(lake: LakeCatalog, begun: Transaction) -> None:
-    names = begun.names()  # without the definitions
+    names = begun.names()  # names only, without the definitions
     drop(lake)
     for read in (lambda: begun.find("main", "t"), lambda: begun.named(names), begun.relations):
         with pytest.raises(ConflictError, match=EXPIRED):
             read()
 
 
-def test_what_was_not_looked_at_before_is_not_missed(lake: LakeCatalog, begun: Transaction) -> None:
+def test_names_that_were_never_read_are_a_conflict(lake: LakeCatalog, begun: Transaction) -> None:
     drop(lake)
     for read in (lambda: begun.find("main", "t"), begun.schemas, begun.macros):
         with pytest.raises(ConflictError, match=EXPIRED):
             read()
 
 
-def test_definitions_live_as_long_as_any_snapshot_of_their_schema_version(lake: LakeCatalog, begun: Transaction) -> None:
+def test_definitions_remain_with_any_snapshot_of_their_schema_version(lake: LakeCatalog, begun: Transaction) -> None:
     table = table_of(begun)
     insert(lake, file_of(table, 20, 29))
     later = lake.begin()
@@ -91,7 +91,9 @@ def test_definitions_live_as_long_as_any_snapshot_of_their_schema_version(lake: 
 
 
 @pytest.mark.parametrize("work", [rebuild, drop])
-def test_it_does_not_commit(lake: LakeCatalog, begun: Transaction, work: Callable[[LakeCatalog], None]) -> None:
+def test_a_transaction_on_an_expired_snapshot_does_not_commit(
+    lake: LakeCatalog, begun: Transaction, work: Callable[[LakeCatalog], None]
+) -> None:
     create(lake, "other")
     begun = lake.begin()
     begun.objects.new_table(begun.schema("main"), "made_of_t", COLUMNS)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""How much is read of a lake with many relations: names without definitions, the definitions that are asked for, and after a change only that."""
+"""How much is read from a lake with many relations: names without definitions, requested definitions, and only changes after a change."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def place_with_many(place: CatalogPlace) -> CatalogPlace:
 
 @contextmanager
 def counted() -> Iterator[list[tuple[str, int]]]:
-    """The queries that are sent meanwhile, each with the number of its parameters."""
+    """Record the queries that are sent, each with the number of its parameters."""
     sent: list[tuple[str, int]] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
@@ -64,7 +64,7 @@ def test_names_are_read_without_definitions(place_with_many: CatalogPlace) -> No
         assert not any("ducklake_column_tag" in statement or "max(" in statement for statement, _ in sent)
 
 
-def test_only_the_definitions_that_are_asked_for_are_read(place_with_many: CatalogPlace) -> None:
+def test_only_requested_definitions_are_read(place_with_many: CatalogPlace) -> None:
     with place_with_many.open() as lake:
         reader = lake.reader()
         names = reader.names()
@@ -80,7 +80,7 @@ def test_only_the_definitions_that_are_asked_for_are_read(place_with_many: Catal
         assert max(parameters for _, parameters in sent) <= 2, "most of them: all at once"
 
 
-def test_after_a_change_the_rest_is_not_read_again(place_with_many: CatalogPlace) -> None:
+def test_after_a_change_only_the_change_is_read(place_with_many: CatalogPlace) -> None:
     with place_with_many.open() as lake:
         lake.reader().relations()
         for change in (
@@ -98,12 +98,12 @@ def test_after_a_change_the_rest_is_not_read_again(place_with_many: CatalogPlace
             assert not any(
                 statement.startswith("SELECT DISTINCT") and "begin_snapshot >" not in statement and " IN (" not in statement
                 for statement, _ in sent
-            ), "columns of all tables are not looked at"
+            ), "columns of other tables are not read"
             with place_with_many.open() as fresh:
                 assert found == fresh.reader().relations()
 
 
-def test_a_new_schema_is_seen(place_with_many: CatalogPlace) -> None:
+def test_a_new_schema_is_visible(place_with_many: CatalogPlace) -> None:
     with place_with_many.open() as lake:
         lake.reader().relations()
         committed(lake, lambda transaction: transaction.objects.new_schema("other"))

@@ -1,4 +1,4 @@
-"""Addresses of catalog databases: every form people write, no secret shown."""
+"""Addresses of catalog databases: every common form is accepted, and no secret is shown."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_duckdb_files(text: str, file: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["lake.ducklake", "lake.db", "lake.sqlite", "lake.anything"])
-def test_an_existing_file_is_what_its_first_bytes_say(name: str, tmp_path: Path) -> None:
+def test_an_existing_file_is_recognized_by_its_first_bytes(name: str, tmp_path: Path) -> None:
     import sqlite3
 
     import duckdb
@@ -71,7 +71,7 @@ def test_an_existing_file_is_what_its_first_bytes_say(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["lake.sqlite", "lake.anything.at_all", "a b"])
-def test_a_name_after_ducklake_is_the_same_file_to_duckdb(name: str, tmp_path: Path) -> None:
+def test_a_name_after_ducklake_is_the_same_file_for_duckdb(name: str, tmp_path: Path) -> None:
     import duckdb
     from duckdb_extensions import import_extension
 
@@ -85,7 +85,7 @@ def test_a_name_after_ducklake_is_the_same_file_to_duckdb(name: str, tmp_path: P
 
 @pytest.mark.parametrize("name", ["a b.x", "a?b.x", "a#b%20.x", "ä&=.x", "a'b.x"])
 @pytest.mark.parametrize("database", ["sqlite", "duckdb"])
-def test_any_file_name_will_do(name: str, database: str, tmp_path: Path) -> None:
+def test_any_file_name_is_accepted(name: str, database: str, tmp_path: Path) -> None:
     with LakeCatalog.open(f"ducklake:{database}:{tmp_path}/{name}", data_path="files") as lake:
         assert lake.latest().snapshot_id == 0
         assert str(lake.location) == f"{tmp_path}/{name}"
@@ -141,7 +141,7 @@ def test_postgres_addresses(text: str, url: str) -> None:
         "mysql://me:s3cret@db/lake",
     ],
 )
-def test_passwords_are_kept_and_never_shown(text: str) -> None:
+def test_passwords_are_used_and_never_shown(text: str) -> None:
     location = parse_location(text)
     assert "s3cret" in location.url
     assert "s3cret" not in repr(location) + str(location) + f"{location}" + location.display

@@ -1,4 +1,4 @@
-"""A missing file is a conflict if maintenance has taken it out of the catalog, and lost if the catalog still lists it."""
+"""A missing file is a conflict if maintenance removed it from the catalog, and an error of the lake if the catalog still lists it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def missing(path: str) -> MissingFileError:
     return MissingFileError("it is not there", path)
 
 
-def test_a_file_that_no_row_names_any_more(sqlite_lake: LakeCatalog) -> None:
+def test_a_missing_file_that_the_catalog_no_longer_lists(sqlite_lake: LakeCatalog) -> None:
     table = create(sqlite_lake)
     for path in (f"{table.path}gone.parquet", f"file://{table.path}k=a%20b/gone.parquet"):
         conflict = removed_meanwhile(missing(path), {}, [sqlite_lake])
@@ -20,7 +20,7 @@ def test_a_file_that_no_row_names_any_more(sqlite_lake: LakeCatalog) -> None:
         assert path in str(conflict)
 
 
-def test_a_file_that_is_lost(sqlite_lake: LakeCatalog) -> None:
+def test_a_missing_file_that_the_catalog_still_lists(sqlite_lake: LakeCatalog) -> None:
     table = create(sqlite_lake)
     file = file_of(table)
     insert(sqlite_lake, file)
@@ -28,7 +28,7 @@ def test_a_file_that_is_lost(sqlite_lake: LakeCatalog) -> None:
         assert removed_meanwhile(missing(path), {}, [sqlite_lake]) is None
 
 
-def test_files_of_others_and_other_errors(sqlite_lake: LakeCatalog) -> None:
+def test_files_outside_the_catalog_and_other_errors(sqlite_lake: LakeCatalog) -> None:
     table = create(sqlite_lake)
     assert removed_meanwhile(missing("/others/gone.parquet"), {}, [sqlite_lake]) is None
     assert removed_meanwhile(missing("s3://others/gone.parquet"), {}, [sqlite_lake]) is None

@@ -1,4 +1,4 @@
-"""Real processes on one catalog: nothing is lost, nothing happens twice."""
+"""Real processes on one catalog: no change is lost, and none happens twice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDS = 10
 
 
 def increment(place: CatalogPlace, rounds: int) -> int:
-    """Read a counter kept in the table's comment, add one, again on a conflict."""
+    """Read a counter from the table's comment and increment it; try again after a conflict."""
     refused = 0
     with place.open() as lake:
         for _ in range(rounds):
@@ -46,7 +46,7 @@ def append(place: CatalogPlace, rounds: int) -> None:
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[list[ProcessPoolExecutor]]:
-    """Two that work at the same time, started once for all databases."""
+    """Two concurrent processes, started once for all databases."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context) as one, ProcessPoolExecutor(1, context) as other:
         yield [one, other]
@@ -57,13 +57,13 @@ def run(work: Any, place: CatalogPlace, processes: list[ProcessPoolExecutor]) ->
         future.result(120)
 
 
-def test_two_processes_count_together(lake: LakeCatalog, place: CatalogPlace, processes: list[ProcessPoolExecutor]) -> None:
+def test_two_processes_increment_a_counter(lake: LakeCatalog, place: CatalogPlace, processes: list[ProcessPoolExecutor]) -> None:
     create(lake)
     run(increment, place, processes)
     assert table_of(lake.reader()).comment == str(2 * ROUNDS)
 
 
-def test_two_processes_append_together(lake: LakeCatalog, place: CatalogPlace, processes: list[ProcessPoolExecutor]) -> None:
+def test_two_processes_append_concurrently(lake: LakeCatalog, place: CatalogPlace, processes: list[ProcessPoolExecutor]) -> None:
     create(lake)
     run(append, place, processes)
     rows = metadata(lake, "SELECT data_file_id, row_id_start, begin_snapshot FROM ducklake_data_file ORDER BY 1")

@@ -1,4 +1,4 @@
-"""A rollback of a schema or the lake while others work there: what they did would survive it, so it does not commit."""
+"""A rollback of a schema or the lake with concurrent changes: they would survive it, so it does not commit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rolled_back(lake: LakeCatalog, version: int, schema: str | None) -> Transact
 
 @pytest.fixture
 def prepared(lake: LakeCatalog) -> LakeCatalog:
-    """Snapshot 3 has table `t`, view `v` and schema `s`; snapshot 4 added `extra`."""
+    """Snapshot 3 has table `t`, view `v` and schema `s`; snapshot 4 adds `extra`."""
     create(lake)
     committed(lake, lambda tx: tx.objects.new_view(tx.schema("main"), "v", "SELECT 1"))
     committed(lake, lambda tx: tx.objects.new_schema("s"))
@@ -55,7 +55,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("schema", [None, "main"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_others_do_there_meanwhile(prepared: LakeCatalog, schema: str | None, change: str) -> None:
+def test_a_concurrent_change_conflicts_with_the_rollback(prepared: LakeCatalog, schema: str | None, change: str) -> None:
     me = rolled_back(prepared, 3, schema)
     committed(prepared, CHANGES[change])
     before = prepared.latest()
@@ -67,7 +67,7 @@ def test_what_others_do_there_meanwhile(prepared: LakeCatalog, schema: str | Non
     assert view_of(prepared.reader(), "v").comment is None
 
 
-def test_in_another_schema(prepared: LakeCatalog) -> None:
+def test_a_concurrent_change_in_another_schema(prepared: LakeCatalog) -> None:
     of_main, of_all = rolled_back(prepared, 3, "main"), rolled_back(prepared, 3, None)
     committed(prepared, new_table("s"))
     with pytest.raises(ConflictError, match="cannot roll back the lake: snapshot 5 created a table there"):
@@ -76,7 +76,7 @@ def test_in_another_schema(prepared: LakeCatalog) -> None:
     assert {name.name for name in prepared.reader().names()} == {"t", "v", "theirs"}
 
 
-def test_a_new_schema_survives_the_rollback_of_another_one_only(prepared: LakeCatalog) -> None:
+def test_a_concurrent_new_schema_conflicts_only_with_the_rollback_of_the_lake(prepared: LakeCatalog) -> None:
     of_main, of_all = rolled_back(prepared, 3, "main"), rolled_back(prepared, 3, None)
     committed(prepared, lambda tx: tx.objects.new_schema("theirs"))
     with pytest.raises(ConflictError, match="created a schema"):
@@ -84,8 +84,8 @@ def test_a_new_schema_survives_the_rollback_of_another_one_only(prepared: LakeCa
     assert of_main.commit() is not None
 
 
-def test_the_snapshot_to_go_back_to_expires_while_it_is_planned(prepared: LakeCatalog) -> None:
-    """The plans of tables are made one after the other; here the first has been made when the snapshot expires."""
+def test_the_target_snapshot_expires_while_the_rollback_is_planned(prepared: LakeCatalog) -> None:
+    """The tables are planned one after the other. The snapshot expires after the first of them."""
     then = prepared.resolve(version=3)
     transaction = prepared.begin()
     former = prepared.reader(then)

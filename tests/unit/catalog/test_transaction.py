@@ -1,4 +1,4 @@
-"""Transactions: what they see of themselves, and which rows a commit leaves in the catalog."""
+"""Transactions: which of their own changes they see, and which rows a commit leaves in the catalog."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def delete_of(data_file_id: int, path: str, count: int, low: int | None = None, 
     return WrittenDeleteFile(data_file_id, path, count, 500, 200, low, high)
 
 
-def test_nothing_staged_makes_no_snapshot(lake: LakeCatalog) -> None:
+def test_a_commit_without_staged_changes_creates_no_snapshot(lake: LakeCatalog) -> None:
     table = create(lake)
     before = counters(lake)
     transaction = lake.begin()
@@ -41,7 +41,7 @@ def test_nothing_staged_makes_no_snapshot(lake: LakeCatalog) -> None:
     assert counters(lake) == before
 
 
-def test_a_transaction_sees_its_own_changes_and_others_do_not(lake: LakeCatalog) -> None:
+def test_only_the_transaction_sees_its_own_changes(lake: LakeCatalog) -> None:
     create(lake)
     transaction = lake.begin()
     table = table_of(transaction)
@@ -59,7 +59,7 @@ def test_a_transaction_sees_its_own_changes_and_others_do_not(lake: LakeCatalog)
     assert [r.name for r in lake.reader().relations()] == ["t"]
 
 
-def test_names_are_free_once_their_owner_is_dropped(lake: LakeCatalog) -> None:
+def test_a_name_is_free_after_its_relation_is_dropped(lake: LakeCatalog) -> None:
     create(lake)
     transaction = lake.begin()
     main = transaction.schema("main")
@@ -75,7 +75,7 @@ def test_names_are_free_once_their_owner_is_dropped(lake: LakeCatalog) -> None:
     assert log(lake) == 'dropped_table:1,created_table:"main"."t"'
 
 
-def test_a_schema_with_members_is_not_dropped(lake: LakeCatalog) -> None:
+def test_a_schema_with_relations_is_not_dropped(lake: LakeCatalog) -> None:
     committed(lake, lambda tx: tx.objects.new_table(tx.objects.new_schema("s"), "t", COLUMNS))
     transaction = lake.begin()
     schema = transaction.schema("s")
@@ -91,7 +91,7 @@ def test_a_schema_with_members_is_not_dropped(lake: LakeCatalog) -> None:
         lake.begin().objects.put_schema(replace(lake.reader().schema("s"), name="r"))  # type: ignore[type-var]
 
 
-def test_a_savepoint_takes_back_what_came_after(lake: LakeCatalog) -> None:
+def test_returning_to_a_savepoint_discards_later_changes(lake: LakeCatalog) -> None:
     create(lake)
     transaction = lake.begin()
     table = table_of(transaction)
@@ -119,7 +119,7 @@ def test_files_of_a_transaction_that_does_not_commit_are_abandoned(lake: LakeCat
         transaction.commit()
 
 
-def test_counters_move_as_duckdbs_caches_need(lake: LakeCatalog) -> None:
+def test_counters_are_incremented_as_duckdbs_caches_require(lake: LakeCatalog) -> None:
     table = create(lake)
     assert counters(lake) == (1, 1, 2, 0)
     insert(lake, file_of(table), file_of(table))
@@ -159,9 +159,9 @@ def test_bounds_that_are_not_certain_are_not_stored(lake: LakeCatalog) -> None:
         return {row[0]: (bool(row[1]), *row[2:]) for row in rows}
 
     insert(lake, file_of(table, stats=(ColumnStats(1, 5, 0, 10), ColumnStats(2, 5, 10, 0, None, None))))
-    assert bounds() == {1: (True, None, None)}  # no value yet; and a text bound that could not be given
+    assert bounds() == {1: (True, None, None)}  # no value yet, and a text without an upper bound
     insert(lake, file_of(table, 5, 6))
-    assert bounds() == {}  # whether NULL bounds meant "none yet" can no longer be known
+    assert bounds() == {}  # NULL bounds no longer mean "no value yet"
     added = Column(3, "c", "int64", initial_default="7", default=Default("7"))
 
     def add_column_and_rows(transaction: Any) -> None:
@@ -175,7 +175,7 @@ def test_bounds_that_are_not_certain_are_not_stored(lake: LakeCatalog) -> None:
     assert bounds() == {}
 
 
-def test_column_rows_end_and_begin_with_the_same_id(lake: LakeCatalog) -> None:
+def test_a_changed_column_ends_its_row_and_begins_another_with_the_same_id(lake: LakeCatalog) -> None:
     create(lake, columns=(*COLUMNS, Column(3, "s", "struct", (Column(4, "x", "int32"),))))
 
     def alter(change: Any) -> None:
@@ -203,7 +203,7 @@ def test_column_rows_end_and_begin_with_the_same_id(lake: LakeCatalog) -> None:
     assert log(lake) == "altered_table:1"
 
 
-def test_comments_and_tags_end_and_begin(lake: LakeCatalog) -> None:
+def test_changed_comments_and_tags_end_their_row_and_begin_another(lake: LakeCatalog) -> None:
     columns = (replace(COLUMNS[0], comment="key"), COLUMNS[1])
     create(lake, columns=columns, comment="one", tags={"dbt_ducklake.x": "1"})
 
@@ -232,7 +232,7 @@ def test_a_rename_keeps_id_uuid_and_path(lake: LakeCatalog) -> None:
     assert log(lake) == 'created_table:"main"."RENAMED",altered_table:1'
 
 
-def test_views_keep_their_id_when_replaced(lake: LakeCatalog) -> None:
+def test_a_replaced_view_keeps_its_id(lake: LakeCatalog) -> None:
     committed(lake, lambda tx: tx.objects.new_view(tx.schema("main"), "v", "SELECT 1", column_aliases=["a", 'b"c'], comment="c"))
     view = view_of(lake.reader(), "v")
     assert (view.column_aliases, view.comment, view.view_id) == (("a", 'b"c'), "c", 1)
@@ -248,7 +248,7 @@ def test_views_keep_their_id_when_replaced(lake: LakeCatalog) -> None:
     assert metadata(lake, "SELECT count(*) FROM ducklake_tag WHERE end_snapshot IS NULL") == [(0,)]
 
 
-def test_a_dropped_table_ends_everywhere(lake: LakeCatalog) -> None:
+def test_a_dropped_table_ends_in_all_metadata_tables(lake: LakeCatalog) -> None:
     table = create(
         lake, columns=(replace(COLUMNS[0], comment="c"),), comment="c", partitioning=(PartitionField(1),), sorting=(SortField("a"),)
     )
@@ -279,14 +279,14 @@ def test_partition_values_belong_to_the_spec_of_their_time(lake: LakeCatalog) ->
     assert metadata(lake, "SELECT partition_id FROM ducklake_partition_info WHERE end_snapshot IS NULL") == [(4,)]
 
 
-def test_the_same_partitioning_again_changes_nothing(lake: LakeCatalog) -> None:
+def test_equal_partitioning_changes_nothing(lake: LakeCatalog) -> None:
     table = create(lake, partitioning=(PartitionField(1),))
     transaction = lake.begin()
     transaction.objects.put_table(replace(table, partitioning=Partitioning(-5, (PartitionField(1),))))
     assert not transaction.has_changes
 
 
-def test_a_second_delete_file_takes_the_place_of_the_first(lake: LakeCatalog) -> None:
+def test_a_second_delete_file_replaces_the_first(lake: LakeCatalog) -> None:
     table = create(lake)
     insert(lake, file_of(table))
     file = lake.reader().scan_plan(table).files[0]
@@ -306,13 +306,13 @@ def test_a_second_delete_file_takes_the_place_of_the_first(lake: LakeCatalog) ->
     assert (earlier.path, earlier.snapshot_limit) == (table.path + "d2.parquet", 3)
 
 
-def test_delete_files_that_ended_in_an_older_format_stay_for_the_snapshots_that_read_them(lake: LakeCatalog) -> None:
+def test_delete_files_that_ended_in_an_older_format_remain_for_the_snapshots_that_read_them(lake: LakeCatalog) -> None:
     table = create(lake)
     insert(lake, file_of(table))
     file = lake.reader().scan_plan(table).files[0]
     committed(lake, lambda tx: tx.rows.delete_rows(table, delete_files=[delete_of(file.data_file_id, table.path + "d1.parquet", 2)]))
     committed(lake, lambda tx: tx.objects.new_schema("other"))
-    # As 0.3 did it: d2 follows at snapshot 4, and d1 ends there.
+    # as format 0.3 did it: d2 follows at snapshot 4, and d1 ends at that snapshot
     change(lake, "UPDATE ducklake_delete_file SET end_snapshot = 4")
     change(
         lake,
@@ -329,7 +329,7 @@ def test_delete_files_that_ended_in_an_older_format_stay_for_the_snapshots_that_
     assert at_three.path == table.path + "d1.parquet"
 
 
-def test_a_staged_delete_file_replaced_in_the_same_transaction_counts_from_the_commit(lake: LakeCatalog) -> None:
+def test_a_delete_file_replaced_in_the_same_transaction_counts_from_the_commit(lake: LakeCatalog) -> None:
     table = create(lake)
     insert(lake, file_of(table))
     transaction = lake.begin()
@@ -357,7 +357,7 @@ def test_files_are_pruned_by_their_statistics(lake: LakeCatalog) -> None:
     assert [file.data_file_id for file in transaction.scan_plan(table, [ColumnFilter.between(1, "0", "0")]).files] == [0, 2, -1]
 
 
-def test_names_that_do_not_tell_a_column_are_listed(lake: LakeCatalog) -> None:
+def test_ambiguous_column_names_are_listed(lake: LakeCatalog) -> None:
     nested = Column(3, "s", "struct", (Column(4, "x", "int32"), Column(5, "y", "int32")))
     table = create(lake, columns=(*COLUMNS, nested))
     assert lake.reader().scan_plan(table).reused_names == frozenset()
@@ -376,7 +376,7 @@ def test_names_that_do_not_tell_a_column_are_listed(lake: LakeCatalog) -> None:
     assert plan.retyped == {4}
 
 
-def test_a_commit_message_is_stored_and_can_be_demanded(lake: LakeCatalog) -> None:
+def test_a_commit_message_is_stored_and_can_be_required(lake: LakeCatalog) -> None:
     def work(name: str, *message: str | None) -> None:
         transaction = lake.begin()
         transaction.objects.new_schema(name)
@@ -408,7 +408,7 @@ def test_snapshots_are_found_by_version_and_timestamp(lake: LakeCatalog) -> None
     assert [record.snapshot.snapshot_id for record in lake.snapshots(after=0, until=1)] == [1]
 
 
-def test_live_tables_without_columns_are_no_tables(sqlite_lake: LakeCatalog) -> None:
+def test_live_tables_without_columns_are_ignored(sqlite_lake: LakeCatalog) -> None:
     import sqlite3
 
     create(sqlite_lake)
@@ -419,7 +419,7 @@ def test_live_tables_without_columns_are_no_tables(sqlite_lake: LakeCatalog) -> 
         assert again.reader().find("main", "t") is None
 
 
-def test_files_are_kept_when_nobody_knows_whether_the_commit_was_done(lake: LakeCatalog) -> None:
+def test_files_are_kept_if_the_outcome_of_the_commit_is_unknown(lake: LakeCatalog) -> None:
     from sqlalchemy import event
     from sqlalchemy.exc import OperationalError
 
@@ -439,7 +439,7 @@ def test_files_are_kept_when_nobody_knows_whether_the_commit_was_done(lake: Lake
     insert(lake, file_of(table))
 
 
-def test_a_failure_before_the_commit_leaves_the_lake_and_names_the_files(lake: LakeCatalog) -> None:
+def test_a_failure_before_the_commit_leaves_the_lake_unchanged_and_names_the_files(lake: LakeCatalog) -> None:
     table = create(lake)
     transaction = lake.begin()
     transaction.rows.add_files(table, [file_of(table)])
@@ -452,7 +452,7 @@ def test_a_failure_before_the_commit_leaves_the_lake_and_names_the_files(lake: L
     assert metadata(lake, "SELECT count(*) FROM ducklake_data_file") == [(0,)]
 
 
-def test_listings_need_no_definitions(lake: LakeCatalog) -> None:
+def test_listings_read_no_definitions(lake: LakeCatalog) -> None:
     create(lake)
     committed(lake, lambda tx: tx.objects.new_view(tx.objects.new_schema("a"), "v", "SELECT 1"))
     assert [(n.schema_name, n.name, n.is_table) for n in lake.reader().names()] == [("a", "v", False), ("main", "t", True)]

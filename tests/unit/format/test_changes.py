@@ -1,4 +1,4 @@
-"""The log: `changes_made` both ways."""
+"""Logged changes: reading and writing `changes_made`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_texts_of_the_reference_survive(text: str) -> None:
+def test_texts_of_duckdb_are_unchanged_by_a_round_trip(text: str) -> None:
     assert format_changes(parse_changes(text)) == text
 
 
@@ -28,7 +28,7 @@ def test_names_with_quotes_commas_and_dots_are_one_entry() -> None:
     assert parse_changes('created_table:"a,b"."c:d ""e"".f"') == (Change(Kind.CREATED_TABLE, schema="a,b", name='c:d "e".f'),)
 
 
-def test_nothing_to_say_is_null() -> None:
+def test_no_changes_are_null() -> None:
     assert parse_changes(None) == ()
     assert format_changes([]) is None
 
@@ -46,6 +46,6 @@ def test_unknown_kinds_are_read_and_never_written() -> None:
         format_changes(unknown)
 
 
-def test_entries_are_written_once_and_in_the_references_order() -> None:
+def test_entries_are_written_once_and_in_duckdbs_order() -> None:
     changes = [Change(Kind.ALTERED_TABLE, 1), Change(Kind.INSERTED_INTO_TABLE, 1), Change(Kind.INSERTED_INTO_TABLE, 1)]
     assert format_changes(changes) == "inserted_into_table:1,altered_table:1"

@@ -1,4 +1,4 @@
-"""Deletion vectors: every kind of container, and damage."""
+"""Deletion vectors: every kind of container, and damaged files."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def bitmap(high: int, containers: bytes) -> bytes:
     return struct.pack("<QI", 1, high) + containers
 
 
-def test_an_array_container_holds_its_values() -> None:
+def test_an_array_container_has_its_values() -> None:
     container = struct.pack("<II", 12346, 1) + struct.pack("<HH", 0, 2) + struct.pack("<I", 16) + struct.pack("<3H", 1, 5, 9)
     assert list(read_deletion_vector(blob(bitmap(0, container)))) == [1, 5, 9]
 
 
-def test_a_run_container_holds_its_ranges_and_high_words_count() -> None:
+def test_a_run_container_has_its_ranges_and_high_words_count() -> None:
     container = struct.pack("<I", 12347) + b"\x01" + struct.pack("<HH", 1, 4) + struct.pack("<H", 2) + struct.pack("<4H", 0, 2, 10, 1)
     base = (1 << 32) + (1 << 16)
     assert list(read_deletion_vector(blob(bitmap(1, container)))) == [base + v for v in (0, 1, 2, 10, 11)]
 
 
-def test_a_bitset_container_holds_its_bits() -> None:
+def test_a_bitset_container_has_its_bits() -> None:
     values = list(range(0, 65536, 13))
     bits = bytearray(8192)
     for value in values:
@@ -41,7 +41,7 @@ def test_a_bitset_container_holds_its_bits() -> None:
     assert list(read_deletion_vector(blob(bitmap(0, container)))) == values
 
 
-def test_damage_is_told() -> None:
+def test_damage_is_an_error() -> None:
     whole = blob(bitmap(0, struct.pack("<II", 12346, 0)))
     with pytest.raises(LakeError, match="damaged"):
         read_deletion_vector(whole[:-1] + b"\x00")
@@ -59,8 +59,8 @@ def test_damage_is_told() -> None:
         list(range(65536 * 2 + 9)),
         [],
     ],
-    ids=["one", "apart", "full array", "bitmap", "full containers", "none"],
+    ids=["one", "distant", "full array", "bitmap", "full containers", "none"],
 )
-def test_what_is_written_is_read_again(positions: list[int]) -> None:
+def test_written_vectors_are_read_back(positions: list[int]) -> None:
     assert list(read_deletion_vector(encode_deletion_vector(positions))) == positions
     assert list(read_deletion_vector(encode_deletion_vector(memoryview(array("q", positions))))) == positions

@@ -1,4 +1,4 @@
-"""A table's definition changes as the specification's page "Schema Evolution" says: ids live on, and are never used twice."""
+"""A table's definition changes as the specification's page "Schema Evolution" describes: ids are kept and never reused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ids(t: Table) -> dict[str, int]:
     return {c.name: c.column_id for c in t.columns}
 
 
-def test_ids_are_given_depth_first_parents_before_children() -> None:
+def test_ids_are_assigned_depth_first_parents_before_children() -> None:
     t = table(column("a"), column("s", "struct<x:int,l:array<int>>"), column("z"))
     assert [(c.name, c.column_id) for top in t.columns for c in top.walk()] == [
         ("a", 1), ("s", 2), ("x", 3), ("l", 4), ("element", 5), ("z", 6),
@@ -57,7 +57,7 @@ def test_an_added_column_with_a_literal_default_has_it_as_initial_default() -> N
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         (lambda t: evolution.add_column(t, (), column("A")), "exists already"),
         (lambda t: evolution.add_column(t, (), column("n", nullable=False)), "NOT NULL"),
@@ -70,16 +70,16 @@ def test_an_added_column_with_a_literal_default_has_it_as_initial_default() -> N
         (lambda t: table(column("a"), column("A")), "twice"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_with_the_remedy(change: object, says: str) -> None:
+def test_impossible_changes_are_refused_with_a_remedy(change: object, message: str) -> None:
     t = table(
         column("a"), column("b"), column("p"),
         partitioning=Partitioning(5, (PartitionField(3),)), sorting=(SortField("b"),),
     )  # fmt: skip
-    with pytest.raises(StatementError, match=says):
+    with pytest.raises(StatementError, match=message):
         change(t)  # type: ignore[operator]
 
 
-def test_an_unknown_column_is_named_with_those_that_exist() -> None:
+def test_the_error_for_an_unknown_column_lists_the_existing_ones() -> None:
     with pytest.raises(NotFoundError, match="There are: a, b"):
         evolution.rename_column(table(column("a"), column("b")), ("nope",), "x")
 
@@ -90,7 +90,7 @@ def test_renaming_a_sort_key_renames_it_in_the_sort_order() -> None:
 
 
 class TestRebuild:
-    def test_same_name_and_type_keep_id_and_comment_and_the_order_is_the_new_one(self) -> None:
+    def test_equal_name_and_type_keep_id_and_comment_and_take_the_new_order(self) -> None:
         t = table(column("a", comment="kept"), column("b", "string"))
         r = evolution.rebuilt(t, [column("b", "string"), column("c"), column("A")])
         assert [(c.name, c.column_id, c.comment) for c in r.columns] == [("b", 2, None), ("c", 3, None), ("A", 1, "kept")]

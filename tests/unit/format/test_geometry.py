@@ -1,4 +1,4 @@
-"""Geometries: well-known binary and text, and extents; the texts and bytes are DuckDB's (`ST_AsWKB`, casts to VARCHAR)."""
+"""Geometries: well-known binary and text, and extents. The texts and bytes are DuckDB's (`ST_AsWKB`, casts to VARCHAR)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXTS = (
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_text_becomes_the_bytes_that_duckdb_makes_of_it(text: str) -> None:
+def test_text_is_converted_to_the_bytes_of_duckdb(text: str) -> None:
     with duckdb.connect() as duck:
         assert wkb_of_text(text) == duck.execute("SELECT ST_AsWKB(CAST(? AS GEOMETRY))", [text]).fetchone()[0]
 
@@ -36,7 +36,7 @@ def test_other_texts_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_bytes_that_are_cut_off_or_too_long_are_refused(text: str) -> None:
+def test_bytes_of_a_wrong_length_are_refused(text: str) -> None:
     data = wkb_of_text(text)
     extent_of([data, None])
     for wrong in (data[:-1], data + b"\0", b"\0" + data[1:], b""):
@@ -44,7 +44,7 @@ def test_bytes_that_are_cut_off_or_too_long_are_refused(text: str) -> None:
             extent_of([wrong])
 
 
-def test_an_extent_is_the_box_around_all_and_the_types_there_are() -> None:
+def test_an_extent_is_the_bounding_box_and_the_set_of_types() -> None:
     extent = extent_of([wkb_of_text("POINT (1 2)"), None, wkb_of_text("POINT EMPTY"), wkb_of_text("LINESTRING Z (0 0 7, 5.5 -3 9)")])
     text = (
         '{"bbox": {"xmin": 0.000000, "xmax": 5.500000, "ymin": -3.000000, "ymax": 2.000000, "zmin": 7.000000, "zmax": 9.000000, '

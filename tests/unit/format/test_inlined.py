@@ -1,4 +1,4 @@
-"""Inlined cells of both databases as Python values; texts as DuckDB 1.5.5 was seen to write them."""
+"""Inlined cells of the catalog databases as Python values. The texts are those that DuckDB 1.5.5 writes."""
 
 from __future__ import annotations
 
@@ -143,6 +143,6 @@ def test_structs_of_other_writers_in_the_literal_form() -> None:
     ("shape", "value"),
     [(INT, "x"), (column("decimal(5,2)"), "abc"), (list_of(INT), "[1, 2"), (list_of(INT), "nonsense"), (struct(a=INT), "{'z': 1}")],
 )
-def test_values_of_another_type_are_an_error_that_names_the_column(shape: Column, value: str) -> None:
+def test_the_error_for_a_value_of_another_type_names_the_column(shape: Column, value: str) -> None:
     with pytest.raises(LakeError, match="column c"):
         decode(value, shape)

@@ -1,4 +1,4 @@
-"""Intervals laid back from a timestamp, as DuckDB subtracts them."""
+"""Intervals subtracted from a timestamp, as DuckDB subtracts them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MOMENT = datetime(2024, 3, 31, 12, 30, 15)
     "interval",
     ["1 week", "7d", "2 days", "1 month", "1 year 2 months", "3 hours 30 minutes", "12:30:00", "-1 day", "1 mon 01:02:03.5", "90 seconds"],
 )
-def test_as_duckdb(interval: str) -> None:
+def test_intervals_are_subtracted_as_in_duckdb(interval: str) -> None:
     expected = duckdb.execute("SELECT ?::TIMESTAMP - ?::INTERVAL", [MOMENT, interval]).fetchone()
     assert expected == (before(MOMENT, interval),)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "3 fortnights", "1 week and"])
-def test_what_is_no_interval_is_told(text: str) -> None:
+def test_a_text_that_is_not_an_interval_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="is no interval"):
         before(MOMENT, text)

@@ -1,4 +1,4 @@
-"""Which fields make one struct another, where adding them is all that it takes."""
+"""The fields that must be added to change one struct type into another, if adding fields is enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options: the narrowest scope wins, foreign keys are left alone."""
+"""Options: the narrowest scope wins, and unknown keys are kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dbt.adapters.ducklake.format.files import WriteOptions
 from dbt.adapters.ducklake.format.options import Options, StoredOption
 
 
-def test_table_wins_over_schema_over_lake_over_default() -> None:
+def test_table_overrides_schema_overrides_lake_overrides_default() -> None:
     options = Options.of(
         [
             StoredOption("parquet_compression", "zstd"),
@@ -25,7 +25,7 @@ def test_table_wins_over_schema_over_lake_over_default() -> None:
     assert Options.of([]).get("unheard_of") is None
 
 
-def test_write_options_have_the_references_defaults() -> None:
+def test_write_options_have_the_defaults_of_duckdb() -> None:
     assert Options.of([]).write_options() == WriteOptions()
 
 
@@ -49,6 +49,6 @@ def test_stored_values_are_understood() -> None:
 
 
 @pytest.mark.parametrize(("key", "value"), [("target_file_size", "16MB"), ("parquet_version", "V3")])
-def test_values_nobody_can_mean_are_named(key: str, value: str) -> None:
+def test_the_error_names_an_invalid_stored_value(key: str, value: str) -> None:
     with pytest.raises(LakeError, match=key):
         Options.of([StoredOption(key, value)]).write_options()

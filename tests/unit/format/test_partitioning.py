@@ -18,14 +18,14 @@ YEAR = Column(2, "year", "int32")
 SEEN = Column(3, "seen", "timestamptz")
 
 
-def test_a_key_is_named_by_its_column_or_transform_and_by_both_where_names_meet() -> None:
+def test_a_key_is_named_by_its_column_or_transform_and_by_both_if_names_collide() -> None:
     assert key_names([YEAR, DAY], [PartitionField(2), PartitionField(1, "month")]) == ["year", "month"]
     assert key_names([YEAR, DAY], [PartitionField(2), PartitionField(1, "year")]) == ["year", "year_Day"]
     assert key_names([DAY, SEEN], [PartitionField(1, "day"), PartitionField(3, "day")]) == ["day_Day", "day_seen"]
     assert key_names([YEAR], [PartitionField(2, "bucket(4)")]) == ["bucket"]
 
 
-def test_null_and_the_empty_text_have_different_directories() -> None:
+def test_null_and_the_empty_string_have_different_directories() -> None:
     assert directory(["k"], [None]) == "k=__HIVE_DEFAULT_PARTITION__/"
     assert directory(["k"], [""]) == "k=/"
     assert directory(["a b", "c"], ["ä/=%", "1"]) == "a%20b=%C3%A4%2F%3D%25/c=1/"
@@ -48,7 +48,7 @@ def test_the_value_of_a_key_is_duckdbs_text(type_name: str, value: object, text:
     assert value_text(type_name, value) == text  # type: ignore[arg-type]
 
 
-def test_a_transform_needs_a_column_that_has_it() -> None:
+def test_a_transform_needs_a_column_of_a_supported_type() -> None:
     check_transform(DAY, "hour")
     check_transform(YEAR, "bucket(3)")
     with pytest.raises(StatementError, match=r"month\(year\) needs a date"):
@@ -59,7 +59,7 @@ def test_a_transform_needs_a_column_that_has_it() -> None:
         check_transform(Column(4, "l", "list", (Column(5, "element", "int32"),)), "identity")
 
 
-def test_a_key_of_a_column_that_is_gone_is_the_lakes_fault() -> None:
+def test_a_key_of_a_dropped_column_is_an_error_of_the_lake() -> None:
     with pytest.raises(LakeError, match="column id 9"):
         key_columns([DAY], [PartitionField(9)])
 
@@ -80,7 +80,7 @@ def test_a_key_of_a_column_that_is_gone_is_the_lakes_fault() -> None:
         ("uint64", 5, 1394226660),
     ],
 )
-def test_the_hash_of_a_bucket_is_that_of_the_specification(type_name: str, value: object, hashed: int) -> None:
+def test_the_hash_of_a_bucket_follows_the_specification(type_name: str, value: object, hashed: int) -> None:
     plain = plain_value(value, type_name)
     assert plain is not None
     assert murmur3(hashed_bytes(plain, type_name)) == hashed % 2**32

@@ -1,4 +1,4 @@
-"""Paths: which directories objects get, and what is stored as relative."""
+"""Paths: the directories of schemas and tables, and which paths are stored as relative."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def test_plain_names_are_their_own_directory(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["order items", "größe", "a/b", "..", "", "a.b", "x\n"])
-def test_other_names_get_the_uuid(name: str) -> None:
+def test_other_names_use_the_uuid(name: str) -> None:
     assert paths.directory_name(name, "u-u-i-d") == "u-u-i-d/"
 
 
-def test_relative_and_absolute_paths_survive_storing() -> None:
+def test_relative_and_absolute_paths_are_unchanged_by_storing() -> None:
     for path in ("/lake/main/t/x.parquet", "s3://other/x.parquet", "/elsewhere/x.parquet"):
         stored, is_relative = paths.relative_to("/lake/main/t/", path)
         assert paths.resolve("/lake/main/t/", stored, is_relative) == path
@@ -33,7 +33,7 @@ def test_absolute_files_of_a_lake_with_a_relative_data_path_stay_relative() -> N
     assert paths.relative_to("s3://b/t/", "s3://b/t/x.parquet") == ("x.parquet", True)
 
 
-def test_a_missing_path_is_the_parents() -> None:
+def test_a_missing_path_is_that_of_the_parent() -> None:
     assert paths.resolve("/lake/", None, None) == "/lake/"
 
 
@@ -43,19 +43,19 @@ def test_data_paths_become_absolute_and_end_in_a_slash() -> None:
     assert paths.absolute("/lake/") == "/lake/"
 
 
-def test_uuids_are_of_version_7_and_ascend_with_time() -> None:
+def test_uuids_have_version_7_and_ascend_with_time() -> None:
     made = [paths.new_uuid() for _ in range(3)]
     assert {uuid.UUID(each).version for each in made} == {7}
     assert {uuid.UUID(each).variant for each in made} == {uuid.RFC_4122}
     assert [each[:8] for each in made] == sorted(each[:8] for each in made)
 
 
-def test_file_names_tell_data_from_deletes() -> None:
+def test_file_names_distinguish_data_files_from_delete_files() -> None:
     assert paths.data_file_name().startswith("ducklake-")
     assert paths.delete_file_name().endswith("-delete.parquet")
 
 
-def test_paths_of_one_file_have_one_plain_form() -> None:
+def test_paths_of_one_file_have_one_canonical_form() -> None:
     assert {paths.plain(path) for path in ("/a/b", "/a/./b", "/a/c/../b", "file:/a/b", "file:///a//b")} == {"/a/b"}
     assert {paths.plain(path) for path in ("s3://x/a/b", "s3a://x/a//b", "S3N://x/./a/b")} == {"s3://x/a/b"}
     assert paths.plain("s3://x/a b") != paths.plain("s3://y/a b")

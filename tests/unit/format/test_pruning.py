@@ -1,4 +1,4 @@
-"""No file is ever left out that holds a row of interest: random values, random conditions, and the corners by name."""
+"""No file with a matching row is ever skipped: random values, random conditions, and named edge cases."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MAKERS: dict[str, Callable[[random.Random], Any]] = {
 
 
 def statistics(values: list[Any], type_name: str) -> ColumnStats:
-    """As a writer gives them: bounds without NULL and NaN."""
+    """Return statistics as a writer stores them: bounds without NULL and NaN."""
     known = [value for value in values if value is not None]
     plain = [plain_value(value, type_name) for value in known if value == value]
     ordered = sorted(each for each in plain if each is not None)  # type: ignore[type-var]
@@ -64,7 +64,7 @@ def statistics(values: list[Any], type_name: str) -> ColumnStats:
 
 
 def order(value: Any) -> tuple[bool, Any]:
-    """Spark's order of a type: NaN after everything; texts by their bytes."""
+    """Return a key for Spark's order of a type: NaN last, texts by their bytes."""
     if isinstance(value, float) and value != value:
         return True, 0
     return False, value.encode() if isinstance(value, str) else value
@@ -86,7 +86,7 @@ def literal(value: Any) -> str:
 
 
 def condition(rng: random.Random, type_name: str) -> tuple[str, Callable[[Any], bool]]:
-    """A condition on the column c and what it says of a value that is not NULL (of NULL it is never true)."""
+    """Return a condition on the column c and a function that evaluates it for values that are not NULL (for NULL it is never true)."""
     constants = [value for value in (MAKERS[type_name](rng) for _ in range(40)) if not isinstance(value, float) or math.isfinite(value)]
     a, b = constants[:2]
     if isinstance(a, float):
@@ -117,7 +117,7 @@ def condition(rng: random.Random, type_name: str) -> tuple[str, Callable[[Any], 
 
 
 @pytest.mark.parametrize("type_name", MAKERS)
-def test_no_file_with_a_row_of_interest_is_left_out_and_some_others_are(type_name: str) -> None:
+def test_only_files_without_a_matching_row_are_skipped(type_name: str) -> None:
     rng = random.Random(SEED)
     column = Column(1, "c", type_name)
     table = Table(1, "u", "main", "t", "/t/", (column,), 2)
@@ -169,7 +169,7 @@ def point(value: str) -> ColumnFilter:
     return ColumnFilter.between(1, value, value)
 
 
-def test_an_identity_value_is_that_of_all_rows() -> None:
+def test_an_identity_value_is_the_value_of_all_rows() -> None:
     assert excluded_by_partition(point("5"), [KeyValue(1, "identity", "6")], "int32", retyped=False)
     assert not excluded_by_partition(point("5"), [KeyValue(1, "identity", "5")], "int32", retyped=False)
     assert excluded_by_partition(point("5"), [KeyValue(1, "identity", None)], "int32", retyped=False)
@@ -197,14 +197,14 @@ def test_partition_values_that_prove_nothing(key: KeyValue, type_name: str, rety
     assert not excluded_by_partition(point(value), [key], type_name, retyped=retyped)
 
 
-def test_what_a_bucket_cannot_tell() -> None:
+def test_conditions_that_a_bucket_cannot_decide() -> None:
     assert not excluded_by_partition(ColumnFilter.between(1, "5", "6"), [KeyValue(1, "bucket(4)", "9")], "int32", retyped=False)
     assert excluded_by_partition(point("5"), [KeyValue(1, "bucket(4)", "9")], "int32", retyped=False)
     mixed = ColumnFilter(1, (ColumnRange(1, "5", "5"), ColumnRange(1, "7", None)))
     assert not excluded_by_partition(mixed, [KeyValue(1, "bucket(4)", "9")], "int32", retyped=False)
 
 
-def test_null_counts_are_believed_only_where_every_writer_counts() -> None:
+def test_null_counts_are_used_only_if_every_writer_counts_them() -> None:
     nulls = ColumnFilter(1, nulls=True)
     none = ColumnStats(1, value_count=3, null_count=0)
     assert excluded(nulls, none, "int32")
@@ -216,6 +216,6 @@ def test_null_counts_are_believed_only_where_every_writer_counts() -> None:
     assert not excluded(ColumnFilter(1, (ColumnRange(1),)), ColumnStats(1, value_count=0, null_count=0), "timetz")
 
 
-def test_the_least_float32_is_found_by_its_double() -> None:
+def test_the_smallest_float32_is_found_by_its_double() -> None:
     stats = ColumnStats(1, None, 1, 0, "1e-45", "1e-45", False)
     assert not excluded(ColumnFilter.between(1, "1.3e-45", None), stats, "float32")

@@ -22,7 +22,7 @@ from dbt.adapters.ducklake.format.sort_text import bare_column, names_in, rename
         ("ab", "ab"),
     ],
 )
-def test_a_rename_touches_only_the_column(expression: str, expected: str) -> None:
+def test_a_rename_changes_only_the_column(expression: str, expected: str) -> None:
     assert renamed(expression, "a", "X y") == expected
 
 
@@ -34,5 +34,5 @@ def test_names_are_found() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"), [("a", "a"), ("Ab_1", "Ab_1"), ("A b", '"A b"'), ("é", '"é"'), ("order", '"order"'), ("1a", '"1a"')]
 )
-def test_names_are_quoted_where_duckdb_needs_it(name: str, expected: str) -> None:
+def test_names_are_quoted_if_duckdb_needs_it(name: str, expected: str) -> None:
     assert sql_name(name) == expected

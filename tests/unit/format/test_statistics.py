@@ -1,4 +1,4 @@
-"""Column statistics: the texts of bounds, how they combine, and what they prove."""
+"""Column statistics: the texts of bounds, how they are merged, and what they prove."""
 
 from __future__ import annotations
 
@@ -63,26 +63,26 @@ def test_a_value_has_the_text_that_duckdb_writes(type_name: str, value: object, 
         ("timestamp_ns", 1, "1970-01-01 00:00:00.000000001"),
     ],
 )
-def test_timestamps_beyond_pythons_calendar_have_texts_that_read_back(type_name: str, plain: int, text: str) -> None:
+def test_timestamps_beyond_pythons_calendar_are_read_back(type_name: str, plain: int, text: str) -> None:
     low, high = encode_bounds(type_name, plain, plain)
     assert low == high
     assert decode(type_name, text) == plain
     assert low == text
 
 
-def test_long_texts_are_cut_on_a_character_and_the_upper_bound_is_greater() -> None:
+def test_long_texts_are_cut_between_characters_and_the_upper_bound_is_greater() -> None:
     assert encode_bounds("varchar", b"a" * 300, b"b" * 300) == ("a" * 256, "b" * 255 + "c")
     assert encode_bounds("varchar", ("a" * 255 + "ö").encode(), b"b") == ("a" * 255, "b")
     least, greatest = encode_bounds("varchar", b"a", ("ä" * 100 + "z" * 100).encode())
     assert (least, greatest) == ("a", "ä" * 100 + "z" * 55 + "{")
 
 
-def test_a_text_that_nothing_short_is_greater_than_leaves_both_bounds_open() -> None:
+def test_a_text_without_a_short_upper_bound_leaves_both_bounds_open() -> None:
     assert encode_bounds("varchar", b"a", ("ö" * 200).encode()) == (None, None)
     assert encode_bounds("blob", b"a", b"\xff" * 300) == (None, None)
 
 
-def test_timestamps_of_a_coarser_unit_get_bounds_that_hold_what_duckdb_rounds_to() -> None:
+def test_bounds_of_coarse_timestamps_include_what_duckdb_rounds_to() -> None:
     nanos = 1_600_000_000
     assert encode_bounds("timestamp_s", nanos, nanos) == ("1970-01-01 00:00:01", "1970-01-01 00:00:02")
 
@@ -101,14 +101,14 @@ def test_an_unknown_bound_makes_the_union_unknown() -> None:
     assert merge_bounds("int32", ("x", "9"), ("10", "10")) == (None, "10")
 
 
-def test_a_side_without_values_does_not_touch_the_bounds() -> None:
+def test_a_side_without_values_does_not_change_the_bounds() -> None:
     empty = ColumnStats(1, 10, value_count=0, null_count=5)
     full = ColumnStats(1, 20, value_count=2, null_count=0, min_value="1", max_value="2")
     for merged in (merge_stats("int32", empty, full), merge_stats("int32", full, empty)):
         assert merged == ColumnStats(1, 30, 2, 5, "1", "2")
 
 
-def test_a_file_is_left_out_only_when_its_bounds_prove_it() -> None:
+def test_a_file_is_skipped_only_if_its_bounds_prove_it() -> None:
     stats = ColumnStats(1, value_count=3, null_count=0, min_value="10", max_value="20")
     assert outside(ColumnRange(1, "21", None), stats, "int32")
     assert outside(ColumnRange(1, None, "9"), stats, "int32")
@@ -119,11 +119,11 @@ def test_a_file_is_left_out_only_when_its_bounds_prove_it() -> None:
     assert not outside(ColumnRange(1), ColumnStats(1, value_count=0), "int32")
 
 
-def test_counts_that_the_reference_does_not_keep_prove_nothing() -> None:
+def test_counts_that_duckdb_does_not_maintain_prove_nothing() -> None:
     assert not outside(ColumnRange(1, "01:00:00", None), ColumnStats(1, value_count=0, null_count=0), "timetz")
 
 
-def test_a_count_of_no_values_beside_bounds_proves_nothing() -> None:
+def test_a_value_count_of_zero_with_bounds_proves_nothing() -> None:
     wrong = ColumnStats(1, value_count=0, null_count=3, min_value="7", max_value="7")
     assert not outside(ColumnRange(1, "7", "7"), wrong, "uint8")
     assert merge_stats("uint8", wrong, ColumnStats(1, 0, 1, 0, "9", "9")).min_value == "7"
@@ -137,13 +137,13 @@ def test_nan_is_greater_than_every_number() -> None:
     assert not outside(ColumnRange(1, "5.0", None), unknown, "float64")
 
 
-def test_the_short_text_of_a_float32_holds_the_double_it_became() -> None:
+def test_bounds_of_a_float32_include_the_double_it_was_promoted_to() -> None:
     stats = ColumnStats(1, value_count=1, min_value="0.1", max_value="0.1", contains_nan=False)
     as_double = encode(0.10000000149011612, "float64")
     assert not outside(ColumnRange(1, as_double, as_double), stats, "float64")
 
 
-def test_bounds_of_the_type_before_a_promotion_are_understood() -> None:
+def test_bounds_from_before_a_promotion_are_used() -> None:
     stats = ColumnStats(1, value_count=1, min_value="2020-01-02", max_value="2020-01-02")
     assert outside(ColumnRange(1, "2020-01-03 00:00:00", None), stats, "timestamp")
     assert not outside(ColumnRange(1, "2020-01-03 00:00:00+00", None), stats, "timestamptz"), "depends on the zone of the reader"
@@ -160,7 +160,7 @@ def parts(*found: tuple[str, str, str | None]) -> str | None:
     return parts_json(Part(path, type_name, ColumnStats(7, 10, 2, 0, bound, bound)) for path, type_name, bound in found)
 
 
-def test_variants_together_have_the_parts_that_both_have_with_one_type() -> None:
+def test_merged_variants_have_the_parts_that_both_have_with_one_type() -> None:
     left = ColumnStats(7, 30, 2, 0, extra_stats=parts(('"a"', "int64", "9"), ('"b"', "varchar", "x"), ('"c"', "int64", "1")))
     right = ColumnStats(7, 30, 2, 0, extra_stats=parts(('"b"', "int64", "5"), ('"a"', "int64", "10"), ('"c"', "int64", None)))
     merged = parts_of(merge_stats("variant", left, right).extra_stats, 7)
@@ -173,7 +173,7 @@ def test_variants_together_have_the_parts_that_both_have_with_one_type() -> None
 @pytest.mark.parametrize(
     "other", [ColumnStats(7), ColumnStats(7, 0, 0, 3), ColumnStats(7, 0, 3, 0), ColumnStats(7, 0, 3, 0, extra_stats="{")]
 )
-def test_variants_of_which_nothing_is_known_leave_no_parts(other: ColumnStats) -> None:
+def test_merging_with_unknown_variants_leaves_no_parts(other: ColumnStats) -> None:
     known = ColumnStats(7, 30, 2, 0, extra_stats=parts(("root", "int64", "9")))
     assert merge_stats("variant", known, other).extra_stats is merge_stats("variant", other, known).extra_stats is None
     nothing = ColumnStats(7, 0, 0, 0)

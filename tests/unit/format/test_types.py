@@ -1,4 +1,4 @@
-"""Types: what people write, what the catalog stores, what Spark computes with, what may become what."""
+"""Types: accepted names, stored names, Spark's types, and allowed promotions."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize(("stored", "text"), [(name, text) for name, texts in WRITTEN.items() for text in texts])
-def test_a_name_that_people_write_is_one_type_of_the_lake(stored: str, text: str) -> None:
+def test_an_accepted_name_is_one_type_of_the_lake(stored: str, text: str) -> None:
     assert parse_type(text) == DataType(stored)
 
 
-def test_nested_types_are_read_in_the_words_of_spark_and_of_duckdb() -> None:
+def test_nested_types_are_read_in_the_syntax_of_spark_and_duckdb() -> None:
     expected = "array<struct<a:int,`b c`:map<string,decimal(3,1)>>>"
     spark = parse_type("ARRAY<STRUCT<a: INT, `b c` MAP<STRING, DECIMAL(3,1)>>>")
     duckdb = parse_type('STRUCT(a INTEGER, "b c" MAP(VARCHAR, DECIMAL(3,1)))[]')
@@ -82,12 +82,12 @@ def test_a_struct_field_keeps_its_nullability_and_comment() -> None:
         "string collate unicode",
     ],
 )
-def test_a_text_that_is_no_type_is_refused_and_named(text: str) -> None:
+def test_the_error_for_an_unknown_type_names_it(text: str) -> None:
     with pytest.raises(StatementError, match=r"."):
         parse_type(text)
 
 
-def test_stored_names_are_those_of_the_specification() -> None:
+def test_stored_names_follow_the_specification() -> None:
     assert from_stored("INT8") == DataType("int8")
     assert from_stored("decimal(10, 2)") == DataType("decimal(10,2)")
     assert from_stored("timestamp_us") == DataType("timestamp")
@@ -157,10 +157,10 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("old", "new"), ALLOWED)
-def test_a_type_may_become_a_wider_one(old: str, new: str) -> None:
+def test_a_type_can_be_promoted_to_a_wider_one(old: str, new: str) -> None:
     assert can_promote(old, new)
 
 
 @pytest.mark.parametrize(("old", "new"), REFUSED)
-def test_a_type_may_not_become_another_one(old: str, new: str) -> None:
+def test_other_type_changes_are_refused(old: str, new: str) -> None:
     assert not can_promote(old, new)

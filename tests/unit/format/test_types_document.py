@@ -1,4 +1,4 @@
-"""docs/types.md is about the types that there are, and says of each what Spark calls it."""
+"""docs/types.md covers all existing types and names the Spark type of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _rows() -> dict[str, list[str]]:
     return {row[0].strip("` "): row for row in cells}
 
 
-def test_every_type_has_a_row_with_the_name_that_spark_has_for_it() -> None:
+def test_every_type_has_a_row_with_its_spark_type() -> None:
     rows = _rows()
     assert set(rows) == (set(SPARK_NAMES) - {"unknown"}) | NESTED | {"decimal(p,s)"}
     for stored, name in SPARK_NAMES.items():
@@ -25,14 +25,14 @@ def test_every_type_has_a_row_with_the_name_that_spark_has_for_it() -> None:
             assert rows[stored][1] == f"`{name}`"
 
 
-def test_the_names_of_the_ddl_are_understood() -> None:
+def test_the_names_of_the_ddl_are_accepted() -> None:
     for stored, row in _rows().items():
         name = row[2].strip("`")
         if "…" not in name and "(p,s)" not in name:
             assert parse_type(name).name == stored
 
 
-def test_what_spark_cannot_hold_is_said() -> None:
+def test_types_that_spark_cannot_represent_are_marked() -> None:
     rows = _rows()
     for case in CASES:
         if case.not_in_spark:

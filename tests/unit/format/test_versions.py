@@ -1,4 +1,4 @@
-"""Format versions: which are written, read and refused, and merged files of older ones."""
+"""Format versions: which are written, read and refused, and the merged files of older ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_other_versions_are_refused() -> None:
         is_older(None)
 
 
-def test_a_snapshot_sees_the_front_of_a_merged_file() -> None:
+def test_a_snapshot_reads_the_beginning_of_a_merged_file() -> None:
     assert pieces_of("2:1|4:6") == ((2, 1), (4, 6))
     assert [row_limit("2:1|4:6", snapshot) for snapshot in (1, 2, 3, 4, 5)] == [0, 1, 1, None, None]
     assert pieces_of("partial_max:4") == ()

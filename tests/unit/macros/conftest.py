@@ -1,4 +1,4 @@
-"""One set of compiled macros for all tests, as new for each."""
+"""One set of compiled macros for all tests, reset for each test."""
 
 from __future__ import annotations
 

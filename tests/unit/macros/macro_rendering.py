@@ -1,4 +1,4 @@
-"""Renders our macros as dbt would, without a project, a connection or Spark: dbt's Jinja, its own macros, dbt-spark's, and ours over them."""
+"""Renders our macros as dbt would, without a project, a connection or Spark: with dbt's Jinja, its own macros, dbt-spark's, and ours."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Exceptions:
 
 
 class Adapter:
-    """The parts of the adapter that macros use; what they did is in `calls`."""
+    """The parts of the adapter that macros use. `calls` records the calls."""
 
     Column = DuckLakeColumn
 
@@ -92,7 +92,7 @@ class Adapter:
 
 
 class Macros:
-    """All macros by name; `macros.name(…)` renders one and gives its text with single spaces."""
+    """All macros by name. `macros.name(…)` renders one and returns its text with single spaces."""
 
     def __init__(self) -> None:
         self.context: dict[str, Any] = {}
@@ -109,7 +109,7 @@ class Macros:
         self.reset()
 
     def reset(self) -> None:
-        """As new, in the same dictionary, which the templates hold."""
+        """Restore the initial state in the same dictionary, because the templates refer to it."""
         self.config = Config()
         self.statements: list[str] = []
         self.adapter = Adapter(self)

@@ -1,4 +1,4 @@
-"""The cross-database macros as SQL; what Spark makes of it is tested in tests/functional/adapter/test_utils.py."""
+"""The SQL of the cross-database macros; tests/functional/adapter/test_utils.py tests their results in Spark."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_macro(macros: Macros, macro: str, arguments: list[object], expected: st
     assert getattr(macros, macro)(*arguments) == expected
 
 
-def test_datediff_names_the_parts_it_knows(macros: Macros) -> None:
+def test_the_error_of_datediff_lists_the_supported_parts(macros: Macros) -> None:
     with pytest.raises(CompilationError, match="datediff does not know the part 'eon'; it knows year"):
         macros.datediff("a", "b", "eon")
 
@@ -55,8 +55,8 @@ def test_a_series_has_a_positive_bound(macros: Macros) -> None:
         macros.generate_series(0)
 
 
-def test_nothing_of_dbt_spark_that_is_wrong_for_a_lake_is_left(macros: Macros) -> None:
-    """Every spark__ macro is either overridden or listed here as right for us."""
+def test_every_spark_macro_is_overridden_or_correct_for_a_lake(macros: Macros) -> None:
+    """Every spark__ macro is either overridden or listed in this test as correct for us."""
     right = {
         "alter_column_set_constraints", "alter_table_add_constraints", "array_append", "array_concat", "assert_not_null", "call_dcl_statements",
         "clustered_cols", "comment_clause", "concat", "copy_grants", "date", "file_format_clause",

@@ -1,4 +1,4 @@
-"""The SQL that makes, changes and documents tables and views."""
+"""The SQL that creates, changes and documents tables and views."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ def test_a_table_is_replaced_and_never_renamed(macros: Macros) -> None:
     assert macros.create_table_as(False, TABLE, "select 1 as id") == "create or replace table `lake`.`main`.`orders` as select 1 as id"
 
 
-def test_partitioning_is_said_when_the_table_is_made(macros: Macros) -> None:
+def test_partitioning_is_part_of_create_table(macros: Macros) -> None:
     macros.config["partitioned_by"] = ["region", "year(sold_at)"]
 
     assert " partitioned by (region, year(sold_at)) tblproperties (" in macros.create_table_as(False, TABLE, "select 1 as id")
 
 
-def test_one_partition_key_may_be_a_text(macros: Macros) -> None:
+def test_one_partition_key_can_be_a_string(macros: Macros) -> None:
     macros.config["partition_by"] = "region"
 
     assert " partitioned by (region) tblproperties (" in macros.create_table_as(False, TABLE, "select 1 as id")
 
 
-def test_a_table_remembers_what_its_configs_have_set(macros: Macros) -> None:
+def test_a_table_stores_the_options_that_its_configs_set(macros: Macros) -> None:
     macros.config.update(sorted_by="id desc", options={"parquet_compression": "zstd"}, tblproperties={"team": "it's"})
 
     assert macros.create_table_as(False, TABLE, "select 1 as id") == (
@@ -46,7 +46,7 @@ def test_a_view_is_replaced(macros: Macros) -> None:
     assert macros.create_view_as(VIEW, "select 1 as id") == "create or replace view `lake`.`main`.`orders` as select 1 as id"
 
 
-def test_comments_on_the_columns_of_a_view_come_with_it(macros: Macros) -> None:
+def test_column_comments_of_a_view_are_part_of_its_creation(macros: Macros) -> None:
     macros.config["persist_docs"] = {"columns": True}
     macros.context["model"].columns = {"ID": {"description": "the owner's id", "quote": False}}
     macros.context["get_columns_in_query"] = lambda sql: ["id", "name"]
@@ -57,7 +57,7 @@ def test_comments_on_the_columns_of_a_view_come_with_it(macros: Macros) -> None:
     )
 
 
-def test_comments_survive_hostile_text(macros: Macros) -> None:
+def test_comments_with_quotes_and_backslashes_are_escaped(macros: Macros) -> None:
     assert macros.alter_relation_comment(TABLE, 'it\'s a \\ /* x */ -- "q"') == (
         "comment on table `lake`.`main`.`orders` is 'it\\'s a \\\\ /* x */ -- \"q\"'"
     )
@@ -78,7 +78,7 @@ def test_columns_are_added_and_dropped_by_alter_table(macros: Macros) -> None:
     ]
 
 
-def test_a_widened_type_changes_metadata_only(macros: Macros) -> None:
+def test_a_widened_type_changes_only_metadata(macros: Macros) -> None:
     macros.adapter.columns["orders"] = columns(id="int")
 
     macros.alter_column_type(TABLE, "id", "bigint")
@@ -86,7 +86,7 @@ def test_a_widened_type_changes_metadata_only(macros: Macros) -> None:
     assert macros.statements == ["alter table `lake`.`main`.`orders` alter column `id` type bigint"]
 
 
-def test_any_other_type_takes_a_new_column(macros: Macros) -> None:
+def test_any_other_type_needs_a_new_column(macros: Macros) -> None:
     macros.adapter.columns["orders"] = columns(id="string")
 
     macros.alter_column_type(TABLE, "id", "int")
@@ -100,7 +100,7 @@ def test_any_other_type_takes_a_new_column(macros: Macros) -> None:
     )
 
 
-def test_schema_changes_ignore_the_case_of_names_and_types_that_fit(macros: Macros) -> None:
+def test_schema_changes_ignore_the_case_of_names_and_compatible_types(macros: Macros) -> None:
     macros.adapter.columns["source"] = columns(ID="int", amount="decimal(10,2)", new="string", changed="string")
     macros.adapter.columns["orders"] = columns(id="bigint", amount="decimal(12,2)", changed="int", old="int")
 
@@ -112,7 +112,7 @@ def test_schema_changes_ignore_the_case_of_names_and_types_that_fit(macros: Macr
     assert found["new_target_types"] == [{"column_name": "changed", "new_type": "string"}]
 
 
-def test_a_schema_is_dropped_with_what_is_in_it(macros: Macros) -> None:
+def test_a_schema_is_dropped_with_its_relations(macros: Macros) -> None:
     macros.drop_schema(TABLE)
     macros.create_schema(TABLE)
 
@@ -148,7 +148,7 @@ def test_the_commit_message_of_a_model_is_rendered(macros: Macros) -> None:
 
 
 class Documented(SimpleNamespace):
-    """A column of a model: an attribute and a key at once, as dbt's own."""
+    """A column of a model that supports attributes and keys, like dbt's own."""
 
     def __init__(self, description: str, quote: bool = False) -> None:
         super().__init__(description=description, quote=quote)

@@ -23,7 +23,7 @@ def arguments(macros: Macros, **more: object) -> dict[str, object]:
     }
 
 
-def test_the_source_is_a_temporary_view_that_no_schema_holds(macros: Macros) -> None:
+def test_the_source_is_a_temporary_view_without_a_schema(macros: Macros) -> None:
     source = macros.make_temp_relation(TARGET)
 
     assert str(source) == "`orders__dbt_tmp`"
@@ -60,7 +60,7 @@ def test_merge_by_several_keys_and_predicates(macros: Macros) -> None:
     )
 
 
-def test_null_keys_match_under_the_behaviour_flag_only(macros: Macros) -> None:
+def test_null_keys_match_only_under_the_behavior_flag(macros: Macros) -> None:
     assert "DBT_INTERNAL_SOURCE.id = DBT_INTERNAL_DEST.id" in macros.get_incremental_merge_sql(arguments(macros))
 
     macros.adapter.behavior.enable_truthy_nulls_equals_macro.no_warn = True
@@ -74,7 +74,7 @@ def test_merge_updates_only_the_columns_of_merge_update_columns(macros: Macros) 
     assert "update set amount = DBT_INTERNAL_SOURCE.amount when not matched" in macros.get_incremental_merge_sql(arguments(macros))
 
 
-def test_merge_leaves_the_columns_of_merge_exclude_columns(macros: Macros) -> None:
+def test_merge_does_not_update_the_columns_of_merge_exclude_columns(macros: Macros) -> None:
     macros.config["merge_exclude_columns"] = ["AMOUNT", "id"]
 
     assert "update set `region` = DBT_INTERNAL_SOURCE.`region` when not matched" in macros.get_incremental_merge_sql(arguments(macros))
@@ -97,7 +97,7 @@ def test_merge_without_a_key_inserts_every_row(macros: Macros) -> None:
 @pytest.mark.parametrize(
     ("key", "expected"), [(None, "insert into"), ([], "insert into"), ("", "insert into"), ("id", "merge into"), (["id"], "merge into")]
 )
-def test_the_default_is_merge_where_there_is_a_key_and_append_otherwise(macros: Macros, key: object, expected: str) -> None:
+def test_the_default_is_merge_with_a_key_and_append_without(macros: Macros, key: object, expected: str) -> None:
     assert macros.get_incremental_default_sql(arguments(macros, unique_key=key)).startswith(expected)
 
 
@@ -112,7 +112,7 @@ def test_delete_insert_matches_the_whole_key_and_computes_its_source_once(macros
     assert ("materialize_temp_view", given["temp_relation"]) in macros.adapter.calls
 
 
-def test_delete_insert_matches_null_keys_under_the_behaviour_flag(macros: Macros) -> None:
+def test_delete_insert_matches_null_keys_under_the_behavior_flag(macros: Macros) -> None:
     macros.adapter.behavior.enable_truthy_nulls_equals_macro.no_warn = True
 
     assert (
@@ -189,7 +189,7 @@ def test_replace_where_needs_its_predicates(macros: Macros) -> None:
         macros.get_incremental_replace_where_sql(arguments(macros))
 
 
-def test_a_source_is_kept_as_tmp_relation_type_says(macros: Macros) -> None:
+def test_tmp_relation_type_determines_how_the_source_is_stored(macros: Macros) -> None:
     given = arguments(macros)
     kept = ("materialize_temp_view", given["temp_relation"])
 
@@ -212,7 +212,7 @@ def test_a_source_is_kept_as_tmp_relation_type_says(macros: Macros) -> None:
     assert after("view", "delete_insert") == 0, "without a key it only inserts"
 
 
-def test_buckets_of_clustered_by_are_no_partitions_to_overwrite(macros: Macros) -> None:
+def test_buckets_of_clustered_by_are_not_partitions_to_overwrite(macros: Macros) -> None:
     macros.config.update(partition_by="region", clustered_by="id", buckets=8)
 
     assert macros.partitioned_by_clause() == "partitioned by (region, bucket(8, id))"

@@ -1,4 +1,4 @@
-"""Which conditions of a text say that a file is not needed, and which do not."""
+"""Which conditions of a statement show that a file is not needed, and which do not."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OTHER = Table(2, "v", "main", "o", "/lake/o/", (Column(1, "id", "int32"), Column
 
 
 def shown(filters: object) -> list[str]:
-    """Each filter as `column: low..high | … or NULL`."""
+    """Return each filter as `column: low..high | … or NULL`."""
     names = {column.column_id: column.name for column in T.columns}
     texts = []
     for each in filters:  # type: ignore[attr-defined]
@@ -60,7 +60,7 @@ def lookup(reference: Reference) -> Table | None:
 
 
 def query(text: str, which: int = 0) -> list[str]:
-    """The filters of the reference number `which` to t."""
+    """Return the filters for the `which`-th reference to t."""
     sql = references(text)
     found = [each for each in sql.references if each.name.parts[-1] == "t"]
     return shown(of_reference(sql, found[which], T, lookup, lambda: True))
@@ -156,21 +156,21 @@ def test_a_comparison_with_a_constant_is_a_range(condition: str, expected: str) 
         "this is no SQL (",
     ],
 )
-def test_in_doubt_there_is_no_condition(condition: str) -> None:
+def test_an_undecidable_condition_gives_no_filter(condition: str) -> None:
     assert where(condition) == []
 
 
-def test_the_conjuncts_of_a_condition_count_each_for_itself() -> None:
+def test_each_conjunct_of_a_condition_is_a_filter() -> None:
     assert where("(id > 5 AND (name = 'x' AND lower(name) = 'y')) AND rand() < 1") == ["id: 6..", "name: x..x"]
 
 
-def test_instants_are_exact_where_the_zone_is_utc() -> None:
+def test_timestamps_are_exact_if_the_session_zone_is_utc() -> None:
     assert where("moment < TIMESTAMP'2024-02-03 00:00:00'", utc=True) == ["moment: ..2024-02-02 23:59:59.999999999+00"]
     assert where("day <= TIMESTAMP'2024-02-02 10:00:00'", utc=True) == ["day: ..2024-02-02"]
 
 
-def test_the_window_of_a_batch_is_exact_for_every_column_of_times() -> None:
-    """As dbt writes its ends, with an offset; in another zone it is wider by the days that the zones may lie apart."""
+def test_the_window_of_a_batch_is_exact_for_every_date_and_timestamp_column() -> None:
+    """dbt writes the ends of the window with an offset. In another zone it is wider by the maximum difference between zones."""
     window = "{0} >= timestamp '2024-02-02 00:00:00+00:00' and {0} < timestamp '2024-02-03 00:00:00+00:00'"
     assert where(window.format("moment")) == ["moment: 2024-02-02 00:00:00+00..", "moment: ..2024-02-02 23:59:59.999999999+00"]
     assert where(window.format("at"), utc=True) == ["at: 2024-02-02 00:00:00..", "at: ..2024-02-02 23:59:59.999999999"]
@@ -212,11 +212,11 @@ def test_the_window_of_a_batch_is_exact_for_every_column_of_times() -> None:
         ("SELECT * FROM o WHERE id = 1 UNION ALL SELECT id, name FROM t", []),
     ],
 )
-def test_only_the_select_that_names_the_relation_counts(text: str, expected: list[str]) -> None:
+def test_only_the_select_that_contains_the_relation_counts(text: str, expected: list[str]) -> None:
     assert query(text) == expected
 
 
-def test_two_references_to_one_table_have_conditions_of_their_own() -> None:
+def test_two_references_to_one_table_have_separate_filters() -> None:
     text = "SELECT * FROM t AS a JOIN t AS b ON a.id = b.id WHERE a.id = 1 AND b.name = 'x'"
     assert query(text, 0) == ["id: 1..1"]
     assert query(text, 1) == ["name: x..x"]

@@ -1,4 +1,4 @@
-"""Names become values: equal values mean equal rows, and a value says what the outcome depends on. No Spark."""
+"""Names are resolved to values. Equal values mean equal rows, and a value contains everything that the outcome depends on. No Spark."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TwoLakes:
 
 @dataclass
 class Session:
-    """What resolving a text needs."""
+    """The context that is needed to resolve a text."""
 
     lakes: TwoLakes
     names: Names
@@ -57,7 +57,7 @@ class Session:
         return resolve(references(text), replace(self.names, **changes), self.planning)  # type: ignore[arg-type]
 
     def write(self, lake: str = "lake") -> Transaction:
-        """The open transaction of a lake."""
+        """Return the open transaction of a lake."""
         view = self.lakes.view(lake)
         assert isinstance(view, Transaction)
         return view
@@ -94,11 +94,11 @@ def add_file(session: Session, low: int, high: int) -> None:
 
 
 def shape(bound: Bound) -> str:
-    """The text with the kind of each value in its place."""
+    """Return the text with each name replaced by the kind of its value."""
     return bound.text(lambda relation: f"<{type(relation).__name__} {relation.user_name}>")
 
 
-def test_names_become_values_where_they_stand(session: Session) -> None:
+def test_names_are_replaced_at_their_positions(session: Session) -> None:
     assert shape(session.bound("select t.a, parquet from t join main.t x on t.a = x.a, csv.`/f`, other.s.u")) == (
         "select t.a, parquet from <BoundTable t> AS `t` join <BoundTable main.t> x on t.a = x.a, csv.`/f`, other.s.u"
     )
@@ -108,7 +108,7 @@ def test_names_become_values_where_they_stand(session: Session) -> None:
     assert (mine.lake, theirs.lake) == ("lake", "raw")
 
 
-def test_values_are_equal_where_the_rows_are(session: Session) -> None:
+def test_values_are_equal_if_the_rows_are(session: Session) -> None:
     assert session.bound("select * from t") == session.bound("select * from t")
     assert session.bound("select * from main.t x").pieces[1] == session.bound("select * from lake.main.t y").pieces[1]
     before = session.bound("select * from t")
@@ -135,7 +135,7 @@ def test_files_that_no_condition_needs_are_left_out_of_the_value(session: Sessio
     assert (depends.lake, depends.table_id, [each.column_id for each in depends.filters]) == ("lake", table_of(session).table_id, [1])
 
 
-def test_a_view_is_resolved_with_its_own_names(session: Session) -> None:
+def test_a_view_is_resolved_in_its_own_schema(session: Session) -> None:
     transaction = session.write()
     transaction.objects.new_schema("other")
     other = transaction.schema("other")
@@ -160,7 +160,7 @@ def test_a_temporary_view_is_resolved_when_it_is_used(session: Session) -> None:
     assert list(after.depends_on) == [RowsRead("lake", table_of(session).table_id)]
 
 
-def test_a_function_is_resolved_with_what_its_body_reads(session: Session) -> None:
+def test_a_function_is_resolved_with_the_relations_in_its_body(session: Session) -> None:
     schema = session.write().schema("main")
     assert schema is not None
     session.write().objects.put_schema(replace(schema, tags={FUNCTION_TAG + "newest": "() RETURNS INT RETURN (SELECT max(a) FROM t)"}))
@@ -171,7 +171,7 @@ def test_a_function_is_resolved_with_what_its_body_reads(session: Session) -> No
     assert list(bound.depends_on) == [RowsRead("lake", table_of(session).table_id)]
 
 
-def test_an_earlier_snapshot_depends_on_nobody(session: Session) -> None:
+def test_an_earlier_snapshot_depends_on_no_concurrent_writer(session: Session) -> None:
     add_file(session, 0, 9)
     session.commit()
     assert list(session.bound("select * from t version as of 1").depends_on) == []
@@ -198,7 +198,7 @@ def test_errors_name_what_is_missing(session: Session, text: str, error: type[Ex
         session.bound(text, temporary=temporary)
 
 
-def test_what_belongs_to_no_lake_cannot_be_changed(session: Session) -> None:
+def test_a_name_outside_the_lakes_cannot_be_changed(session: Session) -> None:
     with pytest.raises(StatementError, match="the lakes here are lake, raw"):
         session.names.place(Name(("x", "y", "z")))
     place = session.names.place(Name(("raw", "t")))

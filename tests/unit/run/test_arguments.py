@@ -89,7 +89,7 @@ def test_wrong_arguments_are_refused(inside: str, message: str) -> None:
         arguments(call(inside), PARAMETERS)
 
 
-def test_functions_of_the_extension_name_the_lake_first() -> None:
+def test_functions_of_the_extension_take_the_lake_first() -> None:
     assert of_lake(call("'LAKE', 'a'"), ["lake", "other"]) == ("LAKE", call("'a'"))
     for inside in ("", "'another'", "key => 'lake'"):
         with pytest.raises(StatementError, match="the first argument is the lake's name, 'lake'"):

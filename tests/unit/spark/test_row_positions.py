@@ -1,4 +1,4 @@
-"""Places of rows as Arrow arrays: each once, ascending, by file."""
+"""Positions of rows as Arrow arrays: unique, ascending, by file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def places(pairs: list[tuple[int, int]]) -> pa.Table:
     )
 
 
-def test_places_are_grouped_by_file_ascending_and_once_each() -> None:
+def test_positions_are_grouped_by_file_ascending_and_unique() -> None:
     rng = random.Random(7)
     pairs = [(rng.choice([3, -1, 99, INLINED_BASE, INLINED_BASE - 1]), rng.randrange(50)) for _ in range(400)]
     found = by_file(places(pairs))
@@ -31,7 +31,7 @@ def test_places_are_grouped_by_file_ascending_and_once_each() -> None:
     assert not repeats(places(list(set(pairs))))
 
 
-def test_no_rows_have_no_places() -> None:
+def test_no_rows_have_no_positions() -> None:
     assert by_file(places([])) == {}
     assert not repeats(places([]))
     assert union([]) == {}
@@ -42,7 +42,7 @@ def test_the_union_of_positions() -> None:
     assert {file: positions.to_pylist() for file, positions in union([first, second]).items()} == {1: [2, 5], 2: [0]}
 
 
-def test_of_a_row_that_is_deleted_twice_the_first_time_counts(tmp_path: Path) -> None:
+def test_the_first_delete_of_a_row_counts(tmp_path: Path) -> None:
     written = write_delete_file("/lake/x.parquet", 7, str(tmp_path), [1, 5, 9], [4, 6, 5])
     delete_file = DeleteFile(1, written.path, "parquet", 3, written.size_bytes, None, 4, 2**62)
     deleted = deleted_rows(DataFile(7, "/lake/x.parquet", 6, 1, None, 0, 1, delete_file))
@@ -58,7 +58,7 @@ def test_a_file_with_inlined_deletes_is_never_ended() -> None:
     assert not deleted.leave_nothing(pa.array([0, 1, 2]))
 
 
-def test_a_delete_file_without_snapshots_began_with_its_first_one(tmp_path: Path) -> None:
+def test_a_delete_file_without_snapshots_begins_with_its_first_one(tmp_path: Path) -> None:
     written = write_deletion_vector("/lake/x.parquet", 7, str(tmp_path), [3, 70000])
     delete_file = DeleteFile(1, written.path, written.format, 2, written.size_bytes, None, 4, 2**62)
     deleted = deleted_rows(DataFile(7, "/lake/x.parquet", 100000, 1, None, 0, 1, delete_file))

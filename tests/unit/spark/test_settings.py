@@ -1,4 +1,4 @@
-"""The Spark part of a profile: what follows from it, and what is refused."""
+"""The Spark part of a profile: derived settings, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dbt.adapters.ducklake.spark.session.node_settings import node_settings
 from dbt.adapters.ducklake.spark.session.settings import PROTECTED, REQUIRED, SparkSettings, available_cores, require_allowed_setting
 
 
-def test_a_local_master_stays_on_this_machine_and_shuffles_as_wide_as_it_has_threads() -> None:
+def test_a_local_master_listens_locally_and_has_a_shuffle_partition_per_thread() -> None:
     config = SparkSettings(master="local[3]").launch_config()
     assert config["spark.master"] == "local[3]"
     assert config["spark.driver.host"] == config["spark.driver.bindAddress"] == "127.0.0.1"
@@ -31,7 +31,7 @@ def test_a_cluster_keeps_its_own_host_memory_and_partitions() -> None:
     assert not {"spark.driver.host", "spark.driver.memory", "spark.buffer.pageSize", "spark.sql.shuffle.partitions"} & set(config)
 
 
-def test_the_profile_wins_over_defaults_but_not_over_what_reading_needs() -> None:
+def test_the_profile_overrides_defaults_but_not_required_settings() -> None:
     settings = SparkSettings(config={"spark.sql.session.timeZone": "Europe/Rome", "spark.ui.enabled": True, "spark.x": 3})  # type: ignore[dict-item]
     assert settings.session_config()["spark.sql.session.timeZone"] == "Europe/Rome"
     assert settings.launch_config()["spark.ui.enabled"] == "true"
@@ -60,7 +60,7 @@ def test_a_remote_spark_is_not_launched() -> None:
     assert "spark.master" not in settings.launch_config()
 
 
-def test_a_node_has_settings_as_texts() -> None:
+def test_settings_of_a_node_are_converted_to_text() -> None:
     assert node_settings(None) == {}
     assert node_settings({"spark.sql.ansi.enabled": False, "spark.sql.shuffle.partitions": 7}) == {
         "spark.sql.ansi.enabled": "false",
@@ -69,18 +69,18 @@ def test_a_node_has_settings_as_texts() -> None:
 
 
 @pytest.mark.parametrize("given", ["spark.x=1", ["spark.x"], {"spark.x": None}, {"spark.sql": {"x": 1}}])
-def test_what_is_no_map_of_settings_is_refused(given: object) -> None:
+def test_settings_that_are_not_a_map_are_refused(given: object) -> None:
     with pytest.raises(ConfigurationError, match="spark_config is a map"):
         node_settings(given)
 
 
-def test_a_node_cannot_change_what_reading_needs() -> None:
+def test_a_node_cannot_change_required_settings() -> None:
     with pytest.raises(ConfigurationError, match=r"spark\.sql\.caseSensitive=true"):
         node_settings({"spark.sql.caseSensitive": True})
 
 
 @pytest.mark.parametrize("key", list(PROTECTED))
-def test_a_protected_setting_keeps_its_value_and_the_error_says_why(key: str) -> None:
+def test_a_protected_setting_keeps_its_value_and_the_error_gives_the_reason(key: str) -> None:
     protected = PROTECTED[key]
     require_allowed_setting(key, f" {protected.value.upper()} ")
     wrong = {"true": "false", "false": "true"}.get(protected.value, "LEGACY")
@@ -98,6 +98,6 @@ def test_a_protected_setting_keeps_its_value_and_the_error_says_why(key: str) ->
 @pytest.mark.parametrize(
     "key", ["spark.sql.ansi.enabled", "spark.sql.optimizer.nestedSchemaPruning.enabled", "spark.sql.storeAssignmentPolicy"]
 )
-def test_other_settings_are_free(key: str) -> None:
+def test_other_settings_can_be_changed(key: str) -> None:
     for value in ("false", "LEGACY", None):
         require_allowed_setting(key, value)

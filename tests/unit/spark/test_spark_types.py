@@ -11,7 +11,7 @@ from dbt.adapters.ducklake.spark.values.types import FIELD_ID, fields_of, struct
 from tests.lake.written import columns_of
 
 
-def test_struct_fields_carry_their_ids_and_every_field_is_nullable() -> None:
+def test_struct_fields_have_their_ids_and_every_field_is_nullable() -> None:
     columns = columns_of("a int NOT NULL", "b array<struct<x decimal(5,2), y map<string, time>>>")
     made = struct_type(columns)
     assert [field.metadata for field in made.fields] == [{FIELD_ID: 1}, {FIELD_ID: 2}]
@@ -28,7 +28,7 @@ def test_without_ids_there_is_no_metadata() -> None:
     )
 
 
-def test_types_of_a_query_become_columns_and_come_back() -> None:
+def test_types_of_a_query_are_converted_to_columns_and_back() -> None:
     texts = [
         "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(12,3)", "date", "time", "timestamp", "timestamp_ntz",
         "string", "binary", "variant", "array<int>", "map<string, array<date>>", "struct<a: int, b: struct<c: string>>",
@@ -52,7 +52,7 @@ def test_a_column_without_a_type_is_text_and_comments_are_kept() -> None:
         (T.StructType([]), "column s.x is a struct without fields"),
     ],
 )
-def test_a_type_that_a_lake_cannot_hold_is_refused_with_its_column(type_: T.DataType, text: str) -> None:
+def test_the_error_for_an_unsupported_type_names_the_column(type_: T.DataType, text: str) -> None:
     schema = T.StructType([T.StructField("s", T.StructType([T.StructField("x", type_)]))])
     with pytest.raises(StatementError) as raised:
         fields_of(schema)

@@ -1,4 +1,4 @@
-"""File systems: which one a path belongs to, and what can be done there."""
+"""File systems: which one a path belongs to, and its operations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.ducklake.spark.files import storage
 
 
-def test_plain_paths_and_file_urls_are_local_and_stay_as_they_are(tmp_path: Path) -> None:
+def test_plain_paths_and_file_urls_are_local_and_unchanged(tmp_path: Path) -> None:
     odd = f"{tmp_path}/a b%20ü#?[x]"
     storage.make_directory(odd)
     Path(odd, "f").write_bytes(b"123")
@@ -23,7 +23,7 @@ def test_plain_paths_and_file_urls_are_local_and_stay_as_they_are(tmp_path: Path
     assert storage.is_local(odd)
 
 
-def test_a_url_has_a_scheme_and_a_windows_drive_is_none() -> None:
+def test_a_url_has_a_scheme_and_a_windows_drive_is_not_one() -> None:
     assert storage.scheme_of("s3a://bucket/x") == "s3a"
     assert storage.scheme_of("file:/x") == "file"
     assert storage.scheme_of("/x/y:z") == ""
@@ -48,7 +48,7 @@ def test_a_file_gets_a_second_name_by_a_link_or_by_a_copy(tmp_path: Path, monkey
     os.utime(first, (0, 0))
     storage.link_or_copy(first, linked)
     assert os.path.samefile(first, linked)
-    assert os.stat(linked).st_mtime > time.time() - 60  # nobody takes it for an old file without an owner
+    assert os.stat(linked).st_mtime > time.time() - 60  # so that it is not removed as an old orphan
 
     def refused(*_: Any) -> None:
         raise OSError("Invalid cross-device link")

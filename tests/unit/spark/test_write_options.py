@@ -1,4 +1,4 @@
-"""A lake's options as those of the two Parquet writers."""
+"""A lake's options as options of the two Parquet writers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_options_of_the_lake_are_passed_on_to_spark() -> None:
     assert "fs.file.impl" not in spark_options(options, local=False)
 
 
-def test_lz4_is_the_raw_format_that_duckdb_means() -> None:
+def test_lz4_is_the_raw_format_as_in_duckdb() -> None:
     assert spark_options(WriteOptions(compression="lz4"), local=True)["compression"] == "lz4_raw"
     assert arrow_options(WriteOptions(compression="lz4"))["compression"] == "lz4_raw"
 
@@ -31,7 +31,7 @@ def test_levels_of_gzip_have_hadoops_names() -> None:
     assert arrow_options(WriteOptions(compression="gzip", compression_level=9))["compression_level"] == 9
 
 
-def test_extra_options_win() -> None:
+def test_extra_options_have_precedence() -> None:
     assert spark_options(WriteOptions(extra={"parquet.writer.version": "v2"}), local=True)["parquet.writer.version"] == "v2"
 
 

@@ -167,13 +167,13 @@ select * from «a» distribute by x sort by y
 --- Spark's time travel
 select * from «a version as of 3», ‹b VERSION AS OF '4'› x, «c for version as of 5», ‹d for system_version as of 6› as y
 
---- Spark's time travel by moments
+--- Spark's time travel by timestamps
 select * from «a timestamp as of '2026-01-01'» join ‹b for system_time as of timestamp '2026-01-01 00:00:00'› x on true
 
---- moments that are computed
+--- timestamps that are computed
 select * from ‹a timestamp as of current_timestamp() - interval 1 day› x join «b timestamp as of date_sub(current_date(), 1)» on true
 
---- moments that are cast
+--- timestamps that are cast
 select * from «a timestamp as of '2026-01-01'::timestamp» where b order by c, d
 
 --- intervals of several units before an alias

@@ -1,4 +1,4 @@
-"""Constraints in CREATE TABLE, and what becomes of them with the columns."""
+"""Constraints in CREATE TABLE, and how column changes affect them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ A = ("a",)
         ),
     ],
 )
-def test_create_table_reads(inside: str, expected: Constraint) -> None:
+def test_constraints_of_create_table_are_parsed(inside: str, expected: Constraint) -> None:
     statement = parse(f"create table t ({inside})")
     assert isinstance(statement, CreateTable)
     assert statement.constraints == (expected,)
@@ -48,25 +48,25 @@ def test_create_table_reads(inside: str, expected: Constraint) -> None:
     ("inside", "message"),
     [("a int, primary key ()", "a column was expected"), ("a int constraint c", "PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK")],
 )
-def test_what_is_no_constraint_is_a_syntax_error(inside: str, message: str) -> None:
+def test_an_invalid_constraint_is_a_syntax_error(inside: str, message: str) -> None:
     with pytest.raises(StatementError, match=message):
         parse(f"create table t ({inside})")
 
 
-def test_columns_may_have_the_names_of_constraints() -> None:
+def test_columns_can_have_the_names_of_constraints() -> None:
     statement = parse("create table t (check int, unique string, constraint date)")
     assert isinstance(statement, CreateTable)
     assert [column.name for column in statement.columns] == ["check", "unique", "constraint"]
     assert not statement.constraints
 
 
-def test_each_gets_a_name_of_its_own() -> None:
+def test_each_constraint_gets_a_unique_name() -> None:
     given = [Constraint("PRIMARY KEY", columns=A), Constraint("CHECK", expression="a > 0"), Constraint("CHECK", expression="a > 1")]
     given += [Constraint("UNIQUE", columns=("a", "b")), Constraint("FOREIGN KEY", "t_check", columns=A, references="u")]
     assert [each.name for each in named(given, "t")] == ["t_pkey", "t_check", "t_check1", "t_a_b_key", "t_check2"]
 
 
-def test_they_live_in_a_tag_and_follow_the_columns() -> None:
+def test_constraints_are_stored_in_a_tag_and_follow_the_columns() -> None:
     given = named([Constraint("UNIQUE", columns=("a", "b")), Constraint("CHECK", expression="`c` > 0")], "t")
     tags = with_constraints({"comment": "x"}, given)
     assert constraints_of(tags) == given

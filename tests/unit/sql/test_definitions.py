@@ -1,4 +1,4 @@
-"""CREATE, DROP, COMMENT ON and ALTER mean what Spark and DuckLake say they mean; what a lake cannot do is refused by name."""
+"""CREATE, DROP, COMMENT ON and ALTER mean what Spark and DuckLake define. The error names what a lake does not support."""
 
 from __future__ import annotations
 
@@ -254,13 +254,13 @@ def test_defaults_are_stored_as_ducklake_stores_them(text: str, expected: Defaul
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED)
-def test_what_a_lake_cannot_do_is_refused_by_name(text: str, message: str) -> None:
+def test_the_error_names_what_a_lake_does_not_support(text: str, message: str) -> None:
     with pytest.raises(StatementError, match=message) as caught:
         parse(text)
     assert not str(caught.value).startswith("Syntax error")
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG)
-def test_syntax_errors_say_where_and_what_was_expected(text: str, message: str) -> None:
+def test_syntax_errors_name_the_position_and_the_expected_text(text: str, message: str) -> None:
     with pytest.raises(StatementError, match=message):
         parse(text)

@@ -1,4 +1,4 @@
-"""SHOW, DESCRIBE, USE, CALL and transactions; and what goes to Spark."""
+"""SHOW, DESCRIBE, USE, CALL and transactions; and which statements go to Spark."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ VERBATIM = [
 
 
 @pytest.mark.parametrize(("text", "expected"), OURS)
-def test_what_the_catalog_answers(text: str, expected: Statement) -> None:
+def test_statements_that_the_catalog_answers(text: str, expected: Statement) -> None:
     assert parse(text) == expected
 
 
@@ -137,17 +137,17 @@ def test_queries_go_to_spark_with_their_names(text: str, behind: str) -> None:
 
 
 @pytest.mark.parametrize("text", SPARKS_ANSWERS)
-def test_what_only_spark_can_show(text: str) -> None:
+def test_statements_that_only_spark_can_answer(text: str) -> None:
     assert parse(text) == Query(Sql(text))
 
 
 @pytest.mark.parametrize("text", PASSED_THROUGH)
-def test_sparks_own_statements_pass_through_with_their_names(text: str) -> None:
+def test_sparks_own_statements_pass_with_their_names(text: str) -> None:
     assert parse(text) == PassThrough(references(text))
 
 
 @pytest.mark.parametrize("text", VERBATIM)
-def test_settings_and_paths_pass_through_untouched(text: str) -> None:
+def test_settings_and_paths_pass_unchanged(text: str) -> None:
     assert parse(text + ";") == PassThrough(Sql(text))
 
 
@@ -169,6 +169,6 @@ def test_settings_and_paths_pass_through_untouched(text: str) -> None:
         ("commit now", "near 'now': this was not expected here"),
     ],
 )
-def test_errors_say_what_is_wrong(text: str, message: str) -> None:
+def test_errors_describe_the_problem(text: str, message: str) -> None:
     with pytest.raises(StatementError, match=message):
         parse(text)

@@ -1,4 +1,4 @@
-"""Names of relations are found in any text, with CTE scopes, and nothing else is: the cases stand in references.sql."""
+"""Relation names are found in any text, with CTE scopes, and nothing else is found: the cases are in references.sql."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cases() -> list[tuple[str, str]]:
 
 
 def marked(sql: Sql) -> str:
-    """The text with the marks of what was found."""
+    """Return the text with marks around the names that were found."""
     edits = [(r.start, r.end, "plain" if r.aliased else "enclosed" if r.enclosed else "alias") for r in sql.references] + [
         (q.start, q.end, "qualifier") for q in sql.qualifiers
     ]
@@ -34,13 +34,13 @@ def marked(sql: Sql) -> str:
 
 
 @pytest.mark.parametrize(("name", "expected"), cases(), ids=[name for name, _ in cases()])
-def test_names_are_found_where_they_stand(name: str, expected: str) -> None:
+def test_names_are_found_at_their_positions(name: str, expected: str) -> None:
     text = ANY_MARK.sub("", expected)
     assert marked(references(text)) == expected
 
 
 @pytest.mark.parametrize(("name", "expected"), cases(), ids=[name for name, _ in cases()])
-def test_positions_survive_windows_line_ends_and_prefixes(name: str, expected: str) -> None:
+def test_positions_are_correct_with_windows_line_ends_and_prefixes(name: str, expected: str) -> None:
     expected = "\r\n-- ünïcode 😀 from x\r\n" + expected.replace("\n", "\r\n")
     assert marked(references(ANY_MARK.sub("", expected))) == expected
 
@@ -66,14 +66,14 @@ def test_names_are_unquoted() -> None:
     ],
 )
 @pytest.mark.parametrize("alias", ["", " x", " as x", ", y", " where z = 1", " join y on true"])
-def test_time_travel_ends_before_what_follows(clause: str, at: TimeTravel, alias: str) -> None:
+def test_time_travel_ends_before_the_next_clause(clause: str, at: TimeTravel, alias: str) -> None:
     text = f"select * from t {clause}{alias}"
     first = references(text).references[0]
     assert (first.at, text[first.start : first.end]) == (at, f"t {clause}")
 
 
 @pytest.mark.parametrize("clause", ["version as of 'last'", "at (version => x)", "version as of 1.5", "at (timestamp => )"])
-def test_a_version_that_is_no_number_is_refused(clause: str) -> None:
+def test_a_version_that_is_not_a_number_is_refused(clause: str) -> None:
     with pytest.raises(StatementError, match="Syntax error in line 1"):
         references(f"select * from t {clause}")
 
@@ -89,12 +89,12 @@ def test_a_version_that_is_no_number_is_refused(clause: str) -> None:
         ("select 1 /* a /* b */", "the comment /\\* is not closed"),
     ],
 )
-def test_what_is_not_closed_is_named_with_its_line(text: str, message: str) -> None:
+def test_the_error_names_the_line_of_an_unclosed_token(text: str, message: str) -> None:
     with pytest.raises(StatementError, match=message):
         references(text)
 
 
-def test_binding_splices_replacements_into_the_text() -> None:
+def test_binding_inserts_replacements_into_the_text() -> None:
     sql = references(
         "with c as (select 1)\nselect s.t.x, ü.y from s.t -- from z\njoin u ü on s.t.i = ü.i join c tablesample (1 rows), v tablesample (1 rows)"
     )
@@ -108,12 +108,12 @@ def test_binding_splices_replacements_into_the_text() -> None:
     )
 
 
-def test_binding_writes_the_users_alias_where_it_stood_before_the_time_travel() -> None:
+def test_binding_keeps_the_users_alias_before_the_time_travel() -> None:
     sql = references("select x.i from s.t as x at (version => 3) where x.i = 1")
     assert "".join(sql.pieces(lambda reference: f"`{reference.name}@3`")) == "select x.i from `s.t@3` AS `x` where x.i = 1"
 
 
-def test_binding_tells_relations_of_the_same_last_part_apart() -> None:
+def test_binding_distinguishes_relations_of_the_same_last_part() -> None:
     sql = references(
         "with c as (select t.i from a.t) select a.t.i, b.t.j, (select max(a.t.k) from x.u where b.t.i = u.i) from a.t join b.t on a.t.i = b.t.i"
     )
@@ -123,6 +123,6 @@ def test_binding_tells_relations_of_the_same_last_part_apart() -> None:
     )
 
 
-def test_binding_leaves_what_does_not_resolve_as_it_is() -> None:
+def test_binding_leaves_unresolved_names_unchanged() -> None:
     text = "select cat.s.t.x from cat.s.t version as of 3"
     assert "".join(references(text).pieces(lambda reference: None)) == text

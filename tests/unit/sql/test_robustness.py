@@ -1,4 +1,4 @@
-"""Whatever the text, the parser answers with a statement or with a StatementError, and its positions are true."""
+"""For any text, the parser returns a statement or raises a StatementError, and its positions are correct."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ STRANGE = [
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_mutilated_statements_never_break_the_parser(seed: int) -> None:
+def test_mutilated_statements_never_crash_the_parser(seed: int) -> None:
     chance = random.Random(seed)
     for text in TEXTS:
         words = [token.text for token in tokenize(text)]
@@ -71,7 +71,7 @@ def test_mutilated_statements_never_break_the_parser(seed: int) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_every_reference_stands_where_it_says(text: str) -> None:
+def test_every_reference_is_at_its_reported_position(text: str) -> None:
     sql = references(text)
     for reference in sql.references:
         covered = sql.text[reference.start : reference.end].casefold().replace("``", "`")

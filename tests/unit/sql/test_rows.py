@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and MERGE are cut into pieces as they were written, with the names in them."""
+"""INSERT, UPDATE, DELETE and MERGE are split into unchanged parts, with the names in them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def source(text: str, *parts: str, at: TimeTravel | None = None) -> Sql:
 
 
 def qualified(text: str, *names: Name) -> Sql:
-    """A text without references in which `s.t` qualifies columns."""
+    """Return a text without references in which `s.t` qualifies columns."""
     places = tuple(Qualifier(i, i + len(str(name)), name) for name in names for i in range(len(text)) if text.startswith(f"{name}.", i))
     return Sql(text, qualifiers=tuple(sorted(places, key=lambda place: place.start)))
 
@@ -158,7 +158,7 @@ MERGE = [
         Merge(T, "a", source("u", "u"), "b", ON, (MISSING_STAR,)),
     ),
     (
-        # As DuckDB has it: without SET by name, without columns by position
+        # as in DuckDB: without SET by name, without columns by position
         "merge into t using u b using (i, `J`) when matched then update when not matched then insert",
         Merge(
             T,
@@ -382,18 +382,18 @@ def test_rows(text: str, expected: Statement) -> None:
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED)
-def test_what_is_not_supported_is_refused_with_a_remedy(text: str, message: str) -> None:
+def test_unsupported_statements_are_refused_with_a_remedy(text: str, message: str) -> None:
     with pytest.raises(StatementError, match=message):
         parse(text)
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG)
-def test_syntax_errors_say_where_and_what_was_expected(text: str, message: str) -> None:
+def test_syntax_errors_name_the_position_and_the_expected_text(text: str, message: str) -> None:
     with pytest.raises(StatementError, match=f"^Syntax error in line .*{message}"):
         parse(text)
 
 
-def test_qualifiers_of_the_target_are_bound_from_outside() -> None:
+def test_qualifiers_of_the_target_are_bound_by_the_caller() -> None:
     statement = parse("delete from s.t where s.t.a = (select max(b) from s.u where s.u.c = s.t.c)")
     assert isinstance(statement, Delete)
     assert statement.condition is not None
@@ -410,5 +410,5 @@ def test_qualifiers_of_the_target_are_bound_from_outside() -> None:
         ("select default from t", "select default from t"),
     ],
 )
-def test_the_word_default_in_values_is_filled_by_position(text: str, expected: str) -> None:
+def test_default_in_values_is_replaced_by_position(text: str, expected: str) -> None:
     assert fill_defaults(references(text), lambda ordinal: f"<{ordinal}>").text == expected

@@ -41,7 +41,7 @@ def test_a_text_is_split_at_its_semicolons(text: str, expected: list[str]) -> No
         ("select 'begin'", False),
     ],
 )
-def test_transaction_statements_are_known(statement: str, expected: bool) -> None:
+def test_transaction_statements_are_recognized(statement: str, expected: bool) -> None:
     assert controls_transaction(statement) is expected
 
 

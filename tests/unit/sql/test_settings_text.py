@@ -1,4 +1,4 @@
-"""SET and RESET are understood as Spark understands them."""
+"""SET and RESET are parsed as Spark parses them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Virtual columns in texts: they become real ones of their tables, and no star shows them."""
+"""Virtual columns in statements: they are replaced by real columns of their tables, and no star includes them."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def bound(text: str) -> str:
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES)
-def test_they_become_columns_that_no_star_shows(text: str, expected: str) -> None:
+def test_virtual_columns_are_replaced_by_columns_that_no_star_includes(text: str, expected: str) -> None:
     assert bound(text) == expected
 
 
-def test_a_real_column_of_the_name_is_shown_by_a_star() -> None:
+def test_a_star_includes_a_real_column_with_the_name_of_a_virtual_one() -> None:
     assert bound("select *, rowid from real") == "select *, rowid from [real] AS `real`"

@@ -1,4 +1,4 @@
-"""Views and defaults are said in DuckDB's words where it has them, and understood in them."""
+"""Views and defaults are translated to DuckDB's dialect where possible, and from it."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ def test_duckdb_to_spark(text: str, expected: str | None) -> None:
     assert to_spark(text) == expected
 
 
-def test_the_piece_without_words_is_named() -> None:
+def test_the_untranslatable_part_is_named() -> None:
     assert without_spark_words("SELECT a, median(b + 1) AS m FROM t") == "MEDIAN(b + 1)"
     assert without_spark_words("SELECT list_sum(a) FROM t") == "LIST_SUM(a)"
 
 
-def test_words_that_would_grow_without_end_are_none() -> None:
+def test_a_text_that_would_grow_too_long_is_not_translated() -> None:
     text = "a"
     for _ in range(12):
         text = f"CAST({text} + 1.5 AS INTEGER)"

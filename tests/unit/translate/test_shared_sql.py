@@ -1,4 +1,4 @@
-"""What the list of shared SQL allows is what the interop tests compare, and nothing else gets through."""
+"""The interop tests compare everything that the list of shared SQL allows, and nothing else is translated."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.duckdb_instances import open_duckdb
 from tests.interop import view_words
 
 MADE_HERE = {exp.TimestampAdd, exp.TimestampSub, exp.SafeDivide}
-"""What stands for something else on the way."""
+"""Intermediate expressions of the translation."""
 NOT_COMPARED = {exp.CurrentDate, exp.CurrentTimestamp, exp.Localtimestamp, exp.Uuid, exp.Rand, exp.HistoricalData, exp.AnyValue}
-"""Timestamps, chances and earlier snapshots, of which other tests are."""
+"""Timestamps, random values and earlier snapshots, which other tests cover."""
 
 
 def each(text: str) -> list[str]:
@@ -25,7 +25,7 @@ def each(text: str) -> list[str]:
 
 
 def as_stored(queries: Iterable[str]) -> Iterator[str]:
-    """Queries as DuckDB stores them in views."""
+    """Return queries as DuckDB stores them in views."""
     with duckdb.connect() as connection:
         for statement in view_words.TABLES:
             connection.execute(statement)
@@ -55,16 +55,16 @@ def test_every_class_on_the_list_is_compared() -> None:
 @pytest.mark.parametrize(
     "text", [f"SELECT {line} FROM t" for line in each(view_words.WITHOUT_WORDS)] + each(view_words.QUERIES_WITHOUT_WORDS)
 )
-def test_what_has_no_counterpart_in_spark_is_not_said(text: str) -> None:
+def test_expressions_without_an_equivalent_in_spark_are_not_translated(text: str) -> None:
     assert to_spark(text) is None
 
 
 @pytest.mark.parametrize("text", each(view_words.WITHOUT_WORDS_OF_SPARK))
-def test_what_has_no_counterpart_in_duckdb_is_not_said(text: str) -> None:
+def test_expressions_without_an_equivalent_in_duckdb_are_not_translated(text: str) -> None:
     assert to_duckdb(f"SELECT {text} FROM t") is None
 
 
-def test_the_queries_of_tpch_have_words_in_both() -> None:
+def test_the_queries_of_tpch_can_be_translated_to_both() -> None:
     with open_duckdb("tpch") as connection:
         connection.execute("CALL dbgen(sf=0)")
         for number, query in connection.execute("SELECT query_nr, query FROM tpch_queries()").fetchall():
