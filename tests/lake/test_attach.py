@@ -54,7 +54,7 @@ def test_a_name_says_which_lake(both: LakeSession) -> None:
     assert rows(both, "SELECT count(*) FROM there.orders") == [(3,)]
     with pytest.raises(NotFoundError, match=r"there\.main\.customers"):
         both.execute("SELECT * FROM there.main.customers")
-    with pytest.raises(StatementError, match="the lakes here are here, There"):
+    with pytest.raises(StatementError, match="the lakes are here, There"):
         both.execute("CREATE TABLE nowhere.main.t (a INT)")
 
 

@@ -112,11 +112,11 @@ def test_a_sort_key_cannot_be_dropped(session: LakeSession) -> None:
         ("nope", NotFoundError, "nope of main.t"),
         ("t.a", StatementError, "is qualified"),
         ("1", StatementError, "names no column"),
-        ('"a"', StatementError, "back-quotes"),
+        ('"a"', StatementError, "backquotes"),
         ("made_up(a)", StatementError, "no words in DuckDB"),
         ("a NULLS", StatementError, "FIRST or LAST"),
         ("", StatementError, "was expected"),
-        ("a +", StatementError, "is no expression"),
+        ("a +", StatementError, "is not an expression"),
     ],
 )
 def test_what_duckdb_could_not_sort_by_is_refused(session: LakeSession, order: str, error: type[Exception], message: str) -> None:

@@ -15,7 +15,7 @@ from ..format.identifiers import fold, text_literal
 from ..format.objects import Table
 from ..lake.context import Context
 from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead
-from ..plan.filters import of_condition
+from ..plan.filters import filters_for_condition
 from ..plan.names import Found, Names, TemporaryView
 from ..plan.resolve import Planning, resolve
 from ..plan.scans import ScanPlans
@@ -232,7 +232,7 @@ class Environment:
             if condition is None:
                 return ()
             settings = self.planning.settings()
-            return of_condition(condition, table, alias, lambda: settings.zone_is_utc) if settings.can_prune else ()
+            return filters_for_condition(condition, table, alias, lambda: settings.zone_is_utc) if settings.can_prune else ()
 
         plan = self.transaction.scan_plan(table, within=within)
         self.note_scan(table, plan)

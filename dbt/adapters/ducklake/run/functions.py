@@ -44,7 +44,7 @@ def bound_call(names: Names, reference: Reference) -> BoundCall | None:
     *qualifiers, name = reference.name.parts
     if not qualifiers and not fold(name).startswith(PREFIX):
         return None
-    if fold(name).removeprefix(PREFIX) not in FUNCTIONS and (not qualifiers or names.elsewhere(qualifiers[0]) is None):
+    if fold(name).removeprefix(PREFIX) not in FUNCTIONS and (not qualifiers or names.in_lake(qualifiers[0]) is None):
         return None
     function = key_of(name, FUNCTIONS, f"{reference.name} is no function of the lake")
     call = Call(reference.name, call_arguments(Cursor(Source(reference.arguments or ""))))

@@ -21,9 +21,9 @@ from ..lake.overwrite import overwrite, overwrite_partitions
 from ..lake.tables import required_table
 from ..lake.update import update
 from ..plan.defaults import default_sql
-from ..plan.filters import of_join
+from ..plan.filters import filters_for_join
 from ..plan.keys import equal_keys
-from ..plan.virtual import of_target, source_with_virtual, virtual_columns
+from ..plan.virtual import virtual_columns_of_target, source_with_virtual, virtual_columns
 from ..spark.read.scan import scan
 from ..spark.rows.match import When
 from ..spark.values.types import fields_of
@@ -150,8 +150,8 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         matched=clauses("matched"),
         not_matched=clauses("not_matched"),
         not_matched_by_source=clauses("not_matched_by_source"),
-        within=of_join(condition, table, target_alias, lambda: settings.zone_is_utc) if settings.can_prune else (),
-        virtual=of_target(statement, table, target_alias, plain.columns),
+        within=filters_for_join(condition, table, target_alias, lambda: settings.zone_is_utc) if settings.can_prune else (),
+        virtual=virtual_columns_of_target(statement, table, target_alias, plain.columns),
         planned=lambda plan: there.note_scan(table, plan),
     )
     return changed("MERGE", merge(there.context, table, request))
