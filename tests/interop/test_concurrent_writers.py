@@ -122,7 +122,7 @@ def test_files_that_are_merged_and_removed_while_a_transaction_reads_them(both: 
     for number in range(3):
         both.duckdb(f"INSERT INTO t SELECT {number}, 'a'")
     told: list[str] = []
-    both.session.tell = told.append
+    both.session.notify = told.append
     late = both.session.execute("SELECT id FROM t ORDER BY id")
     with both.transaction():
         assert both.session.execute("SELECT count(*) FROM t").fetch() == [(3,)]

@@ -184,7 +184,7 @@ def test_a_lake_is_opened_when_it_is_asked_for_and_a_failure_names_it(
         with pytest.raises(DuckLakeError, match="the attached lake There cannot be opened") as raised:
             session.execute("SELECT * FROM there.main.orders")
         assert "hunter2" not in str(raised.value)
-        with pytest.raises(ConfigurationError, match="there is no lake elsewhere; there are here, There"), session.reading("elsewhere"):
+        with pytest.raises(ConfigurationError, match="there is no lake elsewhere; the lakes are here, There"), session.reading("elsewhere"):
             pass
     lake.close_catalogs()
 

@@ -59,7 +59,7 @@ class DuckLakeResponse(AdapterResponse):
             self._message += NO_SNAPSHOT
 
     def __getattribute__(self, name: str) -> Any:
-        """A macro that reads `rows_affected` may decide by it; see `Result.quietly`."""
+        """A macro that reads `rows_affected` may decide by it; see `Result.unwatched`."""
         if name == "rows_affected":
             super().__getattribute__("_look")()
         return super().__getattribute__(name)
@@ -69,7 +69,7 @@ class DuckLakeResponse(AdapterResponse):
 
     def say(self, result: Result) -> None:
         """Say what a statement did to rows."""
-        result, look = result.quietly()
+        result, look = result.unwatched()
         object.__setattr__(self, "_look", look)
         self._message = result.message or "OK"
         self.code = self._message.split(" ", 1)[0]
@@ -123,7 +123,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             return connection
         try:
             session = self.lake().session(self.credentials.schema)
-            session.tell = logger.info
+            session.notify = logger.info
         except BaseException:
             connection.handle = None
             connection.state = ConnectionState.FAIL

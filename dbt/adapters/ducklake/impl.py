@@ -182,7 +182,7 @@ class DuckLakeAdapter(LakeMetadata):
                 return session.lake.catalog_of(lake).table_facts(reader.snapshot, [table])[table.table_id].last_snapshot_id
 
         with self.connections.exception_handler(f"last snapshot of {relation}"):
-            return session.asked(last)
+            return session.record_read(last)
 
     @available
     def table_text(self, table: AgateTable) -> str:

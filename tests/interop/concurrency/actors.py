@@ -45,7 +45,7 @@ class Ours:
         self.session = session
         self.replays = 0
         self.told: list[str] = []
-        session.tell = self._told
+        session.notify = self._told
 
     def _told(self, message: str) -> None:
         self.replays += 1

@@ -17,7 +17,7 @@ from dbt.adapters.ducklake.run.arguments import (
     integers,
     interval,
     number,
-    of_lake,
+    split_lake,
     text,
     timestamp,
 )
@@ -90,7 +90,7 @@ def test_wrong_arguments_are_refused(inside: str, message: str) -> None:
 
 
 def test_functions_of_the_extension_name_the_lake_first() -> None:
-    assert of_lake(call("'LAKE', 'a'"), ["lake", "other"]) == ("LAKE", call("'a'"))
+    assert split_lake(call("'LAKE', 'a'"), ["lake", "other"]) == ("LAKE", call("'a'"))
     for inside in ("", "'another'", "key => 'lake'"):
         with pytest.raises(StatementError, match="the first argument is the lake's name, 'lake'"):
-            of_lake(call(inside), ["lake"])
+            split_lake(call(inside), ["lake"])

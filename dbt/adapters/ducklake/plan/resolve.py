@@ -112,7 +112,7 @@ class _Resolver:
 
         lake, version = found.names.lake, version_of(found.names, found.view)
         scan = self.planning.plans.scan(lake, found.view, version, table, needed)
-        depends_on = (RowsRead(lake, table.table_id, scan.asked),) if found.is_current else ()
+        depends_on = (RowsRead(lake, table.table_id, scan.needed),) if found.is_current else ()
         return BoundTable(lake, table.table_id, version, scan.pruned_by, virtual, table, scan.plan, str(reference.name), depends_on)
 
     def _known_table(self, other: Reference) -> Table | None:

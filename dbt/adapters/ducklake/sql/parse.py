@@ -47,7 +47,7 @@ _UNSUPPORTED = {
 }
 
 
-def parse(text: str) -> Statement:  # noqa: C901 (a flat dispatch on the first word)
+def parse(text: str) -> Statement:
     """Parse one statement.
 
     Args:

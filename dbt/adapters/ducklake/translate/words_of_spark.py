@@ -17,11 +17,11 @@ from .shared_checks import (
     WHOLE,
     Rule,
     is_marked,
+    is_plain_pattern,
     is_text,
     is_whole,
     mark,
     part_and_timestamp,
-    is_plain_pattern,
     refuse_unless,
     refuse_unless_integer,
 )
@@ -132,7 +132,7 @@ def _average(node: exp.Expr) -> exp.Expr:
 
 
 def _unit_and_number(node: exp.Expr) -> tuple[str, exp.Expr] | None:
-    """Return unit and number of an interval, stored as `to_days(CAST(trunc(CAST(n AS DOUBLE)) AS INTEGER))` or `CAST('1 day' AS INTERVAL)`."""
+    """Return unit and number of an interval: `to_days(CAST(trunc(CAST(n AS DOUBLE)) AS INTEGER))` or `CAST('1 day' AS INTERVAL)`."""
     if isinstance(node, exp.Cast) and node.args["to"].this is exp.DType.INTERVAL:
         found = _SIMPLE_INTERVAL.fullmatch(node.this.name) if is_text(node.this) else None
         refuse_unless(found)
