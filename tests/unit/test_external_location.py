@@ -31,12 +31,12 @@ def test_files(location: str, relation: str) -> None:
 @pytest.mark.parametrize(
     ("location", "message"),
     [
-        ("read_parquet('/data/*.parquet', union_by_name = true)", "is SQL of DuckDB"),
-        ("['/a.parquet', '/b.parquet']", "is SQL of DuckDB"),
+        ("read_parquet('/data/*.parquet', union_by_name = true)", "is DuckDB's SQL"),
+        ("['/a.parquet', '/b.parquet']", "is DuckDB's SQL"),
         ("https://host/a.parquet", "no files over https"),
         ("/data/**/*.parquet", r"parquet\.`/data` with \(recursiveFileLookup"),
         ("/data/orders/", r"write what Spark calls files: parquet\.`/data/orders`"),
-        ("/data/a.xlsx", "does not end as a file of parquet, orc, avro, csv"),
+        ("/data/a.xlsx", "does not have the extension of parquet, orc, avro, csv"),
     ],
 )
 def test_what_spark_cannot_read_is_refused(location: str, message: str) -> None:
@@ -51,5 +51,5 @@ def test_formatters(template: str, formatter: str) -> None:
 
 @pytest.mark.parametrize(("template", "formatter"), [("{c}", "newstyle"), ("%(c)s", "oldstyle"), ("$c", "template"), ("{", "newstyle")])
 def test_a_template_that_cannot_be_filled_in_says_what_there_is(template: str, formatter: str) -> None:
-    with pytest.raises(ValueError, match="there are: a, b"):
+    with pytest.raises(ValueError, match="the names are: a, b"):
         formatted(template, formatter, {"a": "x", "b": 1})

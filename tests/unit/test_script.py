@@ -16,7 +16,7 @@ def test_values_take_their_places_outside_quotes() -> None:
 
 
 def test_values_and_places_must_be_as_many() -> None:
-    with pytest.raises(DbtRuntimeError, match="1 places for values and was given 2"):
+    with pytest.raises(DbtRuntimeError, match="1 placeholders and got 2 values"):
         with_values("select %s", [1, 2])
 
 

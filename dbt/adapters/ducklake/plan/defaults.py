@@ -24,7 +24,7 @@ def default_sql(column: Column) -> str:
     translated = to_spark(f"SELECT {column.default.text}")
     if translated is None:
         raise StatementError(
-            f"the default of column {column.name}, {column.default.text}, has no counterpart in Spark's SQL; name the column and give a value"
+            f"the default of column {column.name}, {column.default.text}, has no counterpart in Spark; name the column and give a value"
         )
     return translated.strip()[len("SELECT ") :]
 

@@ -205,7 +205,7 @@ def _require_partition_keys(table: Table, statement: Insert) -> None:
             raise StatementError(f"INSERT into {statement.name}: {name} is not a partition key of the table; leave it out of PARTITION")
         if value is not None and transform != "identity":
             raise StatementError(
-                f"INSERT into {statement.name}: the table is partitioned by {transform}({name}), so {name} cannot have a value in PARTITION; "
+                f"INSERT into {statement.name}: its partition key is {transform}({name}), so {name} cannot have a value in PARTITION; "
                 "select it, and write INSERT INTO … REPLACE WHERE for the rows to replace"
             )
 

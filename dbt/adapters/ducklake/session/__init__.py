@@ -28,7 +28,7 @@ __all__ = ["Lake", "LakeSession", "LakeSettings", "Result", "connect"]
 
 
 @contextmanager
-def connect(
+def connect(  # noqa: PLR0913 (keyword-only settings of a public function)
     path: str,
     data_path: str | None = None,
     *,

@@ -147,7 +147,7 @@ def _translated(text: str, direction: _Direction, approximate: bool = False) -> 
     return translated.replace(direction.written_quote + PLACEHOLDER + direction.written_quote, PLACEHOLDER), ""
 
 
-def plain_duckdb(text: str, *, keep_main: bool = False) -> str:
+def plain_duckdb(text: str, *, keep_main: bool = False) -> str:  # noqa: C901 (one pass over the tokens with shared state)
     """Return DuckDB's SQL as users write it, from its stored form such as `main."position"(s, 'x')` or `CAST(d AS "DATE")`.
 
     Args:
