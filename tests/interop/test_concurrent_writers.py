@@ -100,7 +100,9 @@ def test_a_transaction_whose_snapshot_expires_is_done_again(both: Both, elsewher
     elsewhere("DELETE FROM t WHERE id = 7")
     elsewhere(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
     both.spark("INSERT INTO made SELECT count(*) FROM t")  # the files of the earlier plan are still there
-    with pytest.raises(ConflictError, match=f"snapshot {start}, which this reads, was expired.*an answer that it was given has changed"):
+    with pytest.raises(
+        ConflictError, match=f"snapshot {start}, which this reads, was expired.*a result that the caller received has changed"
+    ):
         both.session.commit()
     assert not both.session.in_transaction
     both.session.begin()
@@ -109,7 +111,9 @@ def test_a_transaction_whose_snapshot_expires_is_done_again(both: Both, elsewher
     elsewhere("INSERT INTO made SELECT 5")
     elsewhere("DELETE FROM unread WHERE id = 1")
     elsewhere(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
-    with pytest.raises(ConflictError, match=f"snapshot {start}, which this reads, was expired.*an answer that it was given has changed"):
+    with pytest.raises(
+        ConflictError, match=f"snapshot {start}, which this reads, was expired.*a result that the caller received has changed"
+    ):
         both.session.execute("SELECT id FROM unread")
     assert not both.session.in_transaction
     assert both.rows("SELECT n FROM made") == [(0,), (1,), (5,)]
@@ -182,12 +186,12 @@ def test_a_file_that_is_added_twice_at_once(both: Both, other: LakeSession, tmp_
         both.session.begin()
         both.spark(add("f"))
         other.execute(add("f", "u"))
-        with pytest.raises(ConflictError, match=r"refused now: .* is a file of this lake already"):
+        with pytest.raises(ConflictError, match=r"now fails: .* is a file of this lake already"):
             both.session.commit()
         both.session.begin()
         both.spark(add("g"))
         both.duckdb(add("g", "u"))
-        with pytest.raises(ConflictError, match=r"refused now: .* is a file of this lake already"):
+        with pytest.raises(ConflictError, match=r"now fails: .* is a file of this lake already"):
             both.session.commit()
         both.session.begin()
     with pytest.raises(LakeError, match="is a file of this lake already"):

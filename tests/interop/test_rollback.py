@@ -378,15 +378,15 @@ def test_what_stands_against_it_is_said_and_changes_nothing(both: Both, tmp_path
         return sorted(str(path) for path in (tmp_path / "lake_files").rglob("*.parquet"))
 
     kept = files()
-    refused("table_name => 't'", "one of the two")
-    refused(f"version => {then}, timestamp => '2026-01-01'", "one of the two")
+    refused("table_name => 't'", "as either version")
+    refused(f"version => {then}, timestamp => '2026-01-01'", "as either version")
     refused("version => 99", "snapshot 99", NotFoundError)
     refused("timestamp => '2001-01-01'", "later", NotFoundError)
     refused(f"version => {empty}, table_name => 't'", f"did not exist at snapshot {empty}; DROP TABLE removes it", NotFoundError)
     refused(f"version => {empty}, table_name => 'other'", "did not exist", NotFoundError)
     refused(f"version => {then}, schema => 'other'", "other", NotFoundError)
     with both.transaction():
-        refused(f"version => {then}", "a transaction of its own")
+        refused(f"version => {then}", "runs in its own transaction")
     session = both.session
     for fault in ("write_delete_file", "Returned"):
         with monkeypatch.context() as broken:

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from dbt.artifacts.resources import NodeConfig, SeedConfig, SnapshotConfig
 
-from dbt.adapters.ducklake.foreign_configs import WITHOUT_MEANING, warnings_of
+from dbt.adapters.ducklake.foreign_configs import WITHOUT_MEANING, config_warnings
 from dbt.adapters.ducklake.impl import DuckLakeAdapter, DuckLakeConfig
 from dbt.adapters.ducklake.merge_configs import MERGE_CONFIGS
 
@@ -89,8 +89,8 @@ def test_configs_that_do_nothing_are_named() -> None:
 
 
 def test_each_is_warned_of_unless_it_says_what_is_so_anyway() -> None:
-    assert warnings_of({"file_format": "parquet", "indexes": None, "submission_method": "in_process", "unique_key": "id"}) == []
-    found = warnings_of(
+    assert config_warnings({"file_format": "parquet", "indexes": None, "submission_method": "in_process", "unique_key": "id"}) == []
+    found = config_warnings(
         {"file_format": "delta", "indexes": ["a"], "buckets": 4, "submission_method": "job_cluster", "materialized": "table"}
     )
     assert [warning.split("`")[1] for warning in found] == ["file_format", "indexes", "submission_method: job_cluster", "clustered_by"]

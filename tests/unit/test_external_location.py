@@ -33,9 +33,9 @@ def test_files(location: str, relation: str) -> None:
     [
         ("read_parquet('/data/*.parquet', union_by_name = true)", "is DuckDB's SQL"),
         ("['/a.parquet', '/b.parquet']", "is DuckDB's SQL"),
-        ("https://host/a.parquet", "no files over https"),
+        ("https://host/a.parquet", "cannot read files over https"),
         ("/data/**/*.parquet", r"parquet\.`/data` with \(recursiveFileLookup"),
-        ("/data/orders/", r"write what Spark calls files: parquet\.`/data/orders`"),
+        ("/data/orders/", r"write Spark's SQL for files: parquet\.`/data/orders`"),
         ("/data/a.xlsx", "does not have the extension of parquet, orc, avro, csv"),
     ],
 )

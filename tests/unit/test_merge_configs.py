@@ -29,14 +29,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"merge_clauses": {MATCHED: [{"action": "delete"}]}, "skip_matched_step": True}, "remove skip_matched_step"),
     ({"skip_matched_step": True, "merge_exclude_columns": ["b"]}, "leaves merge_exclude_columns without effect"),
     ({"skip_not_matched_step": True, "not_matched_condition": "b"}, "leaves not_matched_condition without effect"),
-    ({"skip_matched_step": True, "skip_not_matched_step": True}, "nothing that the merge could do"),
-    ({"not_matched_by_source_condition": "a"}, "not_matched_by_source_action says"),
+    ({"skip_matched_step": True, "skip_not_matched_step": True}, "nothing for the merge to do"),
+    ({"not_matched_by_source_condition": "a"}, "set not_matched_by_source_action too"),
     ({"not_matched_by_source_action": "insert"}, "'delete' or 'update set"),
     ({"not_matched_by_source_action": "update set *"}, "'delete' or 'update set"),
     ({"source_alias": "t", "target_alias": "T"}, "both called"),
     ({"source_alias": "a b"}, "is a plain word"),
     ({"merge_on_using_columns": ["a", "b"]}, "name different columns"),
-    ({"merge_update_condition": ["a"]}, "is a text"),
+    ({"merge_update_condition": ["a"]}, "is a string"),
     ({"merge_update_columns": {"a": 1}}, "is a list of columns"),
     ({"skip_matched_step": "yes"}, "is true or false"),
     ({"merge_clauses": [1]}, "is a map"),
@@ -48,8 +48,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"merge_clauses": {MISSING: [{"action": "insert", "by": "source"}]}}, "when not matched by source it is one of update"),
     ({"merge_clauses": {MISSING: [{"action": "insert", "by": "x"}]}}, "is by x"),
     ({"merge_clauses": {MATCHED: [{"action": "update", "mode": "x"}]}}, "has the mode x"),
-    ({"merge_clauses": {MATCHED: [{"action": "update", "colums": []}]}}, "a key colums that is not known"),
-    ({"merge_clauses": {MATCHED: [{"action": "update", "update": {"only": []}}]}}, "has update.only"),
+    ({"merge_clauses": {MATCHED: [{"action": "update", "colums": []}]}}, "the unknown key colums"),
+    ({"merge_clauses": {MATCHED: [{"action": "update", "update": {"only": []}}]}}, "has the unknown update.only"),
     ({"merge_clauses": {MATCHED: [{"action": "update", "update": {"include": ["a"], "exclude": ["b"]}}]}}, "exclude each other"),
     ({"merge_clauses": {MATCHED: [{"action": "update", "mode": "star", "update": {"include": ["a"]}}]}}, "for the mode explicit"),
     ({"merge_clauses": {MATCHED: [{"action": "delete", "error_message": "x"}]}}, "its action is delete"),
@@ -103,7 +103,7 @@ def test_what_is_not_said_is_nothing_to_refuse() -> None:
 def test_a_merge_that_does_nothing_is_refused() -> None:
     nothing = {"merge_clauses": {MATCHED: [{"action": "do_nothing"}], MISSING: [{"action": "do_nothing"}]}}
     check(nothing, "id")
-    with pytest.raises(DbtRuntimeError, match="nothing that the merge could do"):
+    with pytest.raises(DbtRuntimeError, match="nothing for the merge to do"):
         plan(nothing, "id", [], ["id"], list)
 
 

@@ -97,7 +97,7 @@ def test_a_source_of_files_is_rendered_as_them() -> None:
             r"KeyError: 'nme'\); the names are: database, external_location, identifier, name, schema",
         ),
         ({"external_location": "/a.parquet", "formatter": "other"}, "newstyle, oldstyle or template"),
-        ({"external_location": "read_csv('/a.csv')"}, "is SQL of DuckDB"),
+        ({"external_location": "read_csv('/a.csv')"}, "is DuckDB's SQL"),
     ],
 )
 def test_a_source_that_cannot_be_read_is_refused(config: dict[str, object], message: str) -> None:

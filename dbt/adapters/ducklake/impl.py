@@ -127,7 +127,7 @@ class DuckLakeAdapter(LakeMetadata):
 
     @classmethod
     def convert_time_type(cls, agate_table: Any, col_idx: int) -> str:  # noqa: ARG003 (dbt's signature)
-        """Return the type of a seed's time column; Spark 4.0 has no time type."""
+        """Return the type of a seed's time column."""
         return "string"
 
     def valid_incremental_strategies(self) -> list[str]:

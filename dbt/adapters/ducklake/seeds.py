@@ -37,7 +37,7 @@ def seed_columns(
 
 
 def fitted_rows(table: AgateTable, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a seed in the order of its table's columns; a column that the CSV lacks is NULL.
+    """Return the rows of a seed in the order of its table's columns; a column that the CSV lacks is NULL.
 
     Raises:
         DbtRuntimeError: the CSV has a column that the table lacks.

@@ -113,7 +113,7 @@ def test_a_sort_key_cannot_be_dropped(session: LakeSession) -> None:
         ("t.a", StatementError, "is qualified"),
         ("1", StatementError, "names no column"),
         ('"a"', StatementError, "backquotes"),
-        ("made_up(a)", StatementError, "no words in DuckDB"),
+        ("made_up(a)", StatementError, "no counterpart in DuckDB"),
         ("a NULLS", StatementError, "FIRST or LAST"),
         ("", StatementError, "was expected"),
         ("a +", StatementError, "is not an expression"),

@@ -41,7 +41,7 @@ def test_macro(macros: Macros, macro: str, arguments: list[object], expected: st
 
 
 def test_datediff_names_the_parts_it_knows(macros: Macros) -> None:
-    with pytest.raises(CompilationError, match="datediff does not know the part 'eon'; it knows year"):
+    with pytest.raises(CompilationError, match="datediff does not support the part 'eon'; it supports year"):
         macros.datediff("a", "b", "eon")
 
 

@@ -81,7 +81,7 @@ def test_arguments_are_read(inside: str, expected: dict[str, object]) -> None:
         ("'a', dry => 2", "dry is TRUE or FALSE"),
         ("'a', at => 'soon'", "at is a timestamp"),
         ("'a', share => 'half'", "share is a number"),
-        ("true", "key is a text"),
+        ("true", "key is a string"),
     ],
 )
 def test_wrong_arguments_are_refused(inside: str, message: str) -> None:

@@ -1,6 +1,6 @@
 {#
   The number of boundaries of a part between two timestamps, as dbt defines it: from 31 December 23:59 to 1 January is one year. Spark's
-  timestampdiff counts whole elapsed parts. Weeks begin on Sunday.
+  own datediff counts whole elapsed parts. Weeks begin on Sunday.
 #}
 {% macro ducklake__datediff(first_date, second_date, datepart) -%}
   ({{ boundaries_before(second_date, datepart | lower) }} - {{ boundaries_before(first_date, datepart | lower) }})
