@@ -124,9 +124,9 @@ class _Finder:
                 parts = tuple(fold(token.identifier) for token in self.tokens[start:stop:2] if token.is_identifier)
                 for length in (3, 2):
                     named = names.get(parts[:length])
-                    behind = start + 2 * length - 1
-                    if named is not None and len(parts) >= length and self.source.token(behind).word == ".":
-                        found.append(Qualifier(self.tokens[start].start, self.tokens[behind - 1].end, *named))
+                    after = start + 2 * length - 1
+                    if named is not None and len(parts) >= length and self.source.token(after).word == ".":
+                        found.append(Qualifier(self.tokens[start].start, self.tokens[after - 1].end, *named))
                         break
         return found
 
@@ -182,49 +182,49 @@ class _Finder:
 
     def _note(self, index: int) -> None:
         """Record a SELECT, an unqualified star or an unqualified virtual column in the scope."""
-        token, before, behind = self.tokens[index], self.source.token(index - 1).word, self.source.token(index + 1).word
+        token, before, after = self.tokens[index], self.source.token(index - 1).word, self.source.token(index + 1).word
         if token.word == "SELECT":
             self._scope.selects = True
         elif token.word == "*":
             counts = before == "(" and self.source.token(index - 2).word == "COUNT"
             if before in BEFORE_STAR and not counts:
                 self._scope.stars.append(((), index))
-        elif token.is_identifier and fold(token.identifier) in VIRTUAL_COLUMNS and behind != "(" and before != "AS":
+        elif token.is_identifier and fold(token.identifier) in VIRTUAL_COLUMNS and after != "(" and before != "AS":
             self._scope.name_virtual(fold(token.identifier))
 
     def _word(self, index: int, stop: int, ctes: CTES, *, first: bool) -> int:
         """Read a word that names a relation without a FROM clause: TABLE t, INTO t, OVERWRITE t, UPDATE t."""
         word, before = self.tokens[index].word, self.source.token(index - 1).word
-        behind = index + 1
+        after = index + 1
         if word == "TABLE":
-            if self.source.token(behind).word == "(":
-                close = self.source.skip(behind) - 1
-                parts, end = name_at(self.source, behind + 1, close)
+            if self.source.token(after).word == "(":
+                close = self.source.skip(after) - 1
+                parts, end = name_at(self.source, after + 1, close)
                 if parts and end == close:
-                    self._add_bare(behind + 1, close, ctes)
+                    self._add_bare(after + 1, close, ctes)
                     return close + 1
-                return behind
-            while self.source.token(behind).word in ("IF", "NOT", "EXISTS"):
-                behind += 1
-            if before in ("CACHE", "LAZY") and self._defines(behind, stop):
-                return behind
-            return self._add_bare(behind, stop, ctes)
+                return after
+            while self.source.token(after).word in ("IF", "NOT", "EXISTS"):
+                after += 1
+            if before in ("CACHE", "LAZY") and self._defines(after, stop):
+                return after
+            return self._add_bare(after, stop, ctes)
         if (word == "INTO" and before in ("INSERT", "MERGE", "EVOLUTION")) or (word == "OVERWRITE" and before in ("INSERT", "EVOLUTION")):
-            if self.source.token(behind).word in ("DIRECTORY", "LOCAL"):
-                return behind
-            behind += self.source.token(behind).word == "TABLE"
+            if self.source.token(after).word in ("DIRECTORY", "LOCAL"):
+                return after
+            after += self.source.token(after).word == "TABLE"
             merging = before == "MERGE" or self.source.token(index - 4).word == "MERGE"
-            return self._add(behind, stop, frozenset(), bare=not merging, columns=not merging)
+            return self._add(after, stop, frozenset(), bare=not merging, columns=not merging)
         if word == "UPDATE" and first:
-            return self._add(behind, stop, frozenset())
-        return behind
+            return self._add(after, stop, frozenset())
+        return after
 
     def _defines(self, index: int, stop: int) -> bool:
         """Return whether CACHE TABLE name [OPTIONS (…)] [AS] query defines a new name."""
-        behind = name_at(self.source, index, stop)[1]
-        if self.source.token(behind).word == "OPTIONS":
-            behind = self.source.skip(behind + 1)
-        return self.source.token(behind).word == "AS" or self.source.query_starts(behind)
+        after = name_at(self.source, index, stop)[1]
+        if self.source.token(after).word == "OPTIONS":
+            after = self.source.skip(after + 1)
+        return self.source.token(after).word == "AS" or self.source.query_starts(after)
 
     def _bracket(self, index: int, ctes: CTES) -> None:
         close = self.source.partner[index]
@@ -293,13 +293,13 @@ class _Finder:
 
     def _is_keyword_before_relation(self, index: int) -> bool:
         """Return whether LATERAL or STREAM is a keyword, because a relation follows it."""
-        behind = self.source.token(index + 1)
-        return behind.word == "(" or (behind.is_identifier and behind.word not in NOT_AN_ALIAS)
+        after = self.source.token(index + 1)
+        return after.word == "(" or (after.is_identifier and after.word not in NOT_AN_ALIAS)
 
     def _parenthesized(self, index: int, ctes: CTES) -> None:
         close = self.source.partner[index]
-        behind = self._relation(index + 1, close, ctes)
-        self.scan(behind, close, ctes, listing=True)
+        after = self._relation(index + 1, close, ctes)
+        self.scan(after, close, ctes, listing=True)
 
     def _values(self, index: int, stop: int, ctes: CTES) -> int:
         """Read the rows of an inline table: commas between them do not start a relation."""
@@ -321,9 +321,9 @@ class _Finder:
         if len(reference.name.parts) == 1 and reference.at is None and fold(reference.name.parts[0]) in ctes:
             return relation.stop
         if bare:
-            behind = next(i for i in range(index, stop + 1) if self.source.token(i).start >= reference.end)
+            after = next(i for i in range(index, stop + 1) if self.source.token(i).start >= reference.end)
             self._scope.references.append(replace(reference, aliased=True, enclosed=False))
-            return behind
+            return after
         self._scope.references.append(reference)
         if relation.alias is not None:
             self._scope.aliases[reference.start] = relation.alias

@@ -36,13 +36,13 @@ def relation_at(source: Source, index: int, stop: int, *, columns: bool = False)
 
     With `columns`, parentheses after the name list columns; without it, they make the name a function.
     """
-    parts, behind = name_at(source, index, stop)
-    if not columns and source.token(behind).word == "(" and _may_be_lake_function(parts):
-        return _call(source, index, behind, stop, parts)
-    if not parts or source.token(behind).word in (("-",) if columns else ("(", "-", "$", "{")):
+    parts, name_stop = name_at(source, index, stop)
+    if not columns and source.token(name_stop).word == "(" and _may_be_lake_function(parts):
+        return _call(source, index, name_stop, stop, parts)
+    if not parts or source.token(name_stop).word in (("-",) if columns else ("(", "-", "$", "{")):
         return None
-    start, end = source.tokens[index].start, source.tokens[behind - 1].end
-    at, after = time_travel(source, behind, stop)
+    start, end = source.tokens[index].start, source.tokens[name_stop - 1].end
+    at, after = time_travel(source, name_stop, stop)
     if at is not None:
         end = source.tokens[after - 1].end
     options = source.token(after).word == "WITH" and source.token(after + 1).word == "("
@@ -51,17 +51,17 @@ def relation_at(source: Source, index: int, stop: int, *, columns: bool = False)
     sampled = after
     while source.token(after).word in ("TABLESAMPLE", "REPEATABLE") and source.token(after + 1).word == "(":
         after = source.skip(after + 1)
-    alias, behind_alias = alias_at(source, after, stop)
+    alias, alias_stop = alias_at(source, after, stop)
     if len(parts) > 3 or _is_file(source, index, parts):
         return None
-    if alias is not None and at is None and after == behind:
-        at, behind_alias = time_travel(source, behind_alias, stop)
+    if alias is not None and at is None and after == name_stop:
+        at, alias_stop = time_travel(source, alias_stop, stop)
         if at is not None:
-            end = source.tokens[behind_alias - 1].end
-            return Relation(Reference(start, end, Name(parts), at, alias=alias), behind_alias, alias)
+            end = source.tokens[alias_stop - 1].end
+            return Relation(Reference(start, end, Name(parts), at, alias=alias), alias_stop, alias)
     enclosed = alias is None and not options and after > sampled
     reference = Reference(start, end, Name(parts), at, aliased=alias is not None or options, enclosed=enclosed)
-    return Relation(reference, behind_alias, alias)
+    return Relation(reference, alias_stop, alias)
 
 
 def _may_be_lake_function(parts: tuple[str, ...]) -> bool:
@@ -73,9 +73,9 @@ def _call(source: Source, index: int, bracket: int, stop: int, parts: tuple[str,
     """Return a call of a lake function with its arguments and alias."""
     close = source.partner[bracket]
     inside = source.text[source.tokens[bracket].end : source.tokens[close].start]
-    alias, behind = alias_at(source, close + 1, stop)
+    alias, alias_stop = alias_at(source, close + 1, stop)
     start, end = source.tokens[index].start, source.tokens[close].end
-    return Relation(Reference(start, end, Name(parts), aliased=alias is not None, arguments=inside), behind, alias)
+    return Relation(Reference(start, end, Name(parts), aliased=alias is not None, arguments=inside), alias_stop, alias)
 
 
 def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int]:
@@ -88,8 +88,8 @@ def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int
         if literal.kind is not Kind.STRING or source.token(index + 3).word != ")":
             return (), index
         inner = Source(string_value(literal.text))
-        parts, behind = name_at(inner, 0, len(inner.tokens))
-        return (parts if behind == len(inner.tokens) else ()), index + 4
+        parts, name_stop = name_at(inner, 0, len(inner.tokens))
+        return (parts if name_stop == len(inner.tokens) else ()), index + 4
     if token.word in NOT_A_NAME and source.token(index + 1).word != ".":
         return (), index
     parts = (token.identifier,)

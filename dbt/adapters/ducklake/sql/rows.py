@@ -68,11 +68,11 @@ def _before_query(cursor: Cursor) -> Cursor:
         return found
     position = found.position
     while position < found.stop:
-        behind = found.source.skip(position)
-        if behind == found.stop and found.source.query_starts(position):
+        after = found.source.skip(position)
+        if after == found.stop and found.source.query_starts(position):
             cursor.position = position
             return Cursor(found.source, found.position, position)
-        position = behind
+        position = after
     return found
 
 

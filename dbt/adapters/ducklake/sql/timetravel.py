@@ -19,8 +19,8 @@ def time_travel(source: Source, index: int, stop: int) -> tuple[TimeTravel | Non
     start = index + (source.token(index).word == "FOR")
     what = source.token(start).word
     if what in _VERSION + _TIMESTAMP and source.token(start + 1).word == "AS" and source.token(start + 2).word == "OF":
-        behind = _expression(source, start + 3, stop)
-        return _pin(source, what, start + 3, behind), behind
+        after = _expression(source, start + 3, stop)
+        return _pin(source, what, start + 3, after), after
     if source.token(index).word == "AT" and source.token(index + 1).word == "(" and source.token(index + 3).word == "=>":
         what = source.token(index + 2).word
         if what in ("VERSION", "TIMESTAMP"):

@@ -25,18 +25,18 @@ class WithClause:
         if not self.text:
             return sql
         source = Source(sql.text)
-        text, index, behind = "", 0, 0
+        text, index, copied = "", 0, 0
         while index < len(source.tokens):
             if source.tokens[index].word == "(" and source.token(index + 1).word in QUERY_STARTS:
                 close = source.partner[index]
                 start, end = source.tokens[index].end, source.tokens[close].start
-                text += sql.text[behind:start] + self._prefix(sql.text[start:end])
-                behind, index = end, close
+                text += sql.text[copied:start] + self._prefix(sql.text[start:end])
+                copied, index = end, close
             index += 1
-        if behind == 0:
+        if copied == 0:
             return sql
         outer = {qualifier.name for qualifier in sql.qualifiers}
-        return fragment(Source(text + sql.text[behind:]), outer=outer, whole=True)
+        return fragment(Source(text + sql.text[copied:]), outer=outer, whole=True)
 
     def _prefix(self, query: str) -> str:
         """Return a query with this clause before it; the CTEs of the query's own WITH are appended to the list."""
