@@ -145,7 +145,7 @@ def test_limits(both: Both) -> None:
     assert len(both.session.execute("CALL lake.merge_adjacent_files('t', max_compacted_files => 1)").fetch()) == 1
     assert_unchanged(both, before)
     both.session.begin()
-    with pytest.raises(StatementError, match="a transaction of its own"):
+    with pytest.raises(StatementError, match="runs in its own transaction"):
         both.spark("CALL lake.merge_adjacent_files('t')")
     both.session.rollback()
 

@@ -100,7 +100,7 @@ def test_a_transaction_whose_snapshot_expires_is_replayed(both: Both, writer: Ca
     writer("DELETE FROM t WHERE id = 7")
     writer(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
     both.spark("INSERT INTO made SELECT count(*) FROM t")  # the files of the earlier plan still exist
-    with pytest.raises(ConflictError, match=f"snapshot {start}, which this reads, was expired.*an answer that it was given has changed"):
+    with pytest.raises(ConflictError, match=f"snapshot {start}, which this reads, was expired.*a result that the caller received has changed"):
         both.session.commit()
     assert not both.session.in_transaction
     both.session.begin()
@@ -109,7 +109,7 @@ def test_a_transaction_whose_snapshot_expires_is_replayed(both: Both, writer: Ca
     writer("INSERT INTO made SELECT 5")
     writer("DELETE FROM unread WHERE id = 1")
     writer(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
-    with pytest.raises(ConflictError, match=f"snapshot {start}, which this reads, was expired.*an answer that it was given has changed"):
+    with pytest.raises(ConflictError, match=f"snapshot {start}, which this reads, was expired.*a result that the caller received has changed"):
         both.session.execute("SELECT id FROM unread")
     assert not both.session.in_transaction
     assert both.rows("SELECT n FROM made") == [(0,), (1,), (5,)]
@@ -122,7 +122,7 @@ def test_files_that_are_merged_and_removed_while_a_transaction_reads_them(both: 
     for number in range(3):
         both.duckdb(f"INSERT INTO t SELECT {number}, 'a'")
     reported: list[str] = []
-    both.session.tell = reported.append
+    both.session.notify = reported.append
     late = both.session.execute("SELECT id FROM t ORDER BY id")
     with both.transaction():
         assert both.session.execute("SELECT count(*) FROM t").fetch() == [(3,)]
@@ -182,12 +182,12 @@ def test_a_file_that_two_sessions_add_concurrently(both: Both, other: LakeSessio
         both.session.begin()
         both.spark(add("f"))
         other.execute(add("f", "u"))
-        with pytest.raises(ConflictError, match=r"refused now: .* is a file of this lake already"):
+        with pytest.raises(ConflictError, match=r"now fails: .* is a file of this lake already"):
             both.session.commit()
         both.session.begin()
         both.spark(add("g"))
         both.duckdb(add("g", "u"))
-        with pytest.raises(ConflictError, match=r"refused now: .* is a file of this lake already"):
+        with pytest.raises(ConflictError, match=r"now fails: .* is a file of this lake already"):
             both.session.commit()
         both.session.begin()
     with pytest.raises(LakeError, match="is a file of this lake already"):

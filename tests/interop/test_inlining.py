@@ -422,7 +422,7 @@ def test_rows_that_are_not_flushed(catalog: CatalogUnderTest, session: LakeSessi
     with session.reading() as reader:
         assert reader.find("main", "t") is not None
     session.begin()
-    with pytest.raises(StatementError, match="transaction of its own"):
+    with pytest.raises(StatementError, match="runs in its own transaction"):
         flushed(session)
     session.rollback()
     with pytest.raises(NotFoundError):

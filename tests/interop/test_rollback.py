@@ -378,15 +378,15 @@ def test_a_refused_rollback_names_the_reason_and_changes_nothing(both: Both, tmp
         return sorted(str(path) for path in (tmp_path / "lake_files").rglob("*.parquet"))
 
     kept = files()
-    assert_refused("table_name => 't'", "one of the two")
-    assert_refused(f"version => {then}, timestamp => '2026-01-01'", "one of the two")
+    assert_refused("table_name => 't'", "as either version")
+    assert_refused(f"version => {then}, timestamp => '2026-01-01'", "as either version")
     assert_refused("version => 99", "snapshot 99", NotFoundError)
     assert_refused("timestamp => '2001-01-01'", "later", NotFoundError)
     assert_refused(f"version => {empty}, table_name => 't'", f"did not exist at snapshot {empty}; DROP TABLE removes it", NotFoundError)
     assert_refused(f"version => {empty}, table_name => 'other'", "did not exist", NotFoundError)
     assert_refused(f"version => {then}, schema => 'other'", "other", NotFoundError)
     with both.transaction():
-        assert_refused(f"version => {then}", "a transaction of its own")
+        assert_refused(f"version => {then}", "runs in its own transaction")
     session = both.session
     for fault in ("write_delete_file", "Returned"):
         with monkeypatch.context() as broken:

@@ -54,7 +54,7 @@ def test_the_database_name_selects_the_lake(both: LakeSession) -> None:
     assert rows(both, "SELECT count(*) FROM there.orders") == [(3,)]
     with pytest.raises(NotFoundError, match=r"there\.main\.customers"):
         both.execute("SELECT * FROM there.main.customers")
-    with pytest.raises(StatementError, match="the lakes here are here, There"):
+    with pytest.raises(StatementError, match="the lakes are here, There"):
         both.execute("CREATE TABLE nowhere.main.t (a INT)")
 
 
@@ -182,7 +182,7 @@ def test_a_lake_is_opened_on_first_use_and_a_failure_names_it(places: LakeSettin
         with pytest.raises(DuckLakeError, match="the attached lake There cannot be opened") as raised:
             session.execute("SELECT * FROM there.main.orders")
         assert "hunter2" not in str(raised.value)
-        with pytest.raises(ConfigurationError, match="there is no lake elsewhere; there are here, There"), session.reading("elsewhere"):
+        with pytest.raises(ConfigurationError, match="there is no lake elsewhere; the lakes are here, There"), session.reading("elsewhere"):
             pass
     lake.close_catalogs()
 

@@ -20,7 +20,7 @@ UPSERT = "MERGE INTO t USING ({}) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET 
 def t(lake: LakeSession) -> LakeSession:
     lake.execute("CREATE TABLE t AS SELECT CAST(id AS INT) AS id, 'old' AS name FROM range(4)")
     lake.messages = []  # type: ignore[attr-defined]
-    lake.tell = lake.messages.append  # type: ignore[attr-defined]
+    lake.notify = lake.messages.append  # type: ignore[attr-defined]
     return lake
 
 
@@ -36,7 +36,7 @@ def rows(session: LakeSession, text: str = "SELECT * FROM t ORDER BY ALL") -> li
 def test_two_merges_of_one_key_update_one_row(t: LakeSession, other: LakeSession) -> None:
     t.begin()
     merged = t.execute(UPSERT.format("SELECT 7 AS id, 'mine' AS name"))
-    assert merged.quietly()[0].message == "MERGE 1 inserted"
+    assert merged.unwatched()[0].message == "MERGE 1 inserted"
     other.execute(UPSERT.format("SELECT 7 AS id, 'theirs' AS name"))
     snapshot = t.commit()
     assert snapshot == t.catalog.latest()
@@ -94,7 +94,7 @@ def test_a_replay_is_refused_if_a_result_would_change(t: LakeSession, other: Lak
     for question, message in (
         ("SELECT count(*) FROM t WHERE id < 4", None),
         ("DESCRIBE t", None),
-        ("SELECT count(*) FROM t", "an answer that it was given has changed"),
+        ("SELECT count(*) FROM t", "a result that the caller received has changed"),
         ("SELECT id FROM range(1001)", "more than 1000 rows"),
     ):
         t.begin()
@@ -105,7 +105,7 @@ def test_a_replay_is_refused_if_a_result_would_change(t: LakeSession, other: Lak
         if message is None:
             t.commit()
         else:
-            with pytest.raises(ConflictError, match=rf"main\.t.* not done again by itself, because .*{message}"):
+            with pytest.raises(ConflictError, match=rf"main\.t.* not replayed, because .*{message}"):
                 t.commit()
     assert rows(t, "SELECT DISTINCT name FROM t WHERE id < 4") == [("old++",)]
 
@@ -117,16 +117,16 @@ def test_the_error_names_the_statement_that_prevents_a_replay(t: LakeSession, ot
 
     for work, reason in (
         (lambda: t.execute("/* dbt */ SET spark.sql.shuffle.partitions = 3"), "a statement such as SET changed the Spark session"),
-        (lambda: t.sql("SELECT * FROM t").count(), "a DataFrame of its rows was given out"),
+        (lambda: t.sql("SELECT * FROM t").count(), "received a DataFrame of its rows"),
         (lambda: t.create_temp_view("made", t.spark().range(3)), "rows of a DataFrame"),
-        (fails, "a statement of it failed"),
+        (fails, "one of its statements failed"),
         (lambda: other.execute("ALTER TABLE t ALTER COLUMN id COMMENT 'The key'"), r"main\.t has another definition"),
     ):
         t.begin()
         work()
         t.execute("DELETE FROM t WHERE id = 1")
         other.execute("INSERT INTO t VALUES (1, 'theirs')")
-        with pytest.raises(ConflictError, match=f"It was not done again by itself, because .*{reason}"):
+        with pytest.raises(ConflictError, match=f"The transaction was not replayed, because .*{reason}"):
             t.commit()
         assert not t.in_transaction
     assert rows(t, "SELECT count(*) FROM t WHERE id = 1") == [(6,)]

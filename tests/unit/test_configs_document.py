@@ -15,7 +15,7 @@ import pytest
 import yaml
 from dbt.artifacts.resources import NodeConfig, SeedConfig, SnapshotConfig
 
-from dbt.adapters.ducklake.foreign_configs import WITHOUT_MEANING, warnings_of
+from dbt.adapters.ducklake.foreign_configs import WITHOUT_MEANING, config_warnings
 from dbt.adapters.ducklake.impl import DuckLakeAdapter, DuckLakeConfig
 from dbt.adapters.ducklake.merge_configs import MERGE_CONFIGS
 
@@ -89,8 +89,8 @@ def test_configs_without_effect_are_listed() -> None:
 
 
 def test_each_config_without_effect_gives_a_warning_unless_it_has_the_only_possible_value() -> None:
-    assert warnings_of({"file_format": "parquet", "indexes": None, "submission_method": "in_process", "unique_key": "id"}) == []
-    found = warnings_of(
+    assert config_warnings({"file_format": "parquet", "indexes": None, "submission_method": "in_process", "unique_key": "id"}) == []
+    found = config_warnings(
         {"file_format": "delta", "indexes": ["a"], "buckets": 4, "submission_method": "job_cluster", "materialized": "table"}
     )
     assert [warning.split("`")[1] for warning in found] == ["file_format", "indexes", "submission_method: job_cluster", "clustered_by"]

@@ -31,12 +31,12 @@ def test_files(location: str, relation: str) -> None:
 @pytest.mark.parametrize(
     ("location", "message"),
     [
-        ("read_parquet('/data/*.parquet', union_by_name = true)", "is SQL of DuckDB"),
-        ("['/a.parquet', '/b.parquet']", "is SQL of DuckDB"),
-        ("https://host/a.parquet", "no files over https"),
+        ("read_parquet('/data/*.parquet', union_by_name = true)", "is DuckDB's SQL"),
+        ("['/a.parquet', '/b.parquet']", "is DuckDB's SQL"),
+        ("https://host/a.parquet", "cannot read files over https"),
         ("/data/**/*.parquet", r"parquet\.`/data` with \(recursiveFileLookup"),
-        ("/data/orders/", r"write what Spark calls files: parquet\.`/data/orders`"),
-        ("/data/a.xlsx", "does not end as a file of parquet, orc, avro, csv"),
+        ("/data/orders/", r"write Spark's SQL for files: parquet\.`/data/orders`"),
+        ("/data/a.xlsx", "does not have the extension of parquet, orc, avro, csv"),
     ],
 )
 def test_unsupported_locations_are_refused(location: str, message: str) -> None:
@@ -51,5 +51,5 @@ def test_formatters(template: str, formatter: str) -> None:
 
 @pytest.mark.parametrize(("template", "formatter"), [("{c}", "newstyle"), ("%(c)s", "oldstyle"), ("$c", "template"), ("{", "newstyle")])
 def test_the_error_for_a_template_lists_the_available_names(template: str, formatter: str) -> None:
-    with pytest.raises(ValueError, match="there are: a, b"):
+    with pytest.raises(ValueError, match="the names are: a, b"):
         formatted(template, formatter, {"a": "x", "b": 1})

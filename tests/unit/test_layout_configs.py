@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.ducklake.foreign_configs import notes_of, warnings_of
+from dbt.adapters.ducklake.foreign_configs import config_notes, config_warnings
 from dbt.adapters.ducklake.layout import layout_of
 
 
@@ -35,7 +35,7 @@ def test_other_names_have_the_same_meaning(configs: dict[str, Any], partitioned:
 @pytest.mark.parametrize(
     ("configs", "message"),
     [
-        ({"partitioned_by": "a", "partition_by": "b"}, "partitioned_by and partition_by mean the same and say two things: a and b"),
+        ({"partitioned_by": "a", "partition_by": "b"}, "partitioned_by and partition_by mean the same and have different values: a and b"),
         ({"sorted_by": "a desc", "zorder": "a"}, "sorted_by and zorder mean the same"),
         ({"sort_by": ["a", "b"], "liquid_clustered_by": ["b", "a"]}, "sort_by and liquid_clustered_by"),
         ({"clustered_by": "a", "buckets": 8, "partition_by": "bucket(4, A)"}, r"ask for bucket\(4, A\) and, by clustered_by and buckets"),
@@ -48,8 +48,10 @@ def test_contradictions_are_refused(configs: dict[str, Any], message: str) -> No
 
 
 def test_warnings_and_notes() -> None:
-    assert warnings_of({"clustered_by": "a", "buckets": 8, "sort_by": "a"}) == []
+    assert config_warnings({"clustered_by": "a", "buckets": 8, "sort_by": "a"}) == []
     for half in ({"clustered_by": "a"}, {"buckets": 8}, {"clustered_by": ["a", "b"], "buckets": 8}):
-        (warning,) = warnings_of(half)
-        assert "do nothing on a lake unless both are given, and one column" in warning
-    assert notes_of({"zorder": "a", "sorted_by": "a"}) == ["The config `zorder` sorts files when they are written, as `sorted_by` does."]
+        (warning,) = config_warnings(half)
+        assert "do nothing on a lake unless both are given, and only one column" in warning
+    assert config_notes({"zorder": "a", "sorted_by": "a"}) == [
+        "The config `zorder` sorts files when they are written, as `sorted_by` does."
+    ]

@@ -79,7 +79,7 @@ def test_a_failure_shows_the_models_own_traceback() -> None:
     [
         ("no_such_package_at_all>=1", "needs the package no_such_package_at_all>=1: install it"),
         ("agate<0.1", "needs the package agate<0.1, and .* is installed"),
-        ("agate 1.0", "'agate 1.0', which is no requirement"),
+        ("agate 1.0", "'agate 1.0', no valid requirement"),
     ],
 )
 def test_the_error_names_a_missing_package(package: str, problem: str) -> None:

@@ -56,7 +56,7 @@ def test_a_pin_is_part_of_every_rendering() -> None:
 
 @pytest.mark.parametrize(
     ("pin", "message"),
-    [((3, "2026-01-31"), "exclude each other"), (("three",), "number of a snapshot"), ((None, "x"), "must be a moment, such as")],
+    [((3, "2026-01-31"), "exclude each other"), (("three",), "number of a snapshot"), ((None, "x"), "must be a timestamp, such as")],
 )
 def test_an_invalid_pin_is_refused(pin: tuple[object, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -92,9 +92,12 @@ def test_a_source_of_files_is_rendered_as_files() -> None:
     ("config", "message"),
     [
         ({"external_location": "/a.parquet", "snapshot_version": 3}, "source raw.Orders: files have no snapshots"),
-        ({"external_location": "/{nme}.parquet"}, r"KeyError: 'nme'\); there are: database, external_location, identifier, name, schema"),
+        (
+            {"external_location": "/{nme}.parquet"},
+            r"KeyError: 'nme'\); the names are: database, external_location, identifier, name, schema",
+        ),
         ({"external_location": "/a.parquet", "formatter": "other"}, "newstyle, oldstyle or template"),
-        ({"external_location": "read_csv('/a.csv')"}, "is SQL of DuckDB"),
+        ({"external_location": "read_csv('/a.csv')"}, "is DuckDB's SQL"),
     ],
 )
 def test_a_source_that_cannot_be_read_is_refused(config: dict[str, object], message: str) -> None:

@@ -16,7 +16,7 @@ def test_values_replace_placeholders_outside_quotes() -> None:
 
 
 def test_the_numbers_of_values_and_placeholders_must_be_equal() -> None:
-    with pytest.raises(DbtRuntimeError, match="1 places for values and was given 2"):
+    with pytest.raises(DbtRuntimeError, match="1 placeholders and got 2 values"):
         with_values("select %s", [1, 2])
 
 

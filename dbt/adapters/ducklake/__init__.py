@@ -1,4 +1,4 @@
-"""The DuckLake adapter for dbt: models run on Apache Spark and become snapshots of a lake."""
+"""The DuckLake adapter for dbt: models run on Apache Spark and are committed as snapshots of a lake."""
 
 from dbt.adapters.base.plugin import AdapterPlugin
 

@@ -1,4 +1,4 @@
-"""The entries of `attach` in a profile: further lakes, each under an alias, in dbt-duckdb's words where it has them."""
+"""The entries of `attach` in a profile: further lakes, each under an alias, with dbt-duckdb's field names where possible."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .unknown import refuse_unknown
 if TYPE_CHECKING:
     from .session import LakeSettings
 
-_ELSEWHERE = {
-    "secret": "secrets of DuckDB do not exist here; the credentials of the catalog database belong into `path`, by env_var(), "
+_REFUSED = {
+    "secret": "secrets of DuckDB do not exist here; put the credentials of the catalog database into `path`, with env_var(), "
     "and those of the storage into the environment and `spark.config`",
-    "spark": "one Spark works on all lakes; say it beside `attach`",
-    "schema": "name schemas where they are used, by `schema` of a source or model",
+    "spark": "one Spark works on all lakes; set it next to `attach`",
+    "schema": "set schemas where they are used, with `schema` of a source or model",
 }
-"""What belongs somewhere else, and where."""
-_TAKEN = frozenset({"system", "temp", "information_schema"})
+"""Fields that an entry cannot have, with the reason and what to do instead."""
+_RESERVED = frozenset({"system", "temp", "information_schema"})
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """One further lake; its fields mean what those of the profile do."""
+    """One further lake; its fields mean the same as those of the profile."""
 
     path: str
     alias: str
@@ -42,11 +42,11 @@ class Attachment:
     snapshot_version: Any = None
     snapshot_time: Any = None
 
-    def settings(self, of_profile: LakeSettings) -> LakeSettings:
-        """What opening it needs; commits are tried again as those of the profile's own lake are."""
+    def settings(self, common: LakeSettings) -> LakeSettings:
+        """Return the settings to open this lake; retries and Spark are those of `common`, the profile's settings."""
         at = pin(self.snapshot_version, self.snapshot_time)
         return replace(
-            of_profile,
+            common,
             path=self.path,
             data_path=self.data_path,
             database=self.alias,
@@ -62,14 +62,14 @@ class Attachment:
 
 
 def attachments(given: Any, database: str) -> list[Attachment]:
-    """The entries of `attach`, checked.
+    """Check the entries of `attach` and return them.
 
     Args:
         given: the list in the profile.
         database: the name of the profile's own lake.
 
     Raises:
-        DbtRuntimeError: an entry is wrong; the text says which, and what to do. It holds no password.
+        DbtRuntimeError: an entry is wrong; the message names it and what to do, and contains no password.
     """
     if given is None:
         return []
@@ -78,8 +78,8 @@ def attachments(given: Any, database: str) -> list[Attachment]:
     found = [_attachment(entry, number) for number, entry in enumerate(given, start=1)]
     names = {fold(database)}
     for each in found:
-        if fold(each.alias) in _TAKEN:
-            raise DbtRuntimeError(f"`attach`: {each.alias} has a meaning of its own in names; choose another `alias`")
+        if fold(each.alias) in _RESERVED:
+            raise DbtRuntimeError(f"`attach`: {each.alias} is a reserved name; choose another `alias`")
         if fold(each.alias) in names:
             raise DbtRuntimeError(f"two lakes are named {each.alias}; give each entry of `attach` an `alias` that is not {database} either")
         names.add(fold(each.alias))
@@ -93,13 +93,21 @@ def _attachment(entry: Mapping[str, Any], number: int) -> Attachment:
     options = entry.get("options") or {}
     if not isinstance(options, Mapping):
         raise DbtRuntimeError(f"{where}: `options` must be a map")
-    for name, value in options.items():  # as they stand in DuckDB's ATTACH
+    for name, value in options.items():  # the options of DuckDB's ATTACH
         name = str(name).lower()
         if given.setdefault(name, value) != value:
             raise DbtRuntimeError(f"{where}: `{name}` is given twice, also in `options`; remove one of them")
-    for name, advice in _ELSEWHERE.items():
+    _check_fields(where, given)
+    attachment = Attachment(**given)
+    check_lake(attachment, where + ": ")
+    return attachment
+
+
+def _check_fields(where: str, given: dict[str, Any]) -> None:
+    """Refuse wrong fields of an entry, and remove those that only mark it as a lake."""
+    for name, advice in _REFUSED.items():
         if name in given:
-            raise DbtRuntimeError(f"{where}: `{name}` cannot be said here: {advice}")
+            raise DbtRuntimeError(f"{where}: `{name}` cannot be set here: {advice}")
     kind, is_ducklake = given.pop("type", "ducklake"), given.pop("is_ducklake", True)
     if str(kind).lower() != "ducklake" or is_ducklake is not True:
         what = f"`type: {kind}`" if str(kind).lower() != "ducklake" else f"`is_ducklake: {is_ducklake}`"
@@ -110,23 +118,20 @@ def _attachment(entry: Mapping[str, Any], number: int) -> Attachment:
     refuse_unknown(where, given, [each.name for each in fields(Attachment)])
     for name in ("path", "alias"):
         if not isinstance(given.get(name), str) or not given[name]:
-            raise DbtRuntimeError(f"{where}: `{name}` is missing; an entry says `path`, the catalog database, and `alias`, the lake's name")
+            raise DbtRuntimeError(f"{where}: `{name}` is missing; an entry needs `path`, the catalog database, and `alias`, its name")
     for name in ("read_only", "create_if_not_exists", "automatic_migration"):
         if not isinstance(given.get(name, False), bool):
             raise DbtRuntimeError(f"{where}: `{name}` must be true or false, not {given[name]!r}")
     for name in ("data_path", "metadata_schema"):
         if not isinstance(given.get(name, ""), str):
-            raise DbtRuntimeError(f"{where}: `{name}` must be a text, not {given[name]!r}")
-    attachment = Attachment(**given)
-    check_lake(attachment, where + ": ")
-    return attachment
+            raise DbtRuntimeError(f"{where}: `{name}` must be a string, not {given[name]!r}")
 
 
 def check_lake(lake: Any, where: str = "") -> None:
-    """Refuse fields of a lake that contradict each other; they are the same in the profile and in an entry of `attach`.
+    """Refuse fields of a lake, in the profile or in an entry of `attach`, that contradict each other.
 
     Raises:
-        DbtRuntimeError: the text names the fields.
+        DbtRuntimeError: the message names the fields.
     """
     try:
         at = pin(lake.snapshot_version, lake.snapshot_time)

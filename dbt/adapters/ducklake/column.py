@@ -1,4 +1,4 @@
-"""A column as dbt sees it: Spark's type names, back-quoted, with the widenings that DuckLake does without rewriting a file."""
+"""A column for dbt: with Spark's type names, names in backquotes, and the type changes that need no rewrite of files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class DuckLakeColumn(Column):
 
     @classmethod
     def translate_type(cls, dtype: str) -> str:
-        """Spark's name of a type that people write in any of the usual dialects; a type that no lake can hold stays as it is."""
+        """Return Spark's name of a type from any of the usual dialects; a type that lakes do not have is returned unchanged."""
         try:
             return spark_name(parse_type(dtype))
         except DuckLakeError:
@@ -33,39 +33,39 @@ class DuckLakeColumn(Column):
 
     @property
     def quoted(self) -> str:
-        """The name in back-quotes."""
+        """The name in backquotes."""
         return backquoted(self.column)
 
     @property
     def data_type(self) -> str:
-        """The whole type as one writes it in a cast."""
+        """The full type, as in a cast."""
         return self.dtype
 
     def is_string(self) -> bool:
-        """Text of any length: lakes know no other."""
+        """Return whether the type is a string; lakes have no string lengths."""
         return self._known_type == "string"
 
     def is_integer(self) -> bool:
-        """A signed integer of up to eight bytes."""
+        """Return whether the type is a signed integer of up to eight bytes."""
         return self._known_type in _INTEGERS
 
     def is_float(self) -> bool:
-        """A binary floating-point number."""
+        """Return whether the type is a binary floating-point number."""
         return self._known_type in _FLOATS
 
     def is_numeric(self) -> bool:
-        """A decimal number."""
+        """Return whether the type is a decimal number."""
         return self._known_type.startswith("decimal(")
 
     def can_expand_to(self, other_column: Column) -> bool:
-        """Whether the lake can make this column's type the other's by metadata alone."""
+        """Return whether the lake can change this column's type to the other's by metadata alone."""
         try:
             return can_promote(stored(parse_type(self.dtype)), stored(parse_type(other_column.dtype)))
         except DuckLakeError:
             return False
 
     def fields_beyond(self, other_column: Column) -> list[NestedColumn]:
-        """The fields to add to the other column so that it has this one's type; none if that takes more, or nothing."""
+        """Return the fields to add to the other column so that it has this one's type; none if that is not enough or not needed."""
         try:
             found = new_fields(parse_type(other_column.dtype), parse_type(self.dtype))
         except DuckLakeError:
@@ -75,24 +75,24 @@ class DuckLakeColumn(Column):
         ]
 
     def literal(self, value: Any) -> str:
-        """SQL for `value` in this column's type."""
+        """Return SQL for `value` in this column's type."""
         return f"cast({value} as {self.dtype})"
 
     @classmethod
-    def string_type(cls, size: int) -> str:
-        """Lakes keep no lengths."""
+    def string_type(cls, size: int) -> str:  # noqa: ARG003 (dbt's signature)
+        """Return the type of strings; lakes have no string lengths."""
         return "string"
 
     @classmethod
     def numeric_type(cls, dtype: str, precision: Any, scale: Any) -> str:
-        """A decimal of that precision and scale; what is not given is Spark's default."""
+        """Return the decimal type with a precision and scale; without a precision, Spark's default."""
         if precision is None:
             return cls.translate_type(dtype)
         return f"decimal({precision},{scale or 0})"
 
     @classmethod
     def from_description(cls, name: str, raw_data_type: str) -> DuckLakeColumn:
-        """A column from a name and a type that somebody wrote."""
+        """Return a column from a name and a type in any of the usual dialects."""
         column = cls(name, cls.translate_type(raw_data_type))
         parameters = decimal_parameters(column.dtype)
         if parameters is not None:
@@ -106,11 +106,11 @@ class DuckLakeColumn(Column):
 
 @dataclass
 class NestedColumn(DuckLakeColumn):
-    """A field of a struct, by the names on the way to it."""
+    """A field of a struct, with the path to it."""
 
     path: tuple[str, ...] = ()
 
     @property
     def quoted(self) -> str:
-        """Each name in back-quotes."""
+        """The path with each name in backquotes."""
         return ".".join(map(backquoted, self.path))

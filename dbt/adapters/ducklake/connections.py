@@ -1,4 +1,4 @@
-"""dbt's connections: one lake per process, one session per connection, one transaction per node, errors and answers in dbt's terms."""
+"""The connections of dbt: one lake per process, one session per connection, one transaction per node, with dbt's errors and responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dbt_common.exceptions import DbtBaseException, DbtDatabaseError, DbtRuntime
 from .credentials import DuckLakeCredentials
 from .cursor import LakeCursor, LakeHandle, Outcome
 from .errors import ConfigurationError, DuckLakeError
-from .provenance import of_connection
+from .provenance import provenance_of
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
@@ -31,52 +31,52 @@ if TYPE_CHECKING:
 logger = AdapterLogger("DuckLake")
 
 NO_SNAPSHOT = " (nothing changed, no snapshot)"
-NOBODY_COMMITS = ("master", "macro_")
-"""How the connections begin on which dbt runs hooks and operations: nothing commits there at the end, so each statement does."""
+AUTOCOMMIT_CONNECTIONS = ("master", "macro_")
+"""Prefixes of the connections for hooks and operations. dbt does not commit on these, so each statement commits by itself."""
 
 
 @dataclass
 class DuckLakeResponse(AdapterResponse):
-    """What a statement did. In a transaction, what the whole of it read and wrote is filled in when it commits."""
+    """The response to a statement. In a transaction, the files that all of it read and wrote are filled in when it commits."""
 
     snapshot_id: int | None = None
-    """None also if nothing changed, which the message then says."""
+    """The snapshot that the statement or its transaction committed. It is None if nothing changed; then the message says so."""
     files_read: int | None = None
-    """Data files, a table once for each place that names it."""
+    """Number of data files; those of a table count once for each place that names it."""
     bytes_read: int | None = None
-    """The size of these files; Spark reads less where it needs not all columns or row groups."""
+    """Size of these files in bytes; Spark reads less if it does not need all columns or row groups."""
     files_written: int | None = None
-    """Data files and delete files; few rows may be kept in the catalog database instead."""
+    """Number of data files and delete files; few rows may be stored in the catalog database instead."""
     bytes_written: int | None = None
 
     def committed(self, outcome: Outcome) -> None:
-        """Say what became of the statement and its transaction."""
+        """Fill in the outcome of the statement and its transaction."""
         if outcome.result is not None:
-            self.say(outcome.result)
+            self.set_result(outcome.result)
         self.snapshot_id = outcome.snapshot_id
         self.count_files(outcome.read, outcome.written)
         if outcome.snapshot_id is None:
             self._message += NO_SNAPSHOT
 
     def __getattribute__(self, name: str) -> Any:
-        """A macro that reads `rows_affected` may decide by it; see `Result.quietly`."""
+        """Report that `rows_affected` is read, since a macro may use it for a decision; see `Result.unwatched`."""
         if name == "rows_affected":
-            super().__getattribute__("_look")()
+            super().__getattribute__("_on_counts_read")()
         return super().__getattribute__(name)
 
-    def _look(self) -> None:
-        """Replaced by what notes that the count was read."""
+    def _on_counts_read(self) -> None:
+        """Do nothing; `set_result` replaces this by a function that records the read."""
 
-    def say(self, result: Result) -> None:
-        """Say what a statement did to rows."""
-        result, look = result.quietly()
-        object.__setattr__(self, "_look", look)
+    def set_result(self, result: Result) -> None:
+        """Fill in the message and the number of changed rows."""
+        result, on_counts_read = result.unwatched()
+        object.__setattr__(self, "_on_counts_read", on_counts_read)
         self._message = result.message or "OK"
         self.code = self._message.split(" ", 1)[0]
         self.rows_affected = result.rowcount if result.rowcount >= 0 else None
 
     def count_files(self, read: Iterable[FilesRead], written: FilesWritten) -> None:
-        """Say how many files were read and written."""
+        """Fill in the number and size of the files that were read and written."""
         read = list(read)
         self.files_read, self.bytes_read = sum(files.read for files in read), sum(files.size_bytes for files in read)
         self.files_written, self.bytes_written = written.count, written.size_bytes
@@ -99,10 +99,10 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         return cast(DuckLakeCredentials, self.profile.credentials)
 
     def lake(self) -> Lake:
-        """The lake of the profile, opened on the first call. Starts no Spark.
+        """Return the lake of the profile; the first call opens it. This does not start Spark.
 
         Raises:
-            FailedToConnectError: the text says what to mend.
+            FailedToConnectError: the lake cannot be opened; the message says what to correct.
         """
         with self.lock:
             if self._lake is None:
@@ -118,22 +118,22 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             return self._lake
 
     def open(self, connection: Connection) -> Connection:  # type: ignore[override] # dbt calls it on the instance
-        """Give the connection a session of its own."""
+        """Open a session for the connection."""
         if connection.state == ConnectionState.OPEN:
             return connection
         try:
             session = self.lake().session(self.credentials.schema)
-            session.tell = logger.info
+            session.notify = logger.info
         except BaseException:
             connection.handle = None
             connection.state = ConnectionState.FAIL
             raise
-        connection.handle = LakeHandle(session, of_connection(self.profile, connection.name))
+        connection.handle = LakeHandle(session, provenance_of(self.profile, connection.name))
         connection.state = ConnectionState.OPEN
         return connection
 
     def cleanup_all(self) -> None:
-        """Close every session, then the catalogs. A Spark that runs stays for the next command of this process."""
+        """Close every session, then the catalogs. Spark keeps running for the next command of this process."""
         super().cleanup_all()
         with self.lock:
             lake, self._lake = self._lake, None
@@ -141,19 +141,19 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             lake.close_catalogs()
 
     def cancel(self, connection: Connection) -> None:
-        """Stop what runs on another thread's connection."""
+        """Stop the statement on another thread's connection."""
         logger.debug(f"Cancelling the work of connection {connection.name}")
         connection.handle.cancel()
 
     def handle(self) -> LakeHandle:
-        """The handle of this thread's connection."""
+        """Return the handle of this thread's connection."""
         handle: LakeHandle = self.get_thread_connection().handle
         return handle
 
     # -- transactions ----------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Open a transaction; nothing happens if one is open."""
+        """Begin a transaction; do nothing if one is open."""
         connection = self.get_thread_connection()
         if not connection.transaction_open:
             with self.exception_handler("BEGIN"):
@@ -161,7 +161,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             connection.transaction_open = True
 
     def commit(self) -> None:
-        """Commit what is staged as one snapshot; nothing happens if no transaction is open."""
+        """Commit the staged changes as one snapshot; do nothing if no transaction is open."""
         connection = self.get_thread_connection()
         if not connection.transaction_open:
             return
@@ -173,7 +173,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:
-        """The one place where our errors become dbt's; a transaction that is open is rolled back."""
+        """Translate our errors to dbt's, and roll back an open transaction."""
         try:
             yield
         except DbtBaseException:
@@ -192,14 +192,14 @@ class DuckLakeConnectionManager(SQLConnectionManager):
     # -- statements ------------------------------------------------------------------------------------------------------------
 
     def add_query(self, sql: str, auto_begin: bool = True, *args: Any, **kwargs: Any) -> tuple[Connection, Any]:
-        """Run a statement; on the connections of hooks and operations no transaction is begun for it."""
+        """Run a statement; begin no transaction for it on the connections of hooks and operations."""
         name = self.get_thread_connection().name or ""
-        return super().add_query(sql, auto_begin and not name.startswith(NOBODY_COMMITS), *args, **kwargs)
+        return super().add_query(sql, auto_begin and not name.startswith(AUTOCOMMIT_CONNECTIONS), *args, **kwargs)
 
     def execute(
         self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None
     ) -> tuple[AdapterResponse, AgateTable]:
-        """Run a statement and fetch its rows if wanted; errors while fetching are translated too."""
+        """Run a statement and fetch its rows if `fetch` is set; errors while fetching are translated too."""
         with self.exception_handler(sql):
             response, table = super().execute(sql, auto_begin, fetch, limit)
             if isinstance(response, DuckLakeResponse):
@@ -208,18 +208,18 @@ class DuckLakeConnectionManager(SQLConnectionManager):
 
     @classmethod
     def get_response(cls, cursor: LakeCursor) -> DuckLakeResponse:
-        """What the cursor's last statement did."""
+        """Return the response to the cursor's last statement."""
         result = cursor.result
         if result is None:
             return DuckLakeResponse("OK")
         for files in result.files:
             logger.debug(f"Reading {files}")
         response = DuckLakeResponse("OK", snapshot_id=result.snapshot.snapshot_id if result.snapshot else None)
-        response.say(result)
+        response.set_result(result)
         response.count_files(result.files, result.written)
         return response
 
     @classmethod
     def data_type_code_to_name(cls, type_code: int | str) -> str:
-        """A cursor's description holds the types' names."""
+        """Return the name of a type, which a cursor's description already contains."""
         return str(type_code)

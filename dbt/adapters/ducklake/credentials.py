@@ -1,4 +1,4 @@
-"""What a profile of type `ducklake` says, checked: unknown fields and contradictions are refused by name, and no secret is ever shown."""
+"""A profile of type `ducklake`: unknown fields and contradictions are refused by name, and no secret is ever shown."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 HIDDEN = "********"
 
-_PASSWORD_IN_URL = re.compile(r"(?P<before>://[^:/?@\s]*:)[^?\s]*(?=@)")  # up to the last @: passwords may hold some, and slashes
+_PASSWORD_IN_URL = re.compile(r"(?P<before>://[^:/?@\s]*:)[^?\s]*(?=@)")  # up to the last @: passwords may contain @ and slashes
 _SECRET_WORD = r"(?:pass(?:word|wd|code|phrase)?|pwd|secret|token|credential|access[_.\-]?key|private[_.\-]?key)"
 _SECRET_PAIR = re.compile(rf"(?P<before>\b[\w.\-]*{_SECRET_WORD}[\w.\-]*\s*=\s*)(?:'(?:[^'\\]|\\.)*'|\"[^\"]*\"|[^\s&;,]+)", re.IGNORECASE)
 _SECRET_NAME = re.compile(_SECRET_WORD, re.IGNORECASE)
 
 RETRY_FIELDS = {"count": "max_retry_count", "wait_ms": "wait_ms", "backoff": "backoff", "connect_attempts": "connect_attempts"}
-"""Names in the profile and in `RetrySettings`."""
+"""The field of `RetrySettings` for each name in the profile."""
 
 
 @dataclass
@@ -35,22 +35,22 @@ class DuckLakeCredentials(Credentials):
     """One output of a profile.
 
     Args:
-        database: the name that the lake has in SQL, `database.schema.table`; users also write it `catalog`.
-        schema: where models go that do not say otherwise.
+        database: the name of the lake in SQL, `database.schema.table`; `catalog` is an alias of this field.
+        schema: the schema of models that have no other.
         path: the catalog database: an SQLAlchemy URL or DuckDB's `ducklake:…` attach string.
-        data_path: where the Parquet files of a new lake go; an existing lake knows.
-        metadata_schema: the schema of the catalog database that holds the lake's tables.
+        data_path: the location of a new lake's Parquet files; an existing lake has it in its catalog.
+        metadata_schema: the schema of the catalog database that contains the lake's tables.
         read_only: refuse every write.
-        create_if_not_exists: make the lake if the catalog database holds none; by default yes, unless read_only.
-        data_inlining_row_limit: up to how many rows of one statement stay in the catalog database, where no option of the lake says.
-        automatic_migration: bring a lake of an older format version to the current one when it is opened.
-        snapshot_version: open the lake read-only as of this snapshot.
-        snapshot_time: the same by a timestamp; one without a zone is UTC.
+        create_if_not_exists: create the lake if the catalog database has none; by default yes, unless read_only.
+        data_inlining_row_limit: the number of rows up to which a statement's rows are inlined, unless an option of the lake sets it.
+        automatic_migration: migrate a lake of an older format version to the current one when it is opened.
+        snapshot_version: open the lake read-only at this snapshot.
+        snapshot_time: open the lake read-only at this timestamp; one without a zone is in UTC.
         attach: further lakes, each under an `alias`; see `attachments.Attachment`.
-        retries: how often and how patiently a commit, or reaching the catalog, is tried again: the names of `RETRY_FIELDS`.
+        retries: how often, and after how many milliseconds, commits and connections are retried: the names of `RETRY_FIELDS`.
         module_paths: folders with Python modules that Python models import.
         spark: how to get Spark: `master` or `remote`, `app_name`, `config`.
-        author: who stands in the lake's history.
+        author: the author of the snapshots.
     """
 
     database: str = "lake"
@@ -74,12 +74,12 @@ class DuckLakeCredentials(Credentials):
 
     @property
     def type(self) -> str:
-        """dbt's name of this adapter."""
+        """The name of this adapter in dbt."""
         return "ducklake"
 
     @property
     def unique_field(self) -> str:
-        """What dbt hashes to tell one lake from another; no secret is in it."""
+        """The value that dbt hashes to distinguish lakes; it contains no secret."""
         return redacted(self.path)
 
     def _connection_keys(self) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ class DuckLakeCredentials(Credentials):
         )
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
-        """The fields that `dbt debug` prints and `target` holds, without secrets and without what is not set."""
+        """Yield the fields that `dbt debug` prints and `target` contains, without secrets and unset fields."""
         for key, value in super().connection_info(with_aliases=with_aliases):
             if value not in (None, {}, []):
                 yield key, hidden(value)
@@ -113,7 +113,7 @@ class DuckLakeCredentials(Credentials):
         """Refuse unknown fields by name before dbt checks the types of the others.
 
         Raises:
-            DbtRuntimeError: the text names the field and what was probably meant.
+            DbtRuntimeError: the message names the field and a similar known one.
         """
         refuse_unknown("the profile", data, [*(f.name for f in dataclasses.fields(cls)), *cls._ALIASES])
         super().validate(data)
@@ -121,7 +121,7 @@ class DuckLakeCredentials(Credentials):
     def __post_init__(self) -> None:
         if not self.path:
             raise DbtRuntimeError(
-                "The profile has no `path`. Say where the catalog database is, "
+                "The profile has no `path`. Set it to the catalog database, "
                 "for example `path: ducklake:sqlite:lake.sqlite` or `path: postgresql+psycopg://user@host/database`"
             )
         check_lake(self)
@@ -136,7 +136,7 @@ class DuckLakeCredentials(Credentials):
         self.spark_settings()
 
     def lake_settings(self) -> LakeSettings:
-        """Everything that opening the lake, and those attached to it, needs."""
+        """Return the settings to open the lake and the attached lakes."""
         from .catalog.transaction.transaction import RetrySettings
         from .session import LakeSettings
 
@@ -157,7 +157,7 @@ class DuckLakeCredentials(Credentials):
         return replace(own.settings(common), attached=tuple(each.settings(common) for each in self.attachments()))
 
     def attachments(self) -> list[Attachment]:
-        """The lakes that are attached, checked.
+        """Return the attached lakes, checked.
 
         Raises:
             DbtRuntimeError: see `attachments.attachments`.
@@ -165,10 +165,10 @@ class DuckLakeCredentials(Credentials):
         return attachments(self.attach, self.database)
 
     def spark_settings(self) -> SparkSettings:
-        """The `spark` block as checked values.
+        """Return the `spark` block as checked settings.
 
         Raises:
-            DbtRuntimeError: an unknown or contradictory setting; the text names it.
+            DbtRuntimeError: a setting is unknown or contradicts another; the message names it.
         """
         fields = {f.name for f in dataclasses.fields(SparkSettings)}
         refuse_unknown("`spark`", self.spark, fields)
@@ -181,13 +181,13 @@ class DuckLakeCredentials(Credentials):
 
 
 def redacted(text: str) -> str:
-    """A URL or an attach string without the passwords, tokens and keys in it."""
+    """Return a URL or an attach string with its passwords, tokens and keys hidden."""
     text = _PASSWORD_IN_URL.sub(lambda match: match["before"] + HIDDEN, text)
     return _SECRET_PAIR.sub(lambda match: match["before"] + HIDDEN, text)
 
 
 def hidden(value: Any) -> Any:
-    """A value of a profile with every secret in it hidden: in texts by their form, in mappings by their names."""
+    """Return a value of a profile with all secrets hidden: in strings by their form, in mappings by their names."""
     match value:
         case str():
             return redacted(value)

@@ -1,4 +1,4 @@
-"""The DB-API face of a lake session: the connection handle that dbt holds and the cursors that run its statements."""
+"""The DB-API of a lake session: the connection handle for dbt, and the cursors that run its statements."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a transaction: its snapshot, if anything changed, and the files that it read and wrote."""
+    """The outcome of a committed transaction: its snapshot, if anything changed, and the files that it read and wrote."""
 
     snapshot_id: int | None
     read: tuple[FilesRead, ...]
     written: FilesWritten
     result: Result | None = None
-    """Of the listener's own statement: another one than it had, if the transaction was done again."""
+    """The final result of the listener's statement, which is a new one if the transaction was replayed."""
 
 
 class LakeHandle:
@@ -38,26 +38,26 @@ class LakeHandle:
 
     Args:
         session: the session, which this handle closes.
-        provenance: who and what stands in the snapshots of this connection until another is given.
+        provenance: the origin that the snapshots of this connection record, until another is set.
     """
 
     def __init__(self, session: LakeSession, provenance: Provenance) -> None:
         self.session = session
         self.closed = False
-        self.sign(provenance)
+        self.set_provenance(provenance)
         self._listeners: list[tuple[int, Callable[[Outcome], None]]] = []
 
     def cursor(self) -> LakeCursor:
-        """A cursor on the session."""
+        """Return a cursor on the session."""
         return LakeCursor(self)
 
     def begin(self) -> None:
-        """Open a transaction, unless SQL has opened one already."""
+        """Begin a transaction, unless SQL has already begun one."""
         if not self.session.in_transaction:
             self.session.begin()
 
     def commit(self) -> Snapshot | None:
-        """Make what the transaction staged one snapshot; None if nothing changed or no transaction is open."""
+        """Commit the transaction and return its snapshot; None if nothing changed or no transaction is open."""
         if not self.session.in_transaction:
             return None
         listeners, self._listeners = self._listeners, []
@@ -70,23 +70,23 @@ class LakeHandle:
         return snapshot
 
     def on_commit(self, listener: Callable[[Outcome], None]) -> None:
-        """Tell `listener` what becomes of the open transaction, when it is committed, and of the statement that it ran last."""
+        """Call `listener` when the open transaction is committed, with its outcome and the result of the statement that ran last."""
         if self.session.in_transaction:
             self._listeners.append((self.session.steps, listener))
 
     def rollback(self) -> None:
-        """Forget what the transaction staged."""
+        """Discard the staged changes of the transaction."""
         self._listeners = []
         if self.session.in_transaction:
             self.session.rollback()
 
-    def sign(self, provenance: Provenance) -> None:
-        """Say who and what stands in the snapshots to come; SQL (`CALL lake.set_commit_message`) may say otherwise later."""
+    def set_provenance(self, provenance: Provenance) -> None:
+        """Set the origin that later snapshots record; SQL (`CALL lake.set_commit_message`) may change it."""
         self.provenance = provenance
         self.session.set_commit_message(provenance.author, provenance.message, provenance.extra_info)
 
     def cancel(self) -> None:
-        """Stop what another thread runs on this handle."""
+        """Stop the statement that another thread runs on this handle."""
         self.session.cancel()
 
     def close(self) -> None:
@@ -109,14 +109,14 @@ class LakeCursor:
 
     @property
     def description(self) -> list[tuple[str, str, None, None, None, None, None]] | None:
-        """(name, Spark type, …) per column; None when the last statement gave no rows."""
+        """(name, Spark type, …) per column; None if the last statement returned no rows."""
         if self.result is None or not self.result.columns:
             return None
         return [(column.name, column.type, None, None, None, None, None) for column in self.result.columns]
 
     @property
     def rowcount(self) -> int:
-        """Rows that the last statement wrote; -1 when it wrote none or nobody counted."""
+        """The number of rows that the last statement wrote; -1 if it wrote none or the number is unknown."""
         return -1 if self.result is None else self.result.rowcount
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
@@ -124,84 +124,84 @@ class LakeCursor:
 
         Args:
             sql: the text; the result is that of its last statement.
-            bindings: values for the places `%s` or `?` of the text.
+            bindings: values for the placeholders `%s` or `?` in the text.
         """
         statements = split(with_values(sql, bindings) if bindings else sql)
         self.result, self._rows, self._position = None, None, 0
         session = self._handle.session
-        together = len(statements) > 1 and not session.in_transaction and not any(map(controls_transaction, statements))
-        if together:
+        is_group = len(statements) > 1 and not session.in_transaction and not any(map(controls_transaction, statements))
+        if is_group:
             self._handle.begin()
         try:
             for statement in statements:
                 self.result = session.execute(statement)
-            if together:
+            if is_group:
                 self._handle.commit()
                 self.result = session.last_commit.results[-1]
         except BaseException:
-            if together:
+            if is_group:
                 self._handle.rollback()
             raise
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        """The next row; None when there is none."""
+        """Return the next row; None if no rows are left."""
         rows = self._take(1)
         return rows[0] if rows else None
 
     def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
-        """The next `size` rows. The first call computes no more than these; a later one computes the rest."""
+        """Return the next `size` rows. The first call computes only these; the next one computes all others."""
         size = self.arraysize if size is None else size
         if self._rows is None and self._position == 0:
-            rows = self._queried().fetch(size)
+            rows = self._query_result().fetch(size)
             self._position = len(rows)
             return rows
         return self._take(size)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """The rows that were not fetched yet."""
+        """Return the rows that are not yet fetched."""
         return self._take(None)
 
     def close(self) -> None:
-        """Let go of the rows."""
+        """Release the rows."""
         self.result, self._rows = None, None
 
     def _take(self, size: int | None) -> list[tuple[Any, ...]]:
         if self._rows is None:
-            self._rows = self._queried().fetch(None)
+            self._rows = self._query_result().fetch(None)
         end = None if size is None else self._position + size
         rows = self._rows[self._position : end]
         self._position += len(rows)
         return rows
 
-    def _queried(self) -> Result:
+    def _query_result(self) -> Result:
         if self.result is None or not self.result.columns:
-            raise DbtRuntimeError("The last statement gave no rows to fetch")
+            raise DbtRuntimeError("The last statement returned no rows to fetch")
         return self.result
 
 
 def with_values(text: str, values: Sequence[Any]) -> str:
-    """The text with each `%s` or `?` outside quotes and comments replaced by SQL for the next value.
+    """Return the text with each `%s` or `?` outside quotes and comments replaced by SQL for the next value.
 
     Raises:
-        DbtRuntimeError: there are more or fewer places than values.
+        DbtRuntimeError: the numbers of placeholders and values differ.
     """
     remaining = iter(values)
     pieces: list[str] = []
-    places = end = 0
+    placeholders = end = 0
     tokens = tokenize(text)
-    for token, behind in zip(tokens, [*tokens[1:], None], strict=True):
-        formatted = token.word == "%" and behind is not None and behind.text == "s" and behind.start == token.end
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        formatted = token.word == "%" and following is not None and following.text == "s" and following.start == token.end
         if formatted or token.word == "?":
-            places += 1
+            placeholders += 1
             pieces += [text[end : token.start], literal(next(remaining, None))]
             end = token.end + formatted
-    if places != len(values):
-        raise DbtRuntimeError(f"The statement has {places} places for values and was given {len(values)}")
+    if placeholders != len(values):
+        raise DbtRuntimeError(f"The statement has {placeholders} placeholders and got {len(values)} values")
     return "".join([*pieces, text[end:]])
 
 
 def literal(value: Any) -> str:
-    """A Python value as Spark SQL."""
+    """Return a Python value as Spark SQL."""
     match value:
         case None:
             return "NULL"

@@ -1,4 +1,4 @@
-"""dbt's documentation catalog from the lake's own metadata: columns, types, comments, sizes. No Spark, a few queries in all."""
+"""The docs catalog of dbt from the lake's metadata: columns, types, comments, sizes. It needs a few catalog queries and no Spark."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Described:
-    """A relation with what the catalog knows of its columns and size."""
+    """A relation with its columns and statistics from the catalog."""
 
     relation: Relation
     columns: tuple[tuple[str, str, str | None], ...]
-    """(name, Spark type, comment) per column; empty for a view that DuckDB made, whose columns only a query could tell."""
+    """(name, Spark type, comment) per column; empty for a view that DuckDB created, whose columns are not in the catalog."""
     stats: tuple[StatsItem, ...]
 
     @property
     def kind(self) -> str:
+        """The kind of the relation for dbt."""
         return kind_of(self.relation)
 
 
 def kind_of(relation: Relation) -> str:
-    """dbt's word for the kind of a relation."""
+    """Return the kind of a relation for dbt."""
     return "table" if isinstance(relation, Table) else "view"
 
 
 def describe(session: LakeSession, lake: str, wanted: Callable[[RelationName], bool]) -> list[Described]:
-    """The relations of a lake whose names are wanted, as the session sees them, with their columns and statistics."""
+    """Return the relations of a lake whose names `wanted` accepts, as the session sees them, with columns and statistics."""
     with session.reading(lake) as reader:
         relations = reader.named(name for name in reader.names() if wanted(name))
         tables = [relation for relation in relations if isinstance(relation, Table)]
@@ -56,7 +57,7 @@ def describe(session: LakeSession, lake: str, wanted: Callable[[RelationName], b
 
 
 def catalog_table(database: str, described: Described) -> CatalogTable:
-    """One relation in the form of `get_catalog_for_single_relation`."""
+    """Return one relation in the form of `get_catalog_for_single_relation`."""
     relation = described.relation
     columns = {
         name: ColumnMetadata(type=type_, index=index, name=name, comment=comment)
@@ -73,7 +74,7 @@ def catalog_table(database: str, described: Described) -> CatalogTable:
 
 
 def catalog_rows(database: str, described: Sequence[Described]) -> AgateTable:
-    """Relations in the form of dbt's `get_catalog`: one row per column."""
+    """Return relations in the form of dbt's `get_catalog`: one row per column."""
     from dbt_common.clients.agate_helper import table_from_data
 
     rows: list[dict[str, Any]] = []
@@ -109,21 +110,21 @@ def _columns(relation: Relation) -> Iterator[tuple[str, str, str | None]]:
 
 
 def _stats(table: Table, facts: TableFacts) -> Iterator[StatsItem]:
-    """Eight for every table; dbt's page leaves out those that have nothing to say."""
-    yield StatsItem("row_count", "Rows", facts.record_count, True, "Rows that the table holds")
+    """Yield the same eight statistics for every table; dbt's page leaves out empty ones."""
+    yield StatsItem("row_count", "Rows", facts.record_count, True, "Rows in the table")
     yield StatsItem("bytes", "Bytes", facts.size_bytes, True, "Size of its data files")
     yield StatsItem("files", "Files", facts.file_count, True, "Number of its data files")
-    deletes = f"Files that say which rows of data files are deleted, {facts.delete_size_bytes} bytes in all"
+    deletes = f"Files that list the deleted rows of data files, {facts.delete_size_bytes} bytes in total"
     yield StatsItem("delete_files", "Delete files", facts.delete_file_count, facts.delete_file_count > 0, deletes)
-    yield _said("snapshot", "Last snapshot", facts.last_snapshot_id, "The snapshot that last changed its rows")
+    yield _optional_stat("snapshot", "Last snapshot", facts.last_snapshot_id, "The snapshot that last changed its rows")
     changed = None if facts.last_snapshot_time is None else f"{facts.last_snapshot_time:%Y-%m-%d %H:%M:%S} UTC"
-    yield _said("last_modified", "Last modified", changed, "When that snapshot was committed")
-    yield _said("partitioned_by", "Partitioned by", ", ".join(_partition_keys(table)), "Keys of the rows to come")
+    yield _optional_stat("last_modified", "Last modified", changed, "When that snapshot was committed")
+    yield _optional_stat("partitioned_by", "Partitioned by", ", ".join(_partition_keys(table)), "Partition keys of new rows")
     order = ", ".join(f"{key.expression} {key.direction}" for key in table.sorting)
-    yield _said("sorted_by", "Sorted by", order, "The order of rows in files to come")
+    yield _optional_stat("sorted_by", "Sorted by", order, "The order of rows in new files")
 
 
-def _said(name: str, label: str, value: str | int | None, description: str) -> StatsItem:
+def _optional_stat(name: str, label: str, value: str | int | None, description: str) -> StatsItem:
     return StatsItem(name, label, "" if value is None else value, value not in (None, ""), description)
 
 

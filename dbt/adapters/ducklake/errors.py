@@ -1,17 +1,17 @@
-"""Every error this package raises on purpose, in one tree that branches by what the caller should do.
+"""The errors that this package raises on purpose, grouped by what the user should do.
 
     DuckLakeError
-    ├── ConfigurationError      mend the profile, the installation or the option named in the text
-    ├── StatementError          mend the SQL: it cannot be parsed, is not supported, or does not fit the table
-    │   └── NotFoundError       a schema, table, view, column or snapshot that the text names does not exist
-    ├── DataError               mend the data: a NULL where none may be, a merge key that matches twice, a value that does not fit
-    ├── LakeError               mend the lake: wrong format version, rows that contradict each other
+    ├── ConfigurationError      correct the profile, the installation or the option named in the message
+    ├── StatementError          correct the SQL: it cannot be parsed, is not supported, or does not fit the table
+    │   └── NotFoundError       a schema, table, view, column or snapshot that the message names does not exist
+    ├── DataError               correct the data: a NULL in a NOT NULL column, a merge key that matches twice, a value that does not fit
+    ├── LakeError               repair the lake: wrong format version, catalog rows that contradict each other
     │   └── MissingFileError    restore the file, if the lake still lists it
-    ├── ConflictError           run it again: somebody else committed a change that this one depends on
+    ├── ConflictError           run it again: a concurrent writer committed a change that this transaction depends on
     └── EngineError             Spark or the catalog database failed; `condition` has Spark's error class, if any
-        └── CancelledError      the user asked for the work to stop
+        └── CancelledError      the user cancelled the statement
 
-Messages name the thing, in the user's own spelling, and say what to do next. They never contain a password, a token or a
+Messages name the object in the user's spelling and say what to do next. They never contain a password, a token or a
 connection string.
 """
 
@@ -19,11 +19,11 @@ from __future__ import annotations
 
 
 class DuckLakeError(Exception):
-    """Base class: catch this to catch everything raised on purpose by dbt-ducklake."""
+    """Base class of all errors that dbt-ducklake raises on purpose."""
 
 
 class ConfigurationError(DuckLakeError):
-    """The profile, the environment or an option is wrong; the text names the field and the remedy."""
+    """The profile, the environment or an option is wrong; the message names the field and the remedy."""
 
 
 class StatementError(DuckLakeError):
@@ -34,8 +34,9 @@ class NotFoundError(StatementError):
     """A name in the SQL refers to nothing.
 
     Args:
-        kind: what was looked for: "schema", "table", "view", "relation", "column" or "snapshot".
+        kind: "schema", "table", "view", "relation", "column" or "snapshot".
         name: its name as the user wrote it.
+        hint: what to do, appended to the message.
     """
 
     def __init__(self, kind: str, name: str, hint: str = "") -> None:
@@ -45,18 +46,19 @@ class NotFoundError(StatementError):
 
 
 class DataError(DuckLakeError):
-    """The rows break a rule of the table or of the statement; nothing was written."""
+    """The rows violate a rule of the table or of the statement; nothing was written."""
 
 
 class LakeError(DuckLakeError):
-    """The lake itself is not as the DuckLake specification says, or not of a version that can be read."""
+    """The lake violates the DuckLake specification, or its version is not supported."""
 
 
 class MissingFileError(LakeError):
-    """A file that was to be read does not exist.
+    """A file of the lake does not exist.
 
     Args:
-        path: the file, as whoever missed it spells it.
+        message: the text of the error.
+        path: the file, as the reader that failed spells it.
     """
 
     def __init__(self, message: str, path: str) -> None:
@@ -65,14 +67,14 @@ class MissingFileError(LakeError):
 
 
 class ConflictError(DuckLakeError):
-    """Another transaction committed a change that this one depends on; nothing was written, run it again."""
+    """A concurrent writer committed a change that this transaction depends on; nothing was written, run it again."""
 
 
 class EngineError(DuckLakeError):
     """Spark or the catalog database failed.
 
     Args:
-        message: the engine's text in the user's names, without any stack trace.
+        message: the engine's message with the user's names, without a stack trace.
         condition: Spark's error condition such as `TABLE_OR_VIEW_NOT_FOUND`, where there is one.
     """
 

@@ -1,4 +1,4 @@
-"""Configs of other adapters: what can mean nothing here, of which one warning tells in a run, and what means something else."""
+"""Configs of other adapters: those that do nothing here, which get one warning per run, and those that mean something else."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .layout import bucketed_column
 _ACCESS = "access is that of the catalog database and of the storage"
 _CLUSTER = "Python models run in dbt's own process"
 _FORMAT = "tables of a lake are Parquet"
-_PLACE = "the lake's `data_path` says where files are"
+_PLACE = "the lake's `data_path` determines where its files are"
 _STAGING = "nothing is staged in the lake; a node is one transaction"
-_UPKEEP = "`CHECKPOINT`, or `dbt run-operation`, keeps files in shape"
+_MAINTENANCE = "run maintenance with `CHECKPOINT` or `dbt run-operation`"
 
 WITHOUT_MEANING: Mapping[str, str] = {
     "file_format": _FORMAT,
@@ -23,23 +23,23 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "include_full_name_in_path": _PLACE,
     "s3_data_dir": _PLACE,
     "s3_data_naming": _PLACE,
-    "auto_liquid_cluster": "say `sorted_by`",
-    "properties": "say `tblproperties`",
-    "table_properties": "say `tblproperties`",
-    "databricks_tags": "say `tags` or `meta`, with `persist_docs`",
-    "databricks_compute": "there is one Spark for the run",
-    "indexes": "a lake has none; files are left out by their statistics, so `sorted_by` helps",
+    "auto_liquid_cluster": "use `sorted_by`",
+    "properties": "use `tblproperties`",
+    "table_properties": "use `tblproperties`",
+    "databricks_tags": "use `tags` or `meta`, with `persist_docs`",
+    "databricks_compute": "a run has one Spark",
+    "indexes": "a lake has no indexes; files are skipped by their statistics, so `sorted_by` helps",
     "on_table_exists": "a table is always replaced in place",
-    "versions_to_keep": "the lake's `expire_older_than` says how long snapshots are kept",
-    "bucketed_by": "say `partition_by: bucket(n, column)`",
-    "bucket_count": "say `partition_by: bucket(n, column)`",
-    "write_compression": "say `tblproperties: {parquet_compression: …}`",
+    "versions_to_keep": "the lake's `expire_older_than` determines how long snapshots are kept",
+    "bucketed_by": "use `partition_by: bucket(n, column)`",
+    "bucket_count": "use `partition_by: bucket(n, column)`",
+    "write_compression": "use `tblproperties: {parquet_compression: …}`",
     "view_security": _ACCESS,
     "lf_tags_config": _ACCESS,
     "lf_grants": _ACCESS,
     "row_filter": _ACCESS,
-    "query_tags": "say `commit_extra_info`",
-    "skip_optimize": _UPKEEP,
+    "query_tags": "use `commit_extra_info`",
+    "skip_optimize": _MAINTENANCE,
     "unique_tmp_table_suffix": _STAGING,
     "temp_schema": _STAGING,
     "force_batch": "Spark has no limit of partitions",
@@ -49,7 +49,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "additional_libs": _CLUSTER,
     "cluster_id": _CLUSTER,
     "create_notebook": _CLUSTER,
-    "engine_config": "say `spark_config`",
+    "engine_config": "use `spark_config`",
     "environment_key": _CLUSTER,
     "http_path": _CLUSTER,
     "index_url": _CLUSTER,
@@ -57,19 +57,19 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "notebook_scoped_libraries": _CLUSTER,
     "polling_interval": _CLUSTER,
     "python_job_config": _CLUSTER,
-    "spark_cross_account_catalog": "say `attach` in the profile",
-    "spark_encryption": "say `spark: {config: …}` in the profile",
+    "spark_cross_account_catalog": "use `attach` in the profile",
+    "spark_encryption": "use `spark: {config: …}` in the profile",
     "user_folder_for_python": _CLUSTER,
     "workflow_job_config": _CLUSTER,
 }
-"""Config → why it has no meaning, or what to say instead."""
+"""The reason why each config does nothing, or what to use instead."""
 _HARMLESS = {"file_format": ("parquet", "ducklake"), "submission_method": ("in_process",)}
-"""Values that say what is so anyway."""
+"""Values that already describe a lake and need no warning."""
 _CLUSTERED = ("zorder", "liquid_clustered_by")
 
 
-def warnings_of(config: Mapping[str, Any]) -> list[str]:
-    """A warning for each config of a node that does nothing."""
+def config_warnings(config: Mapping[str, Any]) -> list[str]:
+    """Return a warning for each config of a node that does nothing."""
     found = [
         f"The config `{name}` does nothing on a lake: {reason}."
         for name, reason in WITHOUT_MEANING.items()
@@ -80,12 +80,12 @@ def warnings_of(config: Mapping[str, Any]) -> list[str]:
         found.append(f"The config `submission_method: {method}` does nothing on a lake: {_CLUSTER}.")
     if (config.get("clustered_by") or config.get("buckets")) and bucketed_column(config) is None:
         found.append(
-            "The configs `clustered_by` and `buckets` do nothing on a lake unless both are given, and one column: "
-            "each partition key has buckets of its own, say `partition_by: bucket(n, column)`."
+            "The configs `clustered_by` and `buckets` do nothing on a lake unless both are given, and only one column: "
+            "each partition key has its own buckets, use `partition_by: bucket(n, column)`."
         )
     return found
 
 
-def notes_of(config: Mapping[str, Any]) -> list[str]:
-    """What those configs of a node do that mean something else elsewhere."""
+def config_notes(config: Mapping[str, Any]) -> list[str]:
+    """Return a note for each config of a node that means something else in other adapters."""
     return [f"The config `{name}` sorts files when they are written, as `sorted_by` does." for name in _CLUSTERED if config.get(name)]

@@ -1,4 +1,4 @@
-"""The adapter: dialect, transactions and what runs on a lake; what is known about a lake is in `metadata`."""
+"""The adapter: dialect, transactions and work on a lake; `metadata` reads the catalog."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.functions import warn_or_error
 
 from .connections import DuckLakeResponse, logger
-from .foreign_configs import notes_of, warnings_of
+from .foreign_configs import config_notes, config_warnings
 from .format.identifiers import backquoted
 from .format.objects import Table
 from .layout import Layout, documentation_actions, layout_actions, layout_of, reset_actions
 from .merge_configs import MergePlan, check, missing_keys, plan
 from .metadata import LakeMetadata
-from .provenance import of_connection
+from .provenance import provenance_of
 from .python_submissions import run_model
 from .relation import DuckLakeRelation
 from .seeds import fitted_rows, seed_columns
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class DuckLakeConfig(AdapterConfig):
-    """Model configurations of this adapter, beside dbt's own."""
+    """Model configurations of this adapter, in addition to dbt's."""
 
     partition_by: str | list[str] | None = None
     partitioned_by: str | list[str] | None = None
@@ -76,7 +76,7 @@ class DuckLakeConfig(AdapterConfig):
 
 
 class DuckLakeAdapter(LakeMetadata):
-    """dbt on a DuckLake, with Spark doing the work."""
+    """The adapter for a DuckLake whose statements run on Spark."""
 
     AdapterSpecificConfigs = DuckLakeConfig
     CONSTRAINT_SUPPORT = {  # noqa: RUF012 -- dbt's base class declares it as a plain attribute
@@ -91,48 +91,53 @@ class DuckLakeAdapter(LakeMetadata):
         super().__init__(config, mp_context)
         self._warned: set[str] = set()
 
-    # -- what dbt must know about the dialect ----------------------------------------------------------------------------------
+    # -- dialect ---------------------------------------------------------------------------------------------------------------
 
     @classmethod
     def date_function(cls) -> str:
-        """SQL for the current timestamp."""
+        """Return SQL for the current timestamp."""
         return "current_timestamp()"
 
     @classmethod
     def quote(cls, identifier: str) -> str:
-        """An identifier in back-quotes."""
+        """Return an identifier in backquotes."""
         return backquoted(identifier)
 
     @classmethod
-    def convert_text_type(cls, agate_table: Any, col_idx: int) -> str:
+    def convert_text_type(cls, agate_table: Any, col_idx: int) -> str:  # noqa: ARG003 (dbt's signature)
+        """Return the type of a seed's text column."""
         return "string"
 
     @classmethod
     def convert_number_type(cls, agate_table: Any, col_idx: int) -> str:
+        """Return the type of a seed's number column, from its values."""
         import agate
 
         return "double" if agate_table.aggregate(agate.MaxPrecision(col_idx)) else "bigint"  # type: ignore[attr-defined]
 
     @classmethod
-    def convert_integer_type(cls, agate_table: Any, col_idx: int) -> str:
+    def convert_integer_type(cls, agate_table: Any, col_idx: int) -> str:  # noqa: ARG003 (dbt's signature)
+        """Return the type of a seed's integer column."""
         return "bigint"
 
     @classmethod
-    def convert_datetime_type(cls, agate_table: Any, col_idx: int) -> str:
+    def convert_datetime_type(cls, agate_table: Any, col_idx: int) -> str:  # noqa: ARG003 (dbt's signature)
+        """Return the type of a seed's timestamp column."""
         return "timestamp"
 
     @classmethod
-    def convert_time_type(cls, agate_table: Any, col_idx: int) -> str:
+    def convert_time_type(cls, agate_table: Any, col_idx: int) -> str:  # noqa: ARG003 (dbt's signature)
+        """Return the type of a seed's time column."""
         return "string"
 
     def valid_incremental_strategies(self) -> list[str]:
-        """The built-in strategies; a project may define its own by `get_incremental_<name>_sql`."""
+        """Return the built-in strategies; a project may add others as `get_incremental_<name>_sql`."""
         return ["append", "merge", "delete+insert", "insert_overwrite", "replace_where", "microbatch"]
 
     # -- the connection --------------------------------------------------------------------------------------------------------
 
     def debug_query(self) -> None:
-        """What `dbt debug` tries: each catalog can be read, files can be written to its data path, a Java is there. Starts no Spark."""
+        """Check for `dbt debug` that catalogs can be read, files can be written and Java is installed. This does not start Spark."""
         from .lake.probe import probe_data_path
 
         session = self._session()
@@ -147,29 +152,29 @@ class DuckLakeAdapter(LakeMetadata):
                 find_java()
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> None:
-        """Name the node in the snapshots that its connection will commit, and give its session the settings of Spark that it asks for."""
+        """Record the node as the origin of its snapshots, and apply its `spark_config` to its session."""
         connection = self.connections.get_thread_connection()
-        connection.handle.sign(of_connection(self.config, connection.name))
+        connection.handle.set_provenance(provenance_of(self.config, connection.name))
         with self.connections.exception_handler("spark_config"):
             connection.handle.session.use_settings(config.get("spark_config"))
 
     @available
     def begin_transaction(self, message: str = "", author: str | None = None, extra_info: str | Mapping[str, Any] | None = None) -> str:
-        """Begin the transaction that becomes the node's snapshot; from `adapter.commit()` on, statements commit by themselves again.
+        """Begin the transaction that becomes the node's snapshot. After `adapter.commit()` statements commit by themselves again.
 
         Args:
             message: the snapshot's commit message; by default dbt's command and the node.
             author: its author; by default the profile's.
-            extra_info: more for its JSON, a map or a text; a text that is no JSON object stands under `info`.
+            extra_info: additions to its JSON, a map or a text; a text that is not a JSON object is stored under `info`.
         """
         handle = self.connections.handle()
-        handle.sign(handle.provenance.with_message(message, author).with_extra_info(extra_info))
+        handle.set_provenance(handle.provenance.with_message(message, author).with_extra_info(extra_info))
         self.connections.begin()
         return ""
 
     @available.parse_none
     def last_snapshot(self, relation: DuckLakeRelation) -> int | None:
-        """The newest snapshot that changed the rows of a table; None if there is no such table, or it never had rows."""
+        """Return the newest snapshot that changed the rows of a table; None if the table does not exist or never had rows."""
         session, lake = self._session(), self._lake(relation.database)
         if lake is None:
             return None
@@ -182,18 +187,18 @@ class DuckLakeAdapter(LakeMetadata):
                 return session.lake.catalog_of(lake).table_facts(reader.snapshot, [table])[table.table_id].last_snapshot_id
 
         with self.connections.exception_handler(f"last snapshot of {relation}"):
-            return session.asked(last)
+            return session.record_read(last)
 
     @available
     def table_text(self, table: AgateTable) -> str:
-        """The rows of a table in columns, for people."""
+        """Return the rows of a table as text in columns."""
         text = StringIO()
         table.print_table(max_rows=None, max_columns=None, output=text, max_column_width=None)  # type: ignore[attr-defined]  # agate adds it
         return text.getvalue().rstrip()
 
     @available
     def warn_once(self, message: str) -> str:
-        """Warn the user, the first time in this run only."""
+        """Warn the user, once per run and message."""
         if message not in self._warned:
             self._warned.add(message)
             warn_or_error(AdapterEventWarning(base_msg=message))
@@ -201,10 +206,10 @@ class DuckLakeAdapter(LakeMetadata):
 
     @available
     def warn_of_foreign_configs(self, config: Mapping[str, Any]) -> str:
-        """Warn of a node's configs that belong to other adapters and do nothing, and say what others do here, of each once."""
-        for warning in warnings_of(config):
+        """Warn about a node's configs of other adapters that do nothing, and log what others do; each once per run."""
+        for warning in config_warnings(config):
             self.warn_once(warning)
-        for note in notes_of(config):
+        for note in config_notes(config):
             if note not in self._warned:
                 self._warned.add(note)
                 logger.info(note)
@@ -212,20 +217,20 @@ class DuckLakeAdapter(LakeMetadata):
 
     @available.parse_none
     def check_unique_key(self, relation: DuckLakeRelation, unique_key: str | list[str] | None) -> None:
-        """Warn of a `unique_key` that names a column which the table has not; expressions are the strategy's matter.
+        """Warn about columns of a `unique_key` that the table does not have; expressions are not checked.
 
-        A warning only: dbt's suite for adapters has the first build succeed, which needs no key.
+        This is not an error, because the first build needs no key and dbt's test suite for adapters expects it to succeed.
         """
         names = [column.name for column in self.get_columns_in_relation(relation)]
         missing = missing_keys(unique_key, names)
         if missing:
             self.warn_once(
-                f"unique_key: {', '.join(missing)} is no column of {relation}, and the next run needs it to match rows; "
-                f"there are: {', '.join(names)}"
+                f"unique_key: {', '.join(missing)} is not a column of {relation}, and the next run needs it to match rows; "
+                f"the columns are: {', '.join(names)}"
             )
 
     def validate_sql(self, sql: str) -> AdapterResponse:
-        """Have Spark analyse a query without running it."""
+        """Have Spark analyze a query without running it."""
         _, cursor = self.connections.add_query(f"select * from (\n{sql}\n) where false", auto_begin=False)
         return self.connections.get_response(cursor)
 
@@ -233,15 +238,17 @@ class DuckLakeAdapter(LakeMetadata):
 
     @available
     def layout(self, configs: Mapping[str, Any]) -> Layout:
-        """The layout that configs ask for."""
+        """Return the layout that configs ask for."""
         return layout_of(configs)
 
     @available.parse_list
     def layout_actions(self, relation: DuckLakeRelation, layout: Layout, resets_only: bool = False) -> list[str]:
-        """The actions of ALTER TABLE that give a table its layout; none for what is no table.
+        """Return the actions of ALTER TABLE that give a table its layout; none if the relation is not a table.
 
         Args:
-            resets_only: only undo what configs asked for that are gone.
+            relation: the table.
+            layout: the layout that the configs ask for.
+            resets_only: only undo the layout of removed configs.
         """
         with self.connections.exception_handler(f"layout of {relation}"), self._session().reading(relation.database) as reader:
             table = reader.find(str(relation.schema), str(relation.identifier))
@@ -251,7 +258,7 @@ class DuckLakeAdapter(LakeMetadata):
 
     @available.parse_list
     def documentation_actions(self, relation: DuckLakeRelation, tags: list[str] | None, meta: Mapping[str, Any] | None) -> list[str]:
-        """The actions of ALTER that keep dbt's tags and meta with a table or view."""
+        """Return the actions of ALTER that store dbt's tags and meta with a table or view."""
         with self.connections.exception_handler(f"tags of {relation}"), self._session().reading(relation.database) as reader:
             found = reader.find(str(relation.schema), str(relation.identifier))
             return [] if found is None else documentation_actions(found, tags, meta)
@@ -272,7 +279,7 @@ class DuckLakeAdapter(LakeMetadata):
         target_columns: list[str],
         source: DuckLakeRelation,
     ) -> MergePlan:
-        """What the MERGE of a model is made of."""
+        """Return the parts of a model's MERGE."""
         return plan(
             configs, unique_key, update_columns, target_columns, lambda: [column.name for column in self.get_columns_in_relation(source)]
         )
@@ -281,7 +288,7 @@ class DuckLakeAdapter(LakeMetadata):
 
     @available.parse_none
     def materialize_temp_view(self, relation: DuckLakeRelation) -> None:
-        """Compute a temporary view once, so that the statements that read it until the commit see the same rows."""
+        """Compute and cache a temporary view, so that all statements until the commit see the same rows."""
         with self.connections.exception_handler(f"materialize {relation}"):
             self._session().cache(str(relation.identifier))
 
@@ -289,7 +296,7 @@ class DuckLakeAdapter(LakeMetadata):
     def create_seed_table(
         self, relation: DuckLakeRelation, table: AgateTable, column_types: Mapping[str, str], quote_columns: bool | None
     ) -> None:
-        """Make the empty table of a seed, or empty the one there is and give it the CSV's columns."""
+        """Create the empty table of a seed, or empty the existing one and give it the CSV's columns."""
         columns = seed_columns(table, column_types, quote_columns, self.convert_type)
         with self.connections.exception_handler(f"seed {relation}"):
             self._session().load_seed(str(relation.schema), str(relation.identifier), columns, (), database=relation.database)
@@ -304,8 +311,8 @@ class DuckLakeAdapter(LakeMetadata):
             relation: the seed's table.
             table: the CSV as dbt read it.
             column_types: types by column name, in any usual dialect.
-            quote_columns: False: a column name must be a plain word.
-            rebuild: the table gets the CSV's columns; otherwise its rows are replaced and its columns stay.
+            quote_columns: False requires column names that need no quotes.
+            rebuild: replace the table's columns by the CSV's too; otherwise only its rows are replaced.
         """
         session, schema, name = self._session(), str(relation.schema), str(relation.identifier)
         columns = seed_columns(table, column_types, quote_columns, self.convert_type)

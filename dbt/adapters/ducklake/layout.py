@@ -1,7 +1,7 @@
-"""The layout that a node's configs ask for, and the ALTER actions that bring a table there; what is as it shall be needs none.
+"""The layout that a node's configs ask for, and the ALTER actions that apply the differences to a table.
 
-A table remembers in a property which of its layout came from configs, so that a config that is removed is undone, and what somebody has
-set by hand stays.
+A property of the table lists the parts of its layout that configs have set. So a removed config is undone, while a layout that was set
+by hand is kept.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .format.option_values import is_option, stored_value
 from .format.options import Options
 
 CONFIGURED = "dbt.configured"
-"""The property that lists what configs have set."""
+"""The property that lists the parts of the layout that configs have set."""
 TAGS, META = "dbt.tags", "dbt.meta"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What configs say: keys and expressions as SQL, properties with their values as texts."""
+    """The layout of configs: keys and expressions as SQL, and properties with their values as strings."""
 
     partitioned_by: tuple[str, ...] = ()
     sorted_by: tuple[str, ...] = ()
@@ -33,27 +33,27 @@ class Layout:
 
     @property
     def with_record(self) -> dict[str, str]:
-        """The properties, with the one that remembers what is configured."""
+        """The properties, including the one that lists what is configured."""
         given = dict(self.properties or {})
         return {**given, CONFIGURED: json.dumps(sorted(self.names))} if self.names else given
 
     @property
     def names(self) -> set[str]:
-        """What is configured, as the record names it."""
+        """The names of what is configured, as in the property `dbt.configured`."""
         found = {f"properties.{key}" for key in self.properties or {}}
         return found | {name for name in ("partitioned_by", "sorted_by") if getattr(self, name)}
 
 
 PARTITIONED = ("partitioned_by", "partition_by")
 SORTED = ("sorted_by", "sort_by", "liquid_clustered_by", "zorder")
-"""Names of one config: ours, and those of other adapters for the same."""
+"""The names of one config: ours first, then those of other adapters."""
 
 
 def layout_of(configs: Mapping[str, Any]) -> Layout:
-    """The layout that the configs of a node ask for, under our names and those of other adapters.
+    """Return the layout that the configs of a node ask for, under our names or those of other adapters.
 
     Raises:
-        DbtRuntimeError: a value is of the wrong kind, or two configs contradict each other.
+        DbtRuntimeError: a value has the wrong type, or two configs contradict each other.
     """
     properties: dict[str, str] = {}
     for name in ("tblproperties", "options"):
@@ -64,14 +64,14 @@ def layout_of(configs: Mapping[str, Any]) -> Layout:
             if properties.setdefault(str(key), str(value)) != str(value):
                 raise DbtRuntimeError(f"the configs tblproperties and options give {key} two values: {properties[str(key)]} and {value}")
     if CONFIGURED in properties:
-        raise DbtRuntimeError(f"the property {CONFIGURED} is the adapter's own; give yours another name")
+        raise DbtRuntimeError(f"the property {CONFIGURED} is reserved for the adapter; choose another name")
     return Layout(_with_buckets(_one_of(configs, PARTITIONED), configs), _one_of(configs, SORTED), properties)
 
 
 def bucketed_column(configs: Mapping[str, Any]) -> str | None:
-    """The column that dbt-spark's `clustered_by` and `buckets` distribute rows by; None if there is none, or more than one.
+    """Return the column of dbt-spark's `clustered_by` and `buckets`; None if there is none, or more than one.
 
-    Rows that Spark distributes by several columns at once have no counterpart: here each column has buckets of its own.
+    Buckets of several columns together have no counterpart in a lake, where each column has its own buckets.
     """
     columns = _listed("clustered_by", configs.get("clustered_by"))
     return columns[0] if configs.get("buckets") and len(columns) == 1 else None
@@ -92,13 +92,13 @@ def _with_buckets(keys: tuple[str, ...], configs: Mapping[str, Any]) -> tuple[st
 
 
 def _one_of(configs: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
-    """The value of a config that has several names."""
+    """Return the value of a config that has several names."""
     given = {name: _listed(name, configs[name]) for name in names if configs.get(name)}
     found = next(iter(given.items()), None)
     for name, value in given.items():
         if found is not None and _plain(", ".join(value)) != _plain(", ".join(found[1])):
             raise DbtRuntimeError(
-                f"the configs {found[0]} and {name} mean the same and say two things: {', '.join(found[1])} and {', '.join(value)}; "
+                f"the configs {found[0]} and {name} mean the same and have different values: {', '.join(found[1])} and {', '.join(value)}; "
                 "leave one of them out"
             )
     return () if found is None else found[1]
@@ -109,17 +109,17 @@ def _plain(text: str) -> str:
 
 
 def reset_actions(table: Table, wanted: Layout) -> list[str]:
-    """What undoes the configs that are gone, as actions of ALTER TABLE."""
+    """Return the actions of ALTER TABLE that undo removed configs."""
     gone = _recorded(table) - wanted.names
     actions = [f"reset {name.replace('_', ' ')}" for name in ("partitioned_by", "sorted_by") if name in gone]
-    ended = sorted(name.removeprefix("properties.") for name in gone if name.startswith("properties."))
+    unset = sorted(name.removeprefix("properties.") for name in gone if name.startswith("properties."))
     if gone and not wanted.names:
-        ended.append(CONFIGURED)
-    return actions + unset_action(ended)
+        unset.append(CONFIGURED)
+    return actions + unset_action(unset)
 
 
 def layout_actions(table: Table, options: Options, wanted: Layout) -> list[str]:
-    """What gives a table the layout that is wanted, for rows to come, as actions of ALTER TABLE."""
+    """Return the actions of ALTER TABLE that give a table the wanted layout for new rows."""
     actions = reset_actions(table, wanted)
     actions += [
         f"set {name.replace('_', ' ')} ({', '.join(keys)})"
@@ -135,7 +135,7 @@ def layout_actions(table: Table, options: Options, wanted: Layout) -> list[str]:
 
 
 def documentation_actions(relation: Relation, tags: Sequence[str] | None, meta: Mapping[str, Any] | None) -> list[str]:
-    """What keeps dbt's tags and meta with a table or view, as actions of ALTER."""
+    """Return the actions of ALTER that store dbt's tags and meta with a table or view."""
     wanted = {
         TAGS: json.dumps(list(tags), ensure_ascii=False) if tags else None,
         META: json.dumps(dict(meta), ensure_ascii=False, default=str) if meta else None,
@@ -147,13 +147,13 @@ def documentation_actions(relation: Relation, tags: Sequence[str] | None, meta: 
 
 
 def set_action(properties: Mapping[str, str]) -> list[str]:
-    """SET TBLPROPERTIES; nothing for no properties."""
+    """Return the action SET TBLPROPERTIES; nothing for no properties."""
     listed = ", ".join(f"{text_literal(key)} = {text_literal(value)}" for key, value in properties.items())
     return [f"set tblproperties ({listed})"] if listed else []
 
 
 def unset_action(names: Iterable[str]) -> list[str]:
-    """UNSET TBLPROPERTIES; nothing for no names."""
+    """Return the action UNSET TBLPROPERTIES; nothing for no names."""
     listed = ", ".join(map(text_literal, names))
     return [f"unset tblproperties ({listed})"] if listed else []
 

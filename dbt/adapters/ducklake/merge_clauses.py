@@ -1,4 +1,4 @@
-"""The clauses of a MERGE in dbt-duckdb's form, `merge_clauses`: what may be said in them, and the SQL they become."""
+"""The config `merge_clauses`, as in dbt-duckdb: check the clauses of a MERGE and render them as SQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INNER = {"update": ("include", "exclude", "set_expressions"), "insert": ("colum
 
 @dataclass(frozen=True)
 class Names:
-    """What target and source are called in the statement."""
+    """The aliases of target and source in the statement."""
 
     target: str
     source: str
@@ -32,23 +32,23 @@ class Columns:
     """The columns of both sides."""
 
     target: tuple[str, ...]
-    """Names."""
+    """The names of the table's columns."""
     updated: tuple[str, ...]
-    """Those that dbt's own update sets, as they are written in SQL."""
+    """The columns that dbt's default update sets, as SQL."""
     source: Callable[[], Sequence[str]]
-    """Gives the names of the source's."""
+    """Returns the names of the source's columns."""
 
 
 @dataclass(frozen=True)
 class Clause:
-    """WHEN … THEN …"""
+    """A clause WHEN … THEN … of a MERGE."""
 
     when: str
     """`matched`, `not matched` or `not matched by source`."""
     action: str
-    """`update`, `insert`, `delete`, `do_nothing`, `error`, or `sql`, which is `text`."""
+    """`update`, `insert`, `delete`, `do_nothing`, `error`, or `sql`, whose action is `text`."""
     mode: str = "by_name"
-    """A mode of `merge_clauses`, or `basic`: dbt's own update."""
+    """A mode of `merge_clauses`, or `basic`: dbt's default update."""
     condition: str | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -56,13 +56,15 @@ class Clause:
     columns: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     text: str = ""
-    """The message of an error, or the action itself."""
+    """The message of an error, or the action of `sql`."""
 
     def render(self, names: Names, columns: Columns, excluded: list[str]) -> list[str]:
-        """The clause as SQL; none if no row can come to it.
+        """Return the clause as SQL; none if no row can reach it.
 
         Args:
-            excluded: conditions of earlier clauses of the kind that keep rows as they are; one more is added by `do_nothing`.
+            names: the aliases of target and source.
+            columns: the columns of target and source.
+            excluded: conditions of earlier `do_nothing` clauses for the same rows; this clause appends its own if it is one.
         """
         if "true" in excluded:
             return []
@@ -90,7 +92,7 @@ class Clause:
         if self.mode == "star":
             return "*"
         if self.mode == "by_position":
-            pairs = [f"{backquoted(to)} = {names.source}.{backquoted(of)}" for to, of in _by_position(columns)]
+            pairs = [f"{backquoted(to)} = {names.source}.{backquoted(from_)}" for to, from_ in _by_position(columns)]
             return ", ".join(pairs)
         if self.when == "not matched by source":
             copied: Sequence[str] = ()
@@ -119,7 +121,7 @@ class Clause:
 
 
 def clause_of(place: str, given: Mapping[str, Any]) -> Clause:
-    """A clause of `merge_clauses` that `problems_of` has passed; `place` is `when_matched` or `when_not_matched`."""
+    """Return a clause of `merge_clauses` that has no `problems_of`; `place` is `when_matched` or `when_not_matched`."""
     condition = given.get("condition")
     if condition and not isinstance(condition, str):
         condition = " and ".join(f"({each})" for each in condition)
@@ -139,7 +141,7 @@ def clause_of(place: str, given: Mapping[str, Any]) -> Clause:
 
 
 def problems_of(clauses: Any) -> list[str]:
-    """What is wrong about `merge_clauses`."""
+    """Return the problems of `merge_clauses`."""
     if not clauses:
         return []
     found = [f"merge_clauses has when_matched and when_not_matched; {key} is neither" for key in clauses if key not in _KEYS]
@@ -152,12 +154,12 @@ def problems_of(clauses: Any) -> list[str]:
             continue
         for index, clause in enumerate(listed):
             where = f"merge_clauses.{place}[{index}]"
-            found += [f"{where} {problem}" for problem in (_problems(place, clause) if isinstance(clause, Mapping) else ["is no map"])]
+            found += [f"{where} {problem}" for problem in (_problems(place, clause) if isinstance(clause, Mapping) else ["is not a map"])]
     return found
 
 
 def _problems(place: str, clause: Mapping[str, Any]) -> list[str]:
-    found = [f"has a key {key} that is not known; there are {', '.join(_KEYS[place])}" for key in clause if key not in _KEYS[place]]
+    found = [f"has the unknown key {key}; known are {', '.join(_KEYS[place])}" for key in clause if key not in _KEYS[place]]
     if str(clause.get("by", "target")).lower() not in ("source", "target"):
         return [*found, f"is by {clause['by']}; it may be source or target"]
     when, action, mode = _when(place, clause), clause.get("action"), clause.get("mode")
@@ -170,7 +172,7 @@ def _problems(place: str, clause: Mapping[str, Any]) -> list[str]:
         and not isinstance(condition, str)
         and not (isinstance(condition, Sequence) and all(isinstance(c, str) for c in condition))
     ):
-        found.append(f"has a condition that is neither a text nor a list of texts: {condition!r}")
+        found.append(f"has a condition that is neither a string nor a list of strings: {condition!r}")
     if mode is not None and (mode not in _MODES or action not in ("update", "insert")):
         found.append(f"has the mode {mode}; an update or insert has one of {', '.join(_MODES)}")
     if "error_message" in clause and action != "error":
@@ -182,14 +184,14 @@ def _problems(place: str, clause: Mapping[str, Any]) -> list[str]:
         if action != key or not isinstance(value, Mapping):
             found.append(f"has {key}, which is a map for the action {key}")
             continue
-        found += [f"has {key}.{name}, which is not known; there are {', '.join(inner)}" for name in value if name not in inner]
+        found += [f"has the unknown {key}.{name}; known are {', '.join(inner)}" for name in value if name not in inner]
         if mode not in (None, "explicit"):
             found.append(f"has {key}, which is for the mode explicit, not {mode}")
     return found + _problems_of_values(when, clause)
 
 
 def _problems_of_values(when: str, clause: Mapping[str, Any]) -> list[str]:
-    """Where lists do not fit each other, or what has to be said is missing."""
+    """Return the problems of lists that do not fit each other and of missing values."""
     found = []
     update, insert = clause.get("update"), clause.get("insert")
     if isinstance(update, Mapping) and update.get("include") and update.get("exclude"):
@@ -204,7 +206,7 @@ def _problems_of_values(when: str, clause: Mapping[str, Any]) -> list[str]:
     if expressions is not None and (
         when != "not matched by source" or clause.get("action") != "update" or not isinstance(expressions, Mapping)
     ):
-        found.append("has set_expressions, which is a map for updates by source; for matched rows it stands in update")
+        found.append("has set_expressions, which is a map for updates by source; for matched rows it belongs in update")
     if when == "not matched by source" and clause.get("action") == "update" and not expressions:
         found.append("updates rows that no row of the source matches, so it needs set_expressions")
     if when == "not matched by source" and clause.get("mode"):
@@ -233,5 +235,5 @@ def _by_position(columns: Columns) -> list[tuple[str, str]]:
 
 
 def bare(name: str) -> str:
-    """A column's name for comparison: without quotes and case."""
+    """Return a column's name for comparison: without quotes, in folded case."""
     return fold(name.strip().strip('`"'))

@@ -1,7 +1,6 @@
-"""The merge configs of a model, under the names of dbt, dbt-duckdb, dbt-databricks and dbt-athena, as the clauses of one MERGE.
+"""The merge configs of a model, with the names of dbt, dbt-duckdb, dbt-databricks and dbt-athena, as the clauses of one MERGE.
 
-Every mistake of a configuration is named at once, and before anything runs; a combination that would leave one of its parts without
-effect is a mistake.
+One error names all mistakes of a configuration before anything runs. A config that another one leaves without effect is a mistake.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _REFUSED = {
     "merge_returning_columns": "MERGE of a lake returns no rows; leave it out",
     "merge_with_schema_evolution": "set on_schema_change: append_new_columns instead",
 }
-_TEXTS = (
+_STRINGS = (
     "merge_update_condition", "merge_insert_condition", "matched_condition", "not_matched_condition", "not_matched_by_source_action",
     "not_matched_by_source_condition", "source_alias", "target_alias", "update_condition", "insert_condition", "delete_condition",
     "merge_update_columns_default_rule",
@@ -35,7 +34,7 @@ _TEXTS = (
 _MAPS = ("merge_update_set_expressions", "merge_update_columns_rules", "merge_clauses")
 _LISTS = ("merge_update_columns", "merge_exclude_columns", "merge_on_using_columns")
 _FLAGS = ("skip_matched_step", "skip_not_matched_step")
-_BESIDE_CLAUSES = ("merge_clauses", "merge_on_using_columns", "source_alias", "target_alias")
+_ALLOWED_WITH_CLAUSES = ("merge_clauses", "merge_on_using_columns", "source_alias", "target_alias")
 _ALIASES = (
     ("merge_update_condition", "matched_condition", "update_condition"),
     ("merge_insert_condition", "not_matched_condition", "insert_condition"),
@@ -47,12 +46,12 @@ _RULES = {
     "append": "_new_ || _old_",
     "append_distinct": "array_distinct(_new_ || _old_)",
 }
-"""dbt-athena's rules for a column that is updated: an expression over the source's value and the table's."""
+"""The rules of dbt-athena for an updated column: an expression over the source's value and the table's."""
 _SIDE = re.compile(r"\b(?:_new_|_old_)\b")
-"""As words of their own: columns may have names such as `first_old_price`."""
-_OF_ATHENA = ("update_condition", "insert_condition", "delete_condition")
-"""Conditions in which the sides are called as in dbt-athena."""
-_OF_UPDATE = (
+"""Only whole words match, because columns may have names such as `first_old_price`."""
+_ATHENA_CONDITIONS = ("update_condition", "insert_condition", "delete_condition")
+"""Conditions with dbt-athena's aliases for target and source."""
+_UPDATE_CONFIGS = (
     "merge_update_columns", "merge_exclude_columns", "merge_update_set_expressions", "merge_update_columns_rules",
     "merge_update_columns_default_rule", "delete_condition", *_ALIASES[0],
 )  # fmt: skip
@@ -62,33 +61,33 @@ _UPDATE_SET = re.compile(r"(?is)\s*update\s+set\s+(?!\*)\S")
 
 @dataclass(frozen=True)
 class MergePlan:
-    """What the MERGE of a model is made of."""
+    """The parts of a model's MERGE."""
 
     target_alias: str
     source_alias: str
     using: tuple[str, ...]
-    """Columns that rows match by, instead of `unique_key`; none: `unique_key`."""
+    """The columns that match rows instead of `unique_key`; empty: `unique_key` is used."""
     clauses: tuple[str, ...] = field(default=())
-    """WHEN … THEN …, in order."""
+    """The clauses WHEN … THEN …, in order."""
 
 
 def check(configs: Mapping[str, Any], unique_key: str | Sequence[str] | None, known: Sequence[str] = ()) -> None:
-    """Refuse what is wrong about merge configs.
+    """Check merge configs.
 
     Args:
-        configs: the values of `MERGE_CONFIGS`; None: not said.
-        unique_key: the config of that name.
-        known: the names of all configs of the node, in which misspelt ones are looked for.
+        configs: the values of `MERGE_CONFIGS`; None: not set.
+        unique_key: the config `unique_key`.
+        known: the names of all configs of the node, to find misspelled ones.
 
     Raises:
-        DbtRuntimeError: a line for each mistake.
+        DbtRuntimeError: a config is wrong; the message has a line for each mistake.
     """
     given = {name: value for name, value in configs.items() if value is not None and value != [] and value != {} and value is not False}
     found = [*_misnamed(known), *_wrong_kinds(given)]
     if not found:
         found = [*_contradictions(given), *_about_keys(given, unique_key), *problems_of(given.get("merge_clauses"))]
     if found:
-        raise DbtRuntimeError("The merge configs contradict themselves or are not known:\n" + "\n".join(f"- {line}" for line in found))
+        raise DbtRuntimeError("The merge configs are unknown or contradict each other:\n" + "\n".join(f"- {line}" for line in found))
 
 
 def plan(
@@ -98,14 +97,14 @@ def plan(
     target_columns: Sequence[str],
     source_columns: Callable[[], Sequence[str]],
 ) -> MergePlan:
-    """The MERGE that the configs ask for.
+    """Return the MERGE that the configs ask for.
 
     Args:
-        configs: values that `check` has passed.
-        unique_key: the config of that name.
-        update_columns: the columns that a matched row gets from the source, as they are written in SQL.
+        configs: values that have passed `check`.
+        unique_key: the config `unique_key`.
+        update_columns: the columns that a matched row gets from the source, as SQL.
         target_columns: the names of the table's columns.
-        source_columns: gives the names of the source's columns; asked only where positions count.
+        source_columns: returns the names of the source's columns; called only where positions count.
     """
     names = _names(configs)
     using = _list(configs.get("merge_on_using_columns"))
@@ -113,21 +112,23 @@ def plan(
     columns = Columns(tuple(target_columns), tuple(update_columns), source_columns)
     clauses: list[str] = []
     unreached: dict[str, list[str]] = {}
-    ruled = _ruled(configs, update_columns, {bare(key) for key in using or _list(unique_key)}, names)
+    ruled = _rule_expressions(configs, update_columns, {bare(key) for key in using or _list(unique_key)}, names)
     for clause in _clauses(configs, keyed, ruled):
         clauses += clause.render(names, columns, unreached.setdefault(clause.when, []))
     if not clauses:
-        raise DbtRuntimeError("The merge configs leave nothing that the merge could do: every clause is do_nothing")
+        raise DbtRuntimeError("The merge configs leave nothing for the merge to do: every clause is do_nothing")
     return MergePlan(names.target, names.source, using, tuple(clauses))
 
 
 def _names(configs: Mapping[str, Any]) -> Names:
-    target, source = ("target", "src") if any(configs.get(name) for name in _OF_ATHENA) else ("DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE")
+    target, source = (
+        ("target", "src") if any(configs.get(name) for name in _ATHENA_CONDITIONS) else ("DBT_INTERNAL_DEST", "DBT_INTERNAL_SOURCE")
+    )
     return Names(configs.get("target_alias") or target, configs.get("source_alias") or source)
 
 
-def _ruled(configs: Mapping[str, Any], update_columns: Sequence[str], keys: set[str], names: Names) -> dict[str, str]:
-    """What columns get that have a rule, by column as it is written in SQL; the default rule is not for keys.
+def _rule_expressions(configs: Mapping[str, Any], update_columns: Sequence[str], keys: set[str], names: Names) -> dict[str, str]:
+    """Return the expressions of the columns that have a rule, by column as SQL; the default rule does not apply to keys.
 
     Raises:
         DbtRuntimeError: a rule is for a column that the merge does not update.
@@ -150,16 +151,16 @@ def _expression(rule: str, column: str, names: Names) -> str:
 
 
 def _clauses(configs: Mapping[str, Any], keyed: bool, ruled: Mapping[str, str]) -> list[Clause]:
-    """The clauses that are asked for, and dbt's own where nothing is said."""
+    """Return the configured clauses, and dbt's default clauses where none is configured."""
     own = configs.get("merge_update_set_expressions") or {}
-    set_in_full = {bare(name) for name in own}
-    expressions = {**{name: text for name, text in ruled.items() if bare(name) not in set_in_full}, **own}
+    assigned = {bare(name) for name in own}
+    expressions = {**{name: text for name, text in ruled.items() if bare(name) not in assigned}, **own}
     update = Clause("matched", "update", "basic", _condition(configs, 0), set_expressions=expressions)
     insert = Clause("not matched", "insert", "by_name", _condition(configs, 1))
-    asked = configs.get("merge_clauses")
-    if asked:
-        matched = [clause_of("when_matched", each) for each in asked.get("when_matched") or []] or ([update] if keyed else [])
-        missing = [clause_of("when_not_matched", each) for each in asked.get("when_not_matched") or []] or [insert]
+    given = configs.get("merge_clauses")
+    if given:
+        matched = [clause_of("when_matched", each) for each in given.get("when_matched") or []] or ([update] if keyed else [])
+        missing = [clause_of("when_not_matched", each) for each in given.get("when_not_matched") or []] or [insert]
         return [*matched, *missing]
     found = []
     if configs.get("delete_condition"):
@@ -183,14 +184,14 @@ def _misnamed(known: Sequence[str]) -> list[str]:
     for name in known:
         if name.startswith(("merge_", "matched_", "not_matched_")) and name not in MERGE_CONFIGS and name not in _REFUSED:
             near = get_close_matches(name, MERGE_CONFIGS, 1)
-            found.append(f"there is no config {name}" + (f"; is {near[0]} meant?" if near else ""))
+            found.append(f"there is no config {name}" + (f"; did you mean {near[0]}?" if near else ""))
     return found
 
 
 def _wrong_kinds(given: Mapping[str, Any]) -> list[str]:
-    found = [f"{name} is a text; it is {given[name]!r}" for name in _TEXTS if name in given and not isinstance(given[name], str)]
+    found = [f"{name} is a string; it is {given[name]!r}" for name in _STRINGS if name in given and not isinstance(given[name], str)]
     for name in _LISTS:
-        if name in given and not (isinstance(given[name], str) or _is_list_of_texts(given[name])):
+        if name in given and not (isinstance(given[name], str) or _is_list_of_strings(given[name])):
             found.append(f"{name} is a list of columns; it is {given[name]!r}")
     found += [f"{name} is true or false; it is {given[name]!r}" for name in _FLAGS if name in given and given[name] is not True]
     for name in _MAPS:
@@ -207,24 +208,24 @@ def _wrong_kinds(given: Mapping[str, Any]) -> list[str]:
 
 def _contradictions(given: Mapping[str, Any]) -> list[str]:
     found = [
-        f"{' and '.join(names)} are names of one config; give one of them"
+        f"{' and '.join(names)} are names of one config; set only one of them"
         for names in ([name for name in aliases if name in given] for aliases in _ALIASES)
         if len(names) > 1
     ]
     if "merge_update_columns" in given and "merge_exclude_columns" in given:
         found.append("merge_update_columns and merge_exclude_columns exclude each other")
     if "merge_clauses" in given:
-        beside = [name for name in MERGE_CONFIGS if name in given and name not in _BESIDE_CLAUSES]
-        if beside:
-            found.append(f"merge_clauses says all of the clauses; remove {', '.join(beside)}")
+        others = [name for name in MERGE_CONFIGS if name in given and name not in _ALLOWED_WITH_CLAUSES]
+        if others:
+            found.append(f"merge_clauses defines all clauses; remove {', '.join(others)}")
     if "skip_matched_step" in given:
-        found += [f"skip_matched_step leaves {name} without effect" for name in _OF_UPDATE if name in given]
+        found += [f"skip_matched_step leaves {name} without effect" for name in _UPDATE_CONFIGS if name in given]
     if "skip_not_matched_step" in given:
         found += [f"skip_not_matched_step leaves {name} without effect" for name in _ALIASES[1] if name in given]
     if "skip_matched_step" in given and "skip_not_matched_step" in given and "not_matched_by_source_action" not in given:
-        found.append("skip_matched_step and skip_not_matched_step leave nothing that the merge could do")
+        found.append("skip_matched_step and skip_not_matched_step leave nothing for the merge to do")
     if "not_matched_by_source_condition" in given and "not_matched_by_source_action" not in given:
-        found.append("not_matched_by_source_condition is without effect: not_matched_by_source_action says what shall be done")
+        found.append("not_matched_by_source_condition is without effect: set not_matched_by_source_action too")
     names = _names(given)
     if fold(names.target) == fold(names.source):
         found.append(f"target and source are both called {names.target}")
@@ -232,14 +233,14 @@ def _contradictions(given: Mapping[str, Any]) -> list[str]:
 
 
 def _wrong_rules(given: Mapping[str, Any]) -> list[str]:
-    """A word that is no rule, and columns that are told two things."""
+    """Return the rules that do not exist, and the columns with both a rule and an expression."""
     rules = dict(given.get("merge_update_columns_rules") or {})
     both = {bare(name) for name in rules} & {bare(name) for name in given.get("merge_update_set_expressions") or {}}
-    found = [f"{name} has a rule and an expression in merge_update_set_expressions; give one of them" for name in sorted(both)]
+    found = [f"{name} has a rule and an expression in merge_update_set_expressions; set only one of them" for name in sorted(both)]
     if "merge_update_columns_default_rule" in given:
         rules["merge_update_columns_default_rule"] = given["merge_update_columns_default_rule"]
     return found + [
-        f"{name}: {rule!r} is no rule; there are {', '.join(_RULES)}, and expressions of _new_ and _old_"
+        f"{name}: {rule!r} is not a rule; the rules are {', '.join(_RULES)}, and any SQL of _new_ and _old_"
         for name, rule in rules.items()
         if not isinstance(rule, str) or (rule not in _RULES and re.fullmatch(r"\w*", rule) and rule not in ("_new_", "_old_"))
     ]
@@ -248,10 +249,10 @@ def _wrong_rules(given: Mapping[str, Any]) -> list[str]:
 def _about_keys(given: Mapping[str, Any], unique_key: str | Sequence[str] | None) -> list[str]:
     keys, using = _list(unique_key), _list(given.get("merge_on_using_columns"))
     if keys and using and {fold(key) for key in keys} != {fold(key) for key in using}:
-        return ["unique_key and merge_on_using_columns name different columns; give one of them"]
+        return ["unique_key and merge_on_using_columns name different columns; set only one of them"]
     if keys or using:
         return []
-    need = [name for name in (*_OF_UPDATE, "skip_matched_step", "not_matched_by_source_action") if name in given]
+    need = [name for name in (*_UPDATE_CONFIGS, "skip_matched_step", "not_matched_by_source_action") if name in given]
     clauses = given.get("merge_clauses") or {}
     if clauses.get("when_matched"):
         need.append("merge_clauses.when_matched")
@@ -264,13 +265,13 @@ def _list(given: str | Sequence[str] | None) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) and given else tuple(given or ())
 
 
-def _is_list_of_texts(given: Any) -> bool:
+def _is_list_of_strings(given: Any) -> bool:
     return isinstance(given, Sequence) and all(isinstance(each, str) for each in given)
 
 
 def missing_keys(unique_key: str | Sequence[str] | None, columns: Sequence[str]) -> list[str]:
-    """The plain names in a `unique_key` that are no columns; names compare without case."""
-    there = {fold(name) for name in columns}
+    """Return the plain names in a `unique_key` that are not columns, ignoring case."""
+    known = {fold(name) for name in columns}
     given = [unique_key] if isinstance(unique_key, str) else list(unique_key or ())
     names = [match[1] or match[2] for match in map(_PLAIN_KEY.fullmatch, given) if match]
-    return [name for name in names if fold(name) not in there]
+    return [name for name in names if fold(name) not in known]

@@ -1,4 +1,4 @@
-"""What dbt asks about a lake: relations, columns, schemas, sizes, ages. The catalog answers, without SQL and without Spark."""
+"""The part of the adapter that reads the catalog: relations, columns, schemas, sizes, freshness. It needs neither SQL nor Spark."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class LakeMetadata(SQLAdapter):
 
     @available.parse_list
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """The tables, views and functions of a schema; none if the schema is not there or in no lake of the profile."""
+        """Return the tables, views and functions of a schema; none if the schema or its lake does not exist."""
         database = self._lake(schema_relation.database)
         if database is None:
             return []
@@ -78,7 +78,7 @@ class LakeMetadata(SQLAdapter):
 
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[DuckLakeColumn]:
-        """The columns of a table, view or temporary view; none if it is not there."""
+        """Return the columns of a table, view or temporary view; none if it does not exist."""
         assert isinstance(relation, DuckLakeRelation)
         if relation.external is not None or (not relation.is_temporary and self._lake(relation.database) is None):
             return list(self.get_column_schema_from_query(f"select * from {relation} where false"))
@@ -93,7 +93,7 @@ class LakeMetadata(SQLAdapter):
         return found
 
     def expand_column_types(self, goal: BaseRelation, current: BaseRelation) -> None:
-        """Widen the columns of `current` to the types of `goal` where the lake does it by metadata alone."""
+        """Widen the columns of `current` to the types of `goal` where the lake can do it by metadata alone."""
         targets = {fold(column.name): column for column in self.get_columns_in_relation(current)}
         for column in self.get_columns_in_relation(goal):
             target = targets.get(fold(column.name))
@@ -104,22 +104,22 @@ class LakeMetadata(SQLAdapter):
 
     @available.parse_list
     def list_schemas(self, database: str) -> list[str]:
-        """The schemas of a lake; none if the profile has no such lake."""
+        """Return the schemas of a lake; none if the profile has no such lake."""
         lake = self._lake(database)
         if lake is None:
             return []
         with self.connections.exception_handler("list schemas"), self._session().reading(lake) as reader:
             return [schema.name for schema in reader.schemas()]
 
-    @available.parse(lambda *a, **k: False)
+    @available.parse(lambda *_, **__: False)
     def check_schema_exists(self, database: str, schema: str) -> bool:
-        """Whether the lake has that schema."""
+        """Return whether a lake has a schema."""
         return fold(schema) in (fold(name) for name in self.list_schemas(database))
 
-    # -- the documentation catalog ---------------------------------------------------------------------------------------------
+    # -- the docs catalog ------------------------------------------------------------------------------------------------------
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
-        """Columns, comments and statistics of one relation; None if it is not there."""
+        """Return columns, comments and statistics of one relation; None if it does not exist."""
         database, found = self._described(relation.database, {_key(relation)})
         return catalog_table(database, found[0]) if found else None
 
@@ -144,7 +144,7 @@ class LakeMetadata(SQLAdapter):
         return table
 
     def _described(self, database: str | None, wanted: set[tuple[str, str | None]]) -> tuple[str, list[Described]]:
-        """The lake, and its relations whose (schema, name), or whose (schema, None), is wanted."""
+        """Return the lake and its relations for which (schema, name) or (schema, None) is in `wanted`."""
         lake = self._lake(database)
         if lake is None:
             return str(database), []
@@ -159,48 +159,50 @@ class LakeMetadata(SQLAdapter):
     # -- freshness -------------------------------------------------------------------------------------------------------------
 
     def calculate_freshness_from_metadata_batch(
-        self, sources: list[BaseRelation], macro_resolver: Any = None
+        self,
+        sources: list[BaseRelation],
+        macro_resolver: Any = None,  # noqa: ARG002 (dbt's signature)
     ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, Any]]:
-        """When the rows of each source last changed; compaction and changes of the schema alone do not count.
+        """Return when the rows of each source last changed; compaction and schema changes do not count.
 
-        Of a source that is pinned: when they had last changed then, as its rows would say by a `loaded_at_field`. What is no table of
-        this lake has no answer here; `calculate_freshness_from_metadata`, which dbt asks next, says why.
+        For a pinned source it is the last change before the pinned snapshot. A source that is not a table of a lake is left out;
+        `calculate_freshness_from_metadata`, which dbt calls next, raises an error with the reason.
         """
         now = datetime.now(timezone.utc)
-        by_place: dict[tuple[str, Pin], list[BaseRelation]] = {}
+        by_pin: dict[tuple[str, Pin], list[BaseRelation]] = {}
         for source in sources:
             lake = None if _is_external(source) else self._lake(source.database)
             if lake is not None:
-                by_place.setdefault((lake, _pin(source)), []).append(source)
+                by_pin.setdefault((lake, _pin(source)), []).append(source)
         times: dict[BaseRelation, datetime | None] = {}
-        for (lake, pinned), of_place in by_place.items():
-            times |= self._last_changes(lake, pinned, of_place)
+        for (lake, pinned), pinned_sources in by_pin.items():
+            times |= self._last_changes(lake, pinned, pinned_sources)
         return [], {source: self._create_freshness_response(time, now) for source, time in times.items()}
 
     @contextmanager
-    def _seen(self, lake: str, pinned: Pin) -> Iterator[SnapshotReader | Transaction]:
-        """A lake as of a pin, or as it is now."""
+    def _reading_at(self, lake: str, pinned: Pin) -> Iterator[SnapshotReader | Transaction]:
+        """Yield a lake at a pin, or at its current state without one."""
         session = self._session()
-        with self.connections.exception_handler("source freshness"), session.reading(lake) as now:
+        with self.connections.exception_handler("source freshness"), session.reading(lake) as current:
             catalog = session.lake.catalog_of(lake)
-            yield catalog.reader(catalog.resolve(version=pinned.version, timestamp=pinned.time)) if pinned else now
+            yield catalog.reader(catalog.resolve(version=pinned.version, timestamp=pinned.time)) if pinned else current
 
     def _last_changes(self, lake: str, pinned: Pin, sources: list[BaseRelation]) -> dict[BaseRelation, datetime | None]:
-        with self._seen(lake, pinned) as reader:
+        with self._reading_at(lake, pinned) as reader:
             keys = {_key(source) for source in sources}
-            reader.named(name for name in reader.names() if (fold(name.schema_name), fold(name.name)) in keys)  # all at once
-            asked = {source: reader.find(*_key(source)) for source in sources}
-            tables = {source: table for source, table in asked.items() if isinstance(table, Table)}
+            reader.named(name for name in reader.names() if (fold(name.schema_name), fold(name.name)) in keys)  # reads them in one query
+            found = {source: reader.find(*_key(source)) for source in sources}
+            tables = {source: table for source, table in found.items() if isinstance(table, Table)}
             facts = self._session().lake.catalog_of(lake).table_facts(reader.snapshot, list(tables.values())) if tables else {}
         return {source: facts[table.table_id].last_snapshot_time for source, table in tables.items() if table.table_id in facts}
 
     def calculate_freshness_from_metadata(
         self, source: BaseRelation, macro_resolver: Any = None
     ) -> tuple[AdapterResponse | None, FreshnessResponse]:
-        """When the rows of one source last changed.
+        """Return when the rows of one source last changed.
 
         Raises:
-            DbtRuntimeError: it is no table of this lake.
+            DbtRuntimeError: the source is not a table of a lake.
         """
         _, answers = self.calculate_freshness_from_metadata_batch([source], macro_resolver)
         if source not in answers:
@@ -209,21 +211,21 @@ class LakeMetadata(SQLAdapter):
 
     def _why_not_fresh(self, source: BaseRelation) -> str:
         if _is_external(source):
-            return f"{source} is files, of which no metadata tell the age. Give the source a `loaded_at_field`"
+            return f"{source} is files, so no metadata has its age. Give the source a `loaded_at_field`"
         lake = self._lake(source.database)
         if lake is None:
             return (
-                f"{source} is in no lake of the profile ({', '.join(self._session().lake.names)}), so no metadata tell its age. "
+                f"{source} is in no lake of the profile ({', '.join(self._session().lake.names)}), so no metadata has its age. "
                 "Give the source a `loaded_at_field`, or a `database` that is a lake's name"
             )
-        with self._seen(lake, _pin(source)) as reader:
+        with self._reading_at(lake, _pin(source)) as reader:
             found = reader.find(*_key(source))
         if found is None:
             return f"{source} does not exist; check `schema` and `identifier` of the source"
-        return f"{source} is a view, and the lake knows of its tables only when they last changed. Give the source a `loaded_at_field`"
+        return f"{source} is a view, and the lake records the last change of tables only. Give the source a `loaded_at_field`"
 
     def _lake(self, database: str | None) -> str | None:
-        """The name of the lake that a database is, the current one if none is said; None if it is no lake of the profile."""
+        """Return the lake's name for a database, by default the current lake; None if the profile has no such lake."""
         session = self._session()
         if database is None:
             return session.database

@@ -1,4 +1,4 @@
-"""What a snapshot says about where it came from: author, message, and dbt's invocation, node, target and versions."""
+"""The origin that a snapshot records: author, message, and dbt's invocation, node, target and versions."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class Provenance:
     extra_info: str
 
     def with_message(self, message: str, author: str | None) -> Provenance:
-        """The same origin under a message, and perhaps an author, of the user's."""
+        """Return this origin with the user's message, and author if given."""
         return replace(self, message=message.strip() or self.message, author=author or self.author)
 
     def with_extra_info(self, more: str | Mapping[str, Any] | None) -> Provenance:
-        """The same origin with more in its JSON: the entries of a map or of a JSON object, or any other text under `info`.
+        """Return this origin with more JSON: the entries of a map or of a JSON object, or any other text under `info`.
 
         Raises:
-            DbtRuntimeError: an entry has the name of one of dbt's own.
+            DbtRuntimeError: an entry has the name of one that dbt sets.
         """
         if not more:
             return self
         own, added = json.loads(self.extra_info), _entries(more)
         taken = sorted(own.keys() & added.keys())
         if taken:
-            raise DbtRuntimeError(f"commit_extra_info cannot set {', '.join(taken)}: dbt says that itself; choose another name")
+            raise DbtRuntimeError(f"commit_extra_info cannot set {', '.join(taken)}: dbt sets it; choose another name")
         return replace(self, extra_info=json.dumps({**own, **added}, default=str))
 
 
@@ -53,8 +53,8 @@ def _entries(more: str | Mapping[str, Any]) -> dict[str, Any]:
     return found if isinstance(found, dict) else {"info": more}
 
 
-def of_connection(config: Any, name: str | None) -> Provenance:
-    """Of what happens on a connection: a node, an operation, the hooks of a run.
+def provenance_of(config: Any, name: str | None) -> Provenance:
+    """Return the origin of a connection's snapshots: a node, an operation, or the hooks of a run.
 
     Args:
         config: dbt's runtime configuration, or the profile alone as `dbt debug` has it.

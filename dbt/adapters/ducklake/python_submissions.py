@@ -1,4 +1,4 @@
-"""Python models: the compiled model runs in this process, in the session and the transaction of its node."""
+"""Run compiled Python models in this process, in the session and transaction of their node."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 
 class ModelSession:
-    """What a Python model gets as `session` and as `spark`: a Spark session whose `sql` and `table` see the lake."""
+    """The `session` and `spark` of a Python model: a Spark session whose `sql` and `table` read the lake."""
 
     def __init__(self, session: LakeSession) -> None:
         self._session = session
 
     def sql(self, query: str, *args: Any, **kwargs: Any) -> Any:
-        """A DataFrame of a query that may name lake tables, with or without parameters."""
+        """Return a DataFrame of a query that may name lake tables, with or without parameters."""
         if args or kwargs:
             return self._session.spark().sql(self._session.bound(query), *args, **kwargs)
         return self._session.sql(query)
 
     def table(self, name: str) -> Any:
-        """A DataFrame of a table or view, as of the transaction's snapshot."""
+        """Return a DataFrame of a table or view, at the transaction's snapshot."""
         return self._session.table(name)
 
     def create_temp_view(self, name: str, result: Any) -> None:
-        """Make a model's result, of any supported kind of frame, the temporary view `name`."""
+        """Create the temporary view `name` from a model's result, which may be any supported kind of DataFrame."""
         self._session.create_temp_view(name, self._session.to_dataframe(result))
 
     def __getattr__(self, name: str) -> Any:
@@ -45,19 +45,19 @@ class ModelSession:
 
 
 def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
-    """Run a compiled Python model as a module of its own.
+    """Run a compiled Python model as a module.
 
     Args:
-        node: the model's node as dbt's dictionary.
-        code: the compiled text, which registers its result as a temporary view at its end.
+        node: dbt's dictionary of the model's node.
+        code: the compiled text, which ends by registering its result as a temporary view.
         session: the lake session of the node.
 
     Raises:
-        DbtRuntimeError: the model failed; the text ends with its own traceback.
+        DbtRuntimeError: the model failed; the message ends with the model's traceback.
     """
     _check_packages(node)
     seconds = _timeout(node)
-    code = code.lstrip()  # so that its lines are numbered as those of the model's file
+    code = code.lstrip()  # keeps the line numbers of the model's file
     filename = f"{node['original_file_path']} (compiled)"
     module = ModuleType(f"dbt_model_{node['alias']}")
     module.__file__ = filename
@@ -87,14 +87,14 @@ def _timeout(node: Mapping[str, Any]) -> float | None:
 
 @contextmanager
 def _within(seconds: float | None, name: str, cancel: Callable[[], None]) -> Iterator[None]:
-    """Cancel what Spark does for the model when its time is over; the model then fails, however it takes it."""
+    """Cancel the model's Spark jobs after a timeout in seconds; the model then fails even if it handles the cancellation."""
     if seconds is None:
         yield
         return
-    over = threading.Event()
+    timed_out = threading.Event()
 
     def stop() -> None:
-        over.set()
+        timed_out.set()
         cancel()
 
     timer = threading.Timer(seconds, stop)
@@ -103,18 +103,18 @@ def _within(seconds: float | None, name: str, cancel: Callable[[], None]) -> Ite
         yield
     finally:
         timer.cancel()
-        if over.is_set():
+        if timed_out.is_set():
             raise DbtRuntimeError(f"Python model {name} took longer than its timeout of {seconds:g} seconds")
 
 
 def _check_packages(node: Mapping[str, Any]) -> None:
-    """Refuse a model whose `packages` are not there, each a requirement as pip has it: `scikit-learn>=1.4`."""
+    """Refuse a model whose `packages`, requirements such as `scikit-learn>=1.4`, are not installed."""
     config = node["config"]
     for package in config.get("packages") or []:
         try:
             wanted = Requirement(str(package))
         except InvalidRequirement as error:
-            raise DbtRuntimeError(f"The config `packages` of {node['name']} has {package!r}, which is no requirement: {error}") from error
+            raise DbtRuntimeError(f"The config `packages` of {node['name']} has {package!r}, no valid requirement: {error}") from error
         try:
             installed = version(wanted.name)
         except PackageNotFoundError:
@@ -124,7 +124,7 @@ def _check_packages(node: Mapping[str, Any]) -> None:
 
 
 def _own_traceback(error: BaseException, filename: str) -> str:
-    """The part of the traceback that begins in the model."""
+    """Return the part of the traceback that begins in the model."""
     frames = traceback.extract_tb(error.__traceback__)
     first = next((index for index, frame in enumerate(frames) if frame.filename == filename), len(frames))
     lines = traceback.format_list(frames[first:]) + traceback.format_exception_only(type(error), error)

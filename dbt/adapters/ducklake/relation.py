@@ -1,7 +1,7 @@
-"""A table or view as dbt names it: `database.schema.identifier`, each part in back-quotes, compared without case as DuckLake does.
+"""A table or view in dbt: `database.schema.identifier`, each part in backquotes, compared without case as in DuckLake.
 
-A source may be pinned to a snapshot by its configs `snapshot_version` and `snapshot_time`, which also `meta` may hold; it is rendered with
-the clause for it, wherever dbt renders it. One that has an `external_location` is rendered as files.
+The configs or `meta` of a source may pin it to a snapshot with `snapshot_version` and `snapshot_time`; it is then always rendered with
+the time travel clause. A source with an `external_location` is rendered as files.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ _REPLACEABLE = frozenset({RelationType.Table, RelationType.View})
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DuckLakeRelation(BaseRelation):
-    """A relation in a lake, or, when only its identifier is included, one of Spark's temporary views."""
+    """A relation in a lake, or a temporary view of Spark if only the identifier is included."""
 
     quote_character: str = "`"
     require_alias: bool = False
     snapshot_version: int | None = None
     snapshot_time: str | None = None
     external: str | None = None
-    """Files that are read in its place, as SQL."""
+    """SQL for the files that are read in its place."""
     renameable_relations: SerializableIterable = field(default_factory=lambda: _REPLACEABLE)
     replaceable_relations: SerializableIterable = field(default_factory=lambda: _REPLACEABLE)
 
     def quoted(self, identifier: str) -> str:
-        """One part of the name in back-quotes."""
+        """Return one part of the name in backquotes."""
         return backquoted(identifier)
 
     @classmethod
     def create_from(cls, quoting: HasQuoting, relation_config: RelationConfig, **kwargs: Any) -> Self:
-        """The relation of a node; that of a source is pinned, or is files, where its configs say so.
+        """Return the relation of a node; a source may be pinned or read from files by its configs.
 
         Raises:
-            DbtRuntimeError: they contradict each other, or are no snapshot or location; the text names the source.
+            DbtRuntimeError: a config is wrong or contradicts another; the message names the source.
         """
         relation = super().create_from(quoting, relation_config, **kwargs)
         if relation_config.resource_type != "source":
@@ -65,10 +65,10 @@ class DuckLakeRelation(BaseRelation):
             raise DbtRuntimeError(f"The source {relation.path.schema}.{relation.path.identifier}: {error}") from error
 
     def at(self, version: Any = None, timestamp: Any = None) -> Self:
-        """The relation as of a snapshot or of a timestamp; without either as it is.
+        """Return the relation at a snapshot or timestamp; without either, return it unchanged.
 
         Raises:
-            ValueError: both are given, or one that is no snapshot, or it is files.
+            ValueError: both are given, one is invalid, or the relation is files.
         """
         wanted = pin(version, timestamp)
         if not wanted:
@@ -79,13 +79,13 @@ class DuckLakeRelation(BaseRelation):
 
     @property
     def time_travel(self) -> str:
-        """The clause that pins it; empty if nothing does."""
+        """The clause that pins the relation; empty if it is not pinned."""
         if self.snapshot_version is not None:
             return f"version as of {self.snapshot_version}"
         return "" if self.snapshot_time is None else f"timestamp as of '{self.snapshot_time}'"
 
     def render(self) -> str:
-        """The name, and the clause that pins it; or the files."""
+        """Return the name with the clause that pins the relation, or the SQL for its files."""
         name = super().render()
         if not self.include_policy.identifier or self.path.identifier is None:
             return name
@@ -95,16 +95,16 @@ class DuckLakeRelation(BaseRelation):
 
     @property
     def name_parts(self) -> tuple[str, ...]:
-        """The parts that are rendered, unquoted."""
+        """The rendered parts of the name, unquoted."""
         parts = ((self.include_policy.get_part(key), self.path.get_part(key)) for key in ComponentName)
         return tuple(part for included, part in parts if included and part is not None)
 
     @property
     def is_temporary(self) -> bool:
-        """A temporary view of Spark, which no schema holds."""
+        """Whether this is a temporary view of Spark, which is in no schema."""
         return len(self.name_parts) == 1
 
     def _is_exactish_match(self, field: ComponentName, value: str) -> bool:
-        """Two names that differ in case only are one name."""
+        """Compare names without case."""
         part = self.path.get_part(field)
         return part is not None and fold(part) == fold(value)

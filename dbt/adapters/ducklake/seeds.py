@@ -1,4 +1,4 @@
-"""What a seed's CSV means as a table: the columns it gets, and its rows in the order of a table that exists."""
+"""The columns of a seed's table from its CSV, and the CSV's rows in the order of an existing table's columns."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def seed_columns(
     quote_columns: bool | None,
     inferred: Callable[[AgateTable, int], str | None],
 ) -> list[tuple[str, str]]:
-    """(name, type) of each column of a seed.
+    """Return (name, type) of each column of a seed.
 
     Raises:
-        DbtDatabaseError: `quote_columns` is false and a name needs quotes, as it does when the delimiter is wrong.
+        DbtDatabaseError: `quote_columns` is false and a name needs quotes, for example because the delimiter is wrong.
     """
     for name in table.column_names:
         if quote_columns is False and not _PLAIN_NAME.fullmatch(name):
@@ -37,14 +37,14 @@ def seed_columns(
 
 
 def fitted_rows(table: AgateTable, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """The rows of a seed in the order of the columns of its table; a column that the CSV has not is NULL.
+    """Return the rows of a seed in the order of its table's columns; a column that the CSV lacks is NULL.
 
     Raises:
-        DbtRuntimeError: the CSV has a column that the table has not.
+        DbtRuntimeError: the CSV has a column that the table lacks.
     """
-    places = {fold(name): index for index, name in enumerate(table.column_names)}
+    positions = {fold(name): index for index, name in enumerate(table.column_names)}
     missing = [name for name in table.column_names if fold(name) not in {fold(column) for column in columns}]
     if missing:
-        raise DbtRuntimeError(f"The seed has new columns ({', '.join(missing)}) that its table has not. Run `dbt seed --full-refresh`")
-    order = [places.get(fold(column)) for column in columns]
-    return (tuple(None if place is None else row[place] for place in order) for row in table.rows)
+        raise DbtRuntimeError(f"The seed has new columns ({', '.join(missing)}) that its table lacks. Run `dbt seed --full-refresh`")
+    order = [positions.get(fold(column)) for column in columns]
+    return (tuple(None if position is None else row[position] for position in order) for row in table.rows)

@@ -1,4 +1,4 @@
-"""`snapshot_version` and `snapshot_time`, as profiles, entries of `attach` and sources say them: which snapshot is meant."""
+"""The snapshot that `snapshot_version` and `snapshot_time` of profiles, entries of `attach` and sources mean."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Pin:
 
 
 def pin(version: Any, time: Any) -> Pin:
-    """What the two values mean as YAML, Jinja or an environment variable give them; none, and an empty text, is not said.
+    """Return the snapshot that two values from YAML, Jinja or an environment variable mean; "none" and "" mean not set.
 
     Raises:
-        ValueError: they contradict each other, or one is no snapshot; the text says what is expected.
+        ValueError: they contradict each other, or one is not a snapshot; the message has the expected form.
     """
     version, time = (None if str(value).strip().lower() in ("", "none") else value for value in (version, time))
     if version is not None and time is not None:
@@ -33,7 +33,7 @@ def pin(version: Any, time: Any) -> Pin:
     try:
         return Pin(None if version is None else int(version), None if time is None else _timestamp(time))
     except ValueError:
-        raise ValueError(f"`snapshot_time` must be a moment, such as '2026-01-31 12:00:00+00:00', not {time!r}") from None
+        raise ValueError(f"`snapshot_time` must be a timestamp, such as '2026-01-31 12:00:00+00:00', not {time!r}") from None
 
 
 def _timestamp(value: Any) -> datetime:

@@ -1,4 +1,4 @@
-"""Fields of a profile that do not exist are refused by name."""
+"""Refuse unknown fields of a profile by name."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from dbt_common.exceptions import DbtRuntimeError
 
 
 def refuse_unknown(where: str, given: Mapping[str, Any], known: Collection[str]) -> None:
-    """Refuse a field that is not known, with what was probably meant.
+    """Refuse unknown fields, and suggest a similar known one.
+
+    Args:
+        where: the part of the profile, for the message.
+        given: the fields of the profile.
+        known: the names of all known fields.
 
     Raises:
-        DbtRuntimeError: the text names the field.
+        DbtRuntimeError: a field is unknown; the message names it.
     """
     for name in given:
         if name in known:

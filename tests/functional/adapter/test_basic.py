@@ -100,14 +100,14 @@ class TestGetCatalogForSingleRelation(BaseGetCatalogForSingleRelation):
     @pytest.fixture(scope="class")
     def expected_catalog_my_seed(self, project):
         stats = [
-            StatsItem("row_count", "Rows", 1, True, "Rows that the table holds"),
+            StatsItem("row_count", "Rows", 1, True, "Rows in the table"),
             StatsItem("bytes", "Bytes", AnyInteger(), True, "Size of its data files"),
             StatsItem("files", "Files", 0, True, "Number of its data files"),  # its only row is inlined
-            StatsItem("delete_files", "Delete files", 0, False, "Files that say which rows of data files are deleted, 0 bytes in all"),
+            StatsItem("delete_files", "Delete files", 0, False, "Files that list the deleted rows of data files, 0 bytes in total"),
             StatsItem("snapshot", "Last snapshot", AnyInteger(), True, "The snapshot that last changed its rows"),
             StatsItem("last_modified", "Last modified", AnyString(), True, "When that snapshot was committed"),
-            StatsItem("partitioned_by", "Partitioned by", "", False, "Keys of the rows to come"),
-            StatsItem("sorted_by", "Sorted by", "", False, "The order of rows in files to come"),
+            StatsItem("partitioned_by", "Partitioned by", "", False, "Partition keys of new rows"),
+            StatsItem("sorted_by", "Sorted by", "", False, "The order of rows in new files"),
         ]
         return self.expected(project, "my_seed", "table", {item.id: item for item in stats})
 

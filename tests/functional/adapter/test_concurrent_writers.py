@@ -74,7 +74,7 @@ class TestConcurrentWriters(OnALake):
     def test_a_node_whose_answer_changed_fails(self, project, other):
         other(9)
         (result,) = run_dbt(["run", "--select", "upserted", "--vars", "{upserted: true, rows: 12, run: c, asks: true}"], expect_pass=False)
-        assert "It was not done again by itself, because an answer that it was given has changed" in result.message
+        assert "The transaction was not replayed, because a result that the caller received has changed" in result.message
         assert self.rows(project, "upserted") == [*((id_, "b") for id_ in range(4)), (9, "theirs")]
 
     def test_no_update_of_a_hook_is_lost(self, project):

@@ -117,5 +117,5 @@ class TestRefusedBeforeTheFirstBuild:
 
     def test_a_misspelt_config_is_refused(self, project):
         (result,) = run_dbt(["run"], expect_pass=False)
-        assert "there is no config merge_update_colums; is merge_update_columns meant?" in result.message
+        assert "there is no config merge_update_colums; did you mean merge_update_columns?" in result.message
         assert "merge_returning_columns is not supported" in result.message

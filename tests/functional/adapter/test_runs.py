@@ -67,8 +67,8 @@ class TestRuns(OnALake):
 
     def test_the_first_build_warns_of_a_key_that_is_not_a_column(self, project):
         _, output = run_dbt_and_capture(["run", "--select", "keyed", "--vars", "keyed: true"])
-        assert "unique_key: nosuch is no column of" in output
-        assert "there are: id" in output
+        assert "unique_key: nosuch is not a column of" in output
+        assert "the columns are: id" in output
 
 
 SOURCES = """

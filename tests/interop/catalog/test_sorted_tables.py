@@ -112,11 +112,11 @@ def test_a_sort_key_cannot_be_dropped(session: LakeSession) -> None:
         ("nope", NotFoundError, "nope of main.t"),
         ("t.a", StatementError, "is qualified"),
         ("1", StatementError, "names no column"),
-        ('"a"', StatementError, "back-quotes"),
-        ("made_up(a)", StatementError, "no words in DuckDB"),
+        ('"a"', StatementError, "backquotes"),
+        ("made_up(a)", StatementError, "no counterpart in DuckDB"),
         ("a NULLS", StatementError, "FIRST or LAST"),
         ("", StatementError, "was expected"),
-        ("a +", StatementError, "is no expression"),
+        ("a +", StatementError, "is not an expression"),
     ],
 )
 def test_sort_keys_that_duckdb_could_not_use_are_refused(session: LakeSession, order: str, error: type[Exception], message: str) -> None:

@@ -45,7 +45,7 @@ class Ours:
         self.session = session
         self.replays = 0
         self.messages: list[str] = []
-        session.tell = self._record_message
+        session.notify = self._record_message
 
     def _record_message(self, message: str) -> None:
         self.replays += 1

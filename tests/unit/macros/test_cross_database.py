@@ -41,7 +41,7 @@ def test_macro(macros: Macros, macro: str, arguments: list[object], expected: st
 
 
 def test_the_error_of_datediff_lists_the_supported_parts(macros: Macros) -> None:
-    with pytest.raises(CompilationError, match="datediff does not know the part 'eon'; it knows year"):
+    with pytest.raises(CompilationError, match="datediff does not support the part 'eon'; it supports year"):
         macros.datediff("a", "b", "eon")
 
 

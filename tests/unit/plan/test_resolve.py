@@ -199,7 +199,7 @@ def test_errors_name_what_is_missing(session: Session, text: str, error: type[Ex
 
 
 def test_a_name_outside_the_lakes_cannot_be_changed(session: Session) -> None:
-    with pytest.raises(StatementError, match="the lakes here are lake, raw"):
+    with pytest.raises(StatementError, match="the lakes are lake, raw"):
         session.names.place(Name(("x", "y", "z")))
     place = session.names.place(Name(("raw", "t")))
     assert (place.names.lake, place.schema, place.name) == ("raw", "main", "t")

@@ -17,7 +17,7 @@ from dbt.adapters.ducklake.run.arguments import (
     integers,
     interval,
     number,
-    of_lake,
+    split_lake,
     text,
     timestamp,
 )
@@ -81,7 +81,7 @@ def test_arguments_are_read(inside: str, expected: dict[str, object]) -> None:
         ("'a', dry => 2", "dry is TRUE or FALSE"),
         ("'a', at => 'soon'", "at is a timestamp"),
         ("'a', share => 'half'", "share is a number"),
-        ("true", "key is a text"),
+        ("true", "key is a string"),
     ],
 )
 def test_wrong_arguments_are_refused(inside: str, message: str) -> None:
@@ -90,7 +90,7 @@ def test_wrong_arguments_are_refused(inside: str, message: str) -> None:
 
 
 def test_functions_of_the_extension_take_the_lake_first() -> None:
-    assert of_lake(call("'LAKE', 'a'"), ["lake", "other"]) == ("LAKE", call("'a'"))
+    assert split_lake(call("'LAKE', 'a'"), ["lake", "other"]) == ("LAKE", call("'a'"))
     for inside in ("", "'another'", "key => 'lake'"):
         with pytest.raises(StatementError, match="the first argument is the lake's name, 'lake'"):
-            of_lake(call(inside), ["lake"])
+            split_lake(call(inside), ["lake"])

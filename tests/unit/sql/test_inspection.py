@@ -165,7 +165,7 @@ def test_settings_and_paths_pass_unchanged(text: str) -> None:
         ("call x", r"\( was expected"),
         ("call x(rand())", "near 'rand\\(\\)\\)': a constant was expected"),
         ("call x(a => )", "a constant was expected"),
-        ("call x(timestamp 'soon')", "this is not a moment"),
+        ("call x(timestamp 'soon')", "this is not a timestamp"),
         ("commit now", "near 'now': this was not expected here"),
     ],
 )

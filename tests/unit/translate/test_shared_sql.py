@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp
 
 from dbt.adapters.ducklake.translate import shared_sql, words_of_duckdb, words_of_spark
-from dbt.adapters.ducklake.translate.dialects import plain_words, to_duckdb, to_spark
+from dbt.adapters.ducklake.translate.dialects import plain_duckdb, to_duckdb, to_spark
 from tests.duckdb_instances import open_duckdb
 from tests.interop import view_words
 
@@ -33,7 +33,7 @@ def as_stored(queries: Iterable[str]) -> Iterator[str]:
             connection.execute(f"CREATE OR REPLACE VIEW stored AS {query}")
             row = connection.execute("SELECT sql FROM duckdb_views() WHERE view_name = 'stored'").fetchone()
             assert row is not None
-            yield plain_words(row[0].split(" AS ", 1)[1])
+            yield plain_duckdb(row[0].split(" AS ", 1)[1])
 
 
 def classes(dialect: str, queries: Iterable[str]) -> set[type[exp.Expr]]:

@@ -1,1 +1,1 @@
-"""What a statement means in a lake: each name is resolved once, into a frozen value. Changes nothing."""
+"""Resolve the names of a statement, each once, into frozen values. This package changes nothing."""

@@ -1,4 +1,4 @@
-"""A text in which every name of a lake has become a value. Equal values mean equal rows of the lake."""
+"""SQL text in which every name of a lake is replaced by a value. Equal values mean equal rows of the lake."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .view import Version
 
 @dataclass(frozen=True)
 class FilesRead:
-    """How many files a statement reads of a table at a snapshot; the others cannot hold a row that it needs."""
+    """How many files of a table a statement reads at a snapshot; the others cannot contain a row that it needs."""
 
     name: str
     read: int
     of: int
     size_bytes: int = 0
-    """Of those that are read."""
+    """Size in bytes of the files that are read."""
 
     @classmethod
-    def by(cls, name: str, plan: ScanPlan) -> FilesRead:
-        """What a plan reads."""
+    def from_plan(cls, name: str, plan: ScanPlan) -> FilesRead:
+        """Return the files that a scan plan reads."""
         return cls(name, len(plan.files), len(plan.files) + plan.pruned_files, sum(file.size_bytes for file in plan.files))
 
     @property
@@ -38,7 +38,7 @@ class FilesRead:
 
 @dataclass(frozen=True)
 class RowsRead:
-    """Rows that a statement's outcome depends on: those of a table, or of any table if None, that pass all filters."""
+    """Rows that a statement's outcome depends on: those of a table, or of any table if `table_id` is None, that pass all filters."""
 
     lake: str
     table_id: int | None
@@ -47,7 +47,7 @@ class RowsRead:
 
 @dataclass(frozen=True)
 class BoundTable:
-    """The rows of a table, without the files that hold none that pass `filters`, and with some virtual columns."""
+    """The rows of a table with some virtual columns, without the files in which no row passes `filters`."""
 
     lake: str
     table_id: int
@@ -58,17 +58,17 @@ class BoundTable:
     plan: ScanPlan = field(compare=False, repr=False)
     user_name: str = field(compare=False)
     depends_on: tuple[RowsRead, ...] = field(compare=False)
-    """Empty if rows of an earlier snapshot are read, which nobody can change."""
+    """Empty if rows of an earlier snapshot are read, which never change."""
 
     @property
     def reads(self) -> Iterator[FilesRead]:
         """The files that are read."""
-        yield FilesRead.by(f"{self.lake}.{self.table.schema_name}.{self.table.name}@{self.version.snapshot_id}", self.plan)
+        yield FilesRead.from_plan(f"{self.lake}.{self.table.schema_name}.{self.table.name}@{self.version.snapshot_id}", self.plan)
 
 
 @dataclass(frozen=True)
 class BoundQuery:
-    """A view of a lake, or a temporary view: its own query, and the names of its columns if it gives them others."""
+    """A view of a lake, or a temporary view: its query, and the names of its columns if it renames them."""
 
     body: Bound
     columns: tuple[str, ...]
@@ -83,13 +83,13 @@ class BoundQuery:
 
     @property
     def depends_on(self) -> Iterator[RowsRead]:
-        """The rows that the view's rows are made of."""
+        """The rows that the view reads."""
         yield from self.body.depends_on
 
 
 @dataclass(frozen=True)
 class BoundRows:
-    """Rows that the session has computed and cached, under the name that Spark has for them."""
+    """Rows that the session has computed and cached, under their name in Spark."""
 
     view: str
     user_name: str = field(compare=False)
@@ -111,14 +111,14 @@ class BoundCall:
 
     @property
     def depends_on(self) -> Iterator[RowsRead]:
-        """The functions that list tables and files say something of all rows; the others name snapshots, or tell nothing of rows."""
+        """All rows for the functions that list tables and files; the other functions do not depend on current rows."""
         if self.function in ("table_info", "list_files"):
             yield RowsRead(self.lake, None)
 
 
 @dataclass(frozen=True)
 class BoundFunction:
-    """A function of the lake that is called in an expression: its parameters and body as a text."""
+    """A function of the lake that is called in an expression: its parameters and body as text."""
 
     definition: Bound
     user_name: str
@@ -139,12 +139,12 @@ BoundRelation = BoundTable | BoundQuery | BoundRows | BoundCall | BoundFunction
 
 @dataclass(frozen=True)
 class Bound:
-    """SQL of Spark in pieces: text as written, and values in the places of names."""
+    """Spark's SQL in pieces: the text as written, with values in place of names."""
 
     pieces: tuple[str | BoundRelation, ...]
 
     def __hash__(self) -> int:
-        """Computed once: views can read one another in many ways."""
+        """Return a cached hash, because views can contain one another many times."""
         return self._hash
 
     @cached_property
@@ -153,7 +153,7 @@ class Bound:
 
     @property
     def reads_lake(self) -> bool:
-        """Whether there is a table or function of a lake in it, in views, too."""
+        """Whether the text or one of its views reads a table or function of a lake."""
         return any(
             isinstance(each, (BoundTable, BoundCall))
             or (isinstance(each, BoundQuery) and each.body.reads_lake)
@@ -162,7 +162,7 @@ class Bound:
         )
 
     def text(self, name_of: Callable[[BoundRelation], str]) -> str:
-        """The text with a name, as Spark quotes it, for each value."""
+        """Return the text with a name, quoted for Spark, for each value."""
         return "".join(piece if isinstance(piece, str) else name_of(piece) for piece in self.pieces)
 
     @property
@@ -172,12 +172,12 @@ class Bound:
 
     @property
     def reads(self) -> Iterator[FilesRead]:
-        """The files that are read, those of a table once for each place that names it."""
+        """The files that are read; those of a table once for each place that names it."""
         for relation in self.relations:
             yield from relation.reads
 
     @property
     def depends_on(self) -> Iterator[RowsRead]:
-        """The rows that a concurrent writer could change so that the text gives something else."""
+        """The rows whose change by a concurrent writer could change the result."""
         for relation in self.relations:
             yield from relation.depends_on

@@ -1,14 +1,14 @@
-"""Constants of a condition as bounds of column statistics: which values of a column can compare so with a constant, in Spark.
+"""Turn comparisons with constants into ranges of column statistics, by the rules of Spark's comparisons.
 
-A bound is given where Spark's comparison of that type of column with that kind of constant is certain to be the order of the
-statistics, else None. What is certain:
+A bound exists only where Spark certainly compares this type of column with this kind of constant in the order of the statistics.
+These are:
 
 - Numbers with a column of integers or decimals, as long as the type that Spark compares in holds every digit of both.
 - Numbers with a float column: Spark compares doubles, or floats; the slack of `format.statistics.outside` is wider than their rounding.
-- Texts with a text column. A text with a quote, backslash or `$` in it could be another one to Spark.
-- Dates and times in ISO form, as literals, casts or texts, with a date or timestamp column. Comparing an instant with a wall clock
-  depends on the zone of the session and its history; wherever that is, the two are less than a day apart, so a bound is moved
-  outwards by a day unless the zone is known to be UTC.
+- Strings with a string column. Spark may read a string with a quote, backslash or `$` in it differently.
+- Dates and times in ISO form, as literals, casts or strings, with a date or timestamp column. Comparing an instant with a wall clock
+  depends on the session's time zone. The two are always less than a day apart, so the bound is moved outwards by a day unless the
+  zone is known to be UTC.
 - Booleans with a boolean column.
 """
 
@@ -28,17 +28,17 @@ from ..format.timestamps import DAY_NANOS, date_text, parse_timestamp
 from ..format.types import decimal_parameters
 
 Zone = Callable[[], bool]
-"""Whether the session's zone is UTC; asked only where it matters."""
+"""Returns whether the session's zone is UTC; called only where it matters."""
 
 _DIGITS = {"int8": 3, "int16": 5, "int32": 10, "int64": 20, "uint8": 5, "uint16": 10, "uint32": 20, "uint64": 20}
-"""Digits of the decimal that Spark compares an integer column as."""
+"""Digits of the decimal to which Spark converts an integer column for a comparison."""
 _MOST_DIGITS = 38
 _EXACT = Context(prec=200)
 _NUMBER = re.compile(r"\d{1,38}(?:\.\d{0,38})?|\.\d{1,38}")
 _EXPONENT = re.compile(r"(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})[eE][+-]?\d{1,3}")
 _ISO = re.compile(r"(?!0000)\d{4}-\d{2}-\d{2}(?:[ T](?!24)\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})?)?")
 _INTEGER_CASTS = {exp.DType.INT: 31, exp.DType.BIGINT: 63}
-_MOMENT_CASTS = {
+_TIMESTAMP_CASTS = {
     exp.DType.DATE: "date",
     exp.DType.TIMESTAMP: "instant",
     exp.DType.TIMESTAMPTZ: "instant",
@@ -50,14 +50,14 @@ _LAST_CHARACTER = 0xD7FE
 
 @dataclass(frozen=True)
 class Constant:
-    """`kind`: number, double, text, boolean, or of timestamps date, instant, wall clock; of those the value is the ISO text."""
+    """A constant. `kind`: number, double, text, boolean, date, instant or wall clock; the value of the last three is the ISO text."""
 
     kind: str
     value: Decimal | float | str | bool
 
 
 def constant(node: exp.Expr, source: str) -> Constant | None:
-    """The constant that an expression of `source` certainly is."""
+    """Return the constant that an expression of `source` certainly is, or None."""
     node = node.unnest()
     if isinstance(node, exp.Neg):
         inner = constant(node.this, source)
@@ -75,7 +75,7 @@ def constant(node: exp.Expr, source: str) -> Constant | None:
 
 def _cast(node: exp.Cast, source: str) -> Constant | None:
     if node.this.is_string:
-        kind, text = _MOMENT_CASTS.get(node.to.this), _text(node.this.name, source)
+        kind, text = _TIMESTAMP_CASTS.get(node.to.this), _text(node.this.name, source)
         if node.to.this == exp.DType.TEXT:
             return text
         return None if kind is None or text is None or not _timestamp(text.value) else Constant(kind, text.value)
@@ -86,7 +86,7 @@ def _cast(node: exp.Cast, source: str) -> Constant | None:
 
 
 def _text(value: str, source: str) -> Constant | None:
-    """A text in single quotes, which means itself: no escapes, no `${…}` that Spark would fill in."""
+    """Return a string in single quotes without escapes and without `${…}`, which Spark would replace."""
     plain = not any(character in value for character in "\\'$\0") and f"'{value}'" in source
     return Constant("text", value) if plain else None
 
@@ -98,7 +98,7 @@ def _number(text: str) -> Constant | None:
 
 
 def comparable(column: Column, constants: Sequence[Constant]) -> bool:
-    """Whether all of these are compared with the column by its own order, when they stand in one comparison or one IN list."""
+    """Return whether Spark compares all constants of one comparison or IN list with the column in the column's own order."""
     kinds = {each.kind for each in constants}
     if column.type in TIMESTAMPS or column.type == "date":
         allowed = [{"date"}, {"instant"}, {"wall clock"}, {"text"}]
@@ -121,7 +121,7 @@ def comparable(column: Column, constants: Sequence[Constant]) -> bool:
 
 
 def _digits(type_name: str) -> tuple[int, int] | None:
-    """(digits before the point, after it) of a numeric column."""
+    """Return (digits before the decimal point, digits after it) of a numeric column."""
     parameters = decimal_parameters(type_name)
     if parameters is not None:
         return parameters[0] - parameters[1], parameters[1]
@@ -129,9 +129,9 @@ def _digits(type_name: str) -> tuple[int, int] | None:
 
 
 def between(column: Column, low: Constant | None, high: Constant | None, zone: Zone, *, strict: bool = False) -> ColumnRange | None:
-    """The range of a column's values from `low` to `high`, without the ends if `strict`; None: an end cannot be told.
+    """Return the range of a column's values from `low` to `high`, without the ends if `strict`; None if an end is uncertain.
 
-    The constants are `comparable`.
+    The constants must be `comparable`.
     """
     least = None if low is None else _bound(column, low, -1, strict, zone)
     greatest = None if high is None else _bound(column, high, 1, strict, zone)
@@ -141,14 +141,14 @@ def between(column: Column, low: Constant | None, high: Constant | None, zone: Z
 
 
 def prefixed(column: Column, prefix: str) -> ColumnRange | None:
-    """The texts that begin with a prefix."""
+    """Return the range of the strings that begin with a prefix."""
     if column.type not in ("varchar", "json") or not prefix or ord(prefix[-1]) > _LAST_CHARACTER:
         return None
     return ColumnRange(column.column_id, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1))
 
 
 def _bound(column: Column, constant: Constant, side: int, strict: bool, zone: Zone) -> str | None:
-    """The text of an end, `side` -1 for the lower and 1 for the upper one."""
+    """Return the text of one end: `side` is -1 for the lower and 1 for the upper one."""
     match constant.value:
         case bool() as truth:
             return None if strict else encode_plain(truth, "boolean")
@@ -206,7 +206,7 @@ def _timestamp_bound(type_name: str, kind: str, text: str, side: int, strict: bo
         return date_text(days if side > 0 else days + 1)
     if not exact:
         return encode_plain(nanos + side * 2 * DAY_NANOS, type_name)
-    # Spark sees whole microseconds; statistics may have nanoseconds.
+    # Spark reads whole microseconds, while statistics may have nanoseconds.
     if side < 0:
         return encode_plain(nanos + 1000 if strict else nanos, type_name)
     return encode_plain(nanos - 1 if strict else nanos + 999, type_name)

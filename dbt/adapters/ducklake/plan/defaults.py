@@ -1,4 +1,4 @@
-"""The values that a statement leaves to the table: DEFAULT, and columns that an INSERT does not name."""
+"""The defaults of columns, for the word DEFAULT and for columns that an INSERT does not name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..translate.dialects import to_duckdb, to_spark
 
 
 def default_sql(column: Column) -> str:
-    """The column's default as SQL of Spark; NULL if it has none.
+    """Return the column's default in Spark's SQL; NULL if it has none.
 
     Raises:
         StatementError: DuckDB stored an expression that has no translation.
@@ -24,13 +24,13 @@ def default_sql(column: Column) -> str:
     translated = to_spark(f"SELECT {column.default.text}")
     if translated is None:
         raise StatementError(
-            f"the default of column {column.name}, {column.default.text}, cannot be said in Spark's SQL; name the column and give a value"
+            f"the default of column {column.name}, {column.default.text}, has no counterpart in Spark; name the column and give a value"
         )
     return translated.strip()[len("SELECT ") :]
 
 
 def stored_default(default: Default | None) -> Default | None:
-    """A default in the form that the lake keeps: an expression in DuckDB's SQL where it means the same there."""
+    """Return a default in its stored form: an expression in DuckDB's SQL if it means the same in DuckDB."""
     if default is None or default.kind != "expression":
         return default
     shared = to_duckdb(default.text)

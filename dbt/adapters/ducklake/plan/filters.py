@@ -1,17 +1,17 @@
-"""Which files a relation of a statement needs: the conditions that rows must pass, read from the WHERE clauses of the text.
+"""Derive filters for a relation from the WHERE clauses of a text, to read only the files that can contain a needed row.
 
-Only the conjuncts of the WHERE of the very SELECT whose FROM names the relation count, and of these only such as compare one of its
-columns with constants. Why it is right to drop rows that fail such a conjunct before the joins:
+Only conjuncts of the WHERE of the SELECT whose FROM names the relation count, and only those that compare one of its columns with
+constants. Rows that fail such a conjunct can be dropped before the joins:
 
-- A conjunct that is not true of NULL (every comparison): a joined row that holds a failing row of the relation fails WHERE. Dropping
-  that row can only change joined rows that do not hold it, by giving them NULLs in its place under an outer join; their column is
-  then NULL, so they fail WHERE as well. So the relation may stand on either side of any inner or outer join.
-- A conjunct that is true of NULL (IS NULL) is only used where no outer join can put NULLs in the relation's place.
-- The right side of a semi or anti join is not seen by WHERE, and a sample or a pivot is taken before WHERE: no conditions there.
+- A conjunct that is not true for NULL (every comparison): a joined row with a failing row of the relation fails WHERE. Dropping the
+  failing row can only change other joined rows by replacing it with NULLs in an outer join. Then the column is NULL, so that they
+  fail WHERE as well. So the relation may be on either side of any inner or outer join.
+- A conjunct that is true for NULL (IS NULL) is used only where no outer join can replace the relation's rows by NULLs.
+- WHERE does not apply to the right side of a semi or anti join, and a sample or pivot is computed before WHERE: no filters for these.
 
-A column is the relation's if it is qualified by its alias, or if it is the only relation of the SELECT, or no other one that is known
-has a column of that name. What sqlglot cannot read, or reads as anything but the shapes below, gives no condition; nothing is ever
-lost by that but time.
+A column belongs to the relation if it is qualified by its alias, or if the relation is the only one of the SELECT, or if all others
+are known and have no column of that name. Text that sqlglot cannot parse, and conditions of any other form, give no filter: the query
+is then slower but still right.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..sql.values import Reference, Sql
 from .constants import Constant, Zone, between, comparable, constant, prefixed
 
 Lookup = Callable[[Reference], Table | None]
-"""The table of the lake that a reference means, if it means one."""
+"""Returns the table of the lake that a reference means, or None."""
 
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:(?:EXTENDED|CODEGEN|COST|FORMATTED|LOGICAL)\s+)?", re.IGNORECASE)
 _WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
@@ -45,7 +45,7 @@ _INVERSE: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.NullSafeEQ: exp.NullSafeEQ,
 }
 _MOST_VALUES = 1000
-"""Of a longer IN list the range is taken."""
+"""A longer IN list becomes one range."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,19 @@ class _Site:
     sources: tuple[tuple[str, int | None], ...]
     """(alias, offset of its name in the text or None) of every other relation of the SELECT."""
     nullable: bool
-    """An outer join may put NULLs in its place."""
+    """Whether an outer join may replace its rows by NULLs."""
     conjuncts: tuple[exp.Expr, ...]
 
 
-def of_reference(sql: Sql, reference: Reference, table: Table, lookup: Lookup, zone: Zone) -> Sequence[ColumnFilter]:
-    """What rows of the table that `reference` names must pass for the text to need them; empty: anything.
+def filters_for_reference(sql: Sql, reference: Reference, table: Table, lookup: Lookup, zone: Zone) -> Sequence[ColumnFilter]:
+    """Return the filters that a row of the table must pass for the text to need it; empty if every row may be needed.
 
     Args:
-        lookup: for the other relations of its SELECT.
-        zone: whether the session's zone is UTC.
+        sql: the text.
+        reference: the reference in the text that names the table.
+        table: the table.
+        lookup: finds the tables of the other relations of the SELECT.
+        zone: returns whether the session's zone is UTC.
     """
     if not _WHERE.search(sql.text):
         return ()
@@ -85,31 +88,32 @@ def of_reference(sql: Sql, reference: Reference, table: Table, lookup: Lookup, z
     return _filters(site.conjuncts, column_of, sql.text, zone, nulls=not site.nullable)
 
 
-def of_condition(condition: Sql, table: Table, alias: str, zone: Zone) -> Sequence[ColumnFilter]:
-    """The same for the condition of a DELETE or UPDATE on `table`."""
+def filters_for_condition(condition: Sql, table: Table, alias: str, zone: Zone) -> Sequence[ColumnFilter]:
+    """Return the filters of the condition of a DELETE or UPDATE of `table`."""
     tree = parsed(condition.text)
     if tree is None:
         return ()
-    return _filters(_conjuncts(tree), _Columns(table, (alias,), lambda name: True), condition.text, zone, nulls=True)
+    return _filters(_conjuncts(tree), _Columns(table, (alias,), lambda _: True), condition.text, zone, nulls=True)
 
 
-def of_join(condition: str, table: Table, alias: str, zone: Zone) -> Sequence[ColumnFilter]:
-    """The same for the ON condition of a MERGE into `table`, which only rows that match pass; columns must be qualified."""
+def filters_for_join(condition: str, table: Table, alias: str, zone: Zone) -> Sequence[ColumnFilter]:
+    """Return the filters of the ON condition of a MERGE into `table`, for rows that match; only qualified columns count."""
     tree = parsed(condition)
     if tree is None:
         return ()
-    return _filters(_conjuncts(tree), _Columns(table, (alias,), lambda name: False), condition, zone, nulls=True)
+    return _filters(_conjuncts(tree), _Columns(table, (alias,), lambda _: False), condition, zone, nulls=True)
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """Which column of the table a name in a condition is."""
+    """Resolves the names in a condition to columns of the table."""
 
     table: Table
     qualifiers: tuple[str, ...]
     owns_unqualified: Callable[[str], bool]
 
     def find(self, node: exp.Expr) -> Column | None:
+        """Return the column of the table that an expression is, or None."""
         node = node.unnest()
         if not isinstance(node, exp.Column) or node.args.get("db") or node.args.get("catalog") or not isinstance(node.this, exp.Identifier):
             return None
@@ -127,7 +131,7 @@ def _filters(conjuncts: Iterable[exp.Expr], columns: _Columns, text: str, zone: 
 
 
 def _filter(node: exp.Expr, columns: _Columns, text: str, zone: Zone) -> ColumnFilter | None:
-    """The filter of one condition; of an OR, if all of it is about one column."""
+    """Return the filter of one condition; an OR has one only if all its parts are about the same column."""
     node = node.unnest()
     if isinstance(node, exp.Or):
         parts = [_filter(each, columns, text, zone) for each in node.flatten()]
@@ -223,8 +227,8 @@ def _like(column: Column, pattern: str, zone: Zone) -> ColumnFilter | None:
 
 @lru_cache(maxsize=64)
 def parsed(text: str) -> exp.Expr | None:
-    """A condition or query as sqlglot reads it, cached; None if it cannot."""
-    if "|>" in text:  # pipes are rewritten by sqlglot, with other scopes
+    """Parse a condition or query with sqlglot, cached; return None if it cannot."""
+    if "|>" in text:  # sqlglot rewrites pipes into other scopes
         return None
     try:
         trees = sqlglot.parse(text, dialect="spark")
@@ -235,7 +239,7 @@ def parsed(text: str) -> exp.Expr | None:
 
 @lru_cache(maxsize=64)
 def _sites(text: str) -> dict[int, _Site]:
-    """The relations of every SELECT that has a WHERE, by the offset at which their names begin."""
+    """Return the relations of every SELECT that has a WHERE, by the offset at which their names begin."""
     explain = _EXPLAIN.match(text)
     skipped = explain.end() if explain else 0
     tree = parsed(text[skipped:])
@@ -279,7 +283,7 @@ def _relations(select: exp.Select, conjuncts: tuple[exp.Expr, ...], skipped: int
 
 
 def _is_plain(node: exp.Expr) -> bool:
-    """A name with or without alias and time travel, nothing that changes its rows or columns."""
+    """Return whether a node is a name, perhaps with alias and time travel, without clauses that change its rows or columns."""
     alias = node.args.get("alias")
     if not isinstance(node, exp.Table) or (alias is not None and alias.args.get("columns")):
         return False
@@ -287,7 +291,7 @@ def _is_plain(node: exp.Expr) -> bool:
 
 
 def _start(node: exp.Expr, skipped: int) -> int | None:
-    """Where the name of a plain relation begins; None for anything else."""
+    """Return the offset at which the name of a plain relation begins; None for anything else."""
     if not _is_plain(node) or not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         return None
     start = node.parts[0].meta.get("start")

@@ -1,7 +1,7 @@
-"""`information_schema` of a lake: relations, columns and constraints, for the packages and tests of dbt that query them.
+"""The `information_schema` of a lake: relations, columns and constraints, for dbt packages and tests that query them.
 
-The format has no such schema, and Spark has none. Each of these relations is a view whose text holds what the catalog knows at the
-snapshot that is read, so that it is queried, joined and pinned like any other view.
+Neither the format nor Spark has such a schema. Each of these relations is a view whose text contains the catalog's data at the
+snapshot that is read, so that it can be queried, joined and pinned like any other view.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _VIEWS = (*_PLACE, ("view_definition", "string"))
 
 
 def information_view(name: str, database: str, reader: LakeView) -> View | None:
-    """The relation of that name in the information schema; None if there is none.
+    """Return the relation with this name in the information schema; None if there is none.
 
     Args:
         name: the relation's name without its schema.
-        database: what the lake is called here.
+        database: the name of the lake.
         reader: the lake at the snapshot to describe.
     """
     found = _RELATIONS.get(fold(name))
@@ -76,7 +76,7 @@ def _columns(database: str, reader: LakeView) -> Iterator[tuple[Any, ...]]:
 
 
 def _columns_of(relation: Relation) -> Iterator[tuple[Any, ...]]:
-    """(name, default, nullable, type, precision, scale, comment) of each column; none for a view that DuckDB made."""
+    """Yield (name, default, nullable, type, precision, scale, comment) of each column; nothing for a view that DuckDB created."""
     if isinstance(relation, Table):
         for column in relation.columns:
             kind = spark_name(data_type_of(column))

@@ -1,4 +1,4 @@
-"""Which columns of the target a MERGE condition requires to equal something of the source: what prunes the target."""
+"""Find the target columns that a MERGE condition compares with the source, to prune the target."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .filters import parsed
 
 
 def equal_keys(condition: str, table: Table, target_alias: str, source_alias: str) -> list[tuple[Column, str]]:
-    """(target column, SQL over the source) of each conjunct `target.column = expression of the source`.
+    """Return (target column, SQL over the source) of each conjunct `target.column = source.column`.
 
-    Only what is certain is given: both sides must be qualified, and a condition that cannot be parsed gives nothing.
+    Both sides must be qualified. A condition that cannot be parsed has no keys.
     """
     tree = parsed(condition)
     if tree is None:
@@ -39,5 +39,5 @@ def _target_column(node: exp.Expr, table: Table, alias: str) -> Column | None:
 
 
 def _only_source(node: exp.Expr, alias: str) -> bool:
-    """A plain column of the source: anything more could be one thing to sqlglot and another to Spark."""
+    """Return whether a node is a plain column of the source; sqlglot and Spark may read other expressions differently."""
     return isinstance(node, exp.Column) and fold(node.table) == fold(alias) and not node.args.get("db")

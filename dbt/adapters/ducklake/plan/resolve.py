@@ -1,4 +1,4 @@
-"""Resolve the names of a text: a `Bound` comes out, in which each name of a lake is a value. Nothing is registered or changed."""
+"""Resolve the names of a text into a `Bound`, in which each name of a lake is a value. Nothing is registered or changed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..sql.values import Name, Reference, Sql
 from ..translate.dialects import PLACEHOLDER
 from ..translate.view_text import spark_text
 from .bound import Bound, BoundCall, BoundFunction, BoundQuery, BoundRelation, BoundRows, BoundTable, RowsRead
-from .filters import of_reference
+from .filters import filters_for_reference
 from .names import Found, Names, TemporaryView
 from .scans import Filters, ScanPlans
 from .view import LakeView, Settings, Version
 from .virtual import virtual_columns
 
 DEEPEST = 64
-"""How many views and functions may read one another."""
+"""How deep views and functions may be nested."""
 
 T = TypeVar("T")
 
@@ -32,8 +32,8 @@ T = TypeVar("T")
 class Planning:
     """What resolving needs besides names.
 
-    `settings` are those of the session, asked for only where they matter, since Spark must be running to tell. `call` says what a call
-    in FROM means; None if it is none of the lake's functions.
+    `settings` returns the session's settings; it is called only where they matter, since Spark must be running then. `call` returns
+    the meaning of a call in FROM, or None if it is not one of the lake's functions.
     """
 
     settings: Callable[[], Settings]
@@ -42,37 +42,38 @@ class Planning:
 
 
 def resolve(sql: Sql, names: Names, planning: Planning, known: tuple[Name, ...] = ()) -> Bound:
-    """The text with a value for each name of a lake.
+    """Return the text with a value for each name of a lake.
 
     Args:
         sql: the text.
-        names: what its names mean.
-        planning: see there.
-        known: names of relations outside the text, whose columns it may qualify by them.
+        names: resolves its names.
+        planning: settings, scan plans and calls.
+        known: relations outside the text, whose names may qualify columns in it.
 
     Raises:
-        NotFoundError: a name that can only be meant for a lake is not there.
+        NotFoundError: a name can only mean a relation of a lake, and the lake has none with that name.
         LakeError: a view or function that the text uses is broken, or refers to itself.
     """
     return _Resolver(names, planning).bind(sql, known)
 
 
 def version_of(names: Names, view: LakeView) -> Version:
-    """Which rows `view`, a view of the lake of `names`, shows."""
+    """Return the version of the rows that `view`, a view of the lake of `names`, shows."""
     return Version(view.snapshot.snapshot_id, names.lakes.view(names.lake).snapshot.snapshot_id, view.revision)
 
 
 @dataclass(frozen=True)
 class _Resolver:
-    """Resolves texts whose names mean `names`; `depth` counts the views and functions around them."""
+    """Resolves texts with `names`; `depth` counts the enclosing views and functions."""
 
     names: Names
     planning: Planning
     depth: int = 0
     views: dict[tuple[str, str, str, Version], Bound] = field(default_factory=dict, compare=False)
-    """The queries of the views that have been resolved, by lake, schema, name and version."""
+    """The queries of the views that are already resolved, by lake, schema, name and version."""
 
     def bind(self, sql: Sql, known: tuple[Name, ...] = ()) -> Bound:
+        """Return the text with a value for each name of a lake."""
         shown: dict[Reference, tuple[str, ...]] = {}
         return Bound(
             sql.pieces(
@@ -84,7 +85,7 @@ class _Resolver:
         )
 
     def _relation(self, sql: Sql, reference: Reference, shown: dict[Reference, tuple[str, ...]]) -> BoundRelation | None:
-        """What a reference means; `shown` gets the virtual columns that it shows then."""
+        """Return the value of a reference; the virtual columns that it shows are added to `shown`."""
         if reference.arguments is not None:
             return self.planning.call(self.names, reference)
         temporary = self.names.temporary_view(reference.name)
@@ -103,15 +104,19 @@ class _Resolver:
     def _table(self, sql: Sql, reference: Reference, found: Found, table: Table, virtual: tuple[str, ...]) -> BoundTable:
         def needed() -> Filters:
             settings = self.planning.settings()
-            return tuple(of_reference(sql, reference, table, self._known_table, lambda: settings.zone_is_utc)) if settings.can_prune else ()
+            return (
+                tuple(filters_for_reference(sql, reference, table, self._known_table, lambda: settings.zone_is_utc))
+                if settings.can_prune
+                else ()
+            )
 
         lake, version = found.names.lake, version_of(found.names, found.view)
         scan = self.planning.plans.scan(lake, found.view, version, table, needed)
-        depends_on = (RowsRead(lake, table.table_id, scan.asked),) if found.is_current else ()
+        depends_on = (RowsRead(lake, table.table_id, scan.needed),) if found.is_current else ()
         return BoundTable(lake, table.table_id, version, scan.pruned_by, virtual, table, scan.plan, str(reference.name), depends_on)
 
     def _known_table(self, other: Reference) -> Table | None:
-        """The table that another reference of the same text means."""
+        """Return the table that another reference of the same text means."""
         if other.arguments is not None or self.names.is_temporary(other.name):
             return None
         found = self.names.find(other.name, other.at)
@@ -120,13 +125,13 @@ class _Resolver:
     def _view(self, found: Found, view: View, user_name: str) -> BoundQuery:
         key = (found.names.lake, view.schema_name, view.name, version_of(found.names, found.view))
         if key not in self.views:
-            inner = self._deeper(f"view {user_name}", found.names.inside(view.schema_name, found.view))
+            inner = self._deeper(f"view {user_name}", found.names.in_view(view.schema_name, found.view))
             with _broken_view(user_name):
                 self.views[key] = inner.bind(_references(text_of_view(view, found.names.lake, found.view)))
         return BoundQuery(self.views[key], view.column_aliases, user_name, view)
 
     def _temporary(self, view: TemporaryView) -> BoundQuery:
-        inner = self._deeper(f"temporary view {view.name}", self.names.of_temporary(view))
+        inner = self._deeper(f"temporary view {view.name}", self.names.in_temporary_view(view))
         with _broken_view(view.name):
             return BoundQuery(inner.bind(view.query), view.columns, view.name)
 
@@ -134,10 +139,10 @@ class _Resolver:
         found = self.names.function(name)
         if found is None:
             return None
-        there, function = found
+        owner, function = found
         user_name = f"{function.schema_name}.{function.name}"
-        inner = self._deeper(f"function {user_name}", there.inside(function.schema_name, there.view))
-        text = function.definition.replace(PLACEHOLDER, backquoted(there.lake))
+        inner = self._deeper(f"function {user_name}", owner.in_view(function.schema_name, owner.view))
+        text = function.definition.replace(PLACEHOLDER, backquoted(owner.lake))
         return BoundFunction(inner.bind(_references(text)), user_name)
 
     def _deeper(self, what: str, names: Names) -> _Resolver:
@@ -148,13 +153,13 @@ class _Resolver:
 
 @lru_cache(maxsize=512)
 def _references(text: str) -> Sql:
-    """The names in the text of a view or function of a lake."""
+    """Find the names in the text of a view or function of a lake, cached."""
     return references(text)
 
 
 @contextmanager
 def _broken_view(user_name: str) -> Iterator[None]:
-    """What stands in the way of a view's own text is an error of the view."""
+    """Report errors in a view's text as errors of the view."""
     try:
         yield
     except (NotFoundError, StatementError) as error:
@@ -162,21 +167,21 @@ def _broken_view(user_name: str) -> Iterator[None]:
 
 
 def broken_view(user_name: str, error: Exception) -> LakeError:
-    """The error for a view whose query does not work any more."""
+    """Return the error for a view whose query no longer works."""
     text = str(error).rstrip(". ")
-    return LakeError(f"view {user_name} is broken: {text}. CREATE OR REPLACE VIEW or DROP VIEW mends it")
+    return LakeError(f"view {user_name} is broken: {text}. Run CREATE OR REPLACE VIEW or DROP VIEW")
 
 
 def text_of_view(view: View, lake: str, catalog: LakeView) -> str:
-    """The query of a view in Spark's SQL.
+    """Return the query of a view in Spark's SQL.
 
     Args:
         view: a view of the lake.
         lake: the name of the lake.
-        catalog: where the macros are that the view may call: without a schema one of the view's own schema, then one of `main`.
+        catalog: has the macros that the view may call. Without a schema, a macro is found in the view's schema, then in `main`.
 
     Raises:
-        LakeError: DuckDB created the view with SQL that has no counterpart in Spark's.
+        LakeError: DuckDB created the view with SQL that has no counterpart in Spark.
     """
 
     def macro(parts: tuple[str, ...], is_table: bool) -> Macro | None:

@@ -1,4 +1,4 @@
-"""Which files of a table a query reads, cached as long as the lake stays at the same snapshot."""
+"""Find the files of a table that a query reads, cached as long as the lake stays at the same snapshot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .view import LakeView, Version
 
 Filters = tuple[ColumnFilter, ...]
 MOST_PLANS = 8
-"""How many plans of one version of a table are remembered, for different conditions."""
+"""How many plans of one version of a table are cached, for different filters."""
 
 
 @dataclass(frozen=True)
@@ -20,39 +20,41 @@ class Scan:
 
     plan: ScanPlan
     pruned_by: Filters
-    """What left out files; empty if none was left out."""
-    asked: Filters
-    """What the rows must pass to matter to the query."""
+    """The filters that left out files; empty if no file was left out."""
+    needed: Filters
+    """The filters that a row must pass for the query to need it."""
 
 
 @dataclass
-class _Known:
+class _Cached:
+    """The number of files of one version of a table, and its plans."""
+
     files: int
     plans: dict[Filters, ScanPlan] = field(default_factory=dict)
 
-    def keep(self, asked: Filters, plan: ScanPlan) -> None:
-        """Remember a plan, and only the latest few."""
+    def keep(self, filters: Filters, plan: ScanPlan) -> None:
+        """Cache a plan, and drop the oldest ones."""
         while len(self.plans) >= MOST_PLANS:
             del self.plans[next(iter(self.plans))]
-        self.plans[asked] = plan
+        self.plans[filters] = plan
 
 
 class ScanPlans:
     """The scan plans of a session. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, int, Version], _Known] = {}
+        self._known: dict[tuple[str, int, Version], _Cached] = {}
         self._planned_at: dict[str, int] = {}
 
     def scan(self, lake: str, view: LakeView, version: Version, table: Table, needed: Callable[[], Filters]) -> Scan:
-        """How to read a table.
+        """Return how to read a table.
 
         Args:
             lake: the name of its lake.
-            view: its lake, in which `table` was found.
-            version: which rows of it `view` shows.
+            view: the view of the lake in which `table` was found.
+            version: the version of the rows that `view` shows.
             table: the table.
-            needed: what rows must pass to matter to the query; called only if that can leave out a file.
+            needed: returns the filters that a row must pass for the query to need it; called only if they can leave out a file.
         """
         if self._planned_at.get(lake) != version.planned_at:
             self._known = {key: known for key, known in self._known.items() if key[0] != lake}
@@ -60,27 +62,27 @@ class ScanPlans:
         known = self._known.get((lake, table.table_id, version))
         if known is None:
             return self._first(lake, view, version, table, needed)
-        asked = needed() if known.files > 1 else ()
-        plan = known.plans.get(asked)
+        filters = needed() if known.files > 1 else ()
+        plan = known.plans.get(filters)
         if plan is None:
-            plan = view.scan_plan(table, within=asked)
-            known.keep(asked, plan)
-        return _scan(plan, asked)
+            plan = view.scan_plan(table, within=filters)
+            known.keep(filters, plan)
+        return _scan(plan, filters)
 
     def _first(self, lake: str, view: LakeView, version: Version, table: Table, needed: Callable[[], Filters]) -> Scan:
-        asked: list[Filters] = []
+        used: list[Filters] = []
 
-        def ask() -> Filters:
-            asked.append(needed())
-            return asked[-1]
+        def within() -> Filters:
+            used.append(needed())
+            return used[-1]
 
-        plan = view.scan_plan(table, within=ask)
-        filters = asked[-1] if asked else ()
+        plan = view.scan_plan(table, within=within)
+        filters = used[-1] if used else ()
         others = {key: known for key, known in self._known.items() if key[:2] != (lake, table.table_id) or key[2].revision is None}
-        self._known = others | {(lake, table.table_id, version): _Known(len(plan.files) + plan.pruned_files)}
+        self._known = others | {(lake, table.table_id, version): _Cached(len(plan.files) + plan.pruned_files)}
         self._known[lake, table.table_id, version].keep(filters, plan)
         return _scan(plan, filters)
 
 
-def _scan(plan: ScanPlan, asked: Filters) -> Scan:
-    return Scan(plan, asked if plan.pruned_files else (), asked)
+def _scan(plan: ScanPlan, filters: Filters) -> Scan:
+    return Scan(plan, filters if plan.pruned_files else (), filters)

@@ -1,6 +1,6 @@
-"""SORTED BY: sort keys in DuckDB's words for the lake, and in Spark's for writing.
+"""SORTED BY: sort keys in DuckDB's SQL for the lake, and in Spark's for writing.
 
-The lake holds DuckDB's SQL, since DuckDB evaluates every key whenever it inserts: one that it cannot parse would stop it.
+The lake stores DuckDB's SQL, because DuckDB evaluates every key when it inserts: a key that it cannot parse would make inserts fail.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from ..translate.dialects import sort_expression_for_spark, to_duckdb
 
 
 def sort_fields(keys: Sequence[SortKey], columns: Collection[str], table: str) -> tuple[SortField, ...]:
-    """Sort keys as the lake keeps them.
+    """Return sort keys as the lake stores them.
 
     Args:
+        keys: the keys of the statement.
         columns: the names of the table's columns.
-        table: its name, for messages.
+        table: the table's name, for messages.
 
     Raises:
         NotFoundError: a column that the table does not have.
-        StatementError: an expression that DuckDB has no words for.
+        StatementError: an expression has no counterpart in DuckDB.
     """
     known = {fold(name): name for name in columns}
     return tuple(SortField(_stored(key.expression, known, table), key.direction, key.nulls) for key in keys)
@@ -38,7 +39,7 @@ def _stored(expression: str, known: dict[str, str], table: str) -> str:
     try:
         tree = sqlglot.parse_one(expression, dialect="databricks")
     except SqlglotError:
-        raise StatementError(f"SORTED BY: {expression} is no expression") from None
+        raise StatementError(f"SORTED BY: {expression} is not an expression") from None
     for column in tree.find_all(exp.Column):
         if column.table:
             raise StatementError(
@@ -49,11 +50,11 @@ def _stored(expression: str, known: dict[str, str], table: str) -> str:
     if isinstance(tree, exp.Column):
         return sql_name(known[fold(tree.name)])
     if tree.find(exp.Column) is None:
-        raise StatementError(f"SORTED BY: {expression} names no column (names that need quotes take back-quotes)")
-    stored = to_duckdb(expression, roughly=True)
+        raise StatementError(f"SORTED BY: {expression} names no column (names that need quotes take backquotes)")
+    stored = to_duckdb(expression, approximate=True)
     if stored is None or bare_column(stored) is not None or sort_expression_for_spark(stored) is None:
         raise StatementError(
-            f"SORTED BY: {expression} has no words in DuckDB's SQL, which sorts by it too: sort by columns or simpler expressions"
+            f"SORTED BY: {expression} has no counterpart in DuckDB's SQL, which sorts by it too: sort by columns or simpler expressions"
         )
 
     return stored

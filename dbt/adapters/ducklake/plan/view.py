@@ -1,4 +1,4 @@
-"""What a statement sees: the lakes there are, each with what its transaction has staged, and the session settings that decide meanings."""
+"""What a statement sees: the lakes, each with its transaction's staged changes, and the settings that change what a text means."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ class LakeView(Protocol):
 
     @property
     def revision(self) -> object | None:
-        """Equal for equal staged changes; None where nothing is staged."""
+        """A value that is equal for equal staged changes; None if nothing is staged."""
 
     def schemas(self) -> list[Schema]:
-        """All schemas, by name."""
+        """Return all schemas, by name."""
 
     def schema(self, name: str) -> Schema | None:
-        """The schema of a name."""
+        """Return the schema with a name."""
 
     def relations(self, schema_name: str | None = None) -> list[Relation]:
-        """All tables and views, by schema and name."""
+        """Return all tables and views, by schema and name."""
 
     def find(self, schema_name: str, name: str) -> Relation | None:
-        """The table or view of a name."""
+        """Return the table or view with a name."""
 
     def macros(self, schema_name: str | None = None) -> list[Macro]:
-        """The macros that DuckDB keeps in the lake."""
+        """Return the macros that DuckDB keeps in the lake."""
 
     def scan_plan(self, table: Table, within: Filters = ()) -> ScanPlan:
-        """How to read a table."""
+        """Return how to read a table."""
 
 
 class Lakes(Protocol):
@@ -45,13 +45,13 @@ class Lakes(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the lakes are called."""
+        """The names of the lakes."""
 
     def view(self, lake: str) -> LakeView:
-        """A lake as the statement's transaction sees it; the first call begins that transaction."""
+        """Return a lake as the statement's transaction sees it; the first call begins that transaction."""
 
     def view_at(self, lake: str, at: TimeTravel) -> LakeView:
-        """A lake at an earlier snapshot.
+        """Return a lake at an earlier snapshot.
 
         Raises:
             NotFoundError: there is no such snapshot.
@@ -60,9 +60,9 @@ class Lakes(Protocol):
 
 @dataclass(frozen=True)
 class Version:
-    """Which rows of a lake are read.
+    """The version of the rows of a lake that are read.
 
-    `planned_at` is the newest snapshot when the files were looked up: maintenance may replace the files of an older snapshot.
+    `planned_at` is the newest snapshot when the files were found: maintenance may replace the files of an older snapshot.
     """
 
     snapshot_id: int

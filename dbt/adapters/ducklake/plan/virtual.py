@@ -1,4 +1,4 @@
-"""The virtual columns that a MERGE names, of its target and of its source."""
+"""Find the virtual columns of the target and of the source that a MERGE names."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..sql.values import VIRTUAL_COLUMNS, Merge, Sql
 
 
 def virtual_columns(named: Iterable[str], table: Table) -> tuple[str, ...]:
-    """Of the virtual columns that are named, those that no column of the table hides."""
+    """Return those of the named virtual columns that no column of the table hides."""
     return tuple(name for name in named if table.column(name) is None)
 
 
-def of_target(statement: Merge, table: Table, alias: str, source_columns: Sequence[str]) -> tuple[str, ...]:
-    """Those of the target. A name that stands by itself is the source's, if the source has such a column."""
+def virtual_columns_of_target(statement: Merge, table: Table, alias: str, source_columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the virtual columns of the target. An unqualified name belongs to the source, if the source has such a column."""
     texts = list(_texts(statement, with_inserts=False))
     own = _qualified(texts, alias)
     taken = {fold(name) for name in source_columns} - own
@@ -26,7 +26,7 @@ def of_target(statement: Merge, table: Table, alias: str, source_columns: Sequen
 
 
 def source_with_virtual(statement: Merge, alias: str) -> Sql:
-    """The source, which shows the virtual columns that the statement qualifies with its alias, if it is a name."""
+    """Return the source; if it is a name, it shows the virtual columns that the statement qualifies with its alias."""
     source = statement.source
     named = _qualified(_texts(statement, with_inserts=True), alias)
     if not named or len(source.references) != 1 or source.references[0].end - source.references[0].start != len(source.text):
@@ -43,7 +43,7 @@ def _texts(statement: Merge, *, with_inserts: bool) -> Iterator[Sql]:
 
 
 def _qualified(texts: Iterable[Sql], alias: str) -> set[str]:
-    """The virtual columns that are named as `alias.column`."""
+    """Return the virtual columns that are named as `alias.column`."""
     found = set()
     for text in texts:
         tokens = tokenize(text.text) if text.virtual else ()

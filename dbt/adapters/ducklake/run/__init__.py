@@ -1,1 +1,1 @@
-"""Carrying out a statement: register what it reads, call the action in `lake`, report."""
+"""Run statements: register the relations that they read, call the action in `lake`, report the result."""

@@ -1,4 +1,4 @@
-"""The arguments of CALL: by position or by name, checked against the parameters of the procedure."""
+"""Check the arguments of CALL, by position or by name, against the parameters of the procedure."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ TRUE, FALSE = frozenset({"true", "t", "yes", "1"}), frozenset({"false", "f", "no
 class Parameter:
     """A parameter of a procedure.
 
-    `read` takes a constant of the statement and gives the value, or raises ValueError with what was expected. NULL is never
-    handed to it: it stands for "not given", but may be given for a parameter that is required.
+    `read` converts a constant of the statement to the value, or raises ValueError with the expected kind of value. It is not called
+    for NULL, which means "not given" but is allowed for a required parameter.
     """
 
     name: str
     read: Callable[[Any], Any]
     required: bool = False
     only_named: bool = False
-    """It has no place among the positional arguments."""
+    """Whether it cannot be given by position."""
 
 
 def text(value: object) -> str:
-    """Text; a number is as good as its digits."""
+    """Return a string; a number becomes its digits."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise ValueError("a text")
+    raise ValueError("a string")
 
 
 def integer(value: object) -> int:
-    """A whole number."""
+    """Return a whole number."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise ValueError("a whole number")
     try:
@@ -49,7 +49,7 @@ def integer(value: object) -> int:
 
 
 def number(value: object) -> float:
-    """A number."""
+    """Return a number."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError("a number")
     try:
@@ -59,7 +59,7 @@ def number(value: object) -> float:
 
 
 def boolean(value: object) -> bool:
-    """TRUE or FALSE, also in the words that DuckDB casts."""
+    """Return TRUE or FALSE, also for the words that DuckDB casts to a boolean."""
     word = fold(str(value))
     if word in TRUE or word in FALSE:
         return word in TRUE
@@ -67,19 +67,19 @@ def boolean(value: object) -> bool:
 
 
 def integers(value: object) -> list[int]:
-    """A list of whole numbers."""
+    """Return a list of whole numbers."""
     if not isinstance(value, list):
         raise ValueError("a list of whole numbers, such as [1, 2]")
     return [integer(item) for item in value]
 
 
 def texts(value: object) -> list[str]:
-    """A text or a list of texts."""
+    """Return a list of strings, also for one string."""
     return [text(item) for item in value] if isinstance(value, list) else [text(value)]
 
 
 def timestamp(value: object) -> datetime:
-    """A point in time: TIMESTAMP '…' or its text; without a zone it has none, and means the session's."""
+    """Return a timestamp from TIMESTAMP '…' or its text; one without a time zone stays without, and means the session's zone."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
@@ -91,7 +91,7 @@ def timestamp(value: object) -> datetime:
 
 
 def bound(value: object) -> int | datetime:
-    """A snapshot: its number, or a timestamp."""
+    """Return the number of a snapshot, or a timestamp."""
     try:
         return integer(value)
     except ValueError:
@@ -103,22 +103,22 @@ def bound(value: object) -> int | datetime:
 
 
 def interval(value: object) -> str:
-    """A span of time, as text: INTERVAL '1 week' or '1 week'."""
+    """Return an interval as text: INTERVAL '1 week' or '1 week'."""
     if isinstance(value, str):
         return value
     raise ValueError("an interval, such as INTERVAL '1 week'")
 
 
 def constant(value: object) -> object:
-    """Any constant, as it is."""
+    """Return any constant unchanged."""
     return value
 
 
-def of_lake(call: Call, lakes: Iterable[str]) -> tuple[str, Call]:
-    """The lake that a call of a `ducklake_…` function is about, and the call without that first argument.
+def split_lake(call: Call, lakes: Iterable[str]) -> tuple[str, Call]:
+    """Return the lake in the first argument of a `ducklake_…` call, and the call without that argument.
 
     Raises:
-        StatementError: the first argument is none of the lakes.
+        StatementError: the first argument is not one of the lakes.
     """
     known = list(lakes)
     first = call.arguments[0] if call.arguments else None
@@ -129,7 +129,7 @@ def of_lake(call: Call, lakes: Iterable[str]) -> tuple[str, Call]:
 
 
 def arguments(call: Call, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    """The value of each parameter by its name; None where it was not given, or as NULL.
+    """Return the value of each parameter by its name; None where it was not given or is NULL.
 
     Raises:
         StatementError: an argument is unknown, given twice, missing or of the wrong type.

@@ -1,6 +1,6 @@
-"""CHECKPOINT: the maintenance of a lake in the reference's order, each step with what the options of the lake say.
+"""Run CHECKPOINT: all maintenance of a lake in the reference's order, with the lake's options.
 
-Specification: "Checkpoint". Each step is a transaction of its own, so what is done stays done when a later one fails.
+Specification: "Checkpoint". Each step is a separate transaction, so the steps that are done stay done when a later one fails.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ STEPS = (
 
 
 def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], begun: bool, call: Callable[[Call], Result]) -> Result:
-    """Run each step by `call`, for the lake that is named or else the current one; a row for each says what it did.
+    """Run each step with `call`, for the named lake or the current one, and return a row for each step.
 
     Raises:
-        StatementError: what is named is none of the lakes, or a transaction is open.
+        StatementError: no lake has the name, or a transaction is open.
     """
     lake = () if statement.name is None else statement.name.parts
     if statement.name is not None and fold(str(statement.name)) not in map(fold, lakes):
-        raise StatementError(f"CHECKPOINT {statement.name}: there is no such lake; there are {', '.join(lakes)}")
+        raise StatementError(f"CHECKPOINT {statement.name}: there is no such lake; the lakes are {', '.join(lakes)}")
     if begun:
         raise StatementError("CHECKPOINT cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
     rows = []

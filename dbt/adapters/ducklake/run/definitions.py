@@ -1,4 +1,4 @@
-"""Running CREATE, DROP, ALTER and COMMENT ON."""
+"""Run CREATE, DROP, ALTER and COMMENT ON."""
 
 from __future__ import annotations
 
@@ -60,33 +60,33 @@ from .result import Result, changed
 
 
 def run_create_schema(env: Environment, statement: CreateSchema) -> Result:
-    """CREATE SCHEMA."""
-    there, name = env.schema_place(statement.name)
-    existed = there.transaction.schema(name) is not None
-    create_schema(there.context, name, if_not_exists=statement.if_not_exists)
+    """Run CREATE SCHEMA."""
+    target, name = env.schema_place(statement.name)
+    existed = target.transaction.schema(name) is not None
+    create_schema(target.context, name, if_not_exists=statement.if_not_exists)
     if statement.comment is not None and not existed:
-        alter.comment_on(there.context, "schema", name, "", statement.comment)
+        alter.comment_on(target.context, "schema", name, "", statement.comment)
     return Result("CREATE SCHEMA")
 
 
 def run_drop_schema(env: Environment, statement: DropSchema) -> Result:
-    """DROP SCHEMA."""
-    there, name = env.schema_place(statement.name)
-    drop_schema(there.context, name, if_exists=statement.if_exists, cascade=statement.cascade)
+    """Run DROP SCHEMA."""
+    target, name = env.schema_place(statement.name)
+    drop_schema(target.context, name, if_exists=statement.if_exists, cascade=statement.cascade)
     return Result("DROP SCHEMA")
 
 
 def run_create_table(env: Environment, statement: CreateTable) -> Result:
-    """CREATE [OR REPLACE] TABLE, empty or AS a query."""
-    there, schema, name = env.place(statement.name)
-    if statement.if_not_exists and there.transaction.find(schema, name) is not None:
+    """Run CREATE [OR REPLACE] TABLE, empty or AS a query."""
+    target, schema, name = env.place(statement.name)
+    if statement.if_not_exists and target.transaction.find(schema, name) is not None:
         return Result("CREATE TABLE: it exists")
     definitions = [new_column(column) for column in statement.columns]
     rows = None if statement.query is None else env.query(statement.query)
     if rows is not None:
         found = [NewColumn(f.name, f.type) for f in fields_of(rows.schema)]
         if definitions and len(definitions) != len(found):
-            raise StatementError(f"CREATE TABLE {statement.name}: {len(definitions)} columns are declared, the query gives {len(found)}")
+            raise StatementError(f"CREATE TABLE {statement.name}: {len(definitions)} columns are declared, the query returns {len(found)}")
         definitions = definitions or found
     request = TableRequest(
         schema,
@@ -100,24 +100,24 @@ def run_create_table(env: Environment, statement: CreateTable) -> Result:
         constraints=statement.constraints,
     )
     if rows is None:
-        verify_checks(there.context, create_table(there.context, request, replace_existing=statement.replace))
+        verify_checks(target.context, create_table(target.context, request, replace_existing=statement.replace))
         return Result("CREATE TABLE")
-    _, written = create_table_as(there.context, request, rows, replace_existing=statement.replace)
+    _, written = create_table_as(target.context, request, rows, replace_existing=statement.replace)
     return changed("CREATE TABLE AS", RowCounts(inserted=written))
 
 
 def run_create_view(env: Environment, statement: CreateView) -> Result:
-    """CREATE [OR REPLACE] VIEW: the query is analysed by Spark, so that a view that cannot work is refused now."""
-    there, schema, name = env.place(statement.name)
-    if statement.if_not_exists and there.transaction.find(schema, name) is not None:
+    """Run CREATE [OR REPLACE] VIEW. Spark analyzes the query now, so that a broken view is refused at once."""
+    target, schema, name = env.place(statement.name)
+    if statement.if_not_exists and target.transaction.find(schema, name) is not None:
         return Result("CREATE VIEW: it exists")
 
     qualified = _qualified(env, statement.query, "view", statement.name)
-    frame = env.analysed(statement.query)
-    fields_of(frame.schema)  # refuses what a lake has no type for
+    frame = env.analyzed(statement.query)
+    fields_of(frame.schema)  # raises an error for types that a lake does not have
     types = column_types(frame)
     if statement.columns and len(statement.columns) != len(types):
-        raise StatementError(f"CREATE VIEW {statement.name}: {len(statement.columns)} columns are named, the query gives {len(types)}")
+        raise StatementError(f"CREATE VIEW {statement.name}: {len(statement.columns)} columns are named, the query returns {len(types)}")
     columns = [
         ViewColumn(statement.columns[i][0], kind, statement.columns[i][1]) if statement.columns else ViewColumn(column, kind)
         for i, (column, kind) in enumerate(types)
@@ -135,12 +135,12 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
         aliases=tuple(alias for alias, _ in statement.columns),
         comment=statement.comment,
     )
-    create_view(there.context, request, replace_existing=statement.replace)
+    create_view(target.context, request, replace_existing=statement.replace)
     return Result("CREATE VIEW")
 
 
 def _qualified(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
-    """The text of a view or function as its lake keeps it: names of that lake in full, names of another lake with the name it has here."""
+    """Return the text of a view or function as it is stored: names with their schema, and names of another lake also with that lake."""
     home, *place = env.place(owner)
 
     def fill(reference: Reference) -> Name | None:
@@ -157,7 +157,7 @@ def _qualified(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
         if env.is_temporary(reference.name):
             raise StatementError(
                 f"{kind} {owner} cannot read from the temporary view {reference.name}, which ends with the session; "
-                f"create a table of its rows first, or make this {kind} temporary"
+                f"create a table from it first, or make this {kind} temporary"
             )
         return None
 
@@ -165,35 +165,35 @@ def _qualified(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
         found = env.names.function(name)
         if found is None:
             return None
-        there, function = found
-        lake = () if there.lake == home.lake else (there.lake,)
+        target, function = found
+        lake = () if target.lake == home.lake else (target.lake,)
         return Name((*lake, function.schema_name, function.name))
 
     return qualify(sql, fill, call)
 
 
 def run_create_function(env: Environment, statement: CreateFunction) -> Result:
-    """CREATE [OR REPLACE] FUNCTION: Spark makes it a temporary function, so that a body that cannot work is refused now."""
-    there, schema, name = env.place(statement.name)
-    if statement.if_not_exists and find_function(there.context, schema, name) is not None:
+    """Run CREATE [OR REPLACE] FUNCTION. Spark creates a temporary function now, so that a broken body is refused at once."""
+    target, schema, name = env.place(statement.name)
+    if statement.if_not_exists and find_function(target.context, schema, name) is not None:
         return Result("CREATE FUNCTION: it exists")
     function = Function(schema, name, _qualified(env, statement.definition, "function", statement.name))
-    create_function(there.context, function, replace_existing=statement.replace)
-    full = Name((there.lake, schema, name))
+    create_function(target.context, function, replace_existing=statement.replace)
+    full = Name((target.lake, schema, name))
     call = Sql(str(full), calls=(FunctionCall(0, len(str(full)), full),))
-    there.analysed_text(call)  # Spark refuses a body that cannot work
+    target.analyzed_text(call)  # Spark refuses a broken body
     return Result("CREATE FUNCTION")
 
 
 def run_drop_function(env: Environment, statement: DropFunction) -> Result:
-    """DROP FUNCTION; a temporary function is Spark's."""
-    there, schema, name = env.place(statement.name)
-    drop_function(there.context, schema, name, if_exists=statement.if_exists)
+    """Run DROP FUNCTION for a function of a lake."""
+    target, schema, name = env.place(statement.name)
+    drop_function(target.context, schema, name, if_exists=statement.if_exists)
     return Result("DROP FUNCTION")
 
 
 def run_drop_relation(env: Environment, statement: DropRelation) -> Result:
-    """DROP TABLE and DROP VIEW; a temporary view of that one-part name goes first."""
+    """Run DROP TABLE and DROP VIEW; a temporary view hides a relation with the same one-part name."""
     parts = statement.name.parts
     if env.is_temporary(statement.name):
         if env.names.temporary_view(statement.name) is not None:
@@ -202,34 +202,36 @@ def run_drop_relation(env: Environment, statement: DropRelation) -> Result:
             drop_temporary_view(env.spark, parts[0])
         return Result("DROP VIEW")
     drop = drop_table if statement.kind == "table" else drop_view
-    there, schema, name = env.place(statement.name)
-    drop(there.context, schema, name, if_exists=statement.if_exists)
+    target, schema, name = env.place(statement.name)
+    drop(target.context, schema, name, if_exists=statement.if_exists)
     return Result(f"DROP {statement.kind.upper()}")
 
 
 def run_drop_macro(env: Environment, statement: DropMacro) -> Result:
-    """DROP MACRO."""
-    there, schema, name = env.place(statement.name)
-    drop_macro(there.context, schema, name, is_table=statement.is_table, if_exists=statement.if_exists)
+    """Run DROP MACRO."""
+    target, schema, name = env.place(statement.name)
+    drop_macro(target.context, schema, name, is_table=statement.is_table, if_exists=statement.if_exists)
     return Result("DROP MACRO")
 
 
 def run_rename(env: Environment, statement: RenameRelation) -> Result:
-    """ALTER TABLE / VIEW … RENAME TO."""
-    there, schema, name = env.place(statement.name)
-    to, to_schema, to_name = (there, schema, statement.to.parts[0]) if len(statement.to.parts) == 1 else env.place(statement.to)
-    if to.lake != there.lake:
-        raise StatementError(f"{statement.name} cannot be renamed into the lake {to.lake}: create it there from a query and drop this one")
-    rename(there.context, schema, name, to_schema, to_name)
+    """Run ALTER TABLE / VIEW … RENAME TO."""
+    target, schema, name = env.place(statement.name)
+    to, to_schema, to_name = (target, schema, statement.to.parts[0]) if len(statement.to.parts) == 1 else env.place(statement.to)
+    if to.lake != target.lake:
+        raise StatementError(
+            f"{statement.name} cannot be renamed into the lake {to.lake}: create it in that lake from a query, then drop this one"
+        )
+    rename(target.context, schema, name, to_schema, to_name)
     return Result("ALTER TABLE")
 
 
 def run_alter(env: Environment, statement: AlterTable) -> Result:
-    """ALTER TABLE: columns and layout."""
-    there, schema, name = env.place(statement.name)
-    if statement.if_exists and there.transaction.find(schema, name) is None:
+    """Run ALTER TABLE for columns and layout."""
+    target, schema, name = env.place(statement.name)
+    if statement.if_exists and target.transaction.find(schema, name) is None:
         return Result("ALTER TABLE: it does not exist")
-    _alter(there, required_table(there.context, schema, name), statement)
+    _alter(target, required_table(target.context, schema, name), statement)
     return Result("ALTER TABLE")
 
 
@@ -258,28 +260,28 @@ def _alter(env: Environment, table: Table, statement: AlterTable) -> None:
 
 
 def run_set_properties(env: Environment, statement: SetProperties) -> Result:
-    """ALTER TABLE / VIEW … SET and UNSET TBLPROPERTIES."""
-    there, schema, name = env.place(statement.name)
-    relation = there.transaction.find(schema, name)
+    """Run ALTER TABLE / VIEW … SET and UNSET TBLPROPERTIES."""
+    target, schema, name = env.place(statement.name)
+    relation = target.transaction.find(schema, name)
     if relation is None and statement.if_exists:
         return Result(f"ALTER {statement.kind.upper()}: it does not exist")
-    set_properties(there.context, statement.kind, schema, name, statement.properties)
+    set_properties(target.context, statement.kind, schema, name, statement.properties)
     return Result(f"ALTER {statement.kind.upper()}")
 
 
 def run_comment(env: Environment, statement: Comment) -> Result:
-    """COMMENT ON SCHEMA / TABLE / VIEW."""
+    """Run COMMENT ON SCHEMA / TABLE / VIEW."""
     if statement.kind == "schema":
-        there, schema = env.schema_place(statement.name)
-        alter.comment_on(there.context, "schema", schema, "", statement.comment)
+        target, schema = env.schema_place(statement.name)
+        alter.comment_on(target.context, "schema", schema, "", statement.comment)
     else:
-        there, schema, name = env.place(statement.name)
-        alter.comment_on(there.context, statement.kind, schema, name, statement.comment)
+        target, schema, name = env.place(statement.name)
+        alter.comment_on(target.context, statement.kind, schema, name, statement.comment)
     return Result("COMMENT")
 
 
 def new_column(column: ColumnDefinition) -> NewColumn:
-    """A column of a statement as a column to be."""
+    """Return the new column that a column definition describes."""
     return NewColumn(column.name, column.type, column.nullable, stored_default(column.default), column.comment)
 
 

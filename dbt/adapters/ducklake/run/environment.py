@@ -1,4 +1,4 @@
-"""Where a statement runs: the lakes with their transactions, what names mean, and the Spark session that shows relations."""
+"""The environment of a statement: the lakes with their transactions, the names, and the Spark session that shows relations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..format.identifiers import fold, text_literal
 from ..format.objects import Table
 from ..lake.context import Context
 from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead
-from ..plan.filters import of_condition
+from ..plan.filters import filters_for_condition
 from ..plan.names import Found, Names, TemporaryView
 from ..plan.resolve import Planning, resolve
 from ..plan.scans import ScanPlans
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class SessionState:
-    """What a session keeps from one statement to the next, besides its transaction."""
+    """The state of a session between statements, besides its transaction."""
 
     lake: str
-    """The lake that names without one mean."""
+    """The current lake, which names without a lake mean."""
     schema: str
     temporary: Mapping[str, TemporaryView] = field(default_factory=dict)
-    """By folded name. Never changed in place, so that a copy is what it was."""
+    """The temporary views by folded name. The mapping is replaced, never changed, so that a reference to it is a savepoint."""
     cached: Mapping[str, BoundRows] = field(default_factory=dict)
-    """Temporary views whose rows were computed once."""
+    """Temporary views whose rows are cached."""
     frames: list[tuple[DataFrame, str]] = field(default_factory=list)
     """The cached rows, each with the view that shows them."""
     registry: ScanRegistry = field(default_factory=ScanRegistry)
@@ -47,10 +47,10 @@ class SessionState:
     setting_changes: int = 0
     """How often a setting of the Spark session may have changed."""
     last_committed: dict[str, int] = field(default_factory=dict)
-    """The snapshot that this session committed last, by the name of the lake."""
+    """The number of the snapshot that this session committed last, by the name of the lake."""
 
     def forget_hidden(self, in_spark: Callable[[str], bool]) -> None:
-        """Forget the temporary views in whose place Spark has one of its own now."""
+        """Forget the temporary views that a view of Spark with the same name now hides."""
         hidden = {name for name in (*self.temporary, *self.cached) if in_spark(name)}
         self.temporary = {name: view for name, view in self.temporary.items() if name not in hidden}
         self.cached = {name: rows for name, rows in self.cached.items() if name not in hidden}
@@ -61,21 +61,21 @@ class OpenLakes:
     """The lakes of a statement, each with its transaction."""
 
     contexts: Mapping[str, Callable[[], Context]]
-    """What works on each lake; to ask for it begins its transaction."""
+    """Returns the context of each lake; the call begins the lake's transaction."""
     time_zone: Callable[[], str]
-    """The time zone of the session; asking does not start Spark."""
+    """Returns the time zone of the session, without starting Spark."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the lakes are called."""
+        """The names of the lakes."""
         return tuple(self.contexts)
 
     def view(self, lake: str) -> LakeView:
-        """A lake as its transaction sees it."""
+        """Return a lake as its transaction sees it."""
         return self.contexts[lake]().transaction
 
     def view_at(self, lake: str, at: TimeTravel) -> LakeView:
-        """A lake at an earlier snapshot; a time without a zone is one of the session's zone."""
+        """Return a lake at an earlier snapshot; a timestamp without a zone is in the session's zone."""
         context = self.contexts[lake]()
         time = None if at.timestamp is None else self._instant(at.timestamp, context)
         return context.catalog.reader(context.catalog.resolve(version=at.version, timestamp=time))
@@ -88,26 +88,28 @@ class OpenLakes:
         return self.localized(time, context)
 
     def localized(self, time: datetime, context: Context) -> datetime:
-        """A time, which is one of the session's zone if it has none."""
+        """Return a timestamp with a zone: the session's if it has none."""
         if time.tzinfo is not None:
             return time
         try:
             return time.replace(tzinfo=ZoneInfo(self.time_zone()))
-        except (ZoneInfoNotFoundError, ValueError):  # Spark knows more zones, such as GMT+8
+        except (ZoneInfoNotFoundError, ValueError):  # Spark has more zones, such as GMT+8
             return timestamp_value(context.spark(), text_literal(str(time)))
 
 
 @dataclass(frozen=True)
 class Environment:
-    """One statement's surroundings in the lake of `names`.
+    """The environment of one statement in the lake of `names`.
 
     Args:
-        names: what names mean.
+        names: resolves names.
         lakes: all lakes.
         planning: what resolving needs besides names.
-        state: what the session keeps.
-        spark_started: whether the Spark session has been started.
-        begun: the transaction was begun by the user; otherwise it ends with this statement.
+        state: the session's state.
+        spark_started: returns whether the Spark session has been started.
+        begun: the user began the transaction; otherwise it ends with this statement.
+        frame_of_call: returns the rows of a lake function.
+        reads: the files that the statement reads, table by table.
     """
 
     names: Names
@@ -118,7 +120,6 @@ class Environment:
     begun: bool
     frame_of_call: Callable[[Environment, BoundCall], DataFrame]
     reads: list[FilesRead] = field(default_factory=list)
-    """The files that the statement reads, table by table."""
 
     @property
     def lake(self) -> str:
@@ -132,7 +133,7 @@ class Environment:
 
     @property
     def context(self) -> Context:
-        """What works on the lake."""
+        """The context of the lake."""
         return self.lakes.contexts[self.lake]()
 
     @property
@@ -147,39 +148,39 @@ class Environment:
 
     # -- names -----------------------------------------------------------------------------------------------------------------
 
-    def of(self, names: Names) -> Environment:
-        """The same statement in the lake of other names."""
+    def with_names(self, names: Names) -> Environment:
+        """Return this environment with other names, in their lake."""
         return self if names is self.names else replace(self, names=names)
 
-    def elsewhere(self, lake: str) -> Environment | None:
-        """The same statement in the lake of that name; None if there is none."""
-        names = self.names.elsewhere(lake)
-        return None if names is None else self.of(names)
+    def in_lake(self, lake: str) -> Environment | None:
+        """Return this environment in another lake; None if there is no such lake."""
+        names = self.names.in_lake(lake)
+        return None if names is None else self.with_names(names)
 
     def place(self, name: Name) -> tuple[Environment, str, str]:
-        """(surroundings in its lake, schema, name) of a relation that a statement creates or changes.
+        """Return (environment in its lake, schema, name) of a relation that a statement creates or changes.
 
         Raises:
             StatementError: the name belongs to no lake.
         """
         place = self.names.place(name)
-        return self.of(place.names), place.schema, place.name
+        return self.with_names(place.names), place.schema, place.name
 
     def schema_place(self, name: Name | None) -> tuple[Environment, str]:
-        """(surroundings in its lake, schema) of a name of one or two parts; without a name the current schema."""
+        """Return (environment in its lake, schema) for a name of one or two parts; without a name the current schema."""
         names, schema = self.names.schema_place(name)
-        return self.of(names), schema
+        return self.with_names(names), schema
 
     def find(self, name: Name, at: TimeTravel | None = None) -> Found | None:
-        """As `Names.find`."""
+        """Return the relation that a name means; see `Names.find`."""
         return self.names.find(name, at)
 
     def is_temporary(self, name: Name) -> bool:
-        """Whether a name means a temporary view."""
+        """Return whether a name means a temporary view."""
         return self.names.is_temporary(name)
 
     def localized(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments of a call; a time without a zone is one of the session's zone."""
+        """Return the arguments of a call; a timestamp without a zone gets the session's zone."""
         return {
             name: self.lakes.localized(value, self.context) if isinstance(value, datetime) else value for name, value in arguments.items()
         }
@@ -187,7 +188,7 @@ class Environment:
     # -- texts -----------------------------------------------------------------------------------------------------------------
 
     def resolve(self, sql: Sql, known: tuple[Name, ...] = ()) -> Bound:
-        """The text with values for its names; what it reads is noted for the report and for conflicts with concurrent writers."""
+        """Return the text with values for its names, and record the files and rows that it reads."""
         bound = resolve(sql, self.names, self.planning, known)
         self.reads.extend(bound.reads)
         for rows in bound.depends_on:
@@ -195,63 +196,63 @@ class Environment:
         return bound
 
     def text(self, bound: Bound) -> str:
-        """The text for Spark, whose relations are registered there."""
+        """Return the text for Spark, after registering its relations in Spark."""
         return self.state.registry.text(bound, self.spark, self.planning.settings(), lambda call: self.frame_of_call(self, call))
 
     def bound(self, sql: Sql, known: tuple[Name, ...] = ()) -> str:
-        """A text for Spark."""
+        """Resolve a text and return it for Spark."""
         return self.text(self.resolve(sql, known))
 
     def query(self, sql: Sql) -> DataFrame:
-        """The rows of a query, which Spark has analysed but not computed."""
+        """Return the rows of a query, analyzed but not computed."""
         return self.frame(self.resolve(sql))
 
     def frame(self, bound: Bound) -> DataFrame:
-        """The rows of a query that is resolved."""
+        """Return the rows of a resolved query, analyzed but not computed."""
         return self.spark.sql(self.text(bound))
 
-    def analysed(self, sql: Sql) -> DataFrame:
-        """A query whose columns matter, but no rows: nothing is noted as read."""
+    def analyzed(self, sql: Sql) -> DataFrame:
+        """Analyze a query of which only the columns matter: no rows are recorded as read."""
         return self.frame(resolve(sql, self.names, self.planning))
 
-    def analysed_text(self, sql: Sql) -> str:
-        """As `bound`, with nothing noted as read."""
+    def analyzed_text(self, sql: Sql) -> str:
+        """Return a text for Spark, as `bound` does, without recording rows as read."""
         return self.text(resolve(sql, self.names, self.planning))
 
     def described(self, name: Name, at: TimeTravel | None = None) -> DataFrame:
-        """The columns of a relation."""
-        return self.analysed(rows_of(name, at))
+        """Return an empty read of a relation, for its columns."""
+        return self.analyzed(rows_of(name, at))
 
     # -- rows that are changed -------------------------------------------------------------------------------------------------
 
     def plan(self, table: Table, condition: Sql | None, alias: str) -> tuple[ScanPlan, Sequence[ColumnFilter]]:
-        """How to read the rows of a table that may satisfy the condition of a DELETE or UPDATE, and what such rows must pass."""
+        """Return how to read the rows that may satisfy the condition of a DELETE or UPDATE, and the filters that such rows pass."""
 
         @cache
         def within() -> Sequence[ColumnFilter]:
             if condition is None:
                 return ()
             settings = self.planning.settings()
-            return of_condition(condition, table, alias, lambda: settings.zone_is_utc) if settings.can_prune else ()
+            return filters_for_condition(condition, table, alias, lambda: settings.zone_is_utc) if settings.can_prune else ()
 
         plan = self.transaction.scan_plan(table, within=within)
         self.note_scan(table, plan)
-        rows = bool(plan.files or plan.inlined or plan.pruned_files)  # of an empty table Spark is not started to say which they are
-        return plan, within() if rows or self.spark_started() else ()
+        has_rows = bool(plan.files or plan.inlined or plan.pruned_files)
+        return plan, within() if has_rows or self.spark_started() else ()  # an empty table does not start Spark for the filters
 
     def note_scan(self, table: Table, plan: ScanPlan) -> None:
-        """Note what is read of a table that the statement changes."""
+        """Record the files that are read of a table that the statement changes."""
         name = f"{self.lake}.{table.schema_name}.{table.name}@{self.transaction.snapshot.snapshot_id}"
-        self.reads.append(FilesRead.by(name, plan))
+        self.reads.append(FilesRead.from_plan(name, plan))
 
     # -- temporary views -------------------------------------------------------------------------------------------------------
 
     def with_temporary(self, view: TemporaryView) -> Environment:
-        """The same statement where a temporary view takes the place of one of its name."""
-        return self.of(replace(self.names, temporary={**self.names.temporary, fold(view.name): view}))
+        """Return this environment with a temporary view added, which replaces one with the same name."""
+        return self.with_names(replace(self.names, temporary={**self.names.temporary, fold(view.name): view}))
 
     def keep_temporary(self) -> None:
-        """Make the temporary views of the names those of the session."""
+        """Store the temporary views of this environment in the session."""
         views = self.names.temporary.items()
         self.state.temporary = {name: view for name, view in views if isinstance(view, TemporaryView)}
         self.state.cached = {name: view for name, view in views if isinstance(view, BoundRows)}
@@ -264,5 +265,5 @@ class Environment:
 
 
 def settings_of(spark: SparkSession, changes: int) -> Settings:
-    """The settings of a Spark session that change what a text means."""
+    """Return the settings of a Spark session that change what a text means."""
     return Settings(*session_settings(spark), changes=changes)

@@ -1,6 +1,6 @@
-"""The functions of a lake, `FROM lake.snapshots()` or `FROM ducklake_snapshots('lake')`: relations made of what the catalog says.
+"""The functions of a lake: relations with data of the catalog, as `FROM lake.snapshots()` or `FROM ducklake_snapshots('lake')`.
 
-Specification: "Metadata functions", "Snapshots", "List Files", "Data Change Feed". They can be called, too.
+Specification: "Metadata functions", "Snapshots", "List Files", "Data Change Feed". CALL runs them as well.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..sql.tokens import Cursor, Source
 from ..sql.values import Call, Reference
 from .arguments import Parameter, bound, integer, text, timestamp
 from .environment import Environment
-from .procedure import PREFIX, Arguments, Procedure, key_of, understood
+from .procedure import PREFIX, Arguments, Procedure, key_of, resolve_call
 from .result import Result, ResultColumn, local
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def bound_call(names: Names, reference: Reference) -> BoundCall | None:
-    """What a call in FROM means; None if it is none of the lake's functions.
+    """Resolve a call in FROM; return None if it is not one of the lake's functions.
 
     Raises:
         StatementError: the lake has no such function, or its arguments are wrong.
@@ -44,29 +44,29 @@ def bound_call(names: Names, reference: Reference) -> BoundCall | None:
     *qualifiers, name = reference.name.parts
     if not qualifiers and not fold(name).startswith(PREFIX):
         return None
-    if fold(name).removeprefix(PREFIX) not in FUNCTIONS and (not qualifiers or names.elsewhere(qualifiers[0]) is None):
+    if fold(name).removeprefix(PREFIX) not in FUNCTIONS and (not qualifiers or names.in_lake(qualifiers[0]) is None):
         return None
-    function = key_of(name, FUNCTIONS, f"{reference.name} is no function of the lake")
+    function = key_of(name, FUNCTIONS, f"{reference.name} is not a function of the lake")
     call = Call(reference.name, call_arguments(Cursor(Source(reference.arguments or ""))))
-    found = understood(names, call, FUNCTIONS[function])
+    found = resolve_call(names, call, FUNCTIONS[function])
     if found is None:
         return None
-    there, given = found
-    version = version_of(there, there.lakes.view(there.lake))
-    return BoundCall(there.lake, function, tuple(given.items()), there.schema, version, str(reference.name))
+    owner, given = found
+    version = version_of(owner, owner.lakes.view(owner.lake))
+    return BoundCall(owner.lake, function, tuple(given.items()), owner.schema, version, str(reference.name))
 
 
 def frame_of_call(env: Environment, call: BoundCall) -> DataFrame:
-    """The rows of a function of the lake."""
-    there = env.of(replace(env.names, lake=call.lake, schema=call.schema, pinned=None))
-    result = FUNCTIONS[call.function].run(there, there.localized(dict(call.arguments)))
+    """Return the rows of a function of the lake."""
+    target = env.with_names(replace(env.names, lake=call.lake, schema=call.schema, pinned=None))
+    result = FUNCTIONS[call.function].run(target, target.localized(dict(call.arguments)))
     if result.frame is not None:
         return result.frame
     return local_frame(env.spark, [(column.name, column.type) for column in result.columns], result.rows or ())
 
 
 def _feed(read: Callable[[Context, str, str, Bound, Bound], DataFrame], hidden: tuple[str, ...] = ()) -> Procedure:
-    """A function of the change feed, without the columns that are `hidden`."""
+    """Return a function of the change feed that leaves out the `hidden` columns."""
 
     def run(env: Environment, given: Arguments) -> Result:
         frame = read(env.context, given["schema_name"], given["table_name"], given["start_snapshot"], given["end_snapshot"])

@@ -1,4 +1,4 @@
-"""Running SHOW and DESCRIBE: questions that the catalog answers."""
+"""Run SHOW and DESCRIBE from the catalog."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from .result import Result, local
 
 
 def run_show(env: Environment, statement: Show) -> Result:
-    """SHOW SCHEMAS / TABLES / TABLE EXTENDED / VIEWS / COLUMNS, in Spark's columns."""
+    """Run SHOW SCHEMAS / TABLES / TABLE EXTENDED / VIEWS / COLUMNS; the result has Spark's columns."""
     keep = _pattern(statement.like)
     what = statement.what.upper()
     if what in ("SCHEMAS", "DATABASES", "NAMESPACES"):
-        there = env if statement.name is None else env.elsewhere(str(statement.name))
-        if there is None:
-            raise StatementError(f"SHOW SCHEMAS IN {statement.name}: there is no such lake; there are {', '.join(env.lakes.names)}")
-        names = sorted(schema.name for schema in there.transaction.schemas() if keep(schema.name))
+        target = env if statement.name is None else env.in_lake(str(statement.name))
+        if target is None:
+            raise StatementError(f"SHOW SCHEMAS IN {statement.name}: there is no such lake; the lakes are {', '.join(env.lakes.names)}")
+        names = sorted(schema.name for schema in target.transaction.schemas() if keep(schema.name))
         return local("SHOW SCHEMAS", [("namespace", "string")], [(name,) for name in names])
     if what == "COLUMNS":
         if statement.name is None:
             raise StatementError("SHOW COLUMNS needs a table: SHOW COLUMNS IN schema.table")
         return local("SHOW COLUMNS", [("col_name", "string")], [(c.name,) for c in describe_columns(env, statement.name)])
-    there, schema = env.schema_place(statement.name)
+    target, schema = env.schema_place(statement.name)
     if statement.name is not None:
-        required_schema(there.context, schema)
+        required_schema(target.context, schema)
     if what == "TABLE EXTENDED":
-        return _show_extended(there, schema, keep)
-    relations = sorted(there.transaction.names(schema), key=lambda relation: relation.name)
+        return _show_extended(target, schema, keep)
+    relations = sorted(target.transaction.names(schema), key=lambda relation: relation.name)
     if what == "VIEWS":
         relations = [relation for relation in relations if not relation.is_table]
     title = "viewName" if what == "VIEWS" else "tableName"
@@ -49,7 +49,7 @@ def run_show(env: Environment, statement: Show) -> Result:
 
 
 def _show_extended(env: Environment, schema: str, keep: Callable[[str], bool]) -> Result:
-    """What Spark's packages list relations by; they look for `Type: VIEW`, `Provider: …` and the columns in the text."""
+    """Run SHOW TABLE EXTENDED, from which dbt packages for Spark read `Type: VIEW`, `Provider: …` and the columns."""
     rows = [
         (relation.schema_name, relation.name, False, "\n".join(_information(env, relation)))
         for relation in sorted(env.transaction.relations(schema), key=lambda relation: relation.name)
@@ -72,40 +72,40 @@ def _information(env: Environment, relation: Relation) -> Iterator[str]:
 
 
 def run_describe(env: Environment, statement: Describe) -> Result:
-    """DESCRIBE [EXTENDED]: columns, and with EXTENDED what the catalog knows of the relation."""
+    """Run DESCRIBE [EXTENDED]: return the columns, and with EXTENDED the catalog's details of the relation."""
     columns = describe_columns(env, statement.name, statement.at)
     rows: list[tuple[str, str, str | None]] = [(column.name, column.type, column.comment) for column in columns]
     found = env.find(statement.name, statement.at) if statement.extended else None
     if found is not None:
-        rows += [("", "", ""), ("# Detailed Table Information", "", ""), *_details(env.of(found.names), found.relation)]
+        rows += [("", "", ""), ("# Detailed Table Information", "", ""), *_details(env.with_names(found.names), found.relation)]
     return local("DESCRIBE", [("col_name", "string"), ("data_type", "string"), ("comment", "string")], rows)
 
 
 def named_schema(env: Environment, name: Name) -> tuple[str, str]:
-    """(lake, schema) that USE means by a name: a schema, or else a lake, whose `main` it is.
+    """Return (lake, schema) that USE means by a name: a schema, or else a lake, then with the schema `main`.
 
     Raises:
         StatementError: there is no such schema.
     """
-    lake = env.elsewhere(name.parts[0]) if len(name.parts) == 1 and env.transaction.schema(name.parts[0]) is None else None
-    there, schema = (lake, "main") if lake is not None else env.schema_place(name)
-    found = there.transaction.schema(schema)
+    lake = env.in_lake(name.parts[0]) if len(name.parts) == 1 and env.transaction.schema(name.parts[0]) is None else None
+    target, schema = (lake, "main") if lake is not None else env.schema_place(name)
+    found = target.transaction.schema(schema)
     if found is None:
-        raise StatementError(f"schema {name} does not exist; CREATE SCHEMA {name} makes it")
-    return there.lake, found.name
+        raise StatementError(f"schema {name} does not exist; CREATE SCHEMA {name} creates it")
+    return target.lake, found.name
 
 
 def describe_columns(env: Environment, name: Name, at: TimeTravel | None = None) -> list[ViewColumn]:
-    """The columns of a table, view or temporary view with their types as Spark names them.
+    """Return the columns of a table, view or temporary view with Spark's names of their types.
 
-    A view that DuckDB made has its columns only when Spark has analysed it; that starts Spark.
+    For a view that DuckDB created, this starts Spark to analyze it.
     """
     found = env.find(name, at)
     if found is None:
         if env.is_temporary(name):
             return [ViewColumn(*column) for column in column_types(env.described(name))]
-        there, schema, relation_name = env.place(name)
-        required_relation(there.context, schema, relation_name)
+        target, schema, relation_name = env.place(name)
+        required_relation(target.context, schema, relation_name)  # raises for a missing relation
         raise StatementError(f"{name} cannot be described")
     if isinstance(found.relation, Table):
         return [ViewColumn(c.name, spark_name(data_type_of(c)), c.comment) for c in found.relation.columns]
@@ -136,9 +136,9 @@ def _details(env: Environment, relation: Relation) -> list[tuple[str, str, str |
 
 
 def _pattern(like: str | None) -> Callable[[str], bool]:
-    """Spark's LIKE of SHOW: `*` for any characters, `|` between alternatives, without case; `%` is taken as `*` too."""
+    """Return a matcher for the LIKE of SHOW: `*` or `%` for any characters, `|` between alternatives, ignoring case."""
     if like is None:
-        return lambda name: True
+        return lambda _: True
     alternatives = ["".join(".*" if character in "*%" else re.escape(character) for character in part.strip()) for part in like.split("|")]
     compiled = re.compile("|".join(f"(?:{part})" for part in alternatives), re.IGNORECASE)
     return lambda name: compiled.fullmatch(name) is not None

@@ -1,6 +1,6 @@
-"""The procedures of maintenance: what their arguments mean, and what they give back.
+"""The procedures of maintenance: their arguments and results.
 
-Specification: "Maintenance". None of them is part of a transaction: what is removed cannot be rolled back, and a flush is one of its own.
+Specification: "Maintenance". None of them runs inside a transaction: a removal cannot be rolled back, and the others commit themselves.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ def _flush_inlined_data(env: Environment, given: Arguments) -> Result:
 def _merge_adjacent_files(env: Environment, given: Arguments) -> Result:
     require_own_transaction(env, "merge_adjacent_files")
     sizes = {name: given[name] for name in ("min_file_size", "max_file_size", "max_compacted_files")}
-    return _compacted("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *_place(env, given), **sizes))
+    return _compaction_result("MERGE ADJACENT FILES", merge_adjacent_files(env.context, *_place(env, given), **sizes))
 
 
 def _rewrite_data_files(env: Environment, given: Arguments) -> Result:
     require_own_transaction(env, "rewrite_data_files")
-    return _compacted(
+    return _compaction_result(
         "REWRITE DATA FILES", rewrite_data_files(env.context, *_place(env, given), delete_threshold=given["delete_threshold"])
     )
 
@@ -95,9 +95,7 @@ def _rollback(env: Environment, given: Arguments) -> Result:
     require_own_transaction(env, "rollback")
     version, timestamp = given["version"], given["timestamp"]
     if (version is None) == (timestamp is None):
-        raise StatementError(
-            "rollback takes the snapshot to go back to: version => 5 or timestamp => '2026-01-31 12:00:00', one of the two"
-        )
+        raise StatementError("rollback takes the snapshot to restore, as either version => 5 or timestamp => '2026-01-31 12:00:00'")
     snapshot = env.context.catalog.resolve(version=version, timestamp=timestamp)
     outcomes = roll_back(env.context, snapshot, *_place(env, given), dry_run=bool(given["dry_run"]))
     changed = sum(outcome.action != "kept" for outcome in outcomes)
@@ -110,21 +108,21 @@ def _place(env: Environment, given: Arguments) -> tuple[str | None, str | None]:
     return given["schema"] or (env.schema if given["table_name"] else None), given["table_name"] or None
 
 
-def _compacted(title: str, results: list[CompactionResult]) -> Result:
+def _compaction_result(title: str, results: list[CompactionResult]) -> Result:
     processed, created = sum(each.files_processed for each in results), sum(each.files_created for each in results)
     rows = [(each.schema_name, each.table_name, each.files_processed, each.files_created) for each in results]
     return local(f"{title}: {processed} files became {created}", COMPACTION_COLUMNS, rows)
 
 
 def grace_period(context: Context) -> str:
-    """How old a file must be before it is removed; the option `delete_older_than`."""
+    """Return how old a file must be before it is removed: the option `delete_older_than`."""
     return context.catalog.option("delete_older_than") or "2 days"
 
 
 def require_own_transaction(env: Environment, name: str) -> None:
-    """A procedure that commits by itself is refused inside a transaction."""
+    """Refuse a procedure that commits by itself inside a transaction."""
     if env.begun:
-        raise StatementError(f"{name} is a transaction of its own; COMMIT or ROLLBACK the one that is open first")
+        raise StatementError(f"{name} runs in its own transaction; COMMIT or ROLLBACK the open one first")
 
 
 def _require_no_transaction(env: Environment, name: str) -> None:

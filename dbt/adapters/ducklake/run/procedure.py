@@ -1,4 +1,4 @@
-"""What a procedure or function of a lake is, and how a call of one is understood."""
+"""The procedures and functions of a lake, and how their calls are resolved."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ..errors import StatementError
 from ..format.identifiers import fold
 from ..plan.names import Names
 from ..sql.values import Call
-from .arguments import Parameter, arguments, of_lake, text
+from .arguments import Parameter, arguments, split_lake, text
 from .environment import Environment
 from .result import Result
 
 Arguments = Mapping[str, Any]
 PREFIX = "ducklake_"
-"""How the reference's own names begin, which are not called on a lake but with its name."""
+"""The prefix of the reference's functions, which get the lake's name as an argument."""
 _SCHEMA = Parameter("schema_name", text, required=True)
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """`parameters` are in the order of their positions.
+    """A procedure or function of a lake, with its `parameters` in the order of their positions.
 
-    One that is `in_schema` is called as `lake.schema.name(…)`, or `ducklake_name('lake', 'schema', …)`; it is given `schema_name`, too.
+    One that is `in_schema` is called as `lake.schema.name(…)` or `ducklake_name('lake', 'schema', …)`, and gets `schema_name` as well.
     """
 
     run: Callable[[Environment, Arguments], Result]
@@ -32,35 +32,35 @@ class Procedure:
     in_schema: bool = False
 
 
-def understood(names: Names, call: Call, procedure: Procedure) -> tuple[Names, Arguments] | None:
-    """The names of the lake that a call is about, and its arguments; None if what stands before the name is no lake or schema.
+def resolve_call(names: Names, call: Call, procedure: Procedure) -> tuple[Names, Arguments] | None:
+    """Return the names of the call's lake, and its arguments; None if the qualifier is not a lake or schema.
 
     Raises:
-        StatementError: the arguments are off.
+        StatementError: the arguments are wrong.
     """
     *qualifiers, name = call.name.parts
-    there = None if not qualifiers else names if fold(qualifiers[0]) == "system" else names.elsewhere(qualifiers[0])
-    if there is not None:
+    owner = None if not qualifiers else names if fold(qualifiers[0]) == "system" else names.in_lake(qualifiers[0])
+    if owner is not None:
         del qualifiers[0]
-    there = there or names
+    owner = owner or names
     prefixed = fold(name).startswith(PREFIX)
     if prefixed:
-        lake, call = of_lake(call, names.lakes.names)
-        there = there.elsewhere(lake) or there
-    if len(qualifiers) > procedure.in_schema or (qualifiers and there.view.schema(qualifiers[0]) is None):
+        lake, call = split_lake(call, names.lakes.names)
+        owner = owner.in_lake(lake) or owner
+    if len(qualifiers) > procedure.in_schema or (qualifiers and owner.view.schema(qualifiers[0]) is None):
         return None
     if not procedure.in_schema:
-        return there, arguments(call, procedure.parameters)
+        return owner, arguments(call, procedure.parameters)
     if prefixed:
-        return there, arguments(call, (_SCHEMA, *procedure.parameters))
-    return there, {**arguments(call, procedure.parameters), _SCHEMA.name: qualifiers[0] if qualifiers else there.schema}
+        return owner, arguments(call, (_SCHEMA, *procedure.parameters))
+    return owner, {**arguments(call, procedure.parameters), _SCHEMA.name: qualifiers[0] if qualifiers else owner.schema}
 
 
 def key_of(name: str, known: Mapping[str, Procedure], what: str) -> str:
-    """The key of the procedure of a name; one that is known by the name with the prefix goes before one without.
+    """Return the key of the procedure with a name; a key with the prefix takes precedence over one without.
 
     Raises:
-        StatementError: there is none.
+        StatementError: no procedure has the name.
     """
     for key in (fold(name), fold(name).removeprefix(PREFIX)):
         if key in known:

@@ -1,4 +1,4 @@
-"""The procedures of a lake: `CALL lake.name(…)`, and `CALL ducklake_name('lake', …)` as the reference spells it too."""
+"""The procedures of a lake: `CALL lake.name(…)`, or as in the reference `CALL ducklake_name('lake', …)`."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from .arguments import Parameter, boolean, constant, text, texts
 from .environment import Environment
 from .functions import FUNCTIONS
 from .maintenance import MAINTENANCE, require_own_transaction
-from .procedure import Arguments, Procedure, key_of, understood
+from .procedure import Arguments, Procedure, key_of, resolve_call
 from .result import Result, local
 
 
 def run_call(env: Environment, statement: Call) -> Result:
-    """CALL of a procedure of the lake.
+    """Run CALL of a procedure of the lake.
 
     Raises:
-        StatementError: there is no such procedure, or its arguments are off.
+        StatementError: there is no such procedure, or its arguments are wrong.
     """
     procedure = PROCEDURES[key_of(statement.name.parts[-1], PROCEDURES, f"CALL {statement.name}: no such procedure")]
-    found = understood(env.names, statement, procedure)
+    found = resolve_call(env.names, statement, procedure)
     if found is None:
         raise StatementError(f"CALL {statement.name}: {env.names.known}")
-    there, given = found
-    return procedure.run(env.of(there), env.localized(given))
+    names, given = found
+    return procedure.run(env.with_names(names), env.localized(given))
 
 
 def _set_commit_message(env: Environment, given: Arguments) -> Result:
     if not env.begun:
-        raise StatementError("set_commit_message is about the transaction that is open, and none is; BEGIN first")
+        raise StatementError("set_commit_message needs an open transaction; BEGIN first")
     env.transaction.set_commit_message(given["author"], given["message"], given["extra_info"])
     return Result("SET COMMIT MESSAGE")
 
@@ -88,4 +88,4 @@ PROCEDURES: dict[str, Procedure] = {
     **MAINTENANCE,
     "migrate": Procedure(_migrate),
 }
-"""By name, without the prefix `ducklake_`, with which each is known as well."""
+"""The procedures by name. Each can also be called with the prefix `ducklake_`."""

@@ -1,8 +1,8 @@
-"""The relations of bound texts as temporary views of a Spark session. The one place that registers such views, and that drops them.
+"""Register the relations of bound texts as temporary views of a Spark session, and drop them. No other module does this.
 
-The view of a table is kept for the value that it shows and the settings under which it was analysed, so it is found again exactly when both
-are equal. Views of views, and functions, last for a statement: their texts may name what only Spark knows, such as files, and may call
-functions such as `uuid()`.
+The view of a table is cached by its value and the settings under which it was analyzed, so it is reused exactly when both are equal.
+Views of views, and functions, last for one statement: their texts may name objects that only Spark knows, such as files, and may
+call functions such as `uuid()`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MOST = 64
-"""How many views of tables are kept between statements. A DataFrame that was analysed with a view does not need it any more."""
+"""How many views of tables are kept between statements. A DataFrame that was analyzed with a view no longer needs it."""
 
 FrameOfCall = Callable[[BoundCall], "DataFrame"]
 
@@ -37,14 +37,14 @@ class ScanRegistry:
 
     def __init__(self) -> None:
         self.user_names: dict[str, str] = {}
-        """View or function → what the user calls it."""
+        """The user's name of each view or function, for error messages."""
         self._tables: OrderedDict[tuple[BoundTable, Settings], str] = OrderedDict()
         self._others: dict[BoundRelation, str] = {}
-        """The views and functions of the present statement."""
+        """The views and functions of the current statement."""
         self._numbers = itertools.count(1)
 
     def text(self, bound: Bound, spark: SparkSession, settings: Settings, frame_of_call: FrameOfCall) -> str:
-        """The text for Spark, whose names are registered.
+        """Return the text for Spark, after registering its relations.
 
         Raises:
             LakeError: a view or a file of the lake is broken.
@@ -52,24 +52,24 @@ class ScanRegistry:
         return bound.text(lambda relation: backquoted(self._name(relation, spark, settings, frame_of_call)))
 
     def new_name(self, user_name: str) -> str:
-        """A name for a view that the caller registers, and drops with `forget`; errors name it as the user does."""
+        """Return a name for a view that the caller registers and drops with `forget`; errors show `user_name` instead."""
         name = f"__ducklake_{next(self._numbers)}__"
         self.user_names[name] = user_name
         return name
 
     def forget(self, name: str, spark: SparkSession) -> None:
-        """Drop a view."""
+        """Drop a view and forget its name."""
         self.user_names.pop(name, None)
         spark.catalog.dropTempView(name)
 
     def keep(self) -> None:
-        """Never drop what the present statement has registered, since Spark keeps the text of the statement."""
+        """Never drop the registered views, because Spark keeps the text of the current statement."""
         self._tables.clear()
         self._others.clear()
 
     def shrink(self, spark: SparkSession, keep: int = MOST) -> None:
-        """Drop what only the statement before needed, and tables that were used longest ago, down to `keep` of them."""
-        if is_connect(spark):  # there a result is analysed again when it is fetched
+        """Drop the views of the previous statement, and the least recently used views of tables, down to `keep` of them."""
+        if is_connect(spark):  # Spark Connect analyzes a result again when it is fetched
             self.keep()
             return
         for relation, name in self._others.items():
@@ -120,13 +120,13 @@ class ScanRegistry:
         return name
 
     def _query(self, relation: BoundQuery, spark: SparkSession, text: str) -> DataFrame:
-        """The rows of a view."""
+        """Return the rows of a view."""
         try:
             frame = spark.sql(text)
             view = relation.view
-            piece = None if view is None or is_our_text(view) else first_difference(frame, from_spark=False)
-            if view is not None and piece is not None:
-                raise without_counterpart(view, piece)
+            part = None if view is None or is_our_text(view) else first_difference(frame, from_spark=False)
+            if view is not None and part is not None:
+                raise without_counterpart(view, part)
         except DuckLakeError:
             raise
         except Exception as error:

@@ -1,4 +1,4 @@
-"""What a statement gives back."""
+"""The result of a statement."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def _nobody() -> None:
-    """Nobody needs to know that counts are looked at."""
+def _ignore() -> None:
+    """Do nothing when counts are read."""
 
 
 @dataclass(frozen=True)
 class ResultColumn:
-    """A column of a result: its name and its type as Spark names it."""
+    """A column of a result: its name and Spark's name of its type."""
 
     name: str
     type: str
@@ -28,7 +28,7 @@ class ResultColumn:
 
 @dataclass(frozen=True)
 class FilesWritten:
-    """Data files and delete files that a statement, or a transaction, wrote for the lake."""
+    """The data files and delete files that a statement or transaction wrote: their number and size in bytes."""
 
     count: int = 0
     size_bytes: int = 0
@@ -36,10 +36,10 @@ class FilesWritten:
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of one statement: rows, or what it changed.
+    """The outcome of one statement: rows, or the number of changed rows.
 
-    `message` is for people, such as `MERGE 3 inserted, 2 updated, 0 deleted`. `snapshot` is the one that the statement committed, if it
-    committed by itself.
+    `message` is for people, such as `MERGE 3 inserted, 2 updated, 0 deleted`. `snapshot` is the snapshot that the statement created, if
+    it was its own transaction.
     """
 
     message: str
@@ -49,23 +49,23 @@ class Result:
     frame: DataFrame | None = None
     snapshot: Snapshot | None = None
     files: tuple[FilesRead, ...] = ()
-    """What was read, or will be when the rows are fetched; a table once for each place that names it."""
+    """The files that were read, or will be when the rows are fetched; those of a table once for each place that names it."""
     written: FilesWritten = FilesWritten()
     fetcher: Callable[[DataFrame, int | None], list[tuple[Any, ...]]] | None = field(default=None, repr=False)
 
-    def quietly(self) -> tuple[Result, Callable[[], None]]:
-        """The result for somebody who shows its counts to people only, and what to call when a program looks at them after all."""
-        return self, _nobody
+    def unwatched(self) -> tuple[Result, Callable[[], None]]:
+        """Return the result for a caller that only displays its counts, and a function to call when a program reads them after all."""
+        return self, _ignore
 
     @property
     def rowcount(self) -> int:
-        """Rows changed, or rows at hand; -1 where only running the query would tell."""
+        """The number of rows changed or returned; -1 if it is unknown until the query runs."""
         if self.counts is not None:
             return self.counts.total
         return len(self.rows) if self.rows is not None else -1
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
-        """The rows, at most `limit` of them. A query runs now, each time it is fetched."""
+        """Return the rows, at most `limit` of them. A query runs each time it is fetched."""
         if self.frame is not None and self.fetcher is not None:
             return self.fetcher(self.frame, limit)
         rows = list(self.rows or ())
@@ -74,33 +74,33 @@ class Result:
 
 @dataclass(frozen=True)
 class WatchedResult(Result):
-    """A result that reports when its caller looks at how many rows the statement changed: from then on the number is an answer."""
+    """A result that reports when the caller reads its counts, since a replay of the transaction must then return the same counts."""
 
-    look: Callable[[], None] = field(default=_nobody, repr=False)
+    on_counts_read: Callable[[], None] = field(default=_ignore, repr=False)
 
-    def quietly(self) -> tuple[Result, Callable[[], None]]:
-        """See `Result.quietly`."""
+    def unwatched(self) -> tuple[Result, Callable[[], None]]:
+        """Return the plain result and the function to call; see `Result.unwatched`."""
         values = {each.name: super(WatchedResult, self).__getattribute__(each.name) for each in fields(Result)}
-        return Result(**values), self.look
+        return Result(**values), self.on_counts_read
 
     def __getattribute__(self, name: str) -> Any:
         if name in ("message", "counts", "rowcount"):
-            super().__getattribute__("look")()
+            super().__getattribute__("on_counts_read")()
         return super().__getattribute__(name)
 
 
-def watched(result: Result, look: Callable[[], None]) -> Result:
-    """The same result, of which `look` hears when its counts are looked at."""
-    return WatchedResult(**{each.name: getattr(result, each.name) for each in fields(result)}, look=look)
+def watched(result: Result, on_counts_read: Callable[[], None]) -> Result:
+    """Return the result so that it calls `on_counts_read` when its counts are read."""
+    return WatchedResult(**{each.name: getattr(result, each.name) for each in fields(result)}, on_counts_read=on_counts_read)
 
 
 def local(message: str, columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]]) -> Result:
-    """A result whose rows are at hand."""
+    """Return a result whose rows are already computed."""
     return Result(message, columns=tuple(ResultColumn(*c) for c in columns), rows=rows)
 
 
 def changed(verb: str, counts: RowCounts) -> Result:
-    """The result of a statement that changed rows."""
+    """Return the result of a statement that changed rows."""
     parts = [
         f"{number} {word}"
         for number, word in ((counts.inserted, "inserted"), (counts.updated, "updated"), (counts.deleted, "deleted"))

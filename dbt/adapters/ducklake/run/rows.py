@@ -1,4 +1,4 @@
-"""Running INSERT, UPDATE, DELETE, TRUNCATE and MERGE."""
+"""Run INSERT, UPDATE, DELETE, TRUNCATE and MERGE."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ..lake.overwrite import overwrite, overwrite_partitions
 from ..lake.tables import required_table
 from ..lake.update import update
 from ..plan.defaults import default_sql
-from ..plan.filters import of_join
+from ..plan.filters import filters_for_join
 from ..plan.keys import equal_keys
-from ..plan.virtual import of_target, source_with_virtual, virtual_columns
+from ..plan.virtual import source_with_virtual, virtual_columns, virtual_columns_of_target
 from ..spark.read.scan import scan
 from ..spark.rows.match import When
 from ..spark.values.types import fields_of
@@ -39,21 +39,23 @@ _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 
 
 def run_insert(env: Environment, statement: Insert) -> Result:
-    """INSERT INTO, INSERT OVERWRITE and INSERT … REPLACE WHERE."""
-    there, table = _target(env, statement.name)
+    """Run INSERT INTO, INSERT OVERWRITE and INSERT … REPLACE WHERE."""
+    target, table = _target(env, statement.name)
     _require_partition_keys(table, statement)
     rows = _arranged(table, statement, env.query(_with_defaults(table, statement)))
     if statement.replace_where is not None:
-        ended = _delete_where(env, there, table, statement.name, statement.name.parts[-1], statement.replace_where)
-        return changed("INSERT", RowCounts(inserted=insert(there.context, table, rows), deleted=ended.deleted))
+        removed = _delete_where(env, target, table, statement.name, statement.name.parts[-1], statement.replace_where)
+        return changed("INSERT", RowCounts(inserted=insert(target.context, table, rows), deleted=removed.deleted))
     if not statement.overwrite:
-        return changed("INSERT", RowCounts(inserted=insert(there.context, table, rows)))
-    return changed("INSERT OVERWRITE", _overwrite(env, there, table, statement, rows))
+        return changed("INSERT", RowCounts(inserted=insert(target.context, table, rows)))
+    return changed("INSERT OVERWRITE", _overwrite(env, target, table, statement, rows))
 
 
-def _overwrite(env: Environment, there: Environment, table: Table, statement: Insert, rows: DataFrame) -> RowCounts:
-    """Replace the partition that PARTITION gives values for, even if there are no new rows; or the partitions that `rows` has rows of; or
-    everything.
+def _overwrite(env: Environment, target: Environment, table: Table, statement: Insert, rows: DataFrame) -> RowCounts:
+    """Replace rows of a table.
+
+    Replaces the partition with the values in PARTITION, even if there are no new rows; without values the partitions that occur in
+    `rows`; otherwise all rows.
     """
     values = {fold(key): value for key, value in statement.partition if value is not None}
     keys = table.partitioning.fields if table.partitioning else ()
@@ -61,20 +63,20 @@ def _overwrite(env: Environment, there: Environment, table: Table, statement: In
         columns = [column for column in table.columns if fold(column.name) in values]
         assigned = partial(_assigned, strict=env.planning.settings().ansi)
         condition = " AND ".join(f"{backquoted(column.name)} <=> {assigned(values[fold(column.name)], column)}" for column in columns)
-        ended = _delete_where(env, there, table, statement.name, statement.name.parts[-1], Sql(condition))
-        return RowCounts(inserted=insert(there.context, table, rows), deleted=ended.deleted)
+        removed = _delete_where(env, target, table, statement.name, statement.name.parts[-1], Sql(condition))
+        return RowCounts(inserted=insert(target.context, table, rows), deleted=removed.deleted)
     if statement.partition or _dynamic_overwrite(env, table):
-        return overwrite_partitions(there.context, table, rows)
-    return overwrite(there.context, table, rows)
+        return overwrite_partitions(target.context, table, rows)
+    return overwrite(target.context, table, rows)
 
 
 def _assigned(value: str, column: Column, *, strict: bool) -> str:
-    """SQL of a value in a column's type, where one that does not fit is an error.
+    """Return SQL that casts a value to a column's type, with an error if it does not fit.
 
     Args:
         value: SQL of the value.
         column: the column.
-        strict: a cast of the session is an error for such a value, too.
+        strict: whether casts in the session already raise such an error.
     """
     kind = spark_name(data_type_of(column))
     if strict:
@@ -84,52 +86,52 @@ def _assigned(value: str, column: Column, *, strict: bool) -> str:
 
 
 def run_update(env: Environment, statement: Update) -> Result:
-    """UPDATE."""
-    there, table = _target(env, statement.name)
+    """Run UPDATE."""
+    target, table = _target(env, statement.name)
     alias = statement.alias or statement.name.parts[-1]
-    plan, within = there.plan(table, statement.condition, alias)
+    plan, within = target.plan(table, statement.condition, alias)
     if not plan.files and not plan.inlined and not plan.pruned_files:
-        there.transaction.rows.depends_on_rows(table, within)
+        target.transaction.rows.depends_on_rows(table, within)
         return changed("UPDATE", RowCounts())
     bind = partial(_text, env, statement.name)
     values = _values(table, statement.assignments, alias, bind)
     named = (*statement.condition.virtual,) if statement.condition else ()
     named += tuple(name for each in statement.assignments if each.value is not None for name in each.value.virtual)
-    frame = scan(there.spark, plan, lineage=True, virtual=virtual_columns(dict.fromkeys(named), table)).alias(alias)
+    frame = scan(target.spark, plan, lineage=True, virtual=virtual_columns(dict.fromkeys(named), table)).alias(alias)
     if statement.condition is not None:
         frame = frame.where(bind(statement.condition))
     columns = [
         f"{values.get(column.name) or f'{backquoted(alias)}.{backquoted(column.name)}'} AS {backquoted(column.name)}"
         for column in table.columns
     ]
-    return changed("UPDATE", update(there.context, table, plan, frame.selectExpr(*columns, *_LINEAGE), within))
+    return changed("UPDATE", update(target.context, table, plan, frame.selectExpr(*columns, *_LINEAGE), within))
 
 
 def run_delete(env: Environment, statement: Delete) -> Result:
-    """DELETE; without a condition it is TRUNCATE."""
-    there, table = _target(env, statement.name)
+    """Run DELETE; without a condition it is TRUNCATE."""
+    target, table = _target(env, statement.name)
     if statement.condition is None:
-        truncate(there.context, table)
+        truncate(target.context, table)
         return Result("DELETE all rows")
     alias = statement.alias or statement.name.parts[-1]
-    return changed("DELETE", _delete_where(env, there, table, statement.name, alias, statement.condition))
+    return changed("DELETE", _delete_where(env, target, table, statement.name, alias, statement.condition))
 
 
 def run_truncate(env: Environment, statement: Truncate) -> Result:
-    """TRUNCATE TABLE."""
-    there, table = _target(env, statement.name)
-    truncate(there.context, table)
+    """Run TRUNCATE TABLE."""
+    target, table = _target(env, statement.name)
+    truncate(target.context, table)
     return Result("TRUNCATE")
 
 
 def run_merge(env: Environment, statement: Merge) -> Result:
-    """MERGE INTO."""
-    there, table = _target(env, statement.name)
+    """Run MERGE INTO."""
+    target, table = _target(env, statement.name)
     target_alias = statement.alias or statement.name.parts[-1]
     source_alias = statement.source_alias or "_ducklake_source"
     source, plain = _source(env, statement, source_alias)
     if statement.schema_evolution:
-        table = _evolved(there, table, plain)
+        table = _evolved(target, table, plain)
     names = (statement.name, *(reference.name for reference in statement.source.references))
     condition = env.bound(statement.condition, names)
     settings = env.planning.settings()
@@ -150,15 +152,15 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         matched=clauses("matched"),
         not_matched=clauses("not_matched"),
         not_matched_by_source=clauses("not_matched_by_source"),
-        within=of_join(condition, table, target_alias, lambda: settings.zone_is_utc) if settings.can_prune else (),
-        virtual=of_target(statement, table, target_alias, plain.columns),
-        planned=lambda plan: there.note_scan(table, plan),
+        within=filters_for_join(condition, table, target_alias, lambda: settings.zone_is_utc) if settings.can_prune else (),
+        virtual=virtual_columns_of_target(statement, table, target_alias, plain.columns),
+        planned=lambda plan: target.note_scan(table, plan),
     )
-    return changed("MERGE", merge(there.context, table, request))
+    return changed("MERGE", merge(target.context, table, request))
 
 
 def _source(env: Environment, statement: Merge, alias: str) -> tuple[DataFrame, DataFrame]:
-    """The rows of the source of a MERGE, and the same without the virtual columns that the statement names."""
+    """Return the rows of the source of a MERGE, and the same without the virtual columns that the statement names."""
     text = source_with_virtual(statement, alias)
     rows = env.spark.sql(f"SELECT * FROM {env.bound(text)}")
     reference = text.references[0] if text is not statement.source else None
@@ -169,7 +171,7 @@ def _source(env: Environment, statement: Merge, alias: str) -> tuple[DataFrame, 
 
 
 def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
-    """MERGE WITH SCHEMA EVOLUTION: the table with the columns that only the source has."""
+    """Add the columns that only the source has, for MERGE WITH SCHEMA EVOLUTION, and return the table."""
     new = [NewColumn(f.name, f.type) for f in fields_of(source.schema) if table.column(f.name) is None]
     if not new:
         return table
@@ -178,33 +180,33 @@ def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
 
 
 def _target(env: Environment, name: Name) -> tuple[Environment, Table]:
-    """The table that a statement changes, and the surroundings in its lake; names in the statement's texts are those of `env`."""
-    there, schema, table = env.place(name)
-    return there, required_table(there.context, schema, table)
+    """Return the table that a statement changes, and the environment in its lake; the statement's texts still use the names of `env`."""
+    target, schema, table = env.place(name)
+    return target, required_table(target.context, schema, table)
 
 
-def _delete_where(env: Environment, there: Environment, table: Table, name: Name, alias: str, condition: Sql) -> RowCounts:
-    plan, within = there.plan(table, condition, alias)
+def _delete_where(env: Environment, target: Environment, table: Table, name: Name, alias: str, condition: Sql) -> RowCounts:
+    plan, within = target.plan(table, condition, alias)
     text = _text(env, name, condition)
     if not plan.files and not plan.inlined and not plan.pruned_files:
-        there.transaction.rows.depends_on_rows(table, within)  # that there is no row is a result, too
+        target.transaction.rows.depends_on_rows(table, within)  # the result depends on the absence of rows
         return RowCounts()
     virtual = virtual_columns(condition.virtual, table)
-    frame = scan(there.spark, plan, lineage=True, virtual=virtual).alias(alias)
-    return delete(there.context, table, plan, frame.where(text), within)
+    frame = scan(target.spark, plan, lineage=True, virtual=virtual).alias(alias)
+    return delete(target.context, table, plan, frame.where(text), within)
 
 
 def _require_partition_keys(table: Table, statement: Insert) -> None:
-    """Refuse a PARTITION clause with anything but partition keys of the table; only a key without a transform can be given a value."""
+    """Refuse a PARTITION clause with a column that is not a partition key, or with a value for a key that has a transform."""
     keys = {key.column_id: key.transform for key in (table.partitioning.fields if table.partitioning else ())}
     for name, value in statement.partition:
         transform = keys.get(find_column(table, (name,)).column_id)
         if transform is None:
-            raise StatementError(f"INSERT into {statement.name}: {name} is no partition key of it; leave it out of PARTITION")
+            raise StatementError(f"INSERT into {statement.name}: {name} is not a partition key of the table; leave it out of PARTITION")
         if value is not None and transform != "identity":
             raise StatementError(
-                f"INSERT into {statement.name}: it is partitioned by {transform}({name}), so {name} cannot be given a value in PARTITION; "
-                "select it, and write INSERT INTO … REPLACE WHERE to say which rows are replaced"
+                f"INSERT into {statement.name}: its partition key is {transform}({name}), so {name} cannot have a value in PARTITION; "
+                "select it, and write INSERT INTO … REPLACE WHERE for the rows to replace"
             )
 
 
@@ -221,7 +223,7 @@ def _text(env: Environment, target: Name, sql: Sql) -> str:
 
 
 def _arranged(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
-    """The rows with the table's columns in the table's order: by name, by the column list, or by position."""
+    """Return the rows with the table's columns in the table's order: by name, by the column list, or by position."""
     static = {fold(key): value for key, value in statement.partition if value is not None}
     if statement.by_name:
         given = list(rows.columns)
@@ -232,7 +234,7 @@ def _arranged(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
     if len(given) != len(rows.columns):
         raise StatementError(
             f"INSERT into {statement.name}: {len(given)} columns are to be filled ({', '.join(given)}) "
-            f"but the query gives {len(rows.columns)} ({', '.join(rows.columns)})"
+            f"but the query returns {len(rows.columns)} ({', '.join(rows.columns)})"
         )
     positions: dict[str, int] = {}
     for index, name in enumerate(given):
@@ -245,7 +247,7 @@ def _arranged(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
 
 
 def _with_defaults(table: Table, statement: Insert) -> Sql:
-    """The query with each DEFAULT in its VALUES replaced by the default of the column that it stands for."""
+    """Return the query with each DEFAULT in its VALUES replaced by the default of its column."""
     static = {fold(key) for key, value in statement.partition if value is not None}
     if statement.columns is not None:
         targets = [find_column(table, (name,)) for name in statement.columns]
@@ -271,7 +273,7 @@ def _source_of(column: Column, positions: dict[str, int], static: dict[str, str]
 
 
 def _values(table: Table, assignments: Sequence[Assignment], alias: str, bind: partial[str]) -> dict[str, str]:
-    """Column name → SQL of its new value. Fields of one struct that are assigned one by one become one new struct.
+    """Return the SQL of each column's new value by name. Fields of one struct that are assigned separately become one new struct.
 
     Raises:
         StatementError: a column or field is assigned twice.
@@ -285,7 +287,7 @@ def _values(table: Table, assignments: Sequence[Assignment], alias: str, bind: p
         for length in range(1, len(assignment.column)):
             if find_column(table, assignment.column[:length]).type != "struct":
                 whole, outer = ".".join(assignment.column), ".".join(assignment.column[:length])
-                raise StatementError(f"{whole} of {table.name} cannot be assigned: {outer} is no struct. Assign the whole of {outer}")
+                raise StatementError(f"{whole} of {table.name} cannot be assigned: {outer} is not a struct. Assign the whole of {outer}")
         path = tuple(fold(part) for part in assignment.column[1:])
         if top.name in values or path in nested.get(top.name, {}):
             raise StatementError(f"column {'.'.join(assignment.column)} of {table.name} is assigned twice")
@@ -302,15 +304,15 @@ def _values(table: Table, assignments: Sequence[Assignment], alias: str, bind: p
 
 
 def _struct(column: Column, path: tuple[str, ...], old: str, fields: dict[tuple[str, ...], str]) -> str:
-    """SQL of a struct of which some fields are new."""
+    """Return SQL of a struct with some new fields."""
     parts = []
     for child in column.children:
-        here = (*path, fold(child.name))
-        value = fields.get(here)
+        child_path = (*path, fold(child.name))
+        value = fields.get(child_path)
         if value is None:
             value = f"{old}.{backquoted(child.name)}"
-            if any(key[: len(here)] == here for key in fields):
-                value = _struct(child, here, value, fields)
+            if any(key[: len(child_path)] == child_path for key in fields):
+                value = _struct(child, child_path, value, fields)
         parts.append(f"{text_literal(child.name)}, {value}")
     return f"named_struct({', '.join(parts)})"
 
@@ -341,15 +343,15 @@ def _clause(
 
 
 def _by_name(table: Table, clause: MergeClause, source_columns: Sequence[str]) -> dict[str, str]:
-    """Every column of the table with the source's column of that name."""
-    there = {fold(name): name for name in source_columns}
-    missing = [column.name for column in table.columns if fold(column.name) not in there]
+    """Return the source's column for every column of the table, matched by name."""
+    source_names = {fold(name): name for name in source_columns}
+    missing = [column.name for column in table.columns if fold(column.name) not in source_names]
     if missing:
         raise StatementError(
             f"{clause.action.upper()} * of {table.schema_name}.{table.name} needs every column of the table in the source, which lacks: "
             f"{', '.join(missing)}. Name the columns to set instead"
         )
-    return {column.name: there[fold(column.name)] for column in table.columns}
+    return {column.name: source_names[fold(column.name)] for column in table.columns}
 
 
 def _by_position(table: Table, clause: MergeClause, source_columns: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Running one statement: each of its kinds finds its action here."""
+"""Run one statement with the action for its kind."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ _RUNNERS: dict[type, Callable[[Environment, Any], Result]] = {
 
 
 def run(env: Environment, statement: v.Statement) -> Result:
-    """Run a statement in its surroundings: stage its changes, or give the rows of its query, which Spark has analysed but not computed.
+    """Run a statement: stage its changes, or return the rows of its query, analyzed but not computed.
 
-    BEGIN, COMMIT, ROLLBACK and USE are the session's.
+    The session runs BEGIN, COMMIT, ROLLBACK and USE itself.
     """
     before = env.transaction.written_files()
     match statement:
@@ -86,22 +86,22 @@ def _rows(env: Environment, query: v.Sql) -> Result:
 
 
 def _passed_through(env: Environment, query: v.Sql) -> Result:
-    """Spark's own statement. It may change any setting of the Spark session, and it may keep what it reads for later."""
+    """Run a statement of Spark, which may change any setting of the Spark session and may keep the relations that it reads."""
     change = changed_setting(query.text)
     if change is not None and change.key is not None:
         require_allowed_setting(change.key, change.value)
     env.state.setting_changes += 1
     words = query.text.upper().split(None, 6)
-    lasts = words[:1] == ["CREATE"] and ("FUNCTION" in words or "GLOBAL" in words)
-    if lasts and resolve(query, env.names, env.planning).reads_lake:
+    keeps_relations = words[:1] == ["CREATE"] and ("FUNCTION" in words or "GLOBAL" in words)
+    if keeps_relations and resolve(query, env.names, env.planning).reads_lake:
         raise StatementError(
-            "a temporary function or global temporary view cannot read tables of a lake, since it would keep showing them as they are: "
-            "CREATE FUNCTION schema.name and CREATE VIEW schema.name are of the lake"
+            "a temporary function or global temporary view cannot read tables of a lake, because it would always show their current rows: "
+            "use CREATE FUNCTION schema.name or CREATE VIEW schema.name, which store it in the lake"
         )
     result = _rows(env, query)
     env.state.registry.keep()
     env.state.forget_hidden(env.names.in_spark)
     if change is not None and change.key is None:
         restore_protected(env.spark)
-    require_protected(env.spark)  # EXECUTE IMMEDIATE and variables can hide what is set
+    require_protected(env.spark)  # EXECUTE IMMEDIATE and variables can change settings that are not in the text
     return result

@@ -1,4 +1,4 @@
-"""Running CREATE TEMPORARY VIEW, and caching the rows of temporary views."""
+"""Run CREATE TEMPORARY VIEW, and cache the rows of temporary views."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .result import Result
 
 
 def run_create_temporary_view(env: Environment, statement: CreateTemporaryView) -> Result:
-    """CREATE TEMPORARY VIEW: the text is kept in the session, and resolved whenever the view is used.
+    """Run CREATE TEMPORARY VIEW: the session keeps the text and resolves it at each use.
 
-    Spark analyses the query, so that a view that cannot work is refused now.
+    Spark analyzes the query now, so that a broken view is refused at once.
     """
     name = statement.name.parts[0]
     exists = env.is_temporary(statement.name)
@@ -27,10 +27,10 @@ def run_create_temporary_view(env: Environment, statement: CreateTemporaryView) 
         raise StatementError(
             f"temporary view {name} exists already; write CREATE OR REPLACE TEMPORARY VIEW to replace it, or IF NOT EXISTS to keep it"
         )
-    frame = env.analysed(statement.query)
+    frame = env.analyzed(statement.query)
     if statement.columns and len(statement.columns) != len(frame.columns):
         raise StatementError(
-            f"CREATE TEMPORARY VIEW {name}: {len(statement.columns)} columns are named, the query gives {len(frame.columns)}"
+            f"CREATE TEMPORARY VIEW {name}: {len(statement.columns)} columns are named, the query returns {len(frame.columns)}"
         )
     if exists and env.names.temporary_view(statement.name) is None:
         drop_temporary_view(env.spark, name)
@@ -38,13 +38,13 @@ def run_create_temporary_view(env: Environment, statement: CreateTemporaryView) 
     visible = frozenset(fold(each.parts[0]) for each in named if env.is_temporary(each))
     view = TemporaryView(name, statement.query, statement.columns, env.lake, env.schema, visible)
     later = env.with_temporary(view)
-    later.described(statement.name)  # refuses a view that reads itself
+    later.described(statement.name)  # raises an error for a view that reads itself
     later.keep_temporary()
     return Result("CREATE TEMPORARY VIEW")
 
 
 def cache_rows(env: Environment, name: str) -> int:
-    """Compute the rows of a temporary view once; until `release` the view shows these rows.
+    """Compute and cache the rows of a temporary view; the view shows these rows until the session releases them.
 
     Returns:
         The number of rows.

@@ -1,4 +1,4 @@
-"""The live resources: one lake, one Spark, and a session for each connection; and `connect`, the way in without dbt.
+"""The open lake, its Spark, and a session for each connection; `connect` opens a session without dbt.
 
     from dbt.adapters.ducklake.session import connect
 
@@ -6,8 +6,8 @@
         lake.execute("CREATE TABLE t AS SELECT 1 AS a")
         lake.sql("SELECT * FROM t").show()
 
-A statement outside BEGIN … COMMIT is a transaction of its own. When it conflicts with a concurrent commit, it is planned again, a few
-times. So is a whole transaction, unless its caller received an answer in it that has changed; then the caller gets the conflict.
+A statement outside BEGIN … COMMIT is its own transaction. When it conflicts with a concurrent commit, it is planned again, a few times.
+A whole transaction is replayed as well, unless a result that the caller received has changed; then the caller gets the conflict.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Lake", "LakeSession", "LakeSettings", "Result", "connect"]
 
 
 @contextmanager
-def connect(
+def connect(  # noqa: PLR0913 (keyword-only settings of a public function)
     path: str,
     data_path: str | None = None,
     *,
@@ -40,18 +40,18 @@ def connect(
     automatic_migration: bool = False,
     attach: Sequence[LakeSettings] = (),
 ) -> Iterator[LakeSession]:
-    """A session on the lake whose catalog is at `path`.
+    """Open a session on the lake whose catalog is at `path`.
 
     Args:
         path: an SQLAlchemy URL or DuckDB's attach string, such as `ducklake:sqlite:lake.sqlite` or `ducklake:postgres:dbname=lake host=db`.
-        data_path: where the Parquet files are; needed only to make a lake.
+        data_path: where the Parquet files are; needed only to create a lake.
         database: the lake's name in three-part names.
         schema: the current schema.
-        spark: a session to work with; it is never stopped. Without it Spark is started when the first statement needs it.
+        spark: a Spark session to use; it is never stopped. Without it, Spark is started when a statement first needs it.
         spark_config: Spark settings, such as `{"spark.master": "local[4]"}`.
         read_only: refuse every change.
-        automatic_migration: bring a lake of an older format version to the current one.
-        attach: further lakes, each with a `database` of its own: `LakeSettings("ducklake:raw.duckdb", database="raw", snapshot_version=7)`.
+        automatic_migration: migrate a lake of an older format version to the current one.
+        attach: further lakes, each with its own `database`: `LakeSettings("ducklake:raw.duckdb", database="raw", snapshot_version=7)`.
 
     Raises:
         DuckLakeError: see `dbt.adapters.ducklake.errors`.

@@ -1,4 +1,4 @@
-"""The lake that is open in this process, the lakes that are attached to it, and the Spark that works on them."""
+"""An open lake, the lakes that are attached to it, and their Spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LakeSettings:
-    """Where a lake is and how to work with it; docs/profile.md has each field."""
+    """The location and options of a lake; docs/profile.md describes each field."""
 
     path: str
     data_path: str | None = None
@@ -42,11 +42,11 @@ class LakeSettings:
     retry: RetrySettings = field(default_factory=RetrySettings)
     spark: SparkSettings = field(default_factory=SparkSettings)
     attached: tuple[LakeSettings, ...] = ()
-    """Further lakes, each with a name of its own as its `database`; the same Spark works on them."""
+    """Further lakes, each with its own name as `database`; they share one Spark."""
 
 
 class Lake:
-    """A lake that is open in this process, with those attached to it, which are opened when somebody asks for them. Thread-safe."""
+    """An open lake, with the attached lakes, which are opened at their first use. Thread-safe."""
 
     def __init__(self, settings: LakeSettings, catalog: LakeCatalog, runtime: SparkRuntime) -> None:
         self.settings = settings
@@ -59,44 +59,45 @@ class Lake:
 
     @classmethod
     def open(cls, settings: LakeSettings, spark: SparkSession | None = None) -> Lake:
-        """Open the catalog, making it where it does not exist, and migrating it where that is asked for; Spark is not started.
+        """Open the catalog; create or migrate it if the settings allow. Spark is not started.
 
         Raises:
-            ConfigurationError: the settings contradict each other or the catalog; LakeError: a format version that is not known.
+            ConfigurationError: the settings contradict each other or the catalog.
+            LakeError: the format version is unknown.
         """
         return cls(settings, _open(settings), SparkRuntime(settings.spark if spark is None else spark))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the lake and of those attached to it."""
+        """The names of the lake and of the attached lakes."""
         return (self.settings.database, *self._attached)
 
     def has(self, name: str) -> bool:
-        """Whether one of the lakes has that name, compared without case."""
+        """Return whether one of the lakes has a name, ignoring case."""
         return fold(name) in map(fold, self.names)
 
     def named(self, name: str) -> str:
-        """The name of a lake as the profile writes it.
+        """Return the name of a lake as the profile writes it.
 
         Raises:
-            ConfigurationError: there is none of that name.
+            ConfigurationError: no lake has that name.
         """
         for each in self.names:
             if fold(each) == fold(name):
                 return each
-        raise ConfigurationError(f"there is no lake {name}; there are {', '.join(self.names)}, and `attach` in the profile adds others")
+        raise ConfigurationError(f"there is no lake {name}; the lakes are {', '.join(self.names)}, and `attach` in the profile adds others")
 
     @property
     def open_catalogs(self) -> tuple[LakeCatalog, ...]:
-        """The catalogs of the lakes that have been looked into."""
+        """The catalogs of the lakes that have been used."""
         with self._lock:
             return tuple(self._catalogs.values())
 
     def catalog_of(self, name: str) -> LakeCatalog:
-        """The catalog of the lake of a name that `named` gave; one that is attached is opened by the first call.
+        """Return the catalog of a lake by its name from `named`; the first call opens an attached lake.
 
         Raises:
-            ConfigurationError: it cannot be opened; the text names it.
+            ConfigurationError: the lake cannot be opened; the message names it.
         """
         catalog = self._catalogs.get(name)
         if catalog is not None:
@@ -111,7 +112,7 @@ class Lake:
 
     @contextmanager
     def turn(self, tables: TablesByLake) -> Iterator[None]:
-        """One after the other for all that change the same tables, of which the first counts."""
+        """Make sessions that change the same tables wait for each other; the key is the first of the tables."""
         key = min(((lake, table.table_id) for lake, found in tables.items() for table in found), default=("", 0))
         with self._lock:
             turn = self._turns.setdefault(key, threading.Lock())
@@ -119,13 +120,13 @@ class Lake:
             yield
 
     def close_catalogs(self) -> None:
-        """Close the catalogs; Spark goes on."""
+        """Close the catalogs and leave Spark running."""
         with self._lock:
             for catalog in self._catalogs.values():
                 catalog.close()
 
     def session(self, schema: str = "main") -> LakeSession:
-        """A new session; sessions share nothing but the lake and Spark itself."""
+        """Return a new session; sessions share only the lake and Spark."""
         return LakeSession(self, schema)
 
     def close(self) -> None:
@@ -141,7 +142,7 @@ class Lake:
 
 
 def _open(settings: LakeSettings) -> LakeCatalog:
-    """Open a catalog; a database that does not answer yet is asked again, as often and patiently as the settings say."""
+    """Open a catalog; retry as the settings specify if the database does not answer."""
     for attempt in range(1, settings.retry.connect_attempts):
         try:
             return _open_once(settings)

@@ -1,6 +1,6 @@
-"""One line of work on a lake: statements, at most one open transaction, a Spark session of its own.
+"""A session on a lake: statements, at most one open transaction, and its own Spark session.
 
-A statement outside BEGIN … COMMIT is a transaction of its own (`transacting`).
+A statement outside BEGIN … COMMIT is its own transaction (see `transacting`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from ..sql.values import (
     TimeTravel,
     Use,
 )
-from .journal import MOST_ROWS, Step, itself, nothing, of_statement
+from .journal import MOST_ROWS, Step, columns_and_rows, no_answer, whole_answer
 from .transacting import TransactionalWork
 from .transactions import Transactions
 
@@ -58,12 +58,10 @@ T = TypeVar("T")
 
 
 class LakeSession(TransactionalWork):
-    """One line of work on a lake: a current schema, at most one open transaction, a Spark session of its own.
+    """A session on a lake: a current schema, at most one open transaction, and its own Spark session.
 
-    Not for several threads at once, except `cancel`.
+    Only `cancel` may be called from another thread.
     """
-
-    # -- what it is ------------------------------------------------------------------------------------------------------------
 
     @property
     def catalog(self) -> LakeCatalog:
@@ -73,10 +71,10 @@ class LakeSession(TransactionalWork):
     # -- statements ------------------------------------------------------------------------------------------------------------
 
     def execute(self, text: str) -> Result:
-        """Run one statement of SQL. Rows of a query are computed when they are fetched.
+        """Run one SQL statement. The rows of a query are computed when they are fetched.
 
         Raises:
-            DuckLakeError: the lake, and the open transaction, are as they were before the statement.
+            DuckLakeError: the statement failed; the lake and the open transaction are unchanged.
         """
         with self._working(text):
             statement = parse(text)
@@ -90,13 +88,13 @@ class LakeSession(TransactionalWork):
                     self.rollback()
                     return Result("ROLLBACK")
                 case PassThrough():
-                    self._prevent("a statement such as SET changed the Spark session in it")
+                    self._prevent("a statement such as SET changed the Spark session")
                 case CreateTemporaryView(name=name) | DropRelation(name=name) if len(name.parts) == 1 and self._is_in_spark(name.parts[0]):
-                    self._prevent(f"it replaced or dropped the temporary view {name}, which is Spark's own")
-            result, step = self._noted(lambda: self._statement(statement), of_statement)
+                    self._prevent(f"it replaced or dropped the temporary view {name}, which belongs to Spark")
+            result, step = self._record_step(lambda: self._statement(statement), columns_and_rows)
             if result.frame is not None:
                 return replace(result, fetcher=self._fetcher(statement, result, step))
-            return result if step is None or result.counts is None else watched(result, step.give_counts)
+            return result if step is None or result.counts is None else watched(result, step.mark_counts_read)
 
     def _statement(self, statement: Statement) -> Result:
         match statement:
@@ -111,27 +109,27 @@ class LakeSession(TransactionalWork):
         return replace(result, snapshot=snapshot)
 
     def sql(self, text: str) -> DataFrame:
-        """The rows of a statement as a DataFrame of this session."""
+        """Run a statement and return its rows as a DataFrame of this session."""
         result = self.execute(text)
         if result.frame is not None:
-            self._prevent("a DataFrame of its rows was given out")
+            self._prevent("the caller received a DataFrame of its rows")
             return result.frame
         if result.rows is None:
             return self.spark().createDataFrame([(result.message,)], "result string")
         return local_frame(self.spark(), [(column.name, column.type) for column in result.columns], result.rows)
 
     def bound(self, text: str) -> str:
-        """A query as Spark can run it in this session, with views in the place of the lake's names. They last until the next statement."""
-        self._prevent("a query of it was given to Spark")
+        """Return a query for Spark, with views instead of the lake's names. The views last until the next statement of this session."""
+        self._prevent("the caller received a query to run in Spark")
         with self._working(text):
             return self._run(lambda env: env.bound(references(text)))[0]
 
     def table(self, name: str) -> DataFrame:
-        """The rows of a table, view or temporary view, by its name in SQL."""
+        """Return the rows of a table, view or temporary view, by its name in SQL."""
         return self.sql(f"SELECT * FROM {name}")
 
     def close(self) -> None:
-        """Roll back what is open and let go of what is held."""
+        """Roll back the open transaction, if any, and release cached rows."""
         self.rollback()
         self._release()
 
@@ -145,7 +143,7 @@ class LakeSession(TransactionalWork):
 
     @contextmanager
     def reading(self, database: str | None = None) -> Iterator[Transaction]:
-        """What statements see now of a lake, by default the current one: the open transaction, or the newest snapshot.
+        """Yield the state of a lake that statements see: the open transaction, or the newest snapshot. The default is the current lake.
 
         Raises:
             ConfigurationError: there is no such lake.
@@ -161,36 +159,36 @@ class LakeSession(TransactionalWork):
             transaction.rollback()
 
     def columns(self, parts: Sequence[str], version: int | None = None, timestamp: str | None = None) -> list[ViewColumn]:
-        """The columns of a table, view or temporary view with Spark's types, now or as of a snapshot or timestamp."""
+        """Return the columns of a table, view or temporary view with Spark's types, now or at a snapshot or timestamp."""
         at = None if version is None and timestamp is None else TimeTravel(version, timestamp)
         with self._working("columns"):
-            return self.asked(lambda: self._run(lambda env: describe_columns(env, Name(tuple(parts)), at))[0])
+            return self.record_read(lambda: self._run(lambda env: describe_columns(env, Name(tuple(parts)), at))[0])
 
-    def asked(self, question: Callable[[], T]) -> T:
-        """Answer a question about the lake. If the open transaction is replayed, the answer must be the same then."""
-        return self._noted(question, itself)[0]
+    def record_read(self, read: Callable[[], T]) -> T:
+        """Read from the lake. If the open transaction is replayed, `read` must return the same then."""
+        return self._record_step(read, whole_answer)[0]
 
     def create_temp_view(self, name: str, frame: DataFrame) -> None:
-        """A temporary view of this session over a DataFrame of this session."""
-        self._prevent("it has rows of a DataFrame, as Python models make them")
+        """Create a temporary view of this session on a DataFrame of this session."""
+        self._prevent("it used rows of a DataFrame, as Python models do")
         frame.createOrReplaceTempView(backquoted(name))
         self._state.forget_hidden(self._is_in_spark)
 
     def to_dataframe(self, rows: Any) -> DataFrame:
-        """A PySpark, pandas, pandas-on-Spark, polars or Arrow table as a DataFrame of this session."""
+        """Convert a PySpark, pandas, pandas-on-Spark, polars or Arrow table to a DataFrame of this session."""
         from ..spark.rows.frames import to_dataframe
 
         with self._working("rows of a Python model"):
             return to_dataframe(self.spark(), rows)
 
     def cache(self, name: str) -> int:
-        """Compute a temporary view once and keep its rows until the transaction ends (or the session, outside one).
+        """Compute and cache the rows of a temporary view until the transaction ends (outside one, until the session ends).
 
         Returns:
             The number of rows.
         """
         with self._working(f"cache {name}"):
-            return self._noted(lambda: self._run(lambda env: cache_rows(env, name))[0], nothing)[0]
+            return self._record_step(lambda: self._run(lambda env: cache_rows(env, name))[0], no_answer)[0]
 
     def load_seed(
         self,
@@ -202,12 +200,14 @@ class LakeSession(TransactionalWork):
         rebuild: bool = True,
         database: str | None = None,
     ) -> int:
-        """Fill a table with rows that are in this process, without Spark.
+        """Fill a table with rows of this process, without Spark.
 
         Args:
-            columns: (name, type) pairs; types as people write them (`parse_type`).
+            schema: the schema of the table.
+            name: the name of the table.
+            columns: (name, type) pairs; types as in SQL (`parse_type`).
             rows: Python values in the order of the columns.
-            rebuild: give the table these columns; otherwise only its rows are replaced.
+            rebuild: replace the table's columns too; otherwise only its rows are replaced.
             database: the lake, by default the current one.
 
         Returns:
@@ -221,9 +221,9 @@ class LakeSession(TransactionalWork):
             return self._run(lambda env: load_rows(env.lakes.contexts[lake](), schema, name, new, kept, rebuild=rebuild))[0]
 
         with self._working(f"seed {schema}.{name}"):
-            return self._noted(load, nothing)[0]
+            return self._record_step(load, no_answer)[0]
 
-    # -- inside ----------------------------------------------------------------------------------------------------------------
+    # -- internal --------------------------------------------------------------------------------------------------------------
 
     def _environment(self, transactions: Transactions) -> Environment:
         def context_of(lake: str) -> Context:
@@ -241,7 +241,7 @@ class LakeSession(TransactionalWork):
         return self._spark is not None and is_temporary_view(self._spark, name)
 
     def _time_zone(self) -> str:
-        """The session's time zone; Spark is not started to tell it."""
+        """Return the session's time zone without starting Spark."""
         if self._spark is not None:
             return self._spark.conf.get(TIME_ZONE) or "UTC"
         return self._settings.get(TIME_ZONE) or self.runtime.settings.config.get(TIME_ZONE) or "UTC"
@@ -251,27 +251,27 @@ class LakeSession(TransactionalWork):
         assert fetch is not None
 
         def fetch_again(limit: int | None) -> list[tuple[Any, ...]]:
-            again = self._statement(statement) if step is None else step.result
-            return [] if again.frame is None else self._fetched(fetch, again.frame, limit)
+            current = self._statement(statement) if step is None else step.result
+            return [] if current.frame is None else self._fetched(fetch, current.frame, limit)
 
-        def fetch_here(frame: DataFrame, limit: int | None) -> list[tuple[Any, ...]]:
-            own = step is not None and journal is self._journal
+        def fetch_rows(frame: DataFrame, limit: int | None) -> list[tuple[Any, ...]]:
+            in_own_transaction = step is not None and journal is self._journal
             with self._working(self._description):
                 self.spark()
                 try:
-                    rows = fetch_again(limit) if own else self._fetched(fetch, frame, limit)
+                    rows = fetch_again(limit) if in_own_transaction else self._fetched(fetch, frame, limit)
                 except ConflictError as conflict:
-                    if self._journal is not None and not own:
+                    if self._journal is not None and not in_own_transaction:
                         raise
-                    again = partial(fetch_again, limit)
-                    rows = self._overtaken(again, conflict) if own else again()
+                    retry = partial(fetch_again, limit)
+                    rows = self._replay_and_run(retry, conflict) if in_own_transaction else retry()
             if journal is not None and journal is self._journal and step is not None:
                 if len(rows) > MOST_ROWS:
-                    self._prevent(f"more than {MOST_ROWS} rows of a query were fetched in it")
-                journal.steps.append(Step(partial(fetch_again, limit), rows, itself))
+                    self._prevent(f"more than {MOST_ROWS} rows of a query were fetched")
+                journal.steps.append(Step(partial(fetch_again, limit), rows, whole_answer))
             return rows
 
-        return fetch_here
+        return fetch_rows
 
     def _fetched(
         self, fetch: Callable[[DataFrame, int | None], list[tuple[Any, ...]]], frame: DataFrame, limit: int | None

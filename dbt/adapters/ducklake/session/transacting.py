@@ -1,7 +1,7 @@
 """The transactions of a session: begun and committed by its user, or one for each statement.
 
-A statement that is a transaction of its own is planned again when a concurrent writer has committed a conflicting change, a few times. A
-transaction is replayed as a whole, if its caller would ask for the same again (`journal`); otherwise the conflict is the caller's.
+After a conflict with a concurrent writer, a statement that is its own transaction is planned again, a few times. A longer transaction is
+replayed as a whole if its caller would send the same statements again (see `journal`); otherwise the caller gets the conflict.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 REPLANS = 10
-"""How often a statement of its own is planned again, or a transaction replayed, after a conflict."""
+"""How often a single statement is planned again, or a transaction replayed, after a conflict."""
 
 
 class TransactionalWork(SparkWork):
-    """At most one open transaction on the lakes of a process."""
+    """Runs statements in at most one open transaction on the lakes of a process."""
 
     def __init__(self, lake: Lake, schema: str = "main") -> None:
         super().__init__(lake.runtime, SessionState(lake.settings.database, schema))
         self.lake = lake
-        self.tell: Callable[[str], None] = logger.info
-        """Receives what people should know of what the session does by itself."""
+        self.notify: Callable[[str], None] = logger.info
+        """Receives messages about replays."""
         self.last_commit = Committed(None)
-        """The transaction that was committed last."""
+        """The last committed transaction."""
         self._transactions: Transactions | None = None
         self._journal: Journal | None = None
         self._message: CommitMessage | None = None
 
     @abstractmethod
     def _environment(self, transactions: Transactions) -> Environment:
-        """The surroundings of a statement."""
+        """Return the environment of a statement."""
 
     @property
     def database(self) -> str:
-        """The lake that names without one mean; USE changes it."""
+        """The current lake, which names without a lake mean; USE changes it."""
         return self._state.lake
 
     @property
@@ -69,12 +69,12 @@ class TransactionalWork(SparkWork):
         return self._transactions is not None
 
     def begin(self) -> None:
-        """Open a transaction: from here on every statement sees the lake as it is now, plus its own changes.
+        """Begin a transaction: from now on every statement sees the lake's current snapshot, plus the transaction's changes.
 
-        Another lake is seen as it is when the transaction first looks into it.
+        Another lake is pinned when the transaction first uses it.
 
         Raises:
-            StatementError: one is open.
+            StatementError: a transaction is already open.
         """
         if self._transactions is not None:
             raise StatementError("a transaction is open already; COMMIT or ROLLBACK it first")
@@ -84,19 +84,19 @@ class TransactionalWork(SparkWork):
 
     @property
     def steps(self) -> int:
-        """How many steps the open transaction has taken; `last_commit.results` will have the result of each."""
+        """The number of steps of the open transaction; `last_commit.results` will have the result of each."""
         return 0 if self._journal is None else len(self._journal.steps)
 
     def commit(self) -> Snapshot | None:
-        """Make the changes of the open transaction one snapshot; `last_commit` has more about it.
+        """Commit the changes of the open transaction as one snapshot; `last_commit` has the details.
 
         Returns:
-            The snapshot, or None if nothing was changed.
+            The snapshot, or None if nothing changed.
 
         Raises:
             StatementError: no transaction is open.
-            ConflictError: a concurrent writer committed a conflicting change, and the transaction cannot be replayed, or was too often.
-                It is rolled back.
+            ConflictError: a concurrent writer committed a conflicting change, and the transaction cannot be replayed or was replayed
+                too often. It is rolled back.
         """
         if self._transactions is None or self._journal is None:
             raise StatementError("no transaction is open; BEGIN opens one")
@@ -109,23 +109,23 @@ class TransactionalWork(SparkWork):
             self._release()
 
     def rollback(self) -> None:
-        """Forget the changes of the open transaction; without one, nothing happens."""
+        """Discard the changes of the open transaction; do nothing if none is open."""
         if self._transactions is not None:
             transactions, self._transactions, self._journal = self._transactions, None, None
             self._abandon(transactions)
             self._release()
 
     def set_commit_message(self, author: str | None, message: str | None, extra_info: str | None = None) -> None:
-        """Author, message and extra information of the snapshots to come; a transaction that is open gets them too."""
+        """Set author, message and extra information of the open transaction and of all later snapshots."""
         self._message = (author, message, extra_info)
         if self._transactions is not None:
             self._transactions.set_commit_message(self._message)
 
     def _run(self, action: Callable[[Environment], T]) -> tuple[T, Snapshot | None]:
-        """Run an action in the open transaction, or in one of its own that is planned again after a conflict.
+        """Run an action in the open transaction, or in its own transaction, which is planned again after a conflict.
 
         Returns:
-            What the action gives, and the snapshot that its own transaction became.
+            The result of the action, and the snapshot that its own transaction created.
         """
         if self._transactions is not None:
             return self._attempt(self._transactions, action), None
@@ -146,8 +146,8 @@ class TransactionalWork(SparkWork):
             raise
         return result, self._commit(transactions)
 
-    def _noted(self, action: Callable[[], T], answer: Callable[[Any], Any]) -> tuple[T, Step | None]:
-        """Take a step of the open transaction, if one is open, and note it."""
+    def _record_step(self, action: Callable[[], T], answer: Callable[[Any], Any]) -> tuple[T, Step | None]:
+        """Run an action, and record it as a step of the open transaction if one is open."""
         if self._journal is None:
             return action(), None
         journal = self._journal
@@ -155,31 +155,31 @@ class TransactionalWork(SparkWork):
             try:
                 result = action()
             except ConflictError as conflict:
-                result = self._overtaken(action, conflict)
+                result = self._replay_and_run(action, conflict)
         except BaseException:
-            self._prevent("a statement of it failed")
+            self._prevent("one of its statements failed")
             raise
         step = Step(action, result, answer)
         journal.steps.append(step)
         return result, step
 
-    def _overtaken(self, action: Callable[[], T], conflict: ConflictError) -> T:
-        """Replay the open transaction at the newest snapshot, and then run the step that its own snapshot cannot answer any more.
+    def _replay_and_run(self, action: Callable[[], T], conflict: ConflictError) -> T:
+        """Replay the open transaction at the newest snapshot, then run the action that cannot run at the old snapshot.
 
         Raises:
-            ConflictError: it cannot be replayed, or was too often.
+            ConflictError: the transaction cannot be replayed, or was replayed too often.
         """
         for replan in range(REPLANS):
             transactions, journal = self._transactions, self._journal
             if transactions is None or journal is None:
                 raise conflict
             if journal.obstacle is not None:
-                raise ConflictError(f"{conflict}. It was not done again by itself, because {journal.obstacle}") from conflict
+                raise ConflictError(f"{conflict}. The transaction was not replayed, because {journal.obstacle}") from conflict
             changed = transactions.changed_tables()
             self._wait(conflict, replan)
             self._abandon(transactions)
-            self._transactions = self._journal = None  # it is over if it cannot be replayed
-            self._transactions, self._journal = self._replayed(journal, changed, conflict, given=True), journal
+            self._transactions = self._journal = None  # the transaction is over if it cannot be replayed
+            self._transactions, self._journal = self._replayed(journal, changed, conflict, check_counts=True), journal
             try:
                 return action()
             except ConflictError as another:
@@ -193,7 +193,7 @@ class TransactionalWork(SparkWork):
     def _persist(self, transactions: Transactions, journal: Journal) -> Committed:
         """Commit, and after a conflict replay the transaction at the newest snapshot.
 
-        Sessions of this process that lost over the same table take turns from there on; otherwise each would be in the way of the others.
+        Sessions of this process with conflicts over the same table then take turns, so that they do not conflict with each other again.
         """
         changed = transactions.changed_tables()
         with ExitStack() as turn:
@@ -203,7 +203,7 @@ class TransactionalWork(SparkWork):
                     return journal.committed(self._commit(transactions), written)
                 except ConflictError as conflict:
                     if journal.obstacle is not None:
-                        raise ConflictError(f"{conflict}. It was not done again by itself, because {journal.obstacle}") from conflict
+                        raise ConflictError(f"{conflict}. The transaction was not replayed, because {journal.obstacle}") from conflict
                     if replan == REPLANS:
                         raise
                     if replan == 0:
@@ -214,21 +214,21 @@ class TransactionalWork(SparkWork):
 
     def _wait(self, conflict: ConflictError, replan: int) -> None:
         reason = str(conflict).partition(";")[0]
-        self.tell(f"{reason}. So this is planned again at the newest snapshot, try {replan + 2} of at most {REPLANS + 1}")
+        self.notify(f"{reason}. It is planned again at the newest snapshot, try {replan + 2} of at most {REPLANS + 1}")
         self._require_not_cancelled()
         time.sleep(self.lake.settings.retry.seconds(replan))
 
-    def _replayed(self, journal: Journal, changed: TablesByLake, conflict: ConflictError, *, given: bool = False) -> Transactions:
-        """A transaction at the newest snapshot in which all steps of another were repeated.
+    def _replayed(self, journal: Journal, changed: TablesByLake, conflict: ConflictError, *, check_counts: bool = False) -> Transactions:
+        """Return a transaction at the newest snapshot in which all steps of another are repeated.
 
         Args:
             journal: the steps.
-            changed: the tables that they change.
-            conflict: why they are repeated.
-            given: the caller holds results with counts, and may look at them later.
+            changed: the tables that the steps change.
+            conflict: the reason for the replay.
+            check_counts: all counts must be the same, because the caller has results whose counts it may read later.
 
         Raises:
-            ConflictError: its caller would not ask for the same.
+            ConflictError: a step has a different result or fails.
         """
         self._release()
         state, transactions = self._state, self._begin()
@@ -241,9 +241,9 @@ class TransactionalWork(SparkWork):
                     transactions.on(journal.lake)
                     transactions.require_same(changed)
                     for step in journal.steps:
-                        self._replay(step, given)
+                        self._replay(step, check_counts)
                 except ConflictError as change:
-                    raise ConflictError(f"{conflict}. It was not done again by itself, because {change}") from conflict
+                    raise ConflictError(f"{conflict}. The transaction was not replayed, because {change}") from conflict
         except BaseException:
             state.lake, state.schema, state.temporary = after
             self._abandon(transactions)
@@ -252,13 +252,13 @@ class TransactionalWork(SparkWork):
             self._transactions = None
         return transactions
 
-    def _replay(self, step: Step, given: bool) -> None:
+    def _replay(self, step: Step, check_counts: bool) -> None:
         try:
-            step.replay(counts=given)
+            step.replay(counts=check_counts)
         except Exception as error:
             found = translate(error, self._state.registry.user_names)
             if isinstance(found, (StatementError, DataError, LakeError)):
-                raise ConflictError(f"a statement of it is refused now: {found}") from error
+                raise ConflictError(f"one of its statements now fails: {found}") from error
             raise
 
     def _attempt(self, transactions: Transactions, action: Callable[[Environment], T]) -> T:
@@ -267,7 +267,7 @@ class TransactionalWork(SparkWork):
             self._state.registry.shrink(self._spark)
         try:
             result = action(self._environment(transactions))
-            self._require_not_cancelled()  # it may have come between two Spark jobs, where there was nothing to stop
+            self._require_not_cancelled()  # a cancellation between two Spark jobs has no job to stop
             return result
         except BaseException as error:
             transactions.restore(savepoint)
@@ -275,7 +275,7 @@ class TransactionalWork(SparkWork):
             raise
 
     def _require_files(self, error: BaseException) -> None:
-        """Raise the conflict that an error comes from, if files were removed that it has read; then no plan with them is used again."""
+        """Raise a conflict if an error was caused by files that were removed meanwhile, and drop all plans that may read them."""
         state = self._state
         names = state.registry.user_names
         conflict = removed_meanwhile(error, names, self.lake.open_catalogs) if isinstance(error, Exception) else None
@@ -295,31 +295,31 @@ class TransactionalWork(SparkWork):
             self._abandon(transactions)
             raise
         try:
-            made = transactions.commit()
-            if made is None:
+            committed = transactions.commit()
+            if committed is None:
                 return None
-            lake, snapshot = made
+            lake, snapshot = committed
             self._state.last_committed[lake] = snapshot.snapshot_id
             return snapshot
         finally:
-            self._discard(transactions)  # without a rollback: only a transaction knows which files may be part of its lake now
+            self._discard(transactions)  # no rollback: the lake may already list the files if the outcome of the commit is unknown
 
     def _abandon(self, transactions: Transactions) -> None:
         transactions.rollback()
         self._discard(transactions)
 
     def _discard(self, transactions: Transactions) -> None:
-        """Remove the files that did not become part of a lake. One that cannot be removed is an orphan, which changes no outcome."""
+        """Remove the files that did not become part of a lake. A file that cannot be removed stays as an orphan."""
         for path in transactions.abandoned_files():
             with suppress(OSError):
                 remove([path])
 
     def _release(self) -> None:
-        """Drop the rows that were cached for the transaction; their views are resolved from their texts again."""
+        """Drop the rows that were cached for the transaction; their views are resolved from their text again."""
         self._state.cached = {}
         while self._state.frames:
             frame, view = self._state.frames.pop()
             if self._spark is not None:
-                with suppress(Exception):  # a Spark that has ended holds nothing
+                with suppress(Exception):  # Spark may have ended
                     self._state.registry.forget(view, self._spark)
                     frame.unpersist()

@@ -1,6 +1,6 @@
-"""The transactions of one piece of work: one for each lake that it looks into, begun when it does, of which one may change its lake.
+"""The transactions on several lakes that end together: one for each lake, begun at its first use, of which only one may change its lake.
 
-Two catalogs cannot be committed together, so a second lake is refused before anything is staged or written for it.
+Two catalogs cannot be committed together, so changes of a second lake are refused before anything is staged or written for it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ TablesByLake = Mapping[str, Sequence[Table]]
 
 @dataclass(frozen=True)
 class _Begun:
+    """A transaction, and its savepoint before any change."""
+
     transaction: Transaction
     empty: Savepoint
 
@@ -28,8 +30,8 @@ class Transactions:
     """Transactions of several lakes that end together. Not thread-safe.
 
     Args:
-        catalog_of: the catalog of a lake by its name.
-        message: what their snapshots will say.
+        catalog_of: returns the catalog of a lake by its name.
+        message: the commit message of their snapshots.
     """
 
     def __init__(self, catalog_of: Callable[[str], LakeCatalog], message: CommitMessage | None) -> None:
@@ -38,7 +40,7 @@ class Transactions:
         self._begun: dict[str, _Begun] = {}
 
     def on(self, lake: str) -> Transaction:
-        """The transaction of a lake; the first call begins it at the lake's newest snapshot."""
+        """Return the transaction of a lake; the first call begins it at the lake's newest snapshot."""
         if lake not in self._begun:
             transaction = self._catalog_of(lake).begin(lambda: self._require_only(lake))
             if self._message is not None:
@@ -47,62 +49,62 @@ class Transactions:
         return self._begun[lake].transaction
 
     def set_commit_message(self, message: CommitMessage) -> None:
-        """What the snapshot will say."""
+        """Set the commit message of the snapshot."""
         self._message = message
         for transaction in self._all():
             transaction.set_commit_message(*message)
 
     def savepoint(self) -> dict[str, Savepoint]:
-        """The present state, for `restore`."""
+        """Return the current state, for `restore`."""
         return {lake: begun.transaction.savepoint() for lake, begun in self._begun.items()}
 
     def restore(self, savepoint: dict[str, Savepoint]) -> None:
-        """Forget everything staged since a savepoint."""
+        """Discard everything staged since a savepoint."""
         for lake, begun in self._begun.items():
             begun.transaction.restore(savepoint.get(lake, begun.empty))
 
     def commit(self) -> tuple[str, Snapshot] | None:
-        """Make what is staged a snapshot of its lake.
+        """Commit the staged changes as a snapshot of their lake.
 
         Returns:
-            The lake and the snapshot; None if nothing was changed.
+            The lake and the snapshot; None if nothing changed.
 
         Raises:
-            DuckLakeError: as of `Transaction.commit`.
+            DuckLakeError: see `Transaction.commit`.
         """
-        made = None
+        committed = None
         for lake, begun in self._begun.items():
             snapshot = begun.transaction.commit()
-            made = made if snapshot is None else (lake, snapshot)
-        return made
+            committed = committed if snapshot is None else (lake, snapshot)
+        return committed
 
     def rollback(self) -> None:
-        """Forget everything."""
+        """Discard everything staged."""
         for transaction in self._all():
             transaction.rollback()
 
     def abandoned_files(self) -> list[str]:
-        """Files that did not become part of a lake; see `Transaction.abandoned_files`."""
+        """Return the files that did not become part of a lake; see `Transaction.abandoned_files`."""
         return [path for transaction in self._all() for path in transaction.abandoned_files()]
 
     def written_files(self) -> dict[str, int]:
-        """The files that are staged: path → bytes."""
+        """Return the size in bytes of each staged file by its path."""
         return {path: size for transaction in self._all() for path, size in transaction.written_files().items()}
 
     def changed_tables(self) -> TablesByLake:
-        """The tables there were of which something is changed, as they were defined."""
+        """Return the existing tables that are changed, with their definitions before the change."""
         found = {lake: begun.transaction.changed_tables() for lake, begun in self._begun.items()}
         return {lake: tables for lake, tables in found.items() if tables}
 
     def require_same(self, tables: TablesByLake) -> None:
-        """Require that tables are defined as they were.
+        """Require that the definitions of tables are unchanged.
 
         Raises:
-            ConflictError: the text names one that is not.
+            ConflictError: a definition has changed; the message names the table.
         """
-        for lake, before in tables.items():
+        for lake, expected in tables.items():
             base = self.on(lake).base
-            for table in before:
+            for table in expected:
                 if base.by_id(table.table_id) != table:
                     raise ConflictError(f"{table.schema_name}.{table.name} has another definition now")
 
@@ -113,6 +115,6 @@ class Transactions:
         other = next((name for name, begun in self._begun.items() if name != lake and begun.transaction.writes), None)
         if other is not None:
             raise StatementError(
-                f"the lake {lake} cannot be changed here: this transaction has changed the lake {other}, and a transaction changes one "
-                f"lake only. COMMIT first; in dbt, write to {lake} in a model of its own, with `database: {lake}`"
+                f"the lake {lake} cannot be changed here: this transaction has changed the lake {other}, and a transaction can change only "
+                f"one lake. COMMIT first; in dbt, write to {lake} in a separate model, with `database: {lake}`"
             )

@@ -1,4 +1,4 @@
-"""What a session has Spark do: in a Spark session of its own, in a group that can be cancelled, with errors that come out as ours."""
+"""Run a session's work in Spark: in its own Spark session and a job group that can be cancelled, with errors translated to ours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SparkWork:
-    """A Spark session that is begun when it is needed. Not for several threads at once, except `cancel`."""
+    """A Spark session that starts when it is needed. Only `cancel` may be called from another thread."""
 
     _numbers = itertools.count(1)
 
@@ -36,7 +36,7 @@ class SparkWork:
         self._cancelled = threading.Event()
 
     def spark(self) -> SparkSession:
-        """This session's Spark session; the first call starts Spark if it is not running."""
+        """Return this session's Spark session; the first call starts Spark if it is not running."""
         if self._spark is None:
             session = self.runtime.session()
             self._former = apply_settings(session, self._settings)
@@ -46,10 +46,11 @@ class SparkWork:
         return self._spark
 
     def use_settings(self, given: Any) -> None:
-        """Settings of Spark that the session has for itself from here on, a map; those of the last call are taken back. Starts no Spark.
+        """Apply a mapping of Spark settings to this session and undo those of the previous call. This does not start Spark.
 
         Raises:
-            ConfigurationError: they are no settings, or reading a lake depends on one. Spark may refuse others when it is first needed.
+            ConfigurationError: `given` is not a mapping of settings, or reading a lake depends on one of them. Spark may refuse others
+                when it starts.
         """
         settings = node_settings(given)
         if settings == self._settings:
@@ -62,7 +63,7 @@ class SparkWork:
         self._settings = settings
 
     def cancel(self) -> None:
-        """From any thread: stop what the session is doing; the statement fails with CancelledError and commits nothing."""
+        """Stop the running statement, from any thread; it fails with CancelledError and commits nothing."""
         self._cancelled.set()
         self.runtime.cancel(self.group)
 
@@ -72,7 +73,7 @@ class SparkWork:
 
     @contextmanager
     def _working(self, description: str) -> Iterator[None]:
-        """Everything Spark does inside belongs to this session's job group, and its errors come out as ours."""
+        """Run Spark jobs in this session's job group, and translate Spark's errors to ours."""
         if self._scopes is not None:  # one working block inside another
             yield
             return

@@ -1,1 +1,1 @@
-"""From SQL text to frozen values: words, names, statements. Knows neither a lake nor Spark."""
+"""Parse SQL text into frozen values: words, names, statements. This package depends neither on a lake nor on Spark."""

@@ -1,4 +1,4 @@
-"""ALTER TABLE and ALTER VIEW."""
+"""Parse ALTER TABLE and ALTER VIEW."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .columns import (
     refuse_constraint,
     refuse_position,
 )
-from .definitions import query_behind_as
+from .definitions import query_after_as
 from .sort_keys import sort_keys
 from .tokens import Cursor, Kind
 from .values import (
@@ -41,7 +41,7 @@ Path = tuple[str, ...]
 
 
 def alter_table(cursor: Cursor) -> Statement:
-    """`[IF EXISTS] name action`, behind ALTER TABLE."""
+    """Parse `[IF EXISTS] name action`, the rest of ALTER TABLE."""
     if_exists = cursor.accept("IF", "EXISTS")
     name = cursor.name()
     if cursor.accept("RENAME", "TO"):
@@ -54,14 +54,14 @@ def alter_table(cursor: Cursor) -> Statement:
 
 
 def alter_view(cursor: Cursor) -> Statement:
-    """`[IF EXISTS] name RENAME TO name | [AS] query`, behind ALTER VIEW."""
+    """Parse `[IF EXISTS] name RENAME TO name | [AS] query`, the rest of ALTER VIEW."""
     if_exists = cursor.accept("IF", "EXISTS")
     name = cursor.name()
     if cursor.accept("RENAME", "TO"):
         return _rename("view", name, cursor, if_exists)
     if cursor.at_any(("SET", "UNSET")) and cursor.peek(1).word == "TBLPROPERTIES":
         return _properties("view", name, cursor, if_exists)
-    return CreateView(name, query_behind_as(cursor), replace=True)
+    return CreateView(name, query_after_as(cursor), replace=True)
 
 
 def _rename(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> RenameRelation:
@@ -73,7 +73,7 @@ def _rename(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> RenameRel
 
 
 def _properties(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> Statement:
-    """SET TBLPROPERTIES ('key' = 'value', …) and UNSET TBLPROPERTIES [IF EXISTS] ('key', …)."""
+    """Parse SET TBLPROPERTIES ('key' = 'value', …) and UNSET TBLPROPERTIES [IF EXISTS] ('key', …)."""
     unset = cursor.accept_any("SET", "UNSET") == "UNSET"
     cursor.expect("TBLPROPERTIES")
     pairs: tuple[tuple[str, str | None], ...]
@@ -122,15 +122,15 @@ def _action(cursor: Cursor) -> Alteration:
     if not what:
         raise cursor.error("an action was expected, such as ADD COLUMN")
     raise StatementError(
-        f"ALTER TABLE … {what} is not supported; there are ADD COLUMN, DROP COLUMN, RENAME COLUMN, RENAME TO, "
-        "ALTER COLUMN, SET and RESET PARTITIONED BY, SET and RESET SORTED BY, and SET and UNSET TBLPROPERTIES"
+        f"ALTER TABLE … {what} is not supported; the supported actions are ADD COLUMN, DROP COLUMN, RENAME COLUMN, RENAME TO, "
+        "ALTER COLUMN, SET and RESET PARTITIONED BY, SET and RESET SORTED BY, SET and UNSET TBLPROPERTIES"
     )
 
 
 def _keys(cursor: Cursor) -> tuple[PartitionKey, ...]:
     keys, columns = partition_keys(cursor.group())
     if columns:
-        raise StatementError(f"SET PARTITIONED BY: {columns[0].name} stands with a type; name existing columns only")
+        raise StatementError(f"SET PARTITIONED BY: {columns[0].name} has a type; name existing columns only")
     return keys
 
 
@@ -175,7 +175,7 @@ def _drop(cursor: Cursor) -> DropColumns:
 
 
 def _change(cursor: Cursor, column: Path) -> Alteration:
-    """What follows ALTER COLUMN name."""
+    """Parse the rest of ALTER COLUMN name."""
     if cursor.accept("SET", "DATA", "TYPE") or cursor.accept("SET", "TYPE") or cursor.accept("TYPE"):
         action: Alteration = SetType(column, parse_type(cursor.upto((*AFTER_TYPE, ",")).text))
     elif cursor.accept("SET", "NOT", "NULL"):

@@ -1,4 +1,4 @@
-"""Columns, defaults and partition keys as CREATE TABLE and ALTER TABLE write them."""
+"""Parse columns, defaults and partition keys of CREATE TABLE and ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _DATED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIME
 
 
 def refuse_constraint(cursor: Cursor) -> None:
-    """Raises StatementError if a constraint comes next, which only CREATE TABLE can give."""
+    """Raise StatementError if a constraint comes next: only CREATE TABLE can set constraints."""
     if cursor.at_any(STARTS):
         raise StatementError(
-            f"{cursor.peek().text.upper()} is not supported here: CREATE [OR REPLACE] TABLE gives a table its constraints, "
-            "and ALTER COLUMN … SET NOT NULL that one"
+            f"{cursor.peek().text.upper()} is not supported here: CREATE [OR REPLACE] TABLE sets the constraints of a table, "
+            "and ALTER COLUMN … SET NOT NULL sets NOT NULL"
         )
     _refuse(cursor)
 
@@ -47,7 +47,7 @@ def _refuse(cursor: Cursor) -> None:
 
 
 def column_definitions(group: Cursor) -> tuple[tuple[ColumnDefinition, ...], tuple[Constraint, ...]]:
-    """`name type [NOT NULL] [DEFAULT …] [COMMENT '…'] [constraint …], constraint, …`, the inside of the brackets of CREATE TABLE."""
+    """Parse `name type [NOT NULL] [DEFAULT …] [COMMENT '…'] [constraint …], constraint, …`, the list of CREATE TABLE."""
     columns = []
     constraints: list[Constraint] = []
     for item in group.items():
@@ -61,11 +61,12 @@ def column_definitions(group: Cursor) -> tuple[tuple[ColumnDefinition, ...], tup
 
 
 def column_definition(item: Cursor, name: str | None = None, constraints: list[Constraint] | None = None) -> ColumnDefinition:
-    """One column.
+    """Parse one column.
 
     Args:
-        name: if it has been read already.
-        constraints: gets those of the column; without it they are refused.
+        item: the text of the column.
+        name: the column's name, if it has already been read from `item`.
+        constraints: a list to which the column's constraints are appended. Without it, constraints are refused.
     """
     start = item.peek()
     if name is None:
@@ -95,7 +96,7 @@ def column_definition(item: Cursor, name: str | None = None, constraints: list[C
 
 
 def refuse_position(item: Cursor) -> None:
-    """Raises StatementError for FIRST and AFTER."""
+    """Raise StatementError for FIRST and AFTER."""
     if item.at_any(("FIRST", "AFTER")):
         raise StatementError("DuckLake adds columns at the end of a table: leave FIRST and AFTER out")
 
@@ -108,13 +109,13 @@ def _default_text(item: Cursor) -> Cursor:
 
 
 def default_value(value: Cursor) -> Default | None:
-    """A default: the plain text of a literal, or an expression in Spark's SQL; None for NULL.
+    """Return a default: the plain text of a literal, or an expression in Spark's SQL; None for NULL.
 
     Specification: `default_value`, `default_value_type`, `default_value_dialect` of `ducklake_column`.
     """
     text = value.text
     if not text:
-        raise value.error("a value was expected behind DEFAULT")
+        raise value.error("a value was expected after DEFAULT")
     first = value.peek()
     size = value.stop - value.position
     if size == 1 and first.word == "NULL":
@@ -132,7 +133,7 @@ def default_value(value: Cursor) -> Default | None:
 
 
 def partition_keys(group: Cursor) -> tuple[tuple[PartitionKey, ...], tuple[ColumnDefinition, ...]]:
-    """The inside of PARTITIONED BY (…): its keys, and the columns that it declares with a type, as Hive does."""
+    """Parse the list of PARTITIONED BY (…): return its keys, and the columns that it declares with a type as in Hive."""
     keys: list[PartitionKey] = []
     columns: list[ColumnDefinition] = []
     for item in group.items():
@@ -165,11 +166,11 @@ def _transform(name: str, arguments: Cursor) -> PartitionKey:
         column = arguments.identifier()
         arguments.finish()
         return PartitionKey(column, f"bucket({int(number.text)})")
-    raise StatementError(f"PARTITIONED BY: {name} is not a transform of DuckLake; it has year, month, day, hour and bucket(n, column)")
+    raise StatementError(f"PARTITIONED BY: {name} is not a DuckLake transform; use year, month, day, hour or bucket(n, column)")
 
 
 def properties(group: Cursor) -> tuple[tuple[str, str], ...]:
-    """The inside of TBLPROPERTIES (…) or OPTIONS (…): `'key' = 'value'`, `key.part value`."""
+    """Parse the list of TBLPROPERTIES (…) or OPTIONS (…): `'key' = 'value'`, `key.part value`."""
     pairs = []
     for item in group.items():
         key = item.string() if item.peek().kind is Kind.STRING else ".".join(item.parts())

@@ -1,4 +1,4 @@
-"""Constraints as CREATE TABLE writes them: behind the type of a column, or among the columns."""
+"""Parse the constraints of CREATE TABLE: after the type of a column, or among the columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ACTIONS = ("CASCADE", "RESTRICT")
 
 
 def column_constraint(item: Cursor, column: str) -> Constraint:
-    """`[CONSTRAINT name] PRIMARY KEY | UNIQUE | CHECK (…) | [FOREIGN KEY] REFERENCES table [(columns)]`, behind a column's type."""
+    """Parse `[CONSTRAINT name] PRIMARY KEY | UNIQUE | CHECK (…) | [FOREIGN KEY] REFERENCES table [(columns)]` after a type."""
     name = item.identifier() if item.accept("CONSTRAINT") else ""
     if item.accept("FOREIGN", "KEY") or item.at("REFERENCES"):
         return _reference(item, name, (column,))
@@ -19,7 +19,7 @@ def column_constraint(item: Cursor, column: str) -> Constraint:
 
 
 def table_constraint(item: Cursor) -> Constraint:
-    """`[CONSTRAINT name] PRIMARY KEY (…) | UNIQUE (…) | CHECK (…) | FOREIGN KEY (…) REFERENCES table [(…)]`, among the columns."""
+    """Parse `[CONSTRAINT name] PRIMARY KEY (…) | UNIQUE (…) | CHECK (…) | FOREIGN KEY (…) REFERENCES table [(…)]`."""
     name = item.identifier() if item.accept("CONSTRAINT") else ""
     if item.accept("FOREIGN", "KEY"):
         found = _reference(item, name, _names(item))
@@ -30,14 +30,14 @@ def table_constraint(item: Cursor) -> Constraint:
 
 
 def starts_table_constraint(item: Cursor) -> bool:
-    """Whether no column comes next, though a column may be called `check` or `unique`."""
+    """Return whether a constraint of the table comes next and not a column, which may also be called `check` or `unique`."""
     if item.at("CONSTRAINT"):
         return item.peek(2).word in STARTS
     return item.at("PRIMARY", "KEY") or item.at("FOREIGN", "KEY") or item.at("UNIQUE", "(") or item.at("CHECK", "(")
 
 
 def _constraint(item: Cursor, name: str, columns: tuple[str, ...] | None) -> Constraint:
-    """What stands behind the name; the columns of a key are read if they are not known."""
+    """Parse a constraint after its name. If `columns` is None, the columns of a key are read too."""
     if item.accept("CHECK"):
         found = Constraint(CHECK, name, expression=item.group().text.strip())
     elif item.accept("PRIMARY", "KEY"):
@@ -46,7 +46,7 @@ def _constraint(item: Cursor, name: str, columns: tuple[str, ...] | None) -> Con
         found = Constraint(UNIQUE, name, columns or _names(item))
     else:
         raise item.error("PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK (…) was expected")
-    _pass_noise(item)
+    _skip_noise(item)
     return found
 
 
@@ -59,7 +59,7 @@ def _reference(item: Cursor, name: str, columns: tuple[str, ...]) -> Constraint:
             raise item.error("DELETE or UPDATE was expected")
         if item.accept_any(*_ACTIONS) is None and not any(item.accept(*words) for words in (("NO", "ACTION"), ("SET", "NULL"))):
             raise item.error("NO ACTION was expected")
-    _pass_noise(item)
+    _skip_noise(item)
     return Constraint(FOREIGN_KEY, name, columns, references=table, referenced=referenced)
 
 
@@ -73,6 +73,6 @@ def _names(item: Cursor) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _pass_noise(item: Cursor) -> None:
+def _skip_noise(item: Cursor) -> None:
     while any(item.accept(*words) for words in _NOISE):
         pass

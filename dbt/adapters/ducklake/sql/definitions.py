@@ -1,4 +1,4 @@
-"""CREATE, DROP and COMMENT ON for schemas, tables, views and functions."""
+"""Parse CREATE, DROP and COMMENT ON for schemas, tables, views and functions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .values import (
 SCHEMA = ("SCHEMA", "DATABASE", "NAMESPACE")
 FORMATS = ("parquet", "ducklake")
 _REFUSED = {
-    "LOCATION": "LOCATION is not supported: the lake's data_path says where files are",
+    "LOCATION": "LOCATION is not supported: the lake's data_path determines where its files are",
     "CLUSTERED": "CLUSTERED BY is not supported: use PARTITIONED BY (bucket(n, column))",
     "CLUSTER": "CLUSTER BY is not supported in CREATE TABLE: use PARTITIONED BY",
     "SKEWED": "SKEWED BY is not supported: leave it out",
@@ -46,7 +46,7 @@ _REFUSED = {
 
 
 def create_schema(cursor: Cursor) -> CreateSchema:
-    """`[IF NOT EXISTS] name [COMMENT 'text']`, behind CREATE SCHEMA."""
+    """Parse `[IF NOT EXISTS] name [COMMENT 'text']`, the rest of CREATE SCHEMA."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.name()
     comment = None
@@ -54,7 +54,7 @@ def create_schema(cursor: Cursor) -> CreateSchema:
         if cursor.accept("COMMENT"):
             comment = cursor.string()
         elif cursor.at_any(("LOCATION", "MANAGED")):
-            raise StatementError("CREATE SCHEMA … LOCATION is not supported: the lake's data_path says where files are")
+            raise StatementError("CREATE SCHEMA … LOCATION is not supported: the lake's data_path determines where its files are")
         elif cursor.at("WITH"):
             raise StatementError("CREATE SCHEMA … WITH PROPERTIES is not supported: leave it out")
         else:
@@ -63,7 +63,7 @@ def create_schema(cursor: Cursor) -> CreateSchema:
 
 
 def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
-    """`[IF NOT EXISTS] name [(columns)] clauses [[AS] query]`, behind CREATE TABLE."""
+    """Parse `[IF NOT EXISTS] name [(columns)] clauses [[AS] query]`, the rest of CREATE TABLE."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     if replace and if_not_exists:
         raise StatementError("CREATE OR REPLACE TABLE and IF NOT EXISTS exclude each other: leave one out")
@@ -93,14 +93,14 @@ def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
         else:
             _refuse(cursor)
             raise cursor.error("this cannot follow CREATE TABLE name")
-    query = query_behind_as(cursor) if not cursor.done else None
+    query = query_after_as(cursor) if not cursor.done else None
     if query is None and not columns:
         raise cursor.error(f"table {name} needs columns, or AS and a query")
     return CreateTable(name, columns, query, replace, if_not_exists, comment, keys, options, sorting, constraints)
 
 
-def query_behind_as(cursor: Cursor) -> Sql:
-    """`[AS] query`, to the end."""
+def query_after_as(cursor: Cursor) -> Sql:
+    """Parse `[AS] query`, to the end."""
     cursor.accept("AS")
     if not cursor.source.query_starts(cursor.position) or cursor.done:
         raise cursor.error("a query was expected")
@@ -119,7 +119,7 @@ def _refuse(cursor: Cursor) -> None:
 
 
 def create_view(cursor: Cursor, *, replace: bool) -> CreateView:
-    """`[IF NOT EXISTS] name [(column [COMMENT 'text'], …)] [COMMENT 'text'] AS query`, behind CREATE VIEW."""
+    """Parse `[IF NOT EXISTS] name [(column [COMMENT 'text'], …)] [COMMENT 'text'] AS query`, the rest of CREATE VIEW."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     if replace and if_not_exists:
         raise StatementError("CREATE OR REPLACE VIEW and IF NOT EXISTS exclude each other: leave one out")
@@ -137,13 +137,14 @@ def create_view(cursor: Cursor, *, replace: bool) -> CreateView:
             raise StatementError("CREATE VIEW … WITH is not supported: leave it out; a view's columns follow its query")
         else:
             raise cursor.error("AS and a query were expected")
-    return CreateView(name, query_behind_as(cursor), columns, replace, if_not_exists, comment)
+    return CreateView(name, query_after_as(cursor), columns, replace, if_not_exists, comment)
 
 
 def create_temporary_view(cursor: Cursor, *, replace: bool) -> CreateTemporaryView | None:
-    """`VIEW [IF NOT EXISTS] name [(column [COMMENT 'text'], …)] [COMMENT 'text'] [TBLPROPERTIES (…)] AS query`, behind TEMPORARY.
+    """Parse `VIEW [IF NOT EXISTS] name [(column [COMMENT 'text'], …)] [COMMENT 'text'] [TBLPROPERTIES (…)] AS query` after TEMPORARY.
 
-    None if its rows come from a data source (`USING …`), which is Spark's.
+    Returns:
+        None for a view on a data source (`USING …`), which Spark creates.
     """
     cursor.expect("VIEW")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
@@ -162,11 +163,11 @@ def create_temporary_view(cursor: Cursor, *, replace: bool) -> CreateTemporaryVi
             cursor.group()
         else:
             raise cursor.error("AS and a query were expected")
-    return CreateTemporaryView(name, query_behind_as(cursor), tuple(column for column, _ in columns), replace, if_not_exists)
+    return CreateTemporaryView(name, query_after_as(cursor), tuple(column for column, _ in columns), replace, if_not_exists)
 
 
 def _view_columns(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:
-    """`(column [COMMENT 'text'], …)`, or nothing."""
+    """Parse `(column [COMMENT 'text'], …)`, or nothing."""
     columns: list[tuple[str, str | None]] = []
     if cursor.at("("):
         for item in cursor.group().items():
@@ -177,9 +178,10 @@ def _view_columns(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:
 
 
 def create_function(cursor: Cursor, *, replace: bool) -> CreateFunction | None:
-    """`FUNCTION [IF NOT EXISTS] name (parameter type [DEFAULT expression], …) RETURNS type … RETURN body`, behind CREATE.
+    """Parse `FUNCTION [IF NOT EXISTS] name (parameter type [DEFAULT expression], …) RETURNS type … RETURN body` after CREATE.
 
-    None if it is a function of a class (`name AS 'class'`), which is Spark's.
+    Returns:
+        None for a function that a Java class implements (`name AS 'class'`), which Spark creates.
     """
     cursor.expect("FUNCTION")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
@@ -188,14 +190,14 @@ def create_function(cursor: Cursor, *, replace: bool) -> CreateFunction | None:
     name = cursor.name()
     if not cursor.at("("):
         return None
-    behind = cursor.source.skip(cursor.position)
-    if cursor.source.token(behind).word == "RETURNS" and cursor.source.token(behind + 1).word == "TABLE":
+    index = cursor.source.skip(cursor.position)
+    if cursor.source.token(index).word == "RETURNS" and cursor.source.token(index + 1).word == "TABLE":
         raise StatementError(f"function {name} RETURNS TABLE, which is not supported: create a view")
     return CreateFunction(name, piece(cursor), replace, if_not_exists)
 
 
 def drop(cursor: Cursor) -> Statement:
-    """`SCHEMA | TABLE | VIEW | FUNCTION | MACRO [TABLE] [IF EXISTS] name [CASCADE | RESTRICT | PURGE]`, behind DROP."""
+    """Parse `SCHEMA | TABLE | VIEW | FUNCTION | MACRO [TABLE] [IF EXISTS] name [CASCADE | RESTRICT | PURGE]`, the rest of DROP."""
     what = cursor.accept_any(*SCHEMA, "TABLE", "VIEW", "FUNCTION", "MACRO")
     assert what is not None
     is_table_macro = what == "MACRO" and cursor.accept("TABLE")
@@ -213,7 +215,7 @@ def drop(cursor: Cursor) -> Statement:
 
 
 def comment_on(cursor: Cursor) -> Statement:
-    """`SCHEMA | TABLE | VIEW | COLUMN name IS 'text' | NULL`, behind COMMENT ON."""
+    """Parse `SCHEMA | TABLE | VIEW | COLUMN name IS 'text' | NULL`, the rest of COMMENT ON."""
     what = cursor.accept_any(*SCHEMA, "TABLE", "VIEW", "COLUMN")
     if what is None:
         raise cursor.error("SCHEMA, TABLE, VIEW or COLUMN was expected")

@@ -1,4 +1,4 @@
-"""SHOW, DESCRIBE, USE, CALL and the statements of transactions."""
+"""Parse SHOW, DESCRIBE, USE, CALL and the statements of transactions."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .values import (
 )
 
 _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
-_SPARKS = ("FUNCTION", "SCHEMA", "DATABASE", "NAMESPACE", "PROCEDURE", "CATALOG")
+_SPARK_OBJECTS = ("FUNCTION", "SCHEMA", "DATABASE", "NAMESPACE", "PROCEDURE", "CATALOG")
 _TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIMESTAMPTZ", "DATE")
 
 
 def show(cursor: Cursor) -> Statement:
-    """SHOW SCHEMAS | DATABASES | TABLES | TABLE EXTENDED | VIEWS | COLUMNS; any other SHOW is Spark's."""
+    """Parse SHOW SCHEMAS | DATABASES | TABLES | TABLE EXTENDED | VIEWS | COLUMNS; any other SHOW is a query for Spark."""
     match cursor.peek(1).word:
         case "TABLE" if cursor.peek(2).word == "EXTENDED":
             what = "table extended"
@@ -66,12 +66,12 @@ def show(cursor: Cursor) -> Statement:
 
 
 def describe(cursor: Cursor) -> Statement:
-    """DESCRIBE [TABLE] [EXTENDED | FORMATTED] name; of a query, a function or a schema it is Spark's."""
+    """Parse DESCRIBE [TABLE] [EXTENDED | FORMATTED] name; DESCRIBE of a query, function or schema is a query for Spark."""
     source = cursor.source
     cursor.position += 1
     if cursor.accept("QUERY") or (source.query_starts(cursor.position) and not cursor.at("TABLE")):
         return Query(fragment(source, 0, whole=True))
-    if cursor.at_any(_SPARKS) and cursor.peek(1).is_identifier:
+    if cursor.at_any(_SPARK_OBJECTS) and cursor.peek(1).is_identifier:
         return Query(Sql(source.text))
     if cursor.peek(1).is_identifier:
         cursor.accept("TABLE")
@@ -84,7 +84,7 @@ def describe(cursor: Cursor) -> Statement:
 
 
 def use(cursor: Cursor) -> Use:
-    """USE [SCHEMA | DATABASE | CATALOG] name."""
+    """Parse USE [SCHEMA | DATABASE | CATALOG] name."""
     cursor.expect("USE")
     if cursor.peek(1).is_identifier:
         cursor.accept_any("SCHEMA", "DATABASE", "NAMESPACE", "CATALOG")
@@ -94,7 +94,7 @@ def use(cursor: Cursor) -> Use:
 
 
 def checkpoint(cursor: Cursor) -> Checkpoint:
-    """CHECKPOINT [name]."""
+    """Parse CHECKPOINT [name]."""
     cursor.expect("CHECKPOINT")
     name = None if cursor.done else cursor.name()
     cursor.finish()
@@ -102,7 +102,7 @@ def checkpoint(cursor: Cursor) -> Checkpoint:
 
 
 def transaction(cursor: Cursor) -> Statement:
-    """BEGIN, START TRANSACTION, COMMIT, ROLLBACK, with TRANSACTION or WORK."""
+    """Parse BEGIN, START TRANSACTION, COMMIT and ROLLBACK, optionally with TRANSACTION or WORK."""
     word = cursor.accept_any("BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END")
     cursor.accept_any("TRANSACTION", "WORK")
     cursor.finish()
@@ -116,7 +116,7 @@ def transaction(cursor: Cursor) -> Statement:
 
 
 def call(cursor: Cursor) -> Call:
-    """CALL name(argument, name => argument, …) with constants; `=` and `:=` stand for `=>` as in DuckDB."""
+    """Parse CALL name(argument, name => argument, …) with constants; `=` and `:=` are the same as `=>`, as in DuckDB."""
     cursor.expect("CALL")
     name = cursor.name()
     arguments = call_arguments(cursor.group())
@@ -125,7 +125,7 @@ def call(cursor: Cursor) -> Call:
 
 
 def call_arguments(cursor: Cursor) -> tuple[Argument, ...]:
-    """What stands in the brackets of a call."""
+    """Parse the arguments of a call, without the parentheses."""
     arguments = []
     for item in cursor.items():
         keyword = None
@@ -138,10 +138,10 @@ def call_arguments(cursor: Cursor) -> tuple[Argument, ...]:
 
 
 def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[object] | None:
-    """A string, number, boolean, NULL, timestamp, interval (its text), or list of these.
+    """Parse a string, number, boolean, NULL, timestamp, interval (returned as its text), or list of these.
 
     Raises:
-        StatementError: it is something that would have to be computed.
+        StatementError: the value is an expression, not a constant.
     """
     token = cursor.peek()
     sign = -1 if cursor.accept("-") else 1
@@ -172,13 +172,13 @@ def constant(cursor: Cursor) -> str | int | float | bool | datetime | list[objec
 
 
 def _interval(cursor: Cursor) -> str:
-    """The text of INTERVAL '1 week' or of INTERVAL 1 WEEK, INTERVAL '1' WEEK."""
+    """Return the text of INTERVAL '1 week', INTERVAL 1 WEEK or INTERVAL '1' WEEK."""
     amount = cursor.string() if cursor.peek().kind is Kind.STRING else str(constant(cursor))
     return amount if cursor.done else f"{amount} {cursor.identifier().lower()}"
 
 
 def _now(cursor: Cursor) -> datetime:
-    """`now()` and `current_timestamp`, less an interval if one follows."""
+    """Evaluate `now()` or `current_timestamp`, minus the intervals that follow."""
     cursor.position += 1
     if cursor.accept("("):
         cursor.expect(")")
@@ -202,4 +202,4 @@ def _timestamp(cursor: Cursor) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         cursor.position = start
-        raise cursor.error("this is not a moment; write it like 2026-01-31 12:00:00+00:00") from None
+        raise cursor.error("this is not a timestamp; write it like 2026-01-31 12:00:00+00:00") from None

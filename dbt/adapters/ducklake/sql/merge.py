@@ -1,4 +1,4 @@
-"""MERGE INTO."""
+"""Parse MERGE INTO."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .with_clause import WithClause
 
 
 def merge(cursor: Cursor, ctes: WithClause) -> Merge:
-    """MERGE [WITH SCHEMA EVOLUTION] INTO name [AS alias] USING source [AS alias] {ON condition | USING (columns)} WHEN … THEN … …"""
+    """Parse MERGE [WITH SCHEMA EVOLUTION] INTO name [AS alias] USING source [AS alias] {ON condition | USING (columns)} WHEN … THEN …."""
     cursor.expect("MERGE")
     schema_evolution = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
     cursor.expect("INTO")
@@ -27,7 +27,7 @@ def merge(cursor: Cursor, ctes: WithClause) -> Merge:
         raise StatementError(f"MERGE: target and source are both called {source_alias}; give one an alias")
     outer = tuple(found for found in (None if given else name, source_name) if found is not None)
     if cursor.accept("USING"):
-        condition = fragment(Source(_same(cursor, (given,) if given else name.parts, source_alias or "")), outer=outer)
+        condition = fragment(Source(_using_condition(cursor, (given,) if given else name.parts, source_alias or "")), outer=outer)
     else:
         cursor.expect("ON")
         condition = ctes.into(_condition(cursor, ("WHEN",), outer))
@@ -40,7 +40,7 @@ def merge(cursor: Cursor, ctes: WithClause) -> Merge:
 
 
 def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | None]:
-    """The source, its alias, and its name if it has no other alias than that."""
+    """Return the source, its alias, and its name if the user gave no alias."""
     start = cursor.position
     if cursor.at("("):
         cursor.group()
@@ -49,7 +49,7 @@ def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | N
     else:
         found = relation_at(cursor.source, start, cursor.stop)
         if found is None:
-            raise cursor.error("a table, a view or a query in parentheses was expected behind USING")
+            raise cursor.error("a table, a view or a query in parentheses was expected after USING")
         reference = found.reference
         text = cursor.source.text[reference.start : reference.end]
         while not cursor.done and cursor.peek().start < reference.end:
@@ -70,13 +70,13 @@ def _source(cursor: Cursor, ctes: WithClause) -> tuple[Sql, str | None, Name | N
     return sql, source_alias, name
 
 
-def _same(cursor: Cursor, target_name: Sequence[str], source_alias: str) -> str:
-    """`(columns)` of USING as a condition."""
+def _using_condition(cursor: Cursor, target_name: Sequence[str], source_alias: str) -> str:
+    """Return the condition that `USING (columns)` means."""
     if not source_alias:
         raise cursor.error("MERGE … USING (columns) needs an alias of the source")
     columns = [backquoted(column.name().parts[-1]) for column in cursor.group().items()]
-    there = ".".join(map(backquoted, target_name))
-    return " AND ".join(f"{there}.{column} = {backquoted(source_alias)}.{column}" for column in columns)
+    target_alias = ".".join(map(backquoted, target_name))
+    return " AND ".join(f"{target_alias}.{column} = {backquoted(source_alias)}.{column}" for column in columns)
 
 
 def _condition(cursor: Cursor, words: tuple[str, ...], outer: Sequence[Name]) -> Sql:
@@ -87,7 +87,7 @@ def _condition(cursor: Cursor, words: tuple[str, ...], outer: Sequence[Name]) ->
 
 
 def _clause(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequence[Name], ctes: WithClause) -> MergeClause:
-    """WHEN [NOT] MATCHED [BY SOURCE | BY TARGET] [AND condition] THEN action."""
+    """Parse WHEN [NOT] MATCHED [BY SOURCE | BY TARGET] [AND condition] THEN action."""
     cursor.expect("WHEN")
     missing = cursor.accept("NOT")
     cursor.expect("MATCHED")
@@ -118,20 +118,20 @@ def _clause(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequen
         case _:
             action.position = start
             expected = "INSERT" if kind == "not_matched" else "UPDATE or DELETE"
-            raise action.error(f"{expected} was expected behind THEN")
+            raise action.error(f"{expected} was expected after THEN")
     action.finish()
     return result
 
 
 def _matching(action: Cursor) -> str | None:
-    """BY NAME or BY POSITION: all columns, found so."""
+    """Parse BY NAME or BY POSITION: how all columns are matched."""
     if action.accept("BY", "NAME"):
         return "name"
     return "position" if action.accept("BY", "POSITION") else None
 
 
 def _insert(action: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequence[Name], ctes: WithClause) -> tuple[Assignment, ...]:
-    """`(columns) VALUES (values)`."""
+    """Parse `(columns) VALUES (values)`."""
     if not action.at("("):
         raise StatementError("MERGE … INSERT needs its columns: INSERT (a, b) VALUES (x, y), or INSERT *")
     columns = [column_path(item, qualifiers) for item in action.group().items()]

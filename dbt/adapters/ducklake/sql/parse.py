@@ -1,4 +1,4 @@
-"""From a text to a statement: the first words decide who reads the rest."""
+"""Parse one statement: its first words determine which function parses the rest."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ _READERS: dict[str, Callable[[Cursor], Statement]] = {
 _TRANSACTION = frozenset({"BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT"})
 _UNSUPPORTED = {
     "MATERIALIZED": "materialized views are not supported: create a table, or an incremental model",
-    "MACRO": "macros are made by DuckDB: it could not open a lake that holds one which it fails to parse. Run CREATE MACRO there; "
-    "its views can be queried here",
+    "MACRO": "macros are not supported, because DuckDB cannot open a lake with a macro that it fails to parse. Run CREATE MACRO in DuckDB; "
+    "views that use the macro can be queried here",
     "STREAMING": "streaming tables are not supported: create a table",
 }
 
 
-def parse(text: str) -> Statement:
-    """What one statement asks for.
+def parse(text: str) -> Statement:  # noqa: C901 (a flat dispatch on the first word)
+    """Parse one statement.
 
     Args:
-        text: Spark's SQL with DuckLake's additions; comments before it and semicolons behind it are allowed.
+        text: Spark's SQL with DuckLake's additions; comments before it and semicolons after it are allowed.
 
     Raises:
-        StatementError: a statement that is ours is wrong ("Syntax error in line …") or asks for something that a lake
-            cannot do. What only Spark can judge is a `Query` or `PassThrough`.
+        StatementError: a statement that we run has a syntax error ("Syntax error in line …") or asks for something that
+            a lake cannot do. Statements that Spark checks become a `Query` or `PassThrough`.
     """
     if _VERBATIM.match(text):
         return PassThrough(Sql(text.rstrip().rstrip(";")))
@@ -85,14 +85,14 @@ def parse(text: str) -> Statement:
         case word if word in _TRANSACTION and not is_script(source.tokens):
             return transaction(cursor)
         case word if word in QUERY_STARTS or word in ("(", "EXPLAIN"):
-            _refuse_insert_behind_from(source)
+            _refuse_insert_after_from(source)
             return Query(fragment(source, whole=True))
         case _:
             return PassThrough(fragment(source, whole=True))
 
 
 def _one_statement(text: str) -> Source:
-    """The text without semicolons and comments at its end."""
+    """Return the text without semicolons and comments at its end."""
     source = Source(text)
     count = len(source.tokens)
     while count and source.tokens[count - 1].word == ";":
@@ -104,7 +104,7 @@ def _one_statement(text: str) -> Source:
     if not is_script(source.tokens):
         second = next((token for token in source.tokens if token.word == ";"), None)
         if second is not None:
-            raise StatementError("there is more than one statement: run each by itself, without semicolons between them")
+            raise StatementError("the text has more than one statement: run each separately, without semicolons between them")
     return source
 
 
@@ -154,8 +154,8 @@ def _alter(cursor: Cursor) -> Statement:
     return PassThrough(fragment(cursor.source, whole=True))
 
 
-def _refuse_insert_behind_from(source: Source) -> None:
-    """FROM t INSERT INTO …, Hive's statement with several targets."""
+def _refuse_insert_after_from(source: Source) -> None:
+    """Refuse FROM t INSERT INTO …, Hive's statement with several targets."""
     cursor = Cursor(source)
     if cursor.at("FROM"):
         cursor.upto(("INSERT",))

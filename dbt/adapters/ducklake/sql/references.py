@@ -1,8 +1,7 @@
-"""Where a text names relations: after FROM, JOIN, TABLE, INTO, UPDATE and USING, with the scopes of CTEs.
+"""Find the relations that a text names: after FROM, JOIN, TABLE, INTO, UPDATE and USING, with the scopes of CTEs.
 
-Only tokens are looked at. Expressions are walked through, never understood: whatever Spark's grammar allows in them,
-today or in its next version, cannot hide a name. The grammar obeyed is `relationPrimary` and what leads to it in
-Spark's `SqlBaseParser.g4`.
+Only tokens are read. Expressions are not parsed, so that no syntax that Spark allows in them, now or in a later version,
+can hide a name. The rules follow `relationPrimary` and the rules that lead to it in Spark's `SqlBaseParser.g4`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ FUNCTIONS_WITH_FROM = words("TRIM EXTRACT SUBSTRING SUBSTR OVERLAY POSITION")
 
 
 def references(text: str) -> Sql:
-    """The text with its references and qualifiers; CTEs, table functions, files (`` parquet.`/path` ``) are none.
+    """Return the text with its references and qualifiers. CTEs, table functions and files (`` parquet.`/path` ``) are no references.
 
     Raises:
         StatementError: a quote or bracket is not closed, or time travel is not to a number or a timestamp.
@@ -40,14 +39,14 @@ def references(text: str) -> Sql:
 
 
 def fragment(source: Source, start: int = 0, stop: int | None = None, *, outer: Iterable[Name] = (), whole: bool = False) -> Sql:
-    """The tokens [start, stop) of a source as written, with the names in them.
+    """Return the tokens [start, stop) of a source as written, with the names in them.
 
     Args:
         source: the text.
         start: index of the first token.
-        stop: index behind the last token; None: all.
-        outer: relations without alias named elsewhere in the statement, whose names may qualify columns here.
-        whole: with the comments before and behind.
+        stop: index after the last token; None: all.
+        outer: relations without an alias, named elsewhere in the statement, whose names may qualify columns in these tokens.
+        whole: include the comments before and after.
     """
     stop = len(source.tokens) if stop is None else stop
     if start >= stop:
@@ -69,25 +68,25 @@ def fragment(source: Source, start: int = 0, stop: int | None = None, *, outer: 
 
 
 def _shifted(found: Place, begin: int) -> Place:
-    """The same place, counted from `begin`."""
+    """Return the same place, counted from `begin`."""
     return replace(found, start=found.start - begin, end=found.end - begin)
 
 
 def rows_of(name: Name, at: TimeTravel | None = None) -> Sql:
-    """`SELECT * FROM name`."""
+    """Return `SELECT * FROM name`."""
     start = len("SELECT * FROM ")
     text = f"SELECT * FROM {name.quoted}"
     return Sql(text, (Reference(start, len(text), name, at),))
 
 
 def piece(cursor: Cursor, outer: Iterable[Name] = ()) -> Sql:
-    """What is left in a cursor, with the names in it; moves to its end."""
+    """Return the rest of a cursor, with the names in it, and move to its end."""
     start, cursor.position = cursor.position, cursor.stop
     return fragment(cursor.source, start, cursor.stop, outer=outer)
 
 
 class _Finder:
-    """Walks over the tokens of a source and collects the places that name relations."""
+    """Collects the places in a source that name relations, token by token."""
 
     def __init__(self, source: Source, outer: Iterable[Name] = ()) -> None:
         self.source = source
@@ -98,12 +97,12 @@ class _Finder:
         self._scope = Scope(None)
 
     def found(self) -> list[Reference]:
-        """The references of all scopes in the order of the text."""
+        """Return the references of all scopes in the order of the text."""
         found = (reference for scope in self._scopes for reference in scope.final())
         return sorted(found, key=lambda reference: reference.start)
 
     def stars(self) -> list[Star]:
-        """The stars of SELECTs in which virtual columns are named."""
+        """Return the stars of SELECTs in which virtual columns are named."""
         found = []
         for scope in self._scopes:
             for qualifier, index in scope.stars if scope.virtual and scope.selects else ():
@@ -113,28 +112,33 @@ class _Finder:
         return found
 
     def virtual(self) -> tuple[str, ...]:
-        """The virtual columns that are named anywhere."""
+        """Return the virtual columns that are named in any scope."""
         return tuple(name for name in VIRTUAL_COLUMNS if any(name in scope.virtual for scope in self._scopes))
 
     def qualifiers(self) -> list[Qualifier]:
-        """Chains of names that begin with the name, or the end of the name, of a relation in sight without an alias."""
+        """Return the dotted names that begin with the name of a visible relation without an alias, or with the end of that name."""
         found = []
         for scope in self._scopes:
-            names = scope.in_sight(self.outer) if scope.chains else {}
+            names = scope.visible(self.outer) if scope.chains else {}
             for start, stop in scope.chains if names else ():
                 parts = tuple(fold(token.identifier) for token in self.tokens[start:stop:2] if token.is_identifier)
                 for length in (3, 2):
                     named = names.get(parts[:length])
-                    behind = start + 2 * length - 1
-                    if named is not None and len(parts) >= length and self.source.token(behind).word == ".":
-                        found.append(Qualifier(self.tokens[start].start, self.tokens[behind - 1].end, *named))
+                    after = start + 2 * length - 1
+                    if named is not None and len(parts) >= length and self.source.token(after).word == ".":
+                        found.append(Qualifier(self.tokens[start].start, self.tokens[after - 1].end, *named))
                         break
         return found
 
     def scan(self, index: int, stop: int, ctes: CTES, *, query: bool = True, listing: bool = False) -> None:
-        """Walks over [index, stop) with a scope of its own, or in the scope of a FROM list if `listing`.
+        """Scan [index, stop) in a new scope, or in the scope of a FROM list if `listing`.
 
-        `query`: FROM is a clause here; `listing`: a comma is followed by a relation.
+        Args:
+            index: index of the first token.
+            stop: index after the last token.
+            ctes: names of the visible CTEs.
+            query: FROM is a clause, not part of a function such as `trim(… FROM …)`.
+            listing: a comma is followed by a relation.
         """
         around = self._scope
         if not listing:
@@ -169,7 +173,7 @@ class _Finder:
                 merging = False
                 index = self._relation(index + 1, stop, ctes)
             else:
-                if token.word in SET_OPERATIONS and self.source.token(index - 1).word != "*":  # of a star, EXCEPT takes columns
+                if token.word in SET_OPERATIONS and self.source.token(index - 1).word != "*":  # `* EXCEPT (…)` excludes columns
                     self._open(around)
                 merging = merging or (token.word == "MERGE" and index == first)
                 listing = listing and token.word not in ENDS_FROM
@@ -177,50 +181,50 @@ class _Finder:
                 index = self._word(index, stop, ctes, first=index == first)
 
     def _note(self, index: int) -> None:
-        """SELECT, a star and a virtual column, where they stand by themselves."""
-        token, before, behind = self.tokens[index], self.source.token(index - 1).word, self.source.token(index + 1).word
+        """Record a SELECT, an unqualified star or an unqualified virtual column in the scope."""
+        token, before, after = self.tokens[index], self.source.token(index - 1).word, self.source.token(index + 1).word
         if token.word == "SELECT":
             self._scope.selects = True
         elif token.word == "*":
             counts = before == "(" and self.source.token(index - 2).word == "COUNT"
             if before in BEFORE_STAR and not counts:
                 self._scope.stars.append(((), index))
-        elif token.is_identifier and fold(token.identifier) in VIRTUAL_COLUMNS and behind != "(" and before != "AS":
+        elif token.is_identifier and fold(token.identifier) in VIRTUAL_COLUMNS and after != "(" and before != "AS":
             self._scope.name_virtual(fold(token.identifier))
 
     def _word(self, index: int, stop: int, ctes: CTES, *, first: bool) -> int:
-        """The words that name a relation without a FROM clause: TABLE t, INTO t, OVERWRITE t, UPDATE t."""
+        """Read a word that names a relation without a FROM clause: TABLE t, INTO t, OVERWRITE t, UPDATE t."""
         word, before = self.tokens[index].word, self.source.token(index - 1).word
-        behind = index + 1
+        after = index + 1
         if word == "TABLE":
-            if self.source.token(behind).word == "(":
-                close = self.source.skip(behind) - 1
-                parts, end = name_at(self.source, behind + 1, close)
+            if self.source.token(after).word == "(":
+                close = self.source.skip(after) - 1
+                parts, end = name_at(self.source, after + 1, close)
                 if parts and end == close:
-                    self._add_bare(behind + 1, close, ctes)
+                    self._add_bare(after + 1, close, ctes)
                     return close + 1
-                return behind
-            while self.source.token(behind).word in ("IF", "NOT", "EXISTS"):
-                behind += 1
-            if before in ("CACHE", "LAZY") and self._defines(behind, stop):
-                return behind
-            return self._add_bare(behind, stop, ctes)
+                return after
+            while self.source.token(after).word in ("IF", "NOT", "EXISTS"):
+                after += 1
+            if before in ("CACHE", "LAZY") and self._defines(after, stop):
+                return after
+            return self._add_bare(after, stop, ctes)
         if (word == "INTO" and before in ("INSERT", "MERGE", "EVOLUTION")) or (word == "OVERWRITE" and before in ("INSERT", "EVOLUTION")):
-            if self.source.token(behind).word in ("DIRECTORY", "LOCAL"):
-                return behind
-            behind += self.source.token(behind).word == "TABLE"
+            if self.source.token(after).word in ("DIRECTORY", "LOCAL"):
+                return after
+            after += self.source.token(after).word == "TABLE"
             merging = before == "MERGE" or self.source.token(index - 4).word == "MERGE"
-            return self._add(behind, stop, frozenset(), bare=not merging, columns=not merging)
+            return self._add(after, stop, frozenset(), bare=not merging, columns=not merging)
         if word == "UPDATE" and first:
-            return self._add(behind, stop, frozenset())
-        return behind
+            return self._add(after, stop, frozenset())
+        return after
 
     def _defines(self, index: int, stop: int) -> bool:
-        """CACHE TABLE name [OPTIONS (…)] [AS] query: the name is a new one."""
-        behind = name_at(self.source, index, stop)[1]
-        if self.source.token(behind).word == "OPTIONS":
-            behind = self.source.skip(behind + 1)
-        return self.source.token(behind).word == "AS" or self.source.query_starts(behind)
+        """Return whether CACHE TABLE name [OPTIONS (…)] [AS] query defines a new name."""
+        after = name_at(self.source, index, stop)[1]
+        if self.source.token(after).word == "OPTIONS":
+            after = self.source.skip(after + 1)
+        return self.source.token(after).word == "AS" or self.source.query_starts(after)
 
     def _bracket(self, index: int, ctes: CTES) -> None:
         close = self.source.partner[index]
@@ -232,7 +236,7 @@ class _Finder:
             self._walk(index + 1, close, ctes, False, False, self._scope)
 
     def _with(self, index: int, stop: int, ctes: CTES) -> tuple[int, CTES] | None:
-        """The CTEs of a WITH clause: the index behind them and the names visible then; None for another WITH."""
+        """Read the CTEs of a WITH clause: return the index after them and the names visible from then on; None for another WITH."""
         index += 1
         recursive = self.source.token(index).word == "RECURSIVE" and self.source.token(index + 1).is_identifier
         index += recursive
@@ -261,9 +265,9 @@ class _Finder:
         return (index, ctes) if begun else None
 
     def _relation(self, index: int, stop: int, ctes: CTES) -> int:
-        """A relation and its alias; the index behind."""
+        """Read a relation and its alias; return the index after them."""
         bare = False
-        while self.source.token(index).word in ("LATERAL", "STREAM") and self._goes_on(index):
+        while self.source.token(index).word in ("LATERAL", "STREAM") and self._is_keyword_before_relation(index):
             bare = self.source.token(index).word == "STREAM"
             index += 1
         if bare and self.source.token(index).word == "(":
@@ -276,7 +280,7 @@ class _Finder:
             if self.source.query_starts(index):
                 self.scan(index + 1, self.source.partner[index], ctes)
             else:
-                self._parenthesised(index, ctes)
+                self._parenthesized(index, ctes)
             index = self.source.skip(index)
             return alias_at(self.source, index, stop)[1]
         if token.word == "VALUES" and self.source.token(index + 1).word not in (".", ""):
@@ -287,18 +291,18 @@ class _Finder:
         self._scope = Scope(parent)
         self._scopes.append(self._scope)
 
-    def _goes_on(self, index: int) -> bool:
-        """LATERAL and STREAM are words of the grammar here: something to read follows."""
-        behind = self.source.token(index + 1)
-        return behind.word == "(" or (behind.is_identifier and behind.word not in NOT_AN_ALIAS)
+    def _is_keyword_before_relation(self, index: int) -> bool:
+        """Return whether LATERAL or STREAM is a keyword, because a relation follows it."""
+        after = self.source.token(index + 1)
+        return after.word == "(" or (after.is_identifier and after.word not in NOT_AN_ALIAS)
 
-    def _parenthesised(self, index: int, ctes: CTES) -> None:
+    def _parenthesized(self, index: int, ctes: CTES) -> None:
         close = self.source.partner[index]
-        behind = self._relation(index + 1, close, ctes)
-        self.scan(behind, close, ctes, listing=True)
+        after = self._relation(index + 1, close, ctes)
+        self.scan(after, close, ctes, listing=True)
 
     def _values(self, index: int, stop: int, ctes: CTES) -> int:
-        """The rows of an inline table: their commas separate rows."""
+        """Read the rows of an inline table: commas between them do not start a relation."""
         while index < stop:
             if self.tokens[index].word == "(":
                 self._bracket(index, ctes)
@@ -309,7 +313,7 @@ class _Finder:
         return alias_at(self.source, index, stop)[1]
 
     def _add(self, index: int, stop: int, ctes: CTES, *, bare: bool = False, columns: bool = False) -> int:
-        """Collects the relation named at `index`. `bare`: the grammar allows no alias; `columns`: but a list of columns."""
+        """Collect the relation named at `index`. With `bare` no alias may follow, with `columns` a list of columns may."""
         relation = relation_at(self.source, index, stop, columns=columns)
         if relation is None:
             return index
@@ -317,9 +321,9 @@ class _Finder:
         if len(reference.name.parts) == 1 and reference.at is None and fold(reference.name.parts[0]) in ctes:
             return relation.stop
         if bare:
-            behind = next(i for i in range(index, stop + 1) if self.source.token(i).start >= reference.end)
+            after = next(i for i in range(index, stop + 1) if self.source.token(i).start >= reference.end)
             self._scope.references.append(replace(reference, aliased=True, enclosed=False))
-            return behind
+            return after
         self._scope.references.append(reference)
         if relation.alias is not None:
             self._scope.aliases[reference.start] = relation.alias
@@ -329,7 +333,7 @@ class _Finder:
         return self._add(index, stop, ctes, bare=True)
 
     def _chain(self, index: int, stop: int) -> int:
-        """A dotted name in an expression."""
+        """Read a dotted name in an expression."""
         start = index
         while index + 2 < stop and self.tokens[index + 1].word == "." and self._may_follow(self.tokens[index + 2]):
             index += 2
@@ -351,5 +355,5 @@ class _Finder:
         return token.is_identifier or token.word == "*"
 
     def _is_comparison(self, index: int) -> bool:
-        """IS [NOT] DISTINCT FROM."""
+        """Return whether FROM is part of IS [NOT] DISTINCT FROM."""
         return self.source.token(index - 1).word == "DISTINCT" and self.source.token(index - 2).word in ("IS", "NOT")

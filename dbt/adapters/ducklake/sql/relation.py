@@ -1,4 +1,4 @@
-"""One relation where it is named: its name, time travel, sample and alias, in the order of Spark's grammar or of DuckDB's."""
+"""Parse one relation: its name, time travel, sample and alias, in the order of Spark's grammar or of DuckDB's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PATH = re.compile(r"[/\\:.*]")
 
 @dataclass(frozen=True)
 class Relation:
-    """What `relation_at` found: the reference, and the index of the token behind its alias."""
+    """The result of `relation_at`: the reference, the index after its alias, and the alias."""
 
     reference: Reference
     stop: int
@@ -32,17 +32,17 @@ class Relation:
 
 
 def relation_at(source: Source, index: int, stop: int, *, columns: bool = False) -> Relation | None:
-    """The relation named at a token; None for a function of Spark, a file, a keyword, or a name of more than three parts.
+    """Return the relation named at a token; None for a function of Spark, a file, a keyword, or a name of more than three parts.
 
-    `columns`: a bracket behind the name lists columns; else it makes the name a function's.
+    With `columns`, parentheses after the name list columns; without it, they make the name a function.
     """
-    parts, behind = name_at(source, index, stop)
-    if not columns and source.token(behind).word == "(" and _may_be_ours(parts):
-        return _call(source, index, behind, stop, parts)
-    if not parts or source.token(behind).word in (("-",) if columns else ("(", "-", "$", "{")):
+    parts, name_stop = name_at(source, index, stop)
+    if not columns and source.token(name_stop).word == "(" and _may_be_lake_function(parts):
+        return _call(source, index, name_stop, stop, parts)
+    if not parts or source.token(name_stop).word in (("-",) if columns else ("(", "-", "$", "{")):
         return None
-    start, end = source.tokens[index].start, source.tokens[behind - 1].end
-    at, after = time_travel(source, behind, stop)
+    start, end = source.tokens[index].start, source.tokens[name_stop - 1].end
+    at, after = time_travel(source, name_stop, stop)
     if at is not None:
         end = source.tokens[after - 1].end
     options = source.token(after).word == "WITH" and source.token(after + 1).word == "("
@@ -51,35 +51,35 @@ def relation_at(source: Source, index: int, stop: int, *, columns: bool = False)
     sampled = after
     while source.token(after).word in ("TABLESAMPLE", "REPEATABLE") and source.token(after + 1).word == "(":
         after = source.skip(after + 1)
-    alias, behind_alias = alias_at(source, after, stop)
+    alias, alias_stop = alias_at(source, after, stop)
     if len(parts) > 3 or _is_file(source, index, parts):
         return None
-    if alias is not None and at is None and after == behind:
-        at, behind_alias = time_travel(source, behind_alias, stop)
+    if alias is not None and at is None and after == name_stop:
+        at, alias_stop = time_travel(source, alias_stop, stop)
         if at is not None:
-            end = source.tokens[behind_alias - 1].end
-            return Relation(Reference(start, end, Name(parts), at, alias=alias), behind_alias, alias)
+            end = source.tokens[alias_stop - 1].end
+            return Relation(Reference(start, end, Name(parts), at, alias=alias), alias_stop, alias)
     enclosed = alias is None and not options and after > sampled
     reference = Reference(start, end, Name(parts), at, aliased=alias is not None or options, enclosed=enclosed)
-    return Relation(reference, behind_alias, alias)
+    return Relation(reference, alias_stop, alias)
 
 
-def _may_be_ours(parts: tuple[str, ...]) -> bool:
-    """Whether a function may be one of the lake's, by its name: `lake.snapshots`, `lake.s.table_changes`, `ducklake_snapshots`."""
+def _may_be_lake_function(parts: tuple[str, ...]) -> bool:
+    """Return whether a name may be a function of a lake: `lake.snapshots`, `lake.s.table_changes`, `ducklake_snapshots`."""
     return len(parts) in (2, 3) or (len(parts) == 1 and fold(parts[0]).startswith("ducklake_"))
 
 
 def _call(source: Source, index: int, bracket: int, stop: int, parts: tuple[str, ...]) -> Relation:
-    """A function of the lake with its arguments and alias."""
+    """Return a call of a lake function with its arguments and alias."""
     close = source.partner[bracket]
     inside = source.text[source.tokens[bracket].end : source.tokens[close].start]
-    alias, behind = alias_at(source, close + 1, stop)
+    alias, alias_stop = alias_at(source, close + 1, stop)
     start, end = source.tokens[index].start, source.tokens[close].end
-    return Relation(Reference(start, end, Name(parts), aliased=alias is not None, arguments=inside), behind, alias)
+    return Relation(Reference(start, end, Name(parts), aliased=alias is not None, arguments=inside), alias_stop, alias)
 
 
 def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int]:
-    """The parts of a name, also as IDENTIFIER('name'), and the index behind; no parts if there is none."""
+    """Return the parts of a name, also as IDENTIFIER('name'), and the index after it; no parts if no name is at the index."""
     token = source.token(index)
     if index >= stop or not token.is_identifier:
         return (), index
@@ -88,8 +88,8 @@ def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int
         if literal.kind is not Kind.STRING or source.token(index + 3).word != ")":
             return (), index
         inner = Source(string_value(literal.text))
-        parts, behind = name_at(inner, 0, len(inner.tokens))
-        return (parts if behind == len(inner.tokens) else ()), index + 4
+        parts, name_stop = name_at(inner, 0, len(inner.tokens))
+        return (parts if name_stop == len(inner.tokens) else ()), index + 4
     if token.word in NOT_A_NAME and source.token(index + 1).word != ".":
         return (), index
     parts = (token.identifier,)
@@ -101,7 +101,7 @@ def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int
 
 
 def _is_file(source: Source, index: int, parts: tuple[str, ...]) -> bool:
-    """`` parquet.`/path` ``: Spark reads the path itself."""
+    """Return whether the name is a file such as `` parquet.`/path` ``, which Spark reads itself."""
     return (
         len(parts) == 2
         and parts[0].lower() in FILE_FORMATS
@@ -111,15 +111,15 @@ def _is_file(source: Source, index: int, parts: tuple[str, ...]) -> bool:
 
 
 def alias_at(source: Source, index: int, stop: int) -> tuple[str | None, int]:
-    """An alias with its column list, and the index behind."""
+    """Return the alias at an index, if any, and the index after it and its column list."""
     token = source.token(index)
-    said = token.word == "AS"
-    if said:
+    has_as = token.word == "AS"
+    if has_as:
         index += 1
         token = source.token(index)
-    if index >= stop or not token.is_identifier or (token.kind is Kind.WORD and token.word in NOT_AN_ALIAS and not said):
-        return None, index - said
-    if said and token.word in QUERY_STARTS:
+    if index >= stop or not token.is_identifier or (token.kind is Kind.WORD and token.word in NOT_AN_ALIAS and not has_as):
+        return None, index - has_as
+    if has_as and token.word in QUERY_STARTS:
         return None, index - 1
     index += 1
     if source.token(index).word == "(" and index < stop:

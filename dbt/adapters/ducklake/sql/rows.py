@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and TRUNCATE."""
+"""Parse INSERT, UPDATE, DELETE and TRUNCATE."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _QUERY = ("SELECT", "VALUES", "TABLE", "FROM", "WITH", "MAP", "REDUCE")
 
 
 def alias(cursor: Cursor) -> str | None:
-    """`[AS] alias`, if one comes next."""
+    """Parse `[AS] alias`, if one comes next."""
     if cursor.accept("AS"):
         return cursor.identifier()
     token = cursor.peek()
@@ -26,7 +26,7 @@ def alias(cursor: Cursor) -> str | None:
 
 
 def insert(cursor: Cursor, ctes: WithClause) -> Insert:
-    """INSERT INTO | OVERWRITE [TABLE] name [PARTITION (…)] [(columns) | BY NAME | REPLACE WHERE condition] query."""
+    """Parse INSERT INTO | OVERWRITE [TABLE] name [PARTITION (…)] [(columns) | BY NAME | REPLACE WHERE condition] query."""
     cursor.expect("INSERT")
     if cursor.at("WITH", "SCHEMA", "EVOLUTION"):
         raise StatementError("INSERT WITH SCHEMA EVOLUTION is not supported: add the columns with ALTER TABLE … ADD COLUMN first")
@@ -62,17 +62,17 @@ def _column(item: Cursor) -> str:
 
 
 def _before_query(cursor: Cursor) -> Cursor:
-    """The condition of REPLACE WHERE: what stands before the query."""
+    """Return the condition of REPLACE WHERE, which ends before the query."""
     found = cursor.upto(_QUERY)
     if not cursor.done:
         return found
     position = found.position
     while position < found.stop:
-        behind = found.source.skip(position)
-        if behind == found.stop and found.source.query_starts(position):
+        after = found.source.skip(position)
+        if after == found.stop and found.source.query_starts(position):
             cursor.position = position
             return Cursor(found.source, found.position, position)
-        position = behind
+        position = after
     return found
 
 
@@ -88,7 +88,7 @@ def _partition(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:
 
 
 def update(cursor: Cursor, ctes: WithClause) -> Update:
-    """UPDATE name [AS alias] SET column = value, … [WHERE condition]."""
+    """Parse UPDATE name [AS alias] SET column = value, … [WHERE condition]."""
     cursor.expect("UPDATE")
     name = cursor.name()
     given = alias(cursor)
@@ -102,7 +102,7 @@ def update(cursor: Cursor, ctes: WithClause) -> Update:
 
 
 def target(name: Name, given: str | None) -> tuple[tuple[str, ...], ...]:
-    """The qualifiers that a column of the target may carry, without case, longest first."""
+    """Return the qualifiers that a column of the target may have, in folded case, longest first."""
     if given is not None:
         return ((fold(given),),)
     parts = tuple(fold(part) for part in name.parts)
@@ -110,7 +110,7 @@ def target(name: Name, given: str | None) -> tuple[tuple[str, ...], ...]:
 
 
 def assignments(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Sequence[Name], ctes: WithClause) -> tuple[Assignment, ...]:
-    """`column = value, …`; `qualifiers` are taken off the columns."""
+    """Parse `column = value, …` and remove `qualifiers` from the columns."""
     changes = []
     for item in cursor.items():
         path = column_path(item, qualifiers)
@@ -123,7 +123,7 @@ def assignments(cursor: Cursor, qualifiers: Sequence[tuple[str, ...]], outer: Se
 
 
 def column_path(item: Cursor, qualifiers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The path of a column of the target without its qualifier."""
+    """Parse the path of a column of the target and return it without its qualifier."""
     path = item.parts()
     folded = tuple(fold(part) for part in path)
     for qualifier in qualifiers:
@@ -133,7 +133,7 @@ def column_path(item: Cursor, qualifiers: Sequence[tuple[str, ...]]) -> tuple[st
 
 
 def value(item: Cursor, outer: Sequence[Name], ctes: WithClause) -> Sql | None:
-    """What is left as a value; None for the word DEFAULT."""
+    """Return the rest as a value; None for the word DEFAULT."""
     if item.done:
         raise item.error("a value was expected")
     if item.at("DEFAULT") and item.position + 1 == item.stop:
@@ -142,17 +142,17 @@ def value(item: Cursor, outer: Sequence[Name], ctes: WithClause) -> Sql | None:
 
 
 def where(cursor: Cursor, outer: Sequence[Name], ctes: WithClause) -> Sql | None:
-    """`WHERE condition` to the end, or nothing."""
+    """Parse `WHERE condition` to the end, or nothing."""
     if cursor.done:
         return None
     cursor.expect("WHERE")
     if cursor.done:
-        raise cursor.error("a condition was expected behind WHERE")
+        raise cursor.error("a condition was expected after WHERE")
     return ctes.into(piece(cursor, outer))
 
 
 def delete(cursor: Cursor, ctes: WithClause) -> Delete:
-    """DELETE FROM name [AS alias] [USING relation, …] [WHERE condition]; USING becomes a condition with EXISTS."""
+    """Parse DELETE FROM name [AS alias] [USING relation, …] [WHERE condition]; USING becomes a condition with EXISTS."""
     cursor.expect("DELETE", "FROM")
     name = cursor.name()
     given = alias(cursor)
@@ -163,17 +163,17 @@ def delete(cursor: Cursor, ctes: WithClause) -> Delete:
     found = relation_at(sources.source, sources.position, sources.stop)
     if found is not None and fold(found.alias or found.reference.name.parts[-1]) == fold(given or name.parts[-1]):
         raise StatementError(f"DELETE … USING: both relations are called {given or name.parts[-1]}; give one an alias")
-    text = f"EXISTS (SELECT 1 FROM {sources.text}{_behind(cursor)})"
+    text = f"EXISTS (SELECT 1 FROM {sources.text}{_rest_after_space(cursor)})"
     source = Source(text)
     return Delete(name, given, ctes.into(fragment(source, outer=outer)))
 
 
-def _behind(cursor: Cursor) -> str:
+def _rest_after_space(cursor: Cursor) -> str:
     return f" {cursor.text}" if not cursor.done else ""
 
 
 def truncate(cursor: Cursor) -> Truncate:
-    """TRUNCATE TABLE name."""
+    """Parse TRUNCATE TABLE name."""
     cursor.expect("TRUNCATE")
     cursor.accept("TABLE")
     name = cursor.name()
@@ -184,7 +184,7 @@ def truncate(cursor: Cursor) -> Truncate:
 
 
 def fill_defaults(query: Sql, default: Callable[[int], str]) -> Sql:
-    """The rows of an INSERT with the word DEFAULT in a VALUES list replaced by `default(ordinal)`, SQL for that column, from 0."""
+    """Return the rows of an INSERT with each DEFAULT in a VALUES list replaced by `default(ordinal)`, SQL for the column from 0."""
     source = Source(query.text)
     if source.token(0).word != "VALUES":
         return query

@@ -1,4 +1,4 @@
-"""What one SELECT names: relations, qualified columns, virtual columns and stars, and how a subquery sees those around it."""
+"""The relations, qualified columns, virtual columns and stars of one SELECT, and which of them its subqueries see."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from .values import VIRTUAL_COLUMNS, Name, Reference
 
 @dataclass
 class Scope:
-    """The relations that one SELECT names, and the dotted names (first token, behind the last) of its expressions."""
+    """The relations that one SELECT names, and the dotted names of its expressions as (first token, index after the last)."""
 
     parent: Scope | None
     references: list[Reference] = field(default_factory=list)
     chains: list[tuple[int, int]] = field(default_factory=list)
     aliases: dict[int, str] = field(default_factory=dict)
-    """The user's own, by where the reference starts."""
+    """The user's aliases by the start of the reference."""
     stars: list[tuple[tuple[str, ...], int]] = field(default_factory=list)
     """(qualifier, index of the token) of each `*` that shows columns."""
     virtual: set[str] = field(default_factory=set)
-    """The virtual columns named here and in subqueries."""
+    """The virtual columns named in this SELECT and its subqueries."""
     selects: bool = False
 
     def name_virtual(self, name: str) -> None:
-        """A virtual column is named here: it may belong to this SELECT or to one around it."""
+        """Record a virtual column, which may belong to this SELECT or to an enclosing one."""
         self.virtual.add(name)
         if self.parent is not None:
             self.parent.name_virtual(name)
 
     def final(self) -> list[Reference]:
-        """The references as they are bound."""
+        """Return the references with their final aliases and virtual columns."""
         wanted = tuple(name for name in VIRTUAL_COLUMNS if name in self.virtual) if self.selects else ()
         return [
             replace(each, virtual=wanted, called=self.aliases.get(each.start) or each.alias or each.name.parts[-1])
             if wanted and each.arguments is None
             else each
-            for each in self.told_apart()
+            for each in self.with_distinct_aliases()
         ]
 
-    def told_apart(self) -> list[Reference]:
-        """The references; those with the same last part and without an alias of the user's get their whole name as alias."""
+    def with_distinct_aliases(self) -> list[Reference]:
+        """Return the references. Those without a user's alias whose last parts are equal get their whole name as the alias."""
         names: dict[str, set[tuple[str, ...]]] = {}
         for reference in self.references:
             if not reference.aliased and reference.alias is None:
@@ -54,11 +54,11 @@ class Scope:
             for reference in self.references
         ]
 
-    def in_sight(self, outer: Iterable[Name]) -> dict[tuple[str, ...], tuple[Name, str | None]]:
-        """Each qualifier of several parts that means a relation of this scope or of one around it: its name and added alias."""
-        seen = self.parent.in_sight(outer) if self.parent else {}
+    def visible(self, outer: Iterable[Name]) -> dict[tuple[str, ...], tuple[Name, str | None]]:
+        """Return the name and added alias by each qualifier of several parts that means a relation of this or an enclosing scope."""
+        seen = self.parent.visible(outer) if self.parent else {}
         named: list[tuple[Name, str | None]] = [] if self.parent else [(name, None) for name in outer]
-        for reference in self.told_apart():
+        for reference in self.with_distinct_aliases():
             if not reference.aliased and reference.alias in (None, ".".join(reference.name.parts)):
                 named.append((reference.name, reference.alias))
         for name, alias in named:
@@ -68,10 +68,11 @@ class Scope:
 
 
 def folded(name: Name) -> tuple[str, ...]:
+    """Return the parts of a name in the case in which names are compared."""
     return tuple(fold(part) for part in name.parts)
 
 
 def shows(qualifier: tuple[str, ...], reference: Reference) -> bool:
-    """Whether a star with that qualifier, if any, shows the columns of a reference."""
+    """Return whether a star with this qualifier, which may be empty, shows the columns of a reference."""
     called = fold(reference.called or "")
     return not qualifier or qualifier == (called,) or (len(qualifier) > 1 and folded(reference.name)[-len(qualifier) :] == qualifier)

@@ -1,4 +1,4 @@
-"""Texts with several statements: where each ends."""
+"""Split a text with several statements."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _OF_TRANSACTIONS = frozenset({"BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT"})
 
 
 def split(text: str) -> list[str]:
-    """The statements of a text, without the semicolons between them; what holds comments only is no statement.
+    """Return the statements of a text, without the semicolons between them and without parts that are only comments.
 
-    Semicolons in quotes, in comments and in a script of Spark (`BEGIN … END`) end nothing. A text whose quotes do not match is
-    left whole: its reader says what is wrong, or it is configuration, where an apostrophe is a letter.
+    Semicolons in quotes, in comments and in a Spark script (`BEGIN … END`) do not end a statement. A text whose quotes do not
+    match is not split: either its parser reports the error, or it is a configuration value, which may contain an apostrophe.
     """
     try:
         tokens = tokenize(text)
@@ -38,12 +38,12 @@ def split(text: str) -> list[str]:
 
 
 def is_script(tokens: Sequence[Token]) -> bool:
-    """BEGIN … END of SQL scripting, not the begin of a transaction."""
+    """Return whether the text is a BEGIN … END script and not the start of a transaction."""
     return len(tokens) > 1 and tokens[0].word == "BEGIN" and tokens[1].word not in _AFTER_BEGIN
 
 
 def controls_transaction(statement: str) -> bool:
-    """Whether the statement begins or ends a transaction."""
+    """Return whether the statement begins or ends a transaction."""
     try:
         tokens = tokenize(statement)
     except StatementError:

@@ -1,4 +1,4 @@
-"""Which setting of Spark a SET or RESET statement changes, read from its text as Spark's own parser reads it."""
+"""Find the Spark setting that a SET or RESET statement changes, by the rules of Spark's parser."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 TIME_ZONE = "spark.sql.session.timeZone"
-"""What SET TIME ZONE changes."""
+"""The setting that SET TIME ZONE changes."""
 
 _SKIPPED = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*"
 _STATEMENT = re.compile(rf"{_SKIPPED}(?P<verb>SET|RESET)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
@@ -19,14 +19,14 @@ _QUOTED_VALUE = re.compile(r"`((?:[^`]|``)*)`")
 
 
 class SettingChange(NamedTuple):
-    """A change that a statement asks for. `key` None: every setting of the session; `value` None: back to what Spark started with."""
+    """A change of a setting. `key` None: every setting of the session; `value` None: back to the value that Spark started with."""
 
     key: str | None
     value: str | None
 
 
 def changed_setting(text: str) -> SettingChange | None:
-    """What a SET or RESET statement changes.
+    """Return the change that a SET or RESET statement makes.
 
     Returns:
         None for any other statement, and for a SET that only shows settings (`SET`, `SET -v`, `SET key`) or sets an SQL variable.

@@ -1,4 +1,4 @@
-"""The keys of SORTED BY as CREATE TABLE and ALTER TABLE write them."""
+"""Parse the keys of SORTED BY in CREATE TABLE and ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .values import SortKey
 
 
 def sort_keys(group: Cursor) -> tuple[SortKey, ...]:
-    """The inside of SORTED BY (…): `expression [ASC | DESC] [NULLS FIRST | NULLS LAST], …`."""
+    """Parse the list of SORTED BY (…): `expression [ASC | DESC] [NULLS FIRST | NULLS LAST], …`."""
     keys = []
     for item in group.items():
         expression = item.upto(("ASC", "DESC", "NULLS")).text

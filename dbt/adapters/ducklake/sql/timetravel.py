@@ -1,4 +1,4 @@
-"""Time travel behind a name: Spark's `VERSION AS OF`, `TIMESTAMP AS OF`, and DuckLake's `AT (VERSION => n)`."""
+"""Parse time travel after a name: Spark's `VERSION AS OF`, `TIMESTAMP AS OF`, and DuckLake's `AT (VERSION => n)`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OPERATORS = ("+", "-", "*", "/", "||")
 
 
 def time_travel(source: Source, index: int, stop: int) -> tuple[TimeTravel | None, int]:
-    """The time travel that begins at a token, if one does, and the index behind it.
+    """Parse the time travel that begins at a token, if any, and return it with the index after it.
 
     Raises:
         StatementError: the version is not a number.
@@ -19,8 +19,8 @@ def time_travel(source: Source, index: int, stop: int) -> tuple[TimeTravel | Non
     start = index + (source.token(index).word == "FOR")
     what = source.token(start).word
     if what in _VERSION + _TIMESTAMP and source.token(start + 1).word == "AS" and source.token(start + 2).word == "OF":
-        behind = _expression(source, start + 3, stop)
-        return _pin(source, what, start + 3, behind), behind
+        after = _expression(source, start + 3, stop)
+        return _pin(source, what, start + 3, after), after
     if source.token(index).word == "AT" and source.token(index + 1).word == "(" and source.token(index + 3).word == "=>":
         what = source.token(index + 2).word
         if what in ("VERSION", "TIMESTAMP"):
@@ -32,7 +32,7 @@ def time_travel(source: Source, index: int, stop: int) -> tuple[TimeTravel | Non
 def _pin(source: Source, what: str, start: int, stop: int) -> TimeTravel:
     if what in _TIMESTAMP:
         if start >= stop:
-            raise syntax_error(source.text, source.token(start).start, "a moment was expected")
+            raise syntax_error(source.text, source.token(start).start, "a timestamp was expected")
         return TimeTravel(timestamp=source.slice(start, stop))
     token = source.token(start)
     digits = string_value(token.text) if token.kind is Kind.STRING else token.text
@@ -42,7 +42,7 @@ def _pin(source: Source, what: str, start: int, stop: int) -> TimeTravel:
 
 
 def _expression(source: Source, index: int, stop: int) -> int:
-    """The index behind an expression of literals, calls and arithmetic, which an alias may follow."""
+    """Return the index after an expression of literals, calls and arithmetic, which an alias may follow."""
     while True:
         index = _operand(source, index, stop)
         while index < stop and source.tokens[index].word == "::":
@@ -71,7 +71,7 @@ def _operand(source: Source, index: int, stop: int) -> int:
 
 
 def _interval(source: Source, index: int, stop: int) -> int:
-    """`'1' DAY`, `1 day 2 hours`, `'1 day'`, `'1-2' YEAR TO MONTH`."""
+    """Return the index after `'1' DAY`, `1 day 2 hours`, `'1 day'` or `'1-2' YEAR TO MONTH`."""
     while index < stop:
         index += source.token(index).word in ("-", "+")
         quoted = source.token(index).kind is Kind.STRING

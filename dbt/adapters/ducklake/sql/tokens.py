@@ -1,6 +1,6 @@
-"""The words of a statement: Spark's lexical rules, and a cursor with which statements are cut into pieces.
+"""Split statements into tokens by Spark's lexical rules (`SqlBaseLexer.g4`), and a cursor to read them.
 
-Rules: Spark's `SqlBaseLexer.g4`. A token knows its characters in the text, so that pieces can be cut out as written.
+A token has its position in the text, so that parts of the text can be copied as written.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from .values import Name
 
 
 def words(*lines: str) -> frozenset[str]:
-    """A set of words."""
+    """Return the set of the words in some lines."""
     return frozenset(word for line in lines for word in line.split())
 
 
 class Kind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     WORD = "word"
     QUOTED = "quoted"
@@ -41,6 +41,7 @@ class Token(NamedTuple):
 
     @property
     def is_identifier(self) -> bool:
+        """Whether the token can be a name."""
         return self.kind is Kind.WORD or self.kind is Kind.QUOTED
 
     @property
@@ -70,7 +71,7 @@ _PAIRS = {")": "(", "]": "["}
 
 
 def syntax_error(text: str, position: int, message: str) -> StatementError:
-    """The error for a text that is wrong at `position`, with its line and what stands there."""
+    """Return the error for a text that is wrong at `position`, with the line and the text at that position."""
     line = text.count("\n", 0, position) + 1
     near = " ".join(text[position : position + 40].split())
     place = f"near {near!r}" if near else "at the end of the statement"
@@ -78,7 +79,7 @@ def syntax_error(text: str, position: int, message: str) -> StatementError:
 
 
 def tokenize(text: str) -> tuple[Token, ...]:
-    """The tokens of `text` without white space and comments.
+    """Return the tokens of `text` without white space and comments.
 
     Raises:
         StatementError: a string, quoted name or comment is not closed.
@@ -116,7 +117,7 @@ def _end_of_block(text: str, start: int) -> int:
 
 
 def string_value(literal: str) -> str:
-    """The value of one string literal of Spark."""
+    """Return the value of one string literal of Spark."""
     if literal[0] == "$":
         tag = literal[: literal.index("$", 1) + 1]
         return literal[len(tag) : -len(tag)]
@@ -159,19 +160,19 @@ class Source:
             raise syntax_error(text, self.tokens[opened[-1]].start, "this bracket is not closed")
 
     def token(self, index: int) -> Token:
-        """The token at `index`, or the END token."""
+        """Return the token at `index`, or the END token."""
         return self.tokens[index] if 0 <= index < len(self.tokens) else self.end
 
     def slice(self, start: int, stop: int) -> str:
-        """The text of the tokens [start, stop), as written."""
+        """Return the text of the tokens [start, stop), as written."""
         return self.text[self.tokens[start].start : self.tokens[stop - 1].end] if start < stop else ""
 
     def skip(self, index: int) -> int:
-        """The index behind the token at `index`, or behind the bracket that it opens."""
+        """Return the index after the token at `index`, or after the closing bracket if that token opens one."""
         return self.partner.get(index, index) + 1
 
     def query_starts(self, index: int) -> bool:
-        """A query begins at `index`, perhaps behind opening brackets."""
+        """Return whether a query begins at `index`, perhaps after opening parentheses."""
         while self.token(index).word == "(":
             index += 1
         return self.token(index).word in QUERY_STARTS
@@ -190,28 +191,31 @@ class Cursor:
 
     @property
     def done(self) -> bool:
+        """Whether no tokens are left."""
         return self.position >= self.stop
 
     def peek(self, ahead: int = 0) -> Token:
+        """Return the token `ahead` positions from here without moving, or the END token."""
         index = self.position + ahead
         return self.source.tokens[index] if index < self.stop else self.source.end
 
     def at(self, *words: str) -> bool:
-        """The next tokens are these words or symbols."""
+        """Return whether the next tokens are these words or symbols."""
         return all(self.peek(ahead).word == word for ahead, word in enumerate(words))
 
     def at_any(self, words: Collection[str]) -> bool:
+        """Return whether the next token is one of these words or symbols."""
         return self.peek().word in words
 
     def accept(self, *words: str) -> bool:
-        """Moves past these words if they come next."""
+        """Move past these words if they come next; return whether they did."""
         if self.at(*words):
             self.position += len(words)
             return True
         return False
 
     def accept_any(self, *words: str) -> str | None:
-        """Moves past the next word if it is one of these."""
+        """Move past the next word and return it if it is one of these; else return None."""
         word = self.peek().word
         if word in words:
             self.position += 1
@@ -219,10 +223,12 @@ class Cursor:
         return None
 
     def expect(self, *words: str) -> None:
+        """Move past these words, or raise StatementError."""
         if not self.accept(*words):
             raise self.error(f"{' '.join(words)} was expected")
 
     def error(self, message: str) -> StatementError:
+        """Return a syntax error at the next token."""
         token = self.peek()
         position = token.start
         if token.kind is Kind.END and self.stop < len(self.source.tokens):
@@ -230,11 +236,12 @@ class Cursor:
         return syntax_error(self.source.text, position, message)
 
     def finish(self) -> None:
-        """Raises StatementError if anything is left."""
+        """Raise StatementError if any tokens are left."""
         if not self.done:
             raise self.error("this was not expected here")
 
     def identifier(self) -> str:
+        """Read one identifier and return it without quotes."""
         token = self.peek()
         if not token.is_identifier:
             raise self.error("a name was expected")
@@ -242,7 +249,7 @@ class Cursor:
         return token.identifier
 
     def parts(self) -> tuple[str, ...]:
-        """A dotted name."""
+        """Read a dotted name."""
         parts = [self.identifier()]
         while self.at(".") and self.peek(1).is_identifier:
             self.position += 1
@@ -250,7 +257,7 @@ class Cursor:
         return tuple(parts)
 
     def name(self) -> Name:
-        """The name of a relation or schema, also as IDENTIFIER('name')."""
+        """Read the name of a relation or schema, also as IDENTIFIER('name')."""
         if self.at("IDENTIFIER", "(") and self.peek(2).kind is Kind.STRING and self.peek(3).word == ")":
             inner = Cursor(Source(string_value(self.peek(2).text)))
             self.position += 4
@@ -259,13 +266,13 @@ class Cursor:
         else:
             parts = self.parts()
         if self.at("-"):
-            raise self.error("a name with a hyphen needs back-quotes: `like-this`")
+            raise self.error("a name with a hyphen needs backquotes: `like-this`")
         if len(parts) > 3:
             raise StatementError(f"{'.'.join(parts)} has more than three parts; write database.schema.name")
         return Name(parts)
 
     def string(self) -> str:
-        """One or more adjacent string literals."""
+        """Read one or more adjacent string literals and return their joined value."""
         if self.peek().kind is not Kind.STRING:
             raise self.error("a string in quotes was expected")
         value = ""
@@ -275,7 +282,7 @@ class Cursor:
         return value
 
     def group(self) -> Cursor:
-        """A cursor over the inside of the bracket that comes next; moves past it."""
+        """Return a cursor over the tokens in the parentheses that come next, and move past them."""
         if not self.at("("):
             raise self.error("( was expected")
         close = self.source.partner[self.position]
@@ -284,16 +291,16 @@ class Cursor:
         return inner
 
     def items(self) -> list[Cursor]:
-        """What is left, cut at its commas (not those in brackets or in type parameters `<…>`)."""
+        """Split the rest at its commas, except those in brackets or in type parameters `<…>`."""
         items: list[Cursor] = []
         while not self.done:
             items.append(self.upto((",",)))
             if self.accept(",") and self.done:
-                raise self.error("something was expected behind the comma")
+                raise self.error("something was expected after the comma")
         return items
 
     def upto(self, words: Collection[str] = ()) -> Cursor:
-        """A cursor over the tokens before the next of `words` outside brackets and CASE … END; moves to that word."""
+        """Return a cursor over the tokens before the next of `words` outside brackets and CASE … END, and move to that word."""
         start = self.position
         cases = angles = 0
         previous = ""
@@ -312,10 +319,10 @@ class Cursor:
         return Cursor(self.source, start, self.position)
 
     def rest(self) -> Cursor:
-        """A cursor over what is left; moves to the end."""
+        """Return a cursor over the rest, and move to the end."""
         return self.upto()
 
     @property
     def text(self) -> str:
-        """What is left, as written."""
+        """The rest of the text, as written."""
         return self.source.slice(self.position, self.stop)

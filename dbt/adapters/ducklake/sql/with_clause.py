@@ -1,4 +1,4 @@
-"""A WITH clause written before INSERT, UPDATE, DELETE or MERGE: it is moved into the queries that may use it."""
+"""Move a WITH clause that comes before INSERT, UPDATE, DELETE or MERGE into the queries that may use it."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ class WithClause:
     text: str = ""
 
     def before(self, query: Cursor) -> Sql:
-        """The query that is left in a cursor, behind this clause."""
+        """Return the rest of a cursor as a query with this clause before it."""
         text, query.position = query.text, query.stop
         return references(self._prefix(text) if self.text else text)
 
     def into(self, sql: Sql) -> Sql:
-        """An expression with this clause in each of its outermost subqueries."""
+        """Return an expression with this clause in each of its outermost subqueries."""
         if not self.text:
             return sql
         source = Source(sql.text)
-        text, index, behind = "", 0, 0
+        text, index, copied = "", 0, 0
         while index < len(source.tokens):
             if source.tokens[index].word == "(" and source.token(index + 1).word in QUERY_STARTS:
                 close = source.partner[index]
                 start, end = source.tokens[index].end, source.tokens[close].start
-                text += sql.text[behind:start] + self._prefix(sql.text[start:end])
-                behind, index = end, close
+                text += sql.text[copied:start] + self._prefix(sql.text[start:end])
+                copied, index = end, close
             index += 1
-        if behind == 0:
+        if copied == 0:
             return sql
         outer = {qualifier.name for qualifier in sql.qualifiers}
-        return fragment(Source(text + sql.text[behind:]), outer=outer, whole=True)
+        return fragment(Source(text + sql.text[copied:]), outer=outer, whole=True)
 
     def _prefix(self, query: str) -> str:
-        """A query behind the clause; the query's own WITH goes on with the list."""
+        """Return a query with this clause before it; the CTEs of the query's own WITH are appended to the list."""
         source = Source(query)
         if source.token(0).word != "WITH":
             return f"{self.text} {query}"
@@ -52,7 +52,7 @@ class WithClause:
 
 
 def with_clause(cursor: Cursor) -> WithClause:
-    """The WITH clause that comes next, if the statement behind it is not a query; moves past it then."""
+    """Read the WITH clause that comes next, unless the statement after it is a query."""
     start = cursor.position
     if not cursor.at("WITH"):
         return WithClause()

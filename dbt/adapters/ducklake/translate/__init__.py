@@ -1,1 +1,1 @@
-"""Between DuckDB's SQL and Spark's, which share the views, macros and expressions of a lake."""
+"""Translate between DuckDB's SQL and Spark's, which share the views, macros and expressions of a lake."""

@@ -1,7 +1,7 @@
-"""Calls of DuckDB's macros in a text of its dialect, replaced by what the macros stand for, so that the text can be translated.
+"""Replace calls of DuckDB's macros by the macros' bodies, so that the text can be translated.
 
-Specification: the pages "ducklake_macro" and "ducklake_macro_parameters". As in DuckDB, an implementation is chosen by the number of
-arguments, arguments may be named (`f(x, y := 3)`), and a parameter hides columns of its name.
+Specification: the pages "ducklake_macro" and "ducklake_macro_parameters". As in DuckDB, the number of arguments selects the
+implementation, arguments may be named (`f(x, y := 3)`), and a parameter hides columns with its name.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from sqlglot.errors import SqlglotError
 from ..format.identifiers import fold
 from ..format.objects import Macro, MacroBody
 from ..format.types import from_stored, spark_name
-from .dialects import PLACEHOLDER, plain_words
+from .dialects import PLACEHOLDER, plain_duckdb
 
 DEEPEST_MACRO = 32
 
 Find = Callable[[tuple[str, ...], bool], Macro | None]
-"""The macro of a name of one to three parts, a table macro if the flag says so; None if that is no macro of the lake."""
+"""Returns the macro with a name of one to three parts, a table macro if the flag is true; None if the lake has no such macro."""
 
 
 def expand_macros(text: str, find: Find) -> str | None:
-    """A query without calls of macros; None where it cannot be told what a call stands for. Text without calls comes back as it is."""
+    """Return a query without calls of macros; None if a call is ambiguous. Text without calls is returned unchanged."""
     try:
-        tree = sqlglot.parse_one(plain_words(text, keep_main=True).replace(PLACEHOLDER, f'"{PLACEHOLDER}"'), read="duckdb")
+        tree = sqlglot.parse_one(plain_duckdb(text, keep_main=True).replace(PLACEHOLDER, f'"{PLACEHOLDER}"'), read="duckdb")
         expanded = _expand(tree, find, 0)
     except (SqlglotError, RecursionError, _UnclearError):
         return None
@@ -36,11 +36,11 @@ def expand_macros(text: str, find: Find) -> str | None:
 
 
 class _UnclearError(Exception):
-    """A call that no implementation fits."""
+    """A call that cannot be replaced, such as one that no implementation fits."""
 
 
 def _expand(tree: exp.Expr, find: Find, depth: int) -> exp.Expr | None:
-    """The tree with its calls replaced; None if it has none."""
+    """Return the tree with its calls replaced; None if it has no calls."""
     if depth > DEEPEST_MACRO:
         raise _UnclearError("a macro that calls itself")
     for function in tree.find_all(exp.Func):
@@ -68,7 +68,7 @@ def _expand(tree: exp.Expr, find: Find, depth: int) -> exp.Expr | None:
 
 
 def _place_of(call: exp.Anonymous) -> tuple[exp.Expr, tuple[str, ...], exp.Table | None]:
-    """(the node to replace, the parts of the name, the relation if the call stands in FROM)."""
+    """Return (the node to replace, the parts of the name, the relation if the call is in FROM)."""
     node: exp.Expr = call
     parts: list[str] = [call.name]
     while isinstance(node.parent, exp.Dot) and node.parent.expression is node:
@@ -82,7 +82,7 @@ def _place_of(call: exp.Anonymous) -> tuple[exp.Expr, tuple[str, ...], exp.Table
 
 
 def _body(macro: Macro, given: Sequence[exp.Expr]) -> exp.Expr:
-    """The implementation for these arguments, with the arguments in the place of its parameters."""
+    """Return the implementation that fits these arguments, with its parameters replaced by them."""
     for body in macro.bodies:
         arguments = _arguments(body, given)
         if arguments is not None:
@@ -109,7 +109,7 @@ def _arguments(body: MacroBody, given: Sequence[exp.Expr]) -> dict[str, exp.Expr
 
 
 def _default(text: str, kind: str) -> exp.Expr:
-    """A default is stored as plain text, with its type."""
+    """Return a parameter's default, which is stored as plain text with its type."""
     return exp.cast(exp.Literal.string(text), exp.DataType.build(spark_name(from_stored(kind)), dialect="spark"))
 
 

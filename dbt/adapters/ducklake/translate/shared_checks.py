@@ -1,4 +1,4 @@
-"""Which arguments keep an expression the same in DuckDB and in Spark: checks of what `shared_sql` lists, and the questions they ask."""
+"""Check the arguments of the expressions in `shared_sql`: only some mean the same in DuckDB and in Spark."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from sqlglot import exp
 from ..format.identifiers import fold
 
 Rule = Callable[[exp.Expr], exp.Expr]
-"""Says an expression, whose parts have been said, in the other engine's words."""
+"""Translates an expression whose parts are already translated, or refuses it."""
 
 
 class RefusedError(Exception):
-    """The expression at hand is none that is shared."""
+    """The expression has no counterpart in the other engine."""
 
 
 def refuse_unless(condition: object) -> None:
-    """Ends a rule: the expression has no counterpart."""
+    """Raise RefusedError unless the condition is true."""
     if not condition:
         raise RefusedError
 
@@ -29,22 +29,22 @@ _TYPES = INTEGERS | {
     *(exp.DType.DATE, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ),
 }
 WHOLE = (exp.Predicate, exp.And, exp.Or, exp.Not, exp.Boolean, exp.Count, exp.Ceil, exp.Floor, exp.RowNumber)
-"""Whose value is a boolean or a whole number."""
+"""Expressions whose value is a boolean or a whole number."""
 
 UPPER_DIFFERS = (
     "[\u0149\u019b\u01f0\u0264\u0390\u03b0\u0587\u1c8a\u1e96-\u1e9a\u1f50-\u1f57\u1f80-\u1fff\ua7cb-\ua7dc\ufb00-\ufb17"
     "\U00010d70-\U00010d85\U00016ebb-\U00016ed3]"
 )
-"""Letters, `ß` aside, of which `upper` makes more than one in Spark and one in DuckDB; and some that Unicode got lately."""
+"""Letters that `upper` maps to several letters in Spark and to one in DuckDB, except `ß`; and letters of recent Unicode versions."""
 
-_PLAIN_MOMENT = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}:\d{2}(\.\d{1,6})?)?", re.ASCII)
+_PLAIN_TIMESTAMP = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}:\d{2}(\.\d{1,6})?)?", re.ASCII)
 _PLAIN_PATTERN = re.compile(
     r"\^?(?:[\w \-,;:@#%&=/<>~'\"!]|\\[.d/+*?()\[\]|{}^$-]|\[[\w ,;:@#%=/.+*-]+\]|[()|](?!\?)|(?<=[\w\])])[+*?](?![+*?]))+", re.ASCII
 )
 
 
 def is_text(node: object) -> bool:
-    """Whether it is a literal text."""
+    """Return whether a node is a literal string."""
     return isinstance(node, exp.Literal) and node.is_string
 
 
@@ -55,42 +55,42 @@ PART_OF: dict[type[exp.Expr], str] = {
     exp.DayOfYear: "doy",
     exp.WeekOfYear: "week",
 }
-"""The functions of both engines that give a part of a date or timestamp, as `extract` calls it."""
+"""The functions of both engines that return a part of a date or timestamp, with the part's name in `extract`."""
 
 
 def part_and_timestamp(node: exp.Expr, part_of: Mapping[type[exp.Expr], str]) -> tuple[str, exp.Expr]:
-    """Which part of what: of `extract(part FROM x)` and of the functions in `part_of`."""
+    """Return the part and the argument of `extract(part FROM x)` or of a function in `part_of`."""
     return (node.this.name.lower(), node.expression) if isinstance(node, exp.Extract) else (part_of[type(node)], node.this)
 
 
 def refuse_unless_integer(text: exp.Expr) -> None:
-    """Refuse a literal text that the engines may not both take for the same integer."""
+    """Refuse a literal string that the engines may not both read as the same integer."""
     refuse_unless(re.fullmatch(r" *[+-]?\d+ *", text.name, re.ASCII))
 
 
 def is_whole(node: object, least: int = 0) -> bool:
-    """Whether it is a literal whole number, not under `least`."""
+    """Return whether a node is a literal whole number that is at least `least`."""
     return isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal() and int(node.name) >= least
 
 
-def marked(node: exp.Expr) -> exp.Expr:
-    """The expression as one that an early rule made, and no text has."""
+def mark(node: exp.Expr) -> exp.Expr:
+    """Mark an expression as created by an early rule, not parsed from a text."""
     node.meta["dbt_ducklake"] = True
     return node
 
 
 def is_marked(node: exp.Expr) -> bool:
-    """Whether an early rule made it."""
+    """Return whether an early rule created the expression."""
     return bool(node.meta.get("dbt_ducklake"))
 
 
-def plain_pattern(node: object) -> bool:
-    """Whether it is a literal regular expression that both engines read alike: no dot, no end of line, no classes of letters."""
+def is_plain_pattern(node: object) -> bool:
+    """Return whether a node is a literal regular expression that both engines match alike: no dot, `$` or class of letters."""
     return is_text(node) and isinstance(node, exp.Expr) and _PLAIN_PATTERN.fullmatch(node.name) is not None
 
 
 def _select(node: exp.Expr) -> exp.Expr:
-    """Not ordered or qualified by a name that may be a column's and is that of another thing selected: each engine takes another one."""
+    """Refuse ORDER BY or QUALIFY with a name that is both a column and another alias: each engine resolves it differently."""
     selected = {fold(each.alias): each.this for each in node.expressions if isinstance(each, exp.Alias) and each.this.name != each.alias}
     order, qualify = node.args.get("order"), node.args.get("qualify")
     keys = [key.this for key in order.expressions if not isinstance(key.this, exp.Column)] if order is not None else []
@@ -103,12 +103,12 @@ def _select(node: exp.Expr) -> exp.Expr:
 
 
 def _table(node: exp.Expr) -> exp.Expr:
-    refuse_unless(isinstance(node.this, exp.Identifier))  # no function
+    refuse_unless(isinstance(node.this, exp.Identifier))  # not a table function
     return node
 
 
 def _star(node: exp.Expr) -> exp.Expr:
-    """Of joined tables only where no columns are merged, since these come first in Spark."""
+    """Refuse `*` of a join with USING: Spark puts the merged columns first."""
     select = node.find_ancestor(exp.Select)
     counted = isinstance(node.parent, exp.Count | exp.Column)
     refuse_unless(counted or select is None or not any(join.args.get("using") for join in select.args.get("joins") or ()))
@@ -136,7 +136,7 @@ def _is(node: exp.Expr) -> exp.Expr:
 
 
 def _in(node: exp.Expr) -> exp.Expr:
-    """A subquery only where NULL is as good as false, which Spark makes of it."""
+    """Refuse IN with a subquery except where NULL and false are the same, since Spark returns false."""
     if node.args.get("query") is None:
         return node
     place: exp.Expr | None = node.parent
@@ -179,7 +179,7 @@ def _cast(node: exp.Expr) -> exp.Expr:
     if kind in (exp.DType.TEXT, exp.DType.VARCHAR):
         refuse_unless(not node.args["to"].expressions or isinstance(node.parent, exp.Cast))
     if is_text(node.this) and kind in (exp.DType.DATE, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ):
-        refuse_unless(_PLAIN_MOMENT.fullmatch(node.this.name))
+        refuse_unless(_PLAIN_TIMESTAMP.fullmatch(node.this.name))
     return node
 
 
@@ -194,7 +194,7 @@ def _substring(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _counted(node: exp.Expr) -> exp.Expr:
+def _left_or_right(node: exp.Expr) -> exp.Expr:
     refuse_unless(is_whole(node.expression))
     return node
 
@@ -223,7 +223,7 @@ def _translate(node: exp.Expr) -> exp.Expr:
 
 
 def _regexp_like(node: exp.Expr) -> exp.Expr:
-    refuse_unless(plain_pattern(node.expression))
+    refuse_unless(is_plain_pattern(node.expression))
     return node
 
 
@@ -275,8 +275,8 @@ CHECKS: dict[type[exp.Expr], Rule] = {
     exp.Cast: _cast,
     exp.DataType: _data_type,
     exp.Substring: _substring,
-    exp.Left: _counted,
-    exp.Right: _counted,
+    exp.Left: _left_or_right,
+    exp.Right: _left_or_right,
     exp.SplitPart: _split_part,
     exp.Pad: _pad,
     exp.Replace: _replace,

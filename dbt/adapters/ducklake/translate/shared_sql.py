@@ -1,8 +1,8 @@
-"""What of SQL means the same in DuckDB and in Spark: a list of sqlglot's expressions, each with the arguments it may have.
+"""The SQL that means the same in DuckDB and in Spark: a list of sqlglot's expressions, each with the arguments it may have.
 
-What is not listed is refused: a view without a counterpart is an error, one that is translated by guess is a wrong value. Here is what
-needs no other words; `words_of_spark` and `words_of_duckdb` add what must be said differently. Where the types of the operands decide,
-`spark/session/plan_types.py` looks at the plan that Spark makes of the text.
+Expressions that are not listed are refused: an error is better than a view that returns wrong values. This list has the expressions
+that both engines write alike; `words_of_spark` and `words_of_duckdb` add those that must be rewritten. Where the meaning depends on
+the types of the operands, `spark/session/plan_types.py` checks the plan that Spark makes of the text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .shared_checks import CHECKS, RefusedError, Rule, refuse_unless
 
 
 class NoCounterpartError(Exception):
-    """An expression that has none in the other engine."""
+    """An expression has no counterpart in the other engine."""
 
     def __init__(self, node: exp.Expr, dialect: DialectType) -> None:
         text = node.sql(dialect=dialect, comments=False)
@@ -138,34 +138,35 @@ SHARED: dict[type[exp.Expr], str] = {
     exp.Rand: "",
     exp.CurrentTimestamp: "",
 }
-"""The arguments that each may have, besides comments."""
+"""The arguments that each expression may have, besides comments."""
 
-_NOTED = frozenset({"_type", "comments"})
+_IGNORED_ARGUMENTS = frozenset({"_type", "comments"})
 
 LARGEST = 3000
-"""Nodes of what is put into other words: some words name it more than once, and so grow with every one that is inside of another."""
+"""Limit of the nodes in a template's parts. Templates can repeat a part, so nested templates grow exponentially."""
 
 
-def said(
+def translate_tree(
     tree: exp.Expr,
     dialect: DialectType,
     more: Mapping[type[exp.Expr], str],
     rules: Mapping[type[exp.Expr], Rule],
     early: Mapping[type[exp.Expr], Rule],
 ) -> exp.Expr:
-    """The tree in the other engine's words.
+    """Translate a tree to the other engine's SQL.
 
     Args:
-        dialect: of the tree, for errors.
-        more: what may stand in it beside what is shared, with its arguments.
-        rules: for expressions whose parts have been said.
-        early: for expressions whose parts have not; what they give back is said in turn.
+        tree: the parsed SQL; it is changed.
+        dialect: the dialect of the tree, for errors.
+        more: expressions that are allowed in addition to the shared ones, with their arguments.
+        rules: rules for expressions whose parts are already translated.
+        early: rules that run before the parts are translated; their results are translated in turn.
 
     Raises:
-        NoCounterpartError: a part of it has none.
+        NoCounterpartError: a part of the tree has no counterpart.
     """
 
-    def say(node: exp.Expr) -> exp.Expr:
+    def translate(node: exp.Expr) -> exp.Expr:
         given = node
         try:
             if type(node) in early:
@@ -176,13 +177,13 @@ def said(
             refuse_unless(allowed is not None)
             names = set((allowed or "").split())
             for name, value in list(node.args.items()):
-                if name in _NOTED or value is None or value is False or value == []:
+                if name in _IGNORED_ARGUMENTS or value is None or value is False or value == []:
                     continue
                 refuse_unless(name in names)
                 if isinstance(value, exp.Expr):
-                    node.set(name, say(value))
+                    node.set(name, translate(value))
                 elif isinstance(value, list):
-                    node.set(name, [say(each) if isinstance(each, exp.Expr) else each for each in value])
+                    node.set(name, [translate(each) if isinstance(each, exp.Expr) else each for each in value])
             for rule in (CHECKS.get(type(node)), rules.get(type(node))):
                 kind = type(node)
                 node = node if rule is None else rule(node)
@@ -192,7 +193,7 @@ def said(
             raise NoCounterpartError(given, dialect) from None
         return node
 
-    return say(tree)
+    return translate(tree)
 
 
 @lru_cache(maxsize=256)
@@ -200,8 +201,8 @@ def _template(text: str, dialect: str) -> exp.Expr:
     return sqlglot.parse_one(text, read=dialect)
 
 
-def filled(text: str, dialect: str, **parts: exp.Expr) -> exp.Expr:
-    """A piece of SQL in brackets, in which each name of `parts` stands for an expression."""
+def fill_template(text: str, dialect: str, **parts: exp.Expr) -> exp.Expr:
+    """Return SQL in parentheses in which each name of `parts` is replaced by its expression."""
     refuse_unless(sum(1 for part in parts.values() for _ in part.walk()) <= LARGEST)
 
     def fill(node: exp.Expr) -> exp.Expr:

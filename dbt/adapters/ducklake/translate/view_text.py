@@ -1,4 +1,4 @@
-"""The query of a view in Spark's words, whoever made it."""
+"""The query of a view in Spark's SQL, whether Spark or DuckDB created the view."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from ..errors import LakeError
 from ..format.identifiers import backquoted
 from ..format.objects import View
 from ..format.view_columns import SPARK_SQL_TAG
-from .dialects import PLACEHOLDER, to_spark, without_spark_words
+from .dialects import PLACEHOLDER, to_spark, untranslatable_part
 from .macro_calls import Find, expand_macros
 
 
 def is_our_text(view: View) -> bool:
-    """Whether the lake has a view's query as it was written for Spark."""
+    """Return whether the lake stores the view's query as it was written for Spark."""
     return SPARK_SQL_TAG in view.tags or view.dialect == "spark"
 
 
 def spark_text(view: View, database: str, find: Find) -> str:
-    """The query of a view in Spark's dialect, with the lake's name in it and without the macros that DuckDB keeps in the lake.
+    """Return the query of a view in Spark's SQL, with the lake's name filled in and DuckDB's macros expanded.
 
     Args:
+        view: the view.
         database: the name of the lake.
-        find: its macros.
+        find: finds the lake's macros.
 
     Raises:
-        LakeError: it was made by DuckDB with SQL that has no translation.
+        LakeError: DuckDB created the view with SQL that has no translation.
     """
     if is_our_text(view):
         return view.tags.get(SPARK_SQL_TAG, view.sql).replace(PLACEHOLDER, backquoted(database))
@@ -32,13 +33,13 @@ def spark_text(view: View, database: str, find: Find) -> str:
         raise without_counterpart(view, "a macro that it calls")
     translated = to_spark(expanded)
     if translated is None:
-        raise without_counterpart(view, without_spark_words(expanded))
+        raise without_counterpart(view, untranslatable_part(expanded))
     return translated
 
 
-def without_counterpart(view: View, piece: str) -> LakeError:
-    """The error for a view of DuckDB of which a piece has no counterpart in Spark."""
+def without_counterpart(view: View, part: str) -> LakeError:
+    """Return the error for a view of DuckDB with a part that has no counterpart in Spark."""
     return LakeError(
-        f"view {view.schema_name}.{view.name} was made by DuckDB with SQL that has no exact counterpart in Spark's ({piece}): {view.sql}. "
-        "Create it again from here, or as a table"
+        f"view {view.schema_name}.{view.name} was created by DuckDB with SQL that has no exact counterpart in Spark ({part}): {view.sql}. "
+        "Create the view again in Spark's SQL, or create a table"
     )

@@ -1,6 +1,6 @@
-"""What Spark's SQL says in other words than DuckDB's: rules for the text of our views that DuckDB reads (`shared_sql`).
+"""Rules that rewrite Spark's SQL for DuckDB, which reads the text of our views (see `shared_sql`).
 
-A template's text is DuckDB's. The types of columns are not known, so that some ask for them with `typeof`, which DuckDB knows beforehand.
+Templates are DuckDB's SQL. The types of columns are not known, so some templates use `typeof`, which DuckDB evaluates when it binds.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .shared_checks import (
     is_marked,
     is_text,
     is_whole,
-    marked,
+    mark,
     part_and_timestamp,
     refuse_unless,
     refuse_unless_integer,
 )
-from .shared_sql import filled
+from .shared_sql import fill_template
 
 _PARTS = {
     **{part: f"{part}(x)" for part in ("year", "month", "day", "quarter", "hour", "minute")},
@@ -41,19 +41,19 @@ _UNITS = {
     "mm": "month",
     "dd": "day",
 }
-_MOVES = ("year", "month", "week", "day", "hour", "minute", "second")
-_OF_DATES = ("year", "month", "week", "day")
+_INTERVAL_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
+_DATE_UNITS = ("year", "month", "week", "day")
 
 
 def _duckdb(text: str, **parts: exp.Expr) -> exp.Expr:
-    return filled(text, "duckdb", **parts)
+    return fill_template(text, "duckdb", **parts)
 
 
-# -- before the parts are said -------------------------------------------------------------------------------------------------
+# -- rules before the parts are translated -------------------------------------------------------------------------------------
 
 
 def _function(node: exp.Expr) -> exp.Expr:
-    """A function that sqlglot does not know by this name."""
+    """Translate a function that sqlglot does not know by this name."""
     name, given = fold(node.name), node.expressions
     match name, len(given):
         case (("date_part" | "datepart"), 2):
@@ -69,8 +69,8 @@ def _function(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _undressed(node: exp.Expr) -> exp.Expr:
-    """Without the conversion that sqlglot puts around the argument."""
+def _without_conversion(node: exp.Expr) -> exp.Expr:
+    """Remove the conversion that sqlglot adds around the argument."""
     if isinstance(node.this, exp.TsOrDsToDate | exp.TimeStrToTime):
         node.set("this", node.this.this)
     return node
@@ -81,18 +81,18 @@ def _to_date(node: exp.Expr) -> exp.Expr:
     return exp.cast(node.this, "date")
 
 
-def _moved(node: exp.Expr) -> exp.Expr:
-    """A timestamp and an interval."""
+def _add_interval(node: exp.Expr) -> exp.Expr:
+    """Mark a timestamp plus or minus an interval."""
     interval = node.expression
     if not isinstance(interval, exp.Interval):
         return node
     unit = interval.args["unit"].name.lower().removesuffix("s") if isinstance(interval.args.get("unit"), exp.Var) else ""
-    refuse_unless(unit in _MOVES and interval.this is not None and interval.this.name.isdecimal())
+    refuse_unless(unit in _INTERVAL_UNITS and interval.this is not None and interval.this.name.isdecimal())
     kind = exp.TimestampAdd if isinstance(node, exp.Add) else exp.TimestampSub
-    return marked(kind(this=node.this, expression=exp.Literal.number(interval.this.name), unit=exp.var(unit)))
+    return mark(kind(this=node.this, expression=exp.Literal.number(interval.this.name), unit=exp.var(unit)))
 
 
-# -- afterwards ----------------------------------------------------------------------------------------------------------------
+# -- rules after the parts are translated --------------------------------------------------------------------------------------
 
 
 def _is_date(node: exp.Expr) -> bool:
@@ -100,16 +100,16 @@ def _is_date(node: exp.Expr) -> bool:
     return isinstance(node, exp.CurrentDate) or (isinstance(node, exp.Cast) and node.args["to"].this is exp.DType.DATE)
 
 
-def _timestamp_moved(node: exp.Expr) -> exp.Expr:
-    """Spark leaves a date a date; `spark/session/plan_types.py` refuses dates that cannot be told here."""
+def _timestamp_add(node: exp.Expr) -> exp.Expr:
+    """Cast to a date where Spark returns one; `spark/session/plan_types.py` refuses dates that cannot be recognized in the text."""
     refuse_unless(is_marked(node))
     unit = node.args["unit"].name.lower()
     text = f"x {'+' if isinstance(node, exp.TimestampAdd) else '-'} INTERVAL {node.expression.name} {unit}"
-    return _duckdb(f"CAST({text} AS DATE)" if unit in _OF_DATES and _is_date(node.this) else text, x=node.this)
+    return _duckdb(f"CAST({text} AS DATE)" if unit in _DATE_UNITS and _is_date(node.this) else text, x=node.this)
 
 
 def _cast(node: exp.Expr) -> exp.Expr:
-    """Spark cuts the fraction off, DuckDB rounds."""
+    """Truncate a number cast to an integer: Spark truncates, DuckDB rounds."""
     kind, inner = node.args["to"].this, node.this.unnest()
     refuse_unless(kind is not exp.DType.DECIMAL or node.args["to"].expressions)
     if kind in INTEGERS and is_text(inner):
@@ -161,18 +161,18 @@ def _months_added(node: exp.Expr) -> exp.Expr:
 
 
 def _upper(node: exp.Expr) -> exp.Expr:
-    """Spark makes more than one letter of some."""
+    """Raise an error for letters that Spark's `upper` maps to several letters."""
     return _duckdb(
-        f"CASE WHEN regexp_matches(x, '{UPPER_DIFFERS}') THEN error('a text of which upper makes another one in Spark') "
+        f"CASE WHEN regexp_matches(x, '{UPPER_DIFFERS}') THEN error('upper() of this text is different in Spark') "
         "ELSE upper(replace(x, 'ß', 'SS')) END",
         x=node.this,
     )
 
 
 def _lower(node: exp.Expr) -> exp.Expr:
-    """The last sigma of a word is another letter in Spark."""
+    """Raise an error for `Σ`: Spark maps it to another letter at the end of a word."""
     return _duckdb(
-        "CASE WHEN contains(x, 'Σ') THEN error('a text of which lower makes another one in Spark') ELSE lower(replace(x, 'İ', 'i̇')) END",
+        "CASE WHEN contains(x, 'Σ') THEN error('lower() of this text is different in Spark') ELSE lower(replace(x, 'İ', 'i̇')) END",
         x=node.this,
     )
 
@@ -235,13 +235,13 @@ MORE: dict[type[exp.Expr], str] = {
 }
 EARLY: dict[type[exp.Expr], Rule] = {
     exp.Anonymous: _function,
-    **dict.fromkeys((*PART_OF, exp.TimeToStr, exp.DayOfWeek), _undressed),
+    **dict.fromkeys((*PART_OF, exp.TimeToStr, exp.DayOfWeek), _without_conversion),
     exp.TsOrDsToDate: _to_date,
-    exp.Add: _moved,
-    exp.Sub: _moved,
+    exp.Add: _add_interval,
+    exp.Sub: _add_interval,
 }
 RULES: dict[type[exp.Expr], Rule] = {
-    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_moved),
+    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
     **dict.fromkeys((exp.Extract, *PART_OF), _part),
     exp.Cast: _cast,
     exp.Upper: _upper,

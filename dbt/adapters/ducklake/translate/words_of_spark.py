@@ -1,6 +1,6 @@
-"""What DuckDB's SQL says in other words than Spark's: rules for reading views of DuckDB (`shared_sql`).
+"""Rules that rewrite DuckDB's SQL for Spark, which reads views of DuckDB (see `shared_sql`).
 
-A template's text is Spark's. The types of columns are not known, so that some ask for them with `typeof`, which Spark knows beforehand.
+Templates are Spark's SQL. The types of columns are not known, so some templates use `typeof`, which Spark evaluates when it analyzes.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from .shared_checks import (
     WHOLE,
     Rule,
     is_marked,
+    is_plain_pattern,
     is_text,
     is_whole,
-    marked,
+    mark,
     part_and_timestamp,
-    plain_pattern,
     refuse_unless,
     refuse_unless_integer,
 )
-from .shared_sql import filled
+from .shared_sql import fill_template
 
 _SPACES = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
-"""What `trim` removes in DuckDB: Unicode's space separators. Spark removes the first only."""
+"""The characters that `trim` removes in DuckDB: Unicode's space separators. Spark removes only the first of these."""
 
-_MOMENT = r"^\\s*\\d{1,4}-\\d{1,2}-\\d{1,2}([ T]\\d{1,2}:\\d{2}:\\d{2}(\\.\\d{1,6})?)?\\s*$"
+_TIMESTAMP_TEXT = r"^\\s*\\d{1,4}-\\d{1,2}-\\d{1,2}([ T]\\d{1,2}:\\d{2}:\\d{2}(\\.\\d{1,6})?)?\\s*$"
 
 _PARTS = {
     **{part: f"{part}(x)" for part in ("year", "month", "day", "quarter", "hour", "minute", "second")},
@@ -67,29 +67,29 @@ _INTERVALS = {
 _TO_INTERVAL = {f"to_{unit}s": unit for unit in _INTERVALS}
 _SIMPLE_INTERVAL = re.compile(r"\s*(\d+)\s+([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
 _LETTERS = "translate(x, 'İΣ', 'iσ')"
-"""Whose lower-case letters are DuckDB's in Spark too."""
-_MOMENT_OF = "COALESCE(x, CAST(NULL AS TIMESTAMP_NTZ))"
-"""A date as a timestamp, a timestamp of either kind as it is."""
+"""A text whose lower-case letters are the same in both engines."""
+_AS_TIMESTAMP = "COALESCE(x, CAST(NULL AS TIMESTAMP_NTZ))"
+"""Converts a date to a timestamp and leaves a timestamp of either kind."""
 
 
 def _spark(text: str, **parts: exp.Expr) -> exp.Expr:
-    return filled(text, "spark", **parts)
+    return fill_template(text, "spark", **parts)
 
 
 def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
-# -- before the parts are said -------------------------------------------------------------------------------------------------
+# -- rules before the parts are translated -------------------------------------------------------------------------------------
 
 
 def _any(node: exp.Expr) -> exp.Expr:
-    """`a = ANY(SELECT …)`, as DuckDB stores `a IN (SELECT …)`."""
+    """Translate `a = ANY(SELECT …)`, as which DuckDB stores `a IN (SELECT …)`."""
     return exp.In(this=node.this, query=node.expression.this) if isinstance(node.expression, exp.Any) else node
 
 
 def _function(node: exp.Expr) -> exp.Expr:
-    """A function that sqlglot does not know by this name."""
+    """Translate a function that sqlglot does not know by this name."""
     name, given = fold(node.name), node.expressions
     match name, len(given):
         case "count_star", 0:
@@ -112,7 +112,7 @@ def _function(node: exp.Expr) -> exp.Expr:
 
 
 def _average(node: exp.Expr) -> exp.Expr:
-    """The sum by the number: Spark rounds the average of decimals to a decimal."""
+    """Divide the sum by the count, since Spark rounds the average of decimals to a decimal."""
     inner = node
     while isinstance(inner, exp.Window | exp.Filter):
         inner = inner.this
@@ -132,7 +132,7 @@ def _average(node: exp.Expr) -> exp.Expr:
 
 
 def _unit_and_number(node: exp.Expr) -> tuple[str, exp.Expr] | None:
-    """Of an interval as DuckDB stores it, `to_days(CAST(trunc(CAST(n AS DOUBLE)) AS INTEGER))` or `CAST('1 day' AS INTERVAL)`."""
+    """Return unit and number of an interval: `to_days(CAST(trunc(CAST(n AS DOUBLE)) AS INTEGER))` or `CAST('1 day' AS INTERVAL)`."""
     if isinstance(node, exp.Cast) and node.args["to"].this is exp.DType.INTERVAL:
         found = _SIMPLE_INTERVAL.fullmatch(node.this.name) if is_text(node.this) else None
         refuse_unless(found)
@@ -151,8 +151,8 @@ def _unit_and_number(node: exp.Expr) -> tuple[str, exp.Expr] | None:
     return unit, number
 
 
-def _moved(node: exp.Expr) -> exp.Expr:
-    """A timestamp and an interval."""
+def _add_interval(node: exp.Expr) -> exp.Expr:
+    """Mark a timestamp plus or minus an interval."""
     found = _unit_and_number(node.expression)
     timestamp = node.this
     if found is None and isinstance(node, exp.Add):
@@ -166,7 +166,7 @@ def _moved(node: exp.Expr) -> exp.Expr:
         number = exp.Literal.number(number.name)
     refuse_unless(unit != "second" or is_whole(number))
     kind = exp.TimestampAdd if isinstance(node, exp.Add) else exp.TimestampSub
-    return marked(kind(this=timestamp, expression=number, unit=exp.var(unit)))
+    return mark(kind(this=timestamp, expression=number, unit=exp.var(unit)))
 
 
 def _cte(node: exp.Expr) -> exp.Expr:
@@ -174,14 +174,14 @@ def _cte(node: exp.Expr) -> exp.Expr:
     return node
 
 
-# -- afterwards ----------------------------------------------------------------------------------------------------------------
+# -- rules after the parts are translated --------------------------------------------------------------------------------------
 
 
-def _timestamp_moved(node: exp.Expr) -> exp.Expr:
+def _timestamp_add(node: exp.Expr) -> exp.Expr:
     refuse_unless(is_marked(node))
     sign = "+" if isinstance(node, exp.TimestampAdd) else "-"
     number = node.expression if is_whole(node.expression) else _spark("CAST(CAST(n AS DOUBLE) AS INT)", n=node.expression)
-    return _spark(f"{_MOMENT_OF} {sign} {_INTERVALS[node.args['unit'].name.lower()]}", x=node.this, n=number)
+    return _spark(f"{_AS_TIMESTAMP} {sign} {_INTERVALS[node.args['unit'].name.lower()]}", x=node.this, n=number)
 
 
 def _cast(node: exp.Expr) -> exp.Expr:
@@ -196,8 +196,8 @@ def _cast(node: exp.Expr) -> exp.Expr:
         return _spark(f"CASE WHEN typeof(x) IN ('double', 'float') THEN {rounded} ELSE {whole} END", x=inner)
     if kind is exp.DType.TIMESTAMPNTZ and not is_text(inner):
         return _spark(
-            f"CASE WHEN typeof(x) = 'string' AND NOT CAST(x AS STRING) RLIKE '{_MOMENT}' "
-            "THEN raise_error('a text that Spark and DuckDB may take for different timestamps') ELSE CAST(x AS TIMESTAMP_NTZ) END",
+            f"CASE WHEN typeof(x) = 'string' AND NOT CAST(x AS STRING) RLIKE '{_TIMESTAMP_TEXT}' "
+            "THEN raise_error('Spark and DuckDB may read this text as different timestamps') ELSE CAST(x AS TIMESTAMP_NTZ) END",
             x=inner,
         )
     if kind is exp.DType.TIMESTAMPTZ:
@@ -217,7 +217,7 @@ def _part(node: exp.Expr) -> exp.Expr:
 def _truncated(node: exp.Expr) -> exp.Expr:
     unit = node.args["unit"].name.lower()
     refuse_unless(unit in _TRUNCATED)
-    return _spark(_TRUNCATED[unit], y=_spark(_MOMENT_OF, x=node.this))
+    return _spark(_TRUNCATED[unit], y=_spark(_AS_TIMESTAMP, x=node.this))
 
 
 def _difference(node: exp.Expr) -> exp.Expr:
@@ -227,19 +227,19 @@ def _difference(node: exp.Expr) -> exp.Expr:
 
 
 def _quotient(node: exp.Expr) -> exp.Expr:
-    """Of floating point numbers, as DuckDB divides."""
+    """Divide floating point numbers, as DuckDB does."""
     return _spark("CAST(a AS DOUBLE) / CAST(b AS DOUBLE)", a=node.this, b=node.expression)
 
 
 def _concat(node: exp.Expr) -> exp.Expr:
-    """DuckDB leaves NULLs out."""
+    """Ignore NULLs, as DuckDB does."""
     return _call("CONCAT", *(_spark("COALESCE(CAST(x AS STRING), '')", x=each) for each in node.expressions))
 
 
 def _upper(node: exp.Expr) -> exp.Expr:
-    """DuckDB makes one letter of one."""
+    """Raise an error for letters that only Spark's `upper` maps to several letters."""
     return _spark(
-        f"CASE WHEN x RLIKE '{UPPER_DIFFERS}' THEN raise_error('a text of which upper makes another one in DuckDB') "
+        f"CASE WHEN x RLIKE '{UPPER_DIFFERS}' THEN raise_error('upper() of this text is different in DuckDB') "
         "ELSE upper(translate(x, 'ß', 'ẞ')) END",
         x=node.this,
     )
@@ -263,14 +263,14 @@ def _trim(node: exp.Expr) -> exp.Expr:
 
 
 def _element(node: exp.Expr) -> exp.Expr:
-    """Of a list, counted from 1, or of a map; NULL where there is none."""
+    """Return an element of a list, counted from 1, or of a map; NULL if it does not exist."""
     refuse_unless(len(node.expressions) == 1)
     index = node.expressions[0]
     return node if is_text(index) else _call("TRY_ELEMENT_AT", node.this, index)
 
 
 def _full_match(node: exp.Expr) -> exp.Expr:
-    refuse_unless(plain_pattern(node.expression))
+    refuse_unless(is_plain_pattern(node.expression))
     return _spark("x RLIKE p", x=node.this, p=exp.Literal.string(rf"^(?:{node.expression.name})\z"))
 
 
@@ -281,7 +281,7 @@ def _formatted(node: exp.Expr) -> exp.Expr:
 
 
 def _any_value(node: exp.Expr) -> exp.Expr:
-    """Of the values that are not NULL."""
+    """Ignore NULLs, as DuckDB does."""
     return _call("ANY_VALUE", node.this, exp.Boolean(this=True))
 
 
@@ -290,7 +290,7 @@ def _bare_any_value(node: exp.Expr) -> exp.Expr:
 
 
 def _count(node: exp.Expr) -> exp.Expr:
-    """`count()`."""
+    """Translate `count()` to `count(*)`."""
     return node if node.this is not None else exp.Count(this=exp.Star())
 
 
@@ -300,7 +300,7 @@ def _field(node: exp.Expr) -> exp.Expr:
 
 
 def _values(node: exp.Expr) -> exp.Expr:
-    """Columns without names are col0, col1, …; Spark counts from 1."""
+    """Name unnamed columns col0, col1, … as DuckDB does; Spark starts at col1."""
     alias = node.args["alias"]
     if not alias.args.get("columns"):
         alias.set("columns", [exp.to_identifier(f"col{i}") for i in range(len(node.expressions[0].expressions))])
@@ -326,14 +326,14 @@ EARLY: dict[type[exp.Expr], Rule] = {
     exp.Avg: _average,
     exp.Filter: _average,
     exp.Window: _average,
-    exp.Add: _moved,
-    exp.Sub: _moved,
+    exp.Add: _add_interval,
+    exp.Sub: _add_interval,
     exp.CTE: _cte,
     exp.IgnoreNulls: _bare_any_value,
     exp.Count: _count,
 }
 RULES: dict[type[exp.Expr], Rule] = {
-    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_moved),
+    **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
     **dict.fromkeys((exp.Extract, *_PART_OF), _part),
     exp.Cast: _cast,
     exp.Upper: _upper,

@@ -1,4 +1,4 @@
-"""What a statement of SQL asks for, as frozen values: the only form in which SQL travels past the door."""
+"""Parsed SQL statements as frozen values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CREATE, DROP, ALTER and COMMENT ON ask for."""
+"""Parsed CREATE, DROP, ALTER and COMMENT ON statements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .text import Name, Sql
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """A column as CREATE TABLE or ADD COLUMN names it."""
+    """A column of CREATE TABLE or ADD COLUMN."""
 
     name: str
     type: DataType
@@ -31,7 +31,7 @@ class PartitionKey:
 
 @dataclass(frozen=True)
 class SortKey:
-    """`expression [ASC | DESC] [NULLS FIRST | NULLS LAST]`; the expression is the user's text, the rest as the lake spells it."""
+    """`expression [ASC | DESC] [NULLS FIRST | NULLS LAST]`; the expression is the user's text, the rest is spelled as in the catalog."""
 
     expression: str
     direction: str = "ASC"
@@ -40,6 +40,8 @@ class SortKey:
 
 @dataclass(frozen=True)
 class CreateSchema:
+    """CREATE SCHEMA."""
+
     name: Name
     if_not_exists: bool = False
     comment: str | None = None
@@ -47,6 +49,8 @@ class CreateSchema:
 
 @dataclass(frozen=True)
 class DropSchema:
+    """DROP SCHEMA."""
+
     name: Name
     if_exists: bool = False
     cascade: bool = False
@@ -54,7 +58,7 @@ class DropSchema:
 
 @dataclass(frozen=True)
 class CreateTable:
-    """CREATE TABLE, with columns or AS a query (with both, the columns rule and the query is matched by position)."""
+    """CREATE TABLE, with columns or AS a query (with both, the columns define the table and the query is matched by position)."""
 
     name: Name
     columns: tuple[ColumnDefinition, ...] = ()
@@ -63,13 +67,13 @@ class CreateTable:
     if_not_exists: bool = False
     comment: str | None = None
     partitioning: tuple[PartitionKey, ...] | None = None
-    """None: not said (a replaced table keeps its own)."""
+    """None: the statement has no such clause (a replaced table keeps its own)."""
     properties: tuple[tuple[str, str], ...] = ()
-    """TBLPROPERTIES and OPTIONS; USING/LOCATION are refused by the parser unless they say parquet or ducklake."""
+    """TBLPROPERTIES and OPTIONS. The parser refuses LOCATION, and USING other than parquet or ducklake."""
     sorting: tuple[SortKey, ...] | None = None
-    """None: not said (a replaced table keeps its own)."""
+    """None: the statement has no such clause (a replaced table keeps its own)."""
     constraints: tuple[Constraint, ...] = ()
-    """Beside NOT NULL; a replaced table has these and no others."""
+    """Constraints other than NOT NULL; a replaced table has these and no others."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class CreateTemporaryView:
 
 @dataclass(frozen=True)
 class DropRelation:
-    """`kind` is "table" or "view"."""
+    """DROP TABLE or DROP VIEW; `kind` is "table" or "view"."""
 
     kind: str
     name: Name
@@ -106,7 +110,7 @@ class DropRelation:
 
 @dataclass(frozen=True)
 class CreateFunction:
-    """`definition` is all that stands behind the name: `(x INT) RETURNS INT RETURN x + 1`."""
+    """CREATE FUNCTION; `definition` is the text after the name: `(x INT) RETURNS INT RETURN x + 1`."""
 
     name: Name
     definition: Sql
@@ -116,12 +120,16 @@ class CreateFunction:
 
 @dataclass(frozen=True)
 class DropFunction:
+    """DROP FUNCTION."""
+
     name: Name
     if_exists: bool = False
 
 
 @dataclass(frozen=True)
 class DropMacro:
+    """DROP MACRO or DROP MACRO TABLE."""
+
     name: Name
     is_table: bool = False
     if_exists: bool = False
@@ -129,6 +137,8 @@ class DropMacro:
 
 @dataclass(frozen=True)
 class RenameRelation:
+    """RENAME TO; `kind` is "table" or "view"."""
+
     kind: str
     name: Name
     to: Name
@@ -136,7 +146,7 @@ class RenameRelation:
 
 @dataclass(frozen=True)
 class AddColumns:
-    """Each: (path to the parent struct, () at top level; the definition)."""
+    """ADD COLUMNS; each column is (path to the parent struct, () at top level; the definition)."""
 
     columns: tuple[tuple[tuple[str, ...], ColumnDefinition], ...]
     if_not_exists: bool = False
@@ -144,31 +154,39 @@ class AddColumns:
 
 @dataclass(frozen=True)
 class DropColumns:
+    """DROP COLUMNS; each column is a path."""
+
     columns: tuple[tuple[str, ...], ...]
     if_exists: bool = False
 
 
 @dataclass(frozen=True)
 class RenameColumn:
+    """RENAME COLUMN; `column` is a path, `to` the new last part."""
+
     column: tuple[str, ...]
     to: str
 
 
 @dataclass(frozen=True)
 class SetType:
+    """ALTER COLUMN … TYPE."""
+
     column: tuple[str, ...]
     type: DataType
 
 
 @dataclass(frozen=True)
 class SetNullable:
+    """ALTER COLUMN … SET or DROP NOT NULL."""
+
     column: tuple[str, ...]
     nullable: bool
 
 
 @dataclass(frozen=True)
 class SetDefault:
-    """`default` None is DROP DEFAULT."""
+    """ALTER COLUMN … SET DEFAULT; `default` None is DROP DEFAULT."""
 
     column: tuple[str, ...]
     default: Default | None
@@ -201,6 +219,8 @@ Alteration = AddColumns | DropColumns | RenameColumn | SetType | SetNullable | S
 
 @dataclass(frozen=True)
 class AlterTable:
+    """ALTER TABLE with one action."""
+
     name: Name
     action: Alteration
     if_exists: bool = False
@@ -222,5 +242,5 @@ class SetProperties:
     kind: str
     name: Name
     properties: tuple[tuple[str, str | None], ...]
-    """(name, value) pairs; None: the property ends."""
+    """(name, value) pairs; None: the property is removed."""
     if_exists: bool = False

@@ -1,4 +1,4 @@
-"""What INSERT, UPDATE, DELETE, MERGE and TRUNCATE ask for."""
+"""Parsed INSERT, UPDATE, DELETE, MERGE and TRUNCATE statements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .text import Name, Sql
 class Insert:
     """INSERT INTO / OVERWRITE. `columns` None: not given. `by_name`: BY NAME. `replace_where`: INSERT INTO … REPLACE WHERE.
 
-    `query` is the part that yields the rows: SELECT, VALUES, TABLE t, FROM …, with its WITH (also one written before INSERT).
+    `query` returns the rows: SELECT, VALUES, TABLE t, FROM …, with its WITH clause (also one before INSERT).
     """
 
     name: Name
@@ -34,6 +34,8 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Update:
+    """UPDATE; `condition` None: all rows."""
+
     name: Name
     alias: str | None
     assignments: tuple[Assignment, ...]
@@ -42,6 +44,8 @@ class Update:
 
 @dataclass(frozen=True)
 class Delete:
+    """DELETE; `condition` None: all rows."""
+
     name: Name
     alias: str | None
     condition: Sql | None
@@ -49,14 +53,16 @@ class Delete:
 
 @dataclass(frozen=True)
 class Truncate:
+    """TRUNCATE TABLE."""
+
     name: Name
 
 
 @dataclass(frozen=True)
 class MergeClause:
-    """One WHEN. `kind`: "matched", "not_matched", "not_matched_by_source"; `action`: "update", "insert", "delete".
+    """One WHEN clause of MERGE. `kind`: "matched", "not_matched", "not_matched_by_source"; `action`: "update", "insert", "delete".
 
-    `star`: all columns of the table, from the source's of the same "name" (`UPDATE SET *`, `INSERT *`, as in Spark) or "position".
+    `star`: all columns of the table, matched with the source's columns by "name" (`UPDATE SET *`, `INSERT *`, as in Spark) or "position".
     For insert, `assignments` pairs the columns with their values.
     """
 
@@ -69,13 +75,13 @@ class MergeClause:
 
 @dataclass(frozen=True)
 class Merge:
-    """MERGE INTO. `source` is what follows USING, without its alias, usable after FROM: a name or a parenthesised query."""
+    """MERGE INTO. `source` is a name or a parenthesized query, without its alias."""
 
     name: Name
     alias: str | None
     source: Sql
     source_alias: str | None
-    """The alias given, else the last part of the source's name."""
+    """The user's alias, else the last part of the source's name."""
     condition: Sql
     clauses: tuple[MergeClause, ...]
     schema_evolution: bool = False

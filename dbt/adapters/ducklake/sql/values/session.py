@@ -1,4 +1,4 @@
-"""What queries, SHOW, DESCRIBE, CALL and the statements of transactions ask for."""
+"""Parsed queries, SHOW, DESCRIBE, CALL and the statements of transactions."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .text import Name, Sql, TimeTravel
 
 @dataclass(frozen=True)
 class Begin:
-    pass
+    """BEGIN."""
 
 
 @dataclass(frozen=True)
 class Commit:
-    pass
+    """COMMIT."""
 
 
 @dataclass(frozen=True)
 class Rollback:
-    pass
+    """ROLLBACK."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """CHECKPOINT [name]: all maintenance with the settings of the lake."""
+    """CHECKPOINT [name]: all maintenance, with the settings of the lake."""
 
     name: Name | None = None
 
@@ -73,13 +73,13 @@ class Describe:
 
 @dataclass(frozen=True)
 class Query:
-    """Rows come back: SELECT, VALUES, TABLE, FROM, EXPLAIN …"""
+    """A statement that returns rows: SELECT, VALUES, TABLE, FROM, EXPLAIN …."""
 
     query: Sql
 
 
 @dataclass(frozen=True)
 class PassThrough:
-    """Spark's own statement (SET, CREATE TEMPORARY FUNCTION, CACHE TABLE, …), run at once with its names bound."""
+    """A statement of Spark (SET, CREATE TEMPORARY FUNCTION, CACHE TABLE, …), run at once with its names bound."""
 
     query: Sql

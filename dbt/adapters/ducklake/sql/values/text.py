@@ -1,6 +1,6 @@
-"""Pieces of the user's text that Spark will evaluate: the text as written, and the positions of the names in it.
+"""SQL that Spark will evaluate: the user's text as written, and the positions of the names in it.
 
-Binding splices replacements into that text; it is never regenerated.
+Binding inserts replacements into this text. The text is never generated from a syntax tree.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Name:
 
     @property
     def quoted(self) -> str:
-        """The name as Spark quotes it."""
+        """The name with each part in backquotes."""
         return ".".join(map(backquoted, self.parts))
 
 
@@ -46,47 +46,53 @@ class Reference:
     name: Name
     at: TimeTravel | None = None
     aliased: bool = False
-    """The user gave it an alias, or none may stand here. Otherwise the replacement must add one: the last part of the name."""
+    """Whether the user gave an alias, or the grammar allows none. Otherwise the replacement adds one: the last part of the name."""
     enclosed: bool = False
-    """The alias to add must stand in parentheses with the name, because TABLESAMPLE follows the name."""
+    """Whether the alias to add must be in parentheses with the name, because TABLESAMPLE follows the name."""
     alias: str | None = None
-    """The alias to add where it is not the last part of the name: the user's own, where it stands before the time travel (DuckDB's
-    order, `t x AT (VERSION => 3)`; text[start:end] covers it then), or one that tells two relations of the same last part apart."""
+    """The alias to add, where it is not the last part of the name.
+
+    Either the user's alias before the time travel (DuckDB's order, `t x AT (VERSION => 3)`; text[start:end] covers it then), or
+    one that distinguishes two relations with the same last part.
+    """
     arguments: str | None = None
-    """Not None: a call that may be one of the lake's functions, and what stands in its brackets, which text[start:end] covers too."""
+    """The text in the parentheses, if this is a call that may be one of the lake's functions; text[start:end] covers it too."""
     virtual: tuple[str, ...] = ()
-    """The virtual columns (`VIRTUAL_COLUMNS`) that its SELECT, or one inside, names."""
+    """The virtual columns (`VIRTUAL_COLUMNS`) that its SELECT, or a subquery of it, names."""
     called: str | None = None
-    """With `virtual`: the name by which its columns are qualified."""
+    """With `virtual`: the name that qualifies its columns."""
 
 
 @dataclass(frozen=True)
 class Qualifier:
-    """A place where a column is qualified by two or more parts (`lake.s.t.c`, `s.t.c`): text[start:end] covers the qualifier with all
-    its parts but not the column; it is replaced by the quoted last part when `name` resolves to a lake relation."""
+    """A place where a column is qualified by two or more parts (`lake.s.t.c`, `s.t.c`).
+
+    text[start:end] covers all parts of the qualifier, but not the column. If `name` resolves to a lake relation, the qualifier is
+    replaced by its quoted last part.
+    """
 
     start: int
     end: int
     name: Name
     alias: str | None = None
-    """What the qualifier is replaced by, where it is not the last part of the name."""
+    """The replacement of the qualifier, where it is not the last part of the name."""
 
 
 VIRTUAL_COLUMNS = ("rowid", "snapshot_id", "filename", "file_row_number")
-"""Columns that a table of a lake has besides those it was given, as in DuckDB: none of `*`, and hidden by a column of that name."""
+"""Columns that every table of a lake has, as in DuckDB: `*` does not include them, and a column with the same name hides them."""
 
 
 @dataclass(frozen=True)
 class Star:
-    """A `*` or `q.*` that must not show virtual columns, which have become real ones in its SELECT.
+    """A `*` or `q.*` that must not show the virtual columns, which are real columns of the replaced relations in its SELECT.
 
-    text[:end] ends with it, or, if the user `excepts` columns already, with the bracket that opens their list.
+    text[:end] ends with the star, or, if the user already `excepts` columns, with the parenthesis that opens their list.
     """
 
     end: int
     excepts: bool
     references: tuple[Reference, ...]
-    """Those whose columns it shows."""
+    """The references whose columns it shows."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ class FunctionCall:
 
 @dataclass(frozen=True)
 class Sql:
-    """SQL text with the positions of the relations that it names; names of CTEs of the same text are not among them."""
+    """SQL text with the positions of the relations that it names, except CTEs of the same text."""
 
     text: str
     references: tuple[Reference, ...] = ()
@@ -108,22 +114,22 @@ class Sql:
     calls: tuple[FunctionCall, ...] = ()
     stars: tuple[Star, ...] = ()
     virtual: tuple[str, ...] = ()
-    """The virtual columns that are named outside of subqueries, or inside; for conditions, which name columns of the target."""
+    """All virtual columns that are named, also in subqueries. For conditions, which name columns of the target."""
 
     def pieces(
         self,
         resolve: Callable[[Reference], T | None],
         known: Iterable[Name] = (),
-        function: Callable[[Name], T | None] = lambda name: None,
-        virtual: Callable[[Reference], tuple[str, ...]] = lambda reference: (),
+        function: Callable[[Name], T | None] = lambda _: None,
+        virtual: Callable[[Reference], tuple[str, ...]] = lambda _: (),
     ) -> tuple[str | T, ...]:
-        """The text cut at its names, with a value in the place of each name that has one, and an alias behind where the user gave none.
+        """Split the text at its names: each name with a value is replaced by it, with an alias after it if the user gave none.
 
         Args:
-            resolve: the value of a reference; None leaves it, and the columns that it qualifies, as they are.
-            known: names bound outside this text, such as the target of the statement that this text is a condition of.
-            function: the value for the name of a function.
-            virtual: which virtual columns a reference that has a value shows as if they were real; asked after `resolve`.
+            resolve: returns the value of a reference; None leaves it, and the columns that it qualifies, as they are.
+            known: names bound outside this text, such as the target of a statement for its condition.
+            function: returns the value for the name of a function, or None.
+            virtual: returns the virtual columns that the value of a reference shows as real columns; called after `resolve`.
         """
         resolved = {_folded(name): True for name in known}
         edits: list[_Edit[T]] = []
@@ -148,17 +154,17 @@ class Sql:
 
 @dataclass(frozen=True)
 class _Edit(Generic[T]):
-    """text[start:end] gives way to `before`, a value, and `behind`."""
+    """text[start:end] is replaced by `before`, a value, and `after`."""
 
     start: int
     end: int
     before: str
     value: T | None = None
-    behind: str = ""
+    after: str = ""
 
 
 def _with_alias(reference: Reference, value: T) -> tuple[str, T, str]:
-    """What stands before the value, the value, and what stands behind it."""
+    """Return the text before the value, the value, and the text after it."""
     if reference.aliased:
         return "", value, ""
     alias = f" AS {backquoted(reference.alias or reference.name.parts[-1])}"
@@ -172,7 +178,7 @@ def _cut(text: str, edits: list[_Edit[T]]) -> tuple[str | T, ...]:
         written += text[position : edit.start] + edit.before
         if edit.value is not None:
             pieces += [written, edit.value]
-            written = edit.behind
+            written = edit.after
         position = edit.end
     return (*pieces, written + text[position:])
 

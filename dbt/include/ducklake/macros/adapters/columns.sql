@@ -21,7 +21,7 @@
 {% endmacro %}
 
 
-{# A type that the lake can widen changes by metadata alone; any other becomes a new column with the old one's values. #}
+{# If the lake cannot change the type by metadata alone, a new column gets the old one's values and replaces it. #}
 {% macro ducklake__alter_column_type(relation, column_name, new_column_type) %}
   {%- set column = adapter.quote(column_name) -%}
   {%- set new_column_type = api.Column.translate_type(new_column_type) -%}
@@ -42,7 +42,7 @@
 {% endmacro %}
 
 
-{# Snapshots add the new columns of their source. #}
+{# Called by dbt for the new columns of a snapshot's source. #}
 {% macro ducklake__create_columns(relation, columns) %}
   {% if columns %}
     {% do alter_relation_add_remove_columns(relation, columns, none) %}
@@ -50,7 +50,7 @@
 {% endmacro %}
 
 
-{# Names compare without case, as in DuckLake. A struct that has only gained fields at its end is given them. #}
+{# Names compare without case, as in DuckLake. New fields at the end of a struct are added to it. #}
 {% macro ducklake__check_for_schema_changes(source_relation, target_relation) %}
   {%- set source_columns = adapter.get_columns_in_relation(source_relation) -%}
   {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}

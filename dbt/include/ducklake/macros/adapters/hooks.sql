@@ -1,6 +1,6 @@
 {#
-  Hooks inside the transaction are part of the node's snapshot. A hook outside it is a statement that commits by itself: nothing like the
-  literal `commit` of dbt's own macro is sent.
+  Hooks inside the transaction are part of the node's snapshot. A hook outside it is a statement that commits by itself, so this
+  macro does not send `commit` as dbt's does.
 #}
 {% macro run_hooks(hooks, inside_transaction=True) %}
   {% for hook in hooks | selectattr('transaction', 'equalto', inside_transaction) %}

@@ -1,6 +1,6 @@
 {#
-  The layout of a table: partition keys, sort order and properties, as its configs say, under our names or those of other adapters. It is applied whenever a node runs, for the rows to
-  come; a config that is removed is undone, and what somebody has set by hand stays.
+  The layout of a table by its configs: partition keys, sort order and properties, under our names or those of other adapters. Every run of
+  the node applies it to new rows. A removed config is undone, while a layout that was set by hand is kept.
 #}
 {% macro configured_layout() %}
   {% do return(adapter.layout({
@@ -18,13 +18,13 @@
 {% endmacro %}
 
 
-{# For a table that stays: only what differs is changed. #}
+{# For an existing table: change only the differences. #}
 {% macro apply_layout(relation) %}
   {% do alter_layout(relation, adapter.layout_actions(relation, configured_layout())) %}
 {% endmacro %}
 
 
-{# For a table that is replaced, whose statement says the rest. #}
+{# For a table that is replaced: the statement sets the rest of the layout. #}
 {% macro undo_removed_layout(relation) %}
   {% do alter_layout(relation, adapter.layout_actions(relation, configured_layout(), resets_only=true)) %}
 {% endmacro %}

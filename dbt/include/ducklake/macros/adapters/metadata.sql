@@ -1,4 +1,4 @@
-{# dbt itself asks the adapter, which asks the catalog; these are for packages that call the macros. #}
+{# dbt itself calls the adapter, which reads the catalog. These macros are for packages. #}
 
 {% macro ducklake__list_schemas(database) -%}
   {% do return(run_query('show schemas' ~ (' in ' ~ adapter.quote(database) if database else ''))) %}

@@ -1,4 +1,4 @@
-{# Comments, tags and meta are part of the snapshot. Comments on the columns of a view came with the view. #}
+{# Comments, tags and meta are part of the snapshot. Comments on the columns of a view are part of CREATE VIEW. #}
 {% macro ducklake__persist_docs(relation, model, for_relation, for_columns) -%}
   {% if for_relation and config.persist_relation_docs() and model.description %}
     {% call statement('comment_on_relation') %}
@@ -32,7 +32,7 @@
 {%- endmacro %}
 
 
-{# A text as a string literal of Spark SQL. #}
+{# A string as a literal of Spark SQL. #}
 {% macro sql_text(text) -%}
   '{{ text | replace("\\", "\\\\") | replace("'", "\\'") }}'
 {%- endmacro %}

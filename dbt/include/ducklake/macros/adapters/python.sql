@@ -3,11 +3,11 @@
   next SQL statement reads, so that SQL and Python models are written the same way.
 #}
 {% macro register_python_result(compiled_code, relation) %}
-{#- The text begins on a line of its own: macros that call this one may have indented theirs. #}
+{#- The text begins on a new line, because macros that call this one may be indented. #}
 {{ compiled_code }}
 
 
-# What follows is dbt-ducklake's: the result of the model becomes the temporary view that the next statement reads.
+# Added by dbt-ducklake: the result of the model becomes a temporary view, which the next statement reads.
 dbt = dbtObj(session.table)
 session.create_temp_view({{ relation.identifier | tojson }}, model(dbt, session))
 {%- endmacro %}

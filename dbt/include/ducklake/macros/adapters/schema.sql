@@ -12,7 +12,7 @@
 {%- endmacro %}
 
 
-{# dbt-spark has no databases; a lake is one. #}
+{# dbt-spark has no databases, while a lake is a database. #}
 {% macro ducklake__generate_database_name(custom_database_name=none, node=none) -%}
   {% do return(default__generate_database_name(custom_database_name, node)) %}
 {%- endmacro %}

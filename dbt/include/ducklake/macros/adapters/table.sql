@@ -1,6 +1,6 @@
 {#
   A table is replaced, never dropped or renamed: it keeps its id, comments, options and history.
-  A temporary table is a temporary view of Spark's; no schema of the lake ever holds it.
+  A temporary table is a temporary view of the session and is never in the lake.
 #}
 {% macro ducklake__create_table_as(temporary, relation, compiled_code, language='sql') -%}
   {%- if language == 'python' -%}
@@ -45,8 +45,8 @@
 
 
 {#
-  The config `tblproperties` or `options`: those that name options of the lake are set for the table, others are kept with it. One more
-  property remembers which layout came from configs.
+  The config `tblproperties` or `options`: options of the lake are set for the table, other properties are stored with it. Another property
+  lists the parts of the layout that configs have set.
 #}
 {% macro options_clause() -%}
   {%- set given = configured_layout().with_record -%}

@@ -1,7 +1,6 @@
 {#
-  From here to adapter.commit() everything is one transaction of the lake, and so one snapshot. Every materialization calls it after its
-  hooks outside the transaction. Its message comes from the config `commit_message`, which is Jinja of its own; `commit_extra_info` is added to
-  what the adapter says of the run.
+  Begins the transaction that adapter.commit() commits as one snapshot. Every materialization calls it after its hooks outside the
+  transaction. The message is the config `commit_message`, rendered with Jinja; `commit_extra_info` is added to the information about the run.
 #}
 {% macro begin_snapshot() %}
   {%- do adapter.warn_of_foreign_configs(model.config) -%}
@@ -11,7 +10,7 @@
 {% endmacro %}
 
 
-{# A text, or the texts of a map, are Jinja of their own. #}
+{# Renders a string, or the strings of a map, with Jinja. #}
 {% macro rendered_extra_info(given) %}
   {%- if given is string -%}
     {% do return(render(given)) %}

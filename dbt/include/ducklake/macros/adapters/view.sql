@@ -12,7 +12,7 @@
 {%- endmacro %}
 
 
-{# The format has no place for comments on the columns of a view: they are given with the view and kept in a tag of ours. #}
+{# The format cannot store comments on the columns of a view: they are part of CREATE VIEW and stored in a tag of this adapter. #}
 {% macro documented_view_columns(sql) -%}
   {%- if model.columns and config.persist_column_docs() -%}
     {%- set names = get_columns_in_query(sql) -%}

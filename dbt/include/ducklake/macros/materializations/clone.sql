@@ -1,5 +1,5 @@
 {#
-  A file belongs to one table of a lake, so a clone shares no files: it is a view of the other relation or, where the config `clone_as` is
+  A file belongs to one table of a lake, so a clone shares no files: it is a view of the other relation or, if the config `clone_as` is
   `table`, a table with a copy of the other table's rows.
 #}
 {% materialization clone, adapter='ducklake' %}

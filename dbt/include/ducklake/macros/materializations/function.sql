@@ -1,6 +1,6 @@
 {#
-  A function is kept in the lake as Spark's SQL, where every session and every later run finds it by its name. DuckDB does not see it: its
-  macros are another dialect.
+  A function is stored in the lake as Spark's SQL, and every session and later run finds it by its name. DuckDB does not see it, because
+  its macros are another dialect.
 #}
 {% macro ducklake__scalar_function_sql(target_relation) %}
   create or replace function {{ target_relation.render() }} ({{ formatted_scalar_function_args_sql() }})

@@ -1,6 +1,6 @@
 {#
-  The first run, and a full refresh, build the table. Any other run makes the model's query a temporary view of Spark's and lets the
-  strategy's SQL bring its rows into the table; changes of the schema are part of the same snapshot.
+  The first run and a full refresh build the table. Any other run creates a temporary view of the model's query, and the strategy's SQL
+  brings its rows into the table. Schema changes are part of the same snapshot.
 #}
 {% materialization incremental, adapter='ducklake', supported_languages=['sql', 'python'] %}
 
@@ -63,7 +63,7 @@
 {% endmaterialization %}
 
 
-{# What every strategy macro gets, as dbt documents it; the schema of the target has been brought in line when this returns. #}
+{# The argument of every strategy macro, as dbt documents it. This also applies the schema changes to the target. #}
 {% macro incremental_arguments(source_relation, existing_relation, target_relation) %}
   {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
   {%- set contract = config.get('contract') -%}

@@ -1,5 +1,5 @@
 {#
-  The rows are in dbt's process already: they are written without Spark and without SQL. Otherwise a seed is like any other node: hooks, docs
+  The rows are already in dbt's process, so they are written without Spark and SQL. Otherwise a seed is like any other node: hooks, docs
   and rows are one snapshot.
 #}
 {% materialization seed, adapter='ducklake' %}
@@ -38,7 +38,7 @@
 {% endmaterialization %}
 
 
-{# For packages that build tables from CSV themselves: dbt's own way, without the clauses of dbt-spark. #}
+{# For packages that build tables from CSV themselves: dbt's default, without the clauses of dbt-spark. #}
 {% macro ducklake__create_csv_table(model, agate_table) %}
   {% do return(default__create_csv_table(model, agate_table)) %}
 {% endmacro %}

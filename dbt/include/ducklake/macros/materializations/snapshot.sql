@@ -1,5 +1,5 @@
 {#
-  dbt's own staging queries and strategies; what differs is that the staging rows are a temporary view, which the merge computes once, and that
+  The staging queries and strategies are dbt's. The differences: the staging rows are a temporary view, which the merge computes once, and
   everything is one snapshot of the lake.
 #}
 {% materialization snapshot, adapter='ducklake' %}
@@ -52,7 +52,7 @@
 {% endmaterialization %}
 
 
-{# New columns of the source become columns of the snapshot; the quoted names of all columns to insert come back. #}
+{# Adds new columns of the source to the snapshot, and returns the quoted names of all columns to insert. #}
 {% macro fit_snapshot_target(strategy, staging_relation, target_relation) %}
   {%- do adapter.expand_target_column_types(from_relation=staging_relation, to_relation=target_relation) -%}
   {%- set helpers = ['dbt_change_type', 'dbt_unique_key'] -%}

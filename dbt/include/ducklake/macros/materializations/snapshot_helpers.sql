@@ -30,7 +30,7 @@
 {%- endmacro %}
 
 
-{# The staging rows are a temporary view: dropping it leaves the lake alone. #}
+{# The staging rows are a temporary view, so dropping it does not change the lake. #}
 {% macro ducklake__post_snapshot(staging_relation) %}
   {% call statement('post_snapshot', auto_begin=False) -%}
     drop view if exists {{ staging_relation }}

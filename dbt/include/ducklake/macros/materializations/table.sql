@@ -35,7 +35,7 @@
 {% endmaterialization %}
 
 
-{# A table in the place of a view, or a view in the place of a table: the old one ends in the snapshot that has the new one. #}
+{# If the type changes from view to table or back, the same snapshot drops the old relation and creates the new one. #}
 {% macro drop_if_of_other_type(existing_relation, type) %}
   {% if existing_relation is not none and existing_relation.type != type %}
     {% do adapter.drop_relation(existing_relation) %}
@@ -43,7 +43,7 @@
 {% endmacro %}
 
 
-{# What a Python model answers to dbt is what the SQL statement answered that wrote its rows. #}
+{# The response of a Python model is that of the SQL statement that wrote its rows. #}
 {% macro answer_for_python(statement_name) %}
   {% if model.language == 'python' %}
     {% set written = load_result(statement_name) %}

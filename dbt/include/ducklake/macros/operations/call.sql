@@ -1,6 +1,6 @@
 {#-
-  What all operations of a lake are made of. By `dbt run-operation` the statement runs, its rows are printed, and the table is returned;
-  in a hook the macro is the statement: `on-run-end: "{{ ducklake_checkpoint() }}"`.
+  The base of all operations of a lake. In `dbt run-operation` the macro runs the statement, prints its rows and returns them as a table;
+  in a hook it returns the statement: `on-run-end: "{{ ducklake_checkpoint() }}"`.
 -#}
 
 {% macro ducklake_operation(sql) %}
@@ -20,7 +20,7 @@
 {% endmacro %}
 
 
-{# CALL of a procedure of a lake, by default the profile's, with the arguments that are not none, by name. #}
+{# CALL of a procedure of a lake, by default the profile's, with named arguments; those that are none are left out. #}
 {% macro ducklake_call(procedure, arguments, database=none) %}
   {%- set given = [] -%}
   {%- for name, value in arguments.items() if value is not none -%}
@@ -31,7 +31,7 @@
 {% endmacro %}
 
 
-{# A value as SQL: texts in quotes, lists in brackets. #}
+{# A value as SQL: strings in quotes, lists in brackets. #}
 {% macro ducklake_literal(value) %}
   {%- if value is none -%}
     {{ return('null') }}
@@ -48,7 +48,7 @@
 {% endmacro %}
 
 
-{# A table by its name and, unless they are the target's, its schema and lake. #}
+{# A table by its name; schema and lake are by default the target's. #}
 {% macro ducklake_table(table_name, schema=none, database=none) %}
   {{ return(api.Relation.create(database=database or target.database, schema=schema or target.schema, identifier=table_name)) }}
 {% endmacro %}

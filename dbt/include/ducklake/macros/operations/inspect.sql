@@ -1,4 +1,4 @@
-{#- What a lake holds and how it came about; `database` names an attached lake, instead of the profile's. -#}
+{#- Contents and history of a lake; `database` names an attached lake instead of the profile's. -#}
 
 {# dbt run-operation ducklake_snapshots #}
 {% macro ducklake_snapshots(database=none) %}
@@ -26,7 +26,7 @@
 
 
 {#
-  The changes of a table from one snapshot or moment to another, both included: in a model
+  The changes of a table from one snapshot or timestamp to another, both included: in a model
   `select * from {{ ducklake_table_changes(ref('orders'), 3, 7) }}`, or
   dbt run-operation ducklake_table_changes --args '{table: orders, start_snapshot: 3, end_snapshot: 7}'
 #}
@@ -43,7 +43,7 @@
 {% endmacro %}
 
 
-{# A table as it was: `select * from {{ ducklake_at(ref('orders'), version=3) }}`, or `timestamp='2026-01-31 12:00:00+00:00'`. #}
+{# A table at an earlier snapshot: `select * from {{ ducklake_at(ref('orders'), version=3) }}`, or `timestamp='2026-01-31 12:00:00+00:00'`. #}
 {% macro ducklake_at(relation, version=none, timestamp=none) %}
   {%- if (version is none) == (timestamp is none) -%}
     {{ exceptions.raise_compiler_error('ducklake_at(' ~ relation ~ ') takes a version or a timestamp') }}
@@ -53,7 +53,7 @@
 {% endmacro %}
 
 
-{# The newest snapshot that changed the rows of a table; none if there is no such table. #}
+{# The newest snapshot that changed the rows of a table; none if the table does not exist. #}
 {% macro ducklake_last_snapshot(relation) %}
   {{ return(adapter.last_snapshot(relation)) }}
 {% endmacro %}

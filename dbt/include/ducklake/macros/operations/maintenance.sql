@@ -1,9 +1,10 @@
 {#-
   Maintenance of the profile's lake, or of the attached lake that `database` names. Arguments have the names and meanings of DuckDB's
-  procedures; `schema` without a table means all tables of it, neither means the whole lake. Where something is removed, `dry_run: true` only tells what would be.
+  procedures. `schema` without a table means all its tables; neither means the whole lake. With `dry_run: true` nothing is removed, and the
+  result lists what would be.
 -#}
 
-{# dbt run-operation ducklake_checkpoint: flush, expire, merge, rewrite, clean up, as the options of the lake say. #}
+{# dbt run-operation ducklake_checkpoint: flush, expire, merge, rewrite and clean up, with the lake's options. #}
 {% macro ducklake_checkpoint(database=none) %}
   {{ return(ducklake_operation('checkpoint' ~ (' ' ~ adapter.quote(database) if database else ''))) }}
 {% endmacro %}
@@ -28,7 +29,7 @@
 {% endmacro %}
 
 
-{# dbt run-operation ducklake_flush_inlined_data: rows that the catalog database holds become files. #}
+{# dbt run-operation ducklake_flush_inlined_data: write inlined rows to files. #}
 {% macro ducklake_flush_inlined_data(table_name=none, schema_name=none, database=none) %}
   {%- set schema_name = schema_name or (target.schema if table_name else none) -%}
   {{ return(ducklake_call('flush_inlined_data', {'table_name': table_name, 'schema_name': schema_name}, database)) }}
@@ -47,14 +48,14 @@
 {% endmacro %}
 
 
-{# dbt run-operation ducklake_rollback --args '{version: 5, table_name: orders}': one new snapshot in which things are as they were then. #}
+{# dbt run-operation ducklake_rollback --args '{version: 5, table_name: orders}': restore an earlier state as one new snapshot. #}
 {% macro ducklake_rollback(version=none, timestamp=none, table_name=none, schema=none, dry_run=none, database=none) %}
   {%- set snapshot = {'version': version, 'timestamp': timestamp, 'dry_run': dry_run} -%}
   {{ return(ducklake_call('rollback', dict(_ducklake_place(table_name, schema), **snapshot), database)) }}
 {% endmacro %}
 
 
-{# dbt run-operation ducklake_migrate: bring a lake of an older format version to the current one. #}
+{# dbt run-operation ducklake_migrate: migrate a lake of an older format version to the current one. #}
 {% macro ducklake_migrate(database=none) %}
   {{ return(ducklake_call('migrate', {}, database)) }}
 {% endmacro %}

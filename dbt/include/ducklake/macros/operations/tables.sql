@@ -1,4 +1,4 @@
-{#- Settings of the lake and layouts of tables. -#}
+{#- Options of the lake and layouts of tables. -#}
 
 {# dbt run-operation ducklake_set_option --args '{key: target_file_size, value: 256MB, table_name: orders}' #}
 {% macro ducklake_set_option(key, value, schema=none, table_name=none, database=none) %}
@@ -42,7 +42,7 @@
 {% endmacro %}
 
 
-{# In a hook of a model: what the snapshot of its transaction says. #}
+{# In a hook of a model: set the commit message of the model's snapshot. #}
 {% macro ducklake_set_commit_message(author, message, extra_info=none) %}
   {%- set arguments = {'author': author, 'message': message, 'extra_info': extra_info} -%}
   {{ return(ducklake_call('set_commit_message', arguments, this.database if this else none)) }}

@@ -1,4 +1,4 @@
-{# An empty array has the element type that the caller names: a lake has no VOID. #}
+{# An empty array gets the caller's element type, because a lake has no VOID. #}
 {% macro ducklake__array_construct(inputs, data_type) -%}
   {%- if inputs -%}
     array({{ inputs | join(', ') }})

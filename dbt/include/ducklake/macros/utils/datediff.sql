@@ -1,13 +1,13 @@
 {#
-  How many boundaries of a part lie between two moments, as dbt means it: from 31 December 23:59 to 1 January is one year. Spark's own datediff
-  counts whole elapsed parts. Weeks begin on Sunday.
+  The number of boundaries of a part between two timestamps, as dbt defines it: from 31 December 23:59 to 1 January is one year. Spark's
+  own datediff counts whole elapsed parts. Weeks begin on Sunday.
 #}
 {% macro ducklake__datediff(first_date, second_date, datepart) -%}
   ({{ boundaries_before(second_date, datepart | lower) }} - {{ boundaries_before(first_date, datepart | lower) }})
 {%- endmacro %}
 
 
-{# The number of boundaries between a fixed moment and `moment`, which may be a date, a timestamp or a text. #}
+{# The number of boundaries between a fixed timestamp and `moment`, which may be a date, a timestamp or a string. #}
 {% macro boundaries_before(moment, datepart) -%}
   {%- set date = 'cast(' ~ moment ~ ' as date)' -%}
   {%- set timestamp = 'cast(' ~ moment ~ ' as timestamp)' -%}
@@ -32,6 +32,6 @@
   {%- elif datepart == 'microsecond' -%}
     unix_micros({{ timestamp }})
   {%- else -%}
-    {{ exceptions.raise_compiler_error("datediff does not know the part '" ~ datepart ~ "'; it knows year, quarter, month, week, day, hour, minute, second, millisecond and microsecond") }}
+    {{ exceptions.raise_compiler_error("datediff does not support the part '" ~ datepart ~ "'; it supports year, quarter, month, week, day, hour, minute, second, millisecond and microsecond") }}
   {%- endif -%}
 {%- endmacro %}

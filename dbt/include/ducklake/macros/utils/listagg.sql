@@ -1,4 +1,4 @@
-{# Limited: the values are joined by a character that no text holds, counted, and given the delimiter that was asked for. #}
+{# With a limit: join the values by a character that occurs in no text, keep the first ones, and replace the character by the delimiter. #}
 {% macro ducklake__listagg(measure, delimiter_text, order_by_clause, limit_num) -%}
   {%- set order = ' within group (' ~ order_by_clause ~ ')' if order_by_clause else '' -%}
   {%- if limit_num -%}

@@ -1,4 +1,4 @@
-{# A value of a unit test that is written as text but means an array, a map or a struct is an expression. #}
+{# In unit tests, a string for a column of arrays, maps or structs is an SQL expression. #}
 {% macro ducklake__safe_cast(field, type) -%}
   {%- set nested = type | lower | trim -%}
   {%- if field is string and (nested.startswith('array') or nested.startswith('map') or nested.startswith('struct')) -%}

@@ -3,7 +3,7 @@
 {% endmacro %}
 
 
-{# By name: the order of the columns in the model does not matter. #}
+{# Columns are matched by name, so their order in the model does not matter. #}
 {% macro insert_rows_sql(target, source, dest_columns) -%}
   {%- set columns = get_quoted_csv(dest_columns | map(attribute='name')) -%}
   insert into {{ target }} ({{ columns }})

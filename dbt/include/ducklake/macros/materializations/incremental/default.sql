@@ -1,4 +1,4 @@
-{# Without a strategy: merge where there is a key to merge by, else append. #}
+{# Without a strategy: merge if the model has a key, else append. #}
 {% macro ducklake__get_incremental_default_sql(arg_dict) %}
   {% if arg_dict['unique_key'] or config.get('merge_on_using_columns') %}
     {% do return(get_incremental_merge_sql(arg_dict)) %}

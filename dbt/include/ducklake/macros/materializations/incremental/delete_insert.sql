@@ -1,6 +1,6 @@
 {#
-  Rows of the target whose key, all of it, is in the source give way to the source's rows. With a key the source is computed once,
-  because two statements read it.
+  Rows of the target whose whole key is in the source are replaced by the source's rows. With a key, the source is computed once, because
+  two statements read it.
 #}
 {% macro ducklake__get_incremental_delete_insert_sql(arg_dict) %}
   {% if key_columns(arg_dict['unique_key']) %}

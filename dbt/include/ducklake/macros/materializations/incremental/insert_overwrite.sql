@@ -1,4 +1,4 @@
-{# The source replaces the partitions that it has rows for; without `partition_by` it replaces the whole table. #}
+{# The source replaces the partitions for which it has rows; without `partition_by` it replaces the whole table. #}
 {% macro ducklake__get_incremental_insert_overwrite_sql(arg_dict) %}
   {%- set keys = overwritten_keys() -%}
   {%- set target, source, columns = arg_dict['target_relation'], arg_dict['temp_relation'], arg_dict['dest_columns'] -%}
@@ -10,7 +10,7 @@
 {% endmacro %}
 
 
-{# The partition keys without the buckets of `clustered_by`, which are no partitions to dbt-spark. #}
+{# The partition keys without the buckets of `clustered_by`, which are not partitions in dbt-spark. #}
 {% macro overwritten_keys() %}
   {% do return(adapter.layout({'partitioned_by': config.get('partitioned_by'), 'partition_by': config.get('partition_by')}).partitioned_by | list) %}
 {% endmacro %}
@@ -23,7 +23,7 @@
 {%- endmacro %}
 
 
-{# A PARTITION clause names columns only: where a key is an expression, the partitions of the source are deleted first. #}
+{# A PARTITION clause can name only columns. If a key is an expression, the partitions of the source are deleted first. #}
 {% macro replace_partitions_sql(target, source, keys, dest_columns) -%}
   {%- for key in keys if key | lower | trim | replace('bucket', '') != key | lower | trim -%}
     {%- do exceptions.raise_compiler_error('insert_overwrite cannot replace the partitions of ' ~ key ~ '; use merge or delete+insert') -%}

@@ -1,7 +1,7 @@
 {#
-  The session computes the source once and refuses a source in which a row of the target is matched twice. Keys match when they are equal;
-  NULL keys match each other only under the behaviour flag `enable_truthy_nulls_equals_macro`. What happens to rows is said by dbt's own
-  merge configs and by those of dbt-duckdb and dbt-databricks, under their names.
+  The session computes the source once and refuses a source with several rows for one row of the target. Keys match if they are equal;
+  NULL keys match each other only with the behavior flag `enable_truthy_nulls_equals_macro`. The actions come from the merge configs of
+  dbt, dbt-duckdb, dbt-databricks and dbt-athena, with their names.
 #}
 {% macro ducklake__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates=none) -%}
   {%- set configs = merge_configs() -%}
@@ -19,7 +19,7 @@
 {%- endmacro %}
 
 
-{# The merge configs of the node; what dbt-duckdb, dbt-databricks and dbt-athena mean by them is in docs/configs/strategies/merge.md. #}
+{# The merge configs of the node; docs/configs/strategies/merge.md describes them. #}
 {% macro merge_configs() %}
   {% do return({
     'merge_update_columns': config.get('merge_update_columns'),
@@ -61,7 +61,7 @@
 {% endmacro %}
 
 
-{# The config `unique_key`, one column or several, as a list. #}
+{# The columns of the config `unique_key` as a list. #}
 {% macro key_columns(unique_key) %}
   {% if not unique_key %}
     {% do return([]) %}

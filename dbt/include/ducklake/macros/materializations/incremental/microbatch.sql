@@ -1,4 +1,4 @@
-{# The rows of the batch's window of `event_time` give way to what the model yields for it. #}
+{# The rows in the batch's window of `event_time` are replaced by the model's rows for it. #}
 {% macro ducklake__get_incremental_microbatch_sql(arg_dict) %}
   {%- set event_time = config.get('event_time') -%}
   {%- set start = config.get('__dbt_internal_microbatch_event_time_start') -%}

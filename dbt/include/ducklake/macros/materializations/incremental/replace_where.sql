@@ -4,15 +4,15 @@
 
 
 {#
-  The rows of the table that pass `incremental_predicates` give way to the model's rows, in one statement. A row of the model that does not
-  pass them is refused: the next run would not replace it.
+  One statement replaces the rows of the table that pass `incremental_predicates` by the model's rows. A row of the model that does not
+  pass them is refused, because the next run would not replace it.
 #}
 {% macro ducklake__get_incremental_replace_where_sql(arg_dict) %}
   {%- set target, source = arg_dict['target_relation'], arg_dict['temp_relation'] -%}
   {%- set predicates = arg_dict['incremental_predicates'] or [] -%}
   {%- set predicates = [predicates] if predicates is string else predicates | list -%}
   {%- if not predicates -%}
-    {%- do exceptions.raise_compiler_error('replace_where needs incremental_predicates: they say which rows of the table are replaced') -%}
+    {%- do exceptions.raise_compiler_error('replace_where needs incremental_predicates, which select the rows of the table to replace') -%}
   {%- endif -%}
   {% do keep_source(source, 'replace_where') %}
   {% do refuse_rows_outside(source, predicates) %}

@@ -1,6 +1,6 @@
 {#
-  The config `tmp_relation_type` says whether the rows of a model are computed once and kept while its strategy runs (`table`, `materialize`), or
-  where they are read (`view`). Without it a strategy keeps them if it reads them more than once.
+  The config `tmp_relation_type` determines whether the rows of a model are computed once and cached while its strategy runs (`table`,
+  `materialize`), or computed at each read (`view`). Without it, a strategy caches them if it reads them more than once.
 #}
 {% macro source_kind() %}
   {%- set kind = (config.get('tmp_relation_type') or '') | lower -%}
@@ -11,7 +11,7 @@
 {% endmacro %}
 
 
-{# Called by every run that a strategy follows. #}
+{# Called by every run before its strategy. #}
 {% macro keep_source_if_configured(source) %}
   {% if source_kind() in ('table', 'materialize') %}
     {% do adapter.materialize_temp_view(source) %}
@@ -23,8 +23,8 @@
 {% macro keep_source(source, strategy) %}
   {% if source_kind() == 'view' %}
     {% do exceptions.raise_compiler_error(
-      strategy ~ ' reads the rows of the model twice, and a view might give others the second time, so tmp_relation_type cannot be view; '
-      ~ 'leave it out, or say table'
+      strategy ~ ' reads the rows of the model twice, and a view might return other rows the second time, so tmp_relation_type cannot be view; '
+      ~ 'leave it out, or set it to table'
     ) %}
   {% elif not source_kind() %}
     {% do adapter.materialize_temp_view(source) %}
