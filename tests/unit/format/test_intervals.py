@@ -23,5 +23,5 @@ def test_as_duckdb(interval: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "3 fortnights", "1 week and"])
 def test_what_is_no_interval_is_told(text: str) -> None:
-    with pytest.raises(ValueError, match="is no interval"):
+    with pytest.raises(ValueError, match="is not an interval"):
         before(MOMENT, text)

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection, Engine, make_url
 
 from ...errors import ConfigurationError, EngineError
 from ...format.objects import Snapshot
-from ...format.versions import written_only_after_migration
+from ...format.versions import migration_required
 from .dialects import BusyError, CatalogDialect, dialect_of
 from .location import CatalogLocation
 
@@ -82,7 +82,7 @@ class Database:
             LakeError: the lake has an older format.
         """
         if self.older is not None:
-            raise written_only_after_migration(self.older.version)
+            raise migration_required(self.older.version)
         with self.migrating() as connection:
             yield connection
 
@@ -115,7 +115,7 @@ class Database:
         if self.read_only:
             raise ConfigurationError(f"{self.title} is opened read-only; set read_only: false to change it")
         if self.older is not None:
-            raise written_only_after_migration(self.older.version)
+            raise migration_required(self.older.version)
 
     def close(self) -> None:
         """Close all connections."""
