@@ -86,5 +86,5 @@ def test_after_a_conflict_none_of_them_is_kept(lake: LakeCatalog, begun: Transac
 def test_one_that_cannot_be_written_again_is_a_conflict(lake: LakeCatalog, begun: Transaction) -> None:
     begun.rows.delete_rows(table_of(begun), delete_files=[second(begun)])
     overtake(lake)
-    with pytest.raises(ConflictError, match="says that snapshot 4 deleted its rows"):
+    with pytest.raises(ConflictError, match="records that snapshot 4 deleted its rows"):
         begun.commit()

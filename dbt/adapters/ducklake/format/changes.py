@@ -1,8 +1,8 @@
 """Logged changes: parse and format the text of `ducklake_snapshot_changes.changes_made`.
 
-Specification: the table `ducklake_snapshot_changes`. The text is a comma-separated list of `kind:value` without blanks. A value is an id, or
-for a creation a name in double quotes (`"schema"` or `"schema"."name"`, with quotes inside doubled). Kinds are read ignoring case. DuckDB
-refuses to open a lake with an unknown kind, so we write only the kinds in `Kind`.
+Specification: the table `ducklake_snapshot_changes`. The text is a comma-separated list of `kind:value` without blanks. A value is an id,
+or for a creation a name in double quotes (`"schema"` or `"schema"."name"`, with quotes inside doubled). Kinds are read ignoring case.
+DuckDB refuses to open a lake with an unknown kind, so we write only the kinds in `Kind`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from ..commit.commit import RetrySettings
 from ..read.history import SnapshotRecord
 from ..read.known_files import registered_files, scheduled_paths, schema_directories
 from ..store import tables as t
-from ..store.database import Database, RivalError
+from ..store.database import ConcurrentWriteError, Database
 from ..store.dialects import CatalogDialect
 from .expiry import expirable, expire
 
@@ -92,7 +92,7 @@ class Maintenance:
             try:
                 with self.database.writing() as connection:
                     return work(connection)
-            except RivalError as error:
+            except ConcurrentWriteError as error:
                 reason = error
         raise ConflictError(f"other writers kept the catalog busy ({reason}); nothing was changed, run it again")
 

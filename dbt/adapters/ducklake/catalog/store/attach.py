@@ -18,7 +18,7 @@ from ...errors import ConfigurationError, LakeError
 from ...format.paths import absolute, new_uuid, with_separator
 from ...format.versions import CURRENT, is_older
 from . import tables as t
-from .database import Database, RivalError, insert_rows
+from .database import ConcurrentWriteError, Database, insert_rows
 from .migrations.older import OlderCatalog, read_source
 
 CREATED_BY = "dbt-ducklake"
@@ -114,7 +114,7 @@ def _initialise(database: Database, data_path: str | None, create_if_not_exists:
             for index in t.INDEXES if database.dialect.indexes else ():
                 connection.execute(CreateIndex(index))
             _write_first_rows(connection, absolute(data_path))
-    except RivalError:
+    except ConcurrentWriteError:
         return  # another process was faster; what it made is checked next
 
 

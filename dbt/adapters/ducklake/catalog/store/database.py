@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class RivalError(Exception):
+class ConcurrentWriteError(Exception):
     """Another writer was faster, or holds its lock too long; the same transaction may succeed when tried again."""
 
 
@@ -69,7 +69,7 @@ class Database:
             with self._translated(), self._engine.connect() as connection, connection.begin():
                 self.dialect.begin_read(connection)
                 yield connection
-        except RivalError as error:
+        except ConcurrentWriteError as error:
             raise EngineError(f"the catalog database {self.location} is kept busy by other writers: {error}") from error
 
     @contextmanager
@@ -77,7 +77,7 @@ class Database:
         """A transaction that has waited for the other writers; committed at the end, rolled back by an exception.
 
         Raises:
-            RivalError: try again.
+            ConcurrentWriteError: try again.
             EngineError: the database failed.
             LakeError: the lake has an older format.
         """
@@ -129,11 +129,11 @@ class Database:
         try:
             yield
         except BusyError as error:
-            raise RivalError(str(error)) from error
+            raise ConcurrentWriteError(str(error)) from error
         except sa_exc.DBAPIError as error:
             cause = error.orig if error.orig is not None else error
             if self.dialect.is_write_conflict(cause):
-                raise RivalError(str(cause).strip()) from error
+                raise ConcurrentWriteError(str(cause).strip()) from error
             hint = (
                 "" if self.older is None else f" (the lake had format version {self.older.version}; open it again if it was migrated since)"
             )

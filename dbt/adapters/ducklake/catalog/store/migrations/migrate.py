@@ -19,7 +19,7 @@ from ....errors import ConflictError, LakeError
 from ....format.paths import resolve
 from ....format.versions import CURRENT, MergedFile, RewrittenFile, pieces_of
 from .. import tables as t
-from ..database import Database, RivalError, insert_rows
+from ..database import ConcurrentWriteError, Database, insert_rows
 from .differences import DROPPED_COLUMNS, INITIAL_VALUES, Source
 
 Rewrite = Callable[[MergedFile], RewrittenFile]
@@ -52,7 +52,7 @@ def migrate(database: Database, data_path: str, rewrite: Rewrite) -> None:
         with database.migrating() as connection:
             _require_unchanged(connection, merged, database.older.source)
             _migrate(connection, database, database.older.source, rewritten)
-    except RivalError as error:
+    except ConcurrentWriteError as error:
         raise ConflictError(f"the catalog database {database.location} is kept busy by other writers; migrate again: {error}") from error
     database.older = None
 
