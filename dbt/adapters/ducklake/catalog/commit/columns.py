@@ -1,7 +1,7 @@
 """The rows of `ducklake_column` and `ducklake_column_tag` in a commit.
 
-Specification: the page "ducklake_column". When a column changes, its old row ends and a new one begins with the same id. Columns are ordered
-by `column_order` within their parent; it equals the id until a column is moved.
+Specification: the page "ducklake_column". When a column changes, its old row ends and a new one begins with the same id. Columns are
+ordered by `column_order` within their parent; it equals the id until a column is moved.
 """
 
 from __future__ import annotations

@@ -76,9 +76,9 @@ def _require(condition: bool, table: Table) -> None:
 def _drop_superseded(state: CommitState, table_id: int) -> None:
     """Drop the inlined-data tables that earlier flushes have emptied, except the newest, into which DuckDB inserts.
 
-    DuckDB caches the list of these tables by schema version, so the schema version must increase. A DuckDB process that has used time travel
-    to an older version keeps its cached list and fails until it attaches again. So a table is dropped by the flush after the one that
-    empties it; DuckDB's own flush drops it at once.
+    DuckDB caches the list of these tables by schema version, so the schema version must increase. A DuckDB process that has used time
+    travel to an older version keeps its cached list and fails until it attaches again. So a table is dropped by the flush after the one
+    that empties it; DuckDB's own flush drops it at once.
     """
     source = t.inlined_data_tables
     for name, version in registered(state.connection, [table_id]).get(table_id, [])[:-1]:
