@@ -51,7 +51,7 @@ def format_nested(value: Any, column: Column, text: Callable[[Any, str], str]) -
     if any(node.type == "json" for node in column.walk()):
         raise ValueError("JSON inside a nested value")
     formatted = _format(value, column, text)
-    if column.type == "struct" and _format(parse_nested(formatted, column, _as_it_is), column, _as_it_is) != formatted:
+    if column.type == "struct" and _format(parse_nested(formatted, column, _unchanged), column, _unchanged) != formatted:
         raise ValueError("the text of the struct is ambiguous")
     return formatted
 
@@ -70,7 +70,7 @@ def _format(value: Any, column: Column, text: Callable[[Any, str], str]) -> str:
     return _quoted(text(value, column.type))
 
 
-def _as_it_is(text: str, _type: str) -> str:
+def _unchanged(text: str, _type: str) -> str:
     return text
 
 
