@@ -89,10 +89,12 @@ def _schedule_files(connection: Connection, data_path: str, directories: dict[in
     data, deletes = t.data_file, t.delete_file
     files = _rows(connection, data, tables, size)
     ids = [row.data_file_id for row in files]
-    gone = {row.delete_file_id: row for row in _rows(connection, deletes, tables, size)}
+    delete_file_rows = {row.delete_file_id: row for row in _rows(connection, deletes, tables, size)}
     for batch in batches(ids, size):
-        gone |= {row.delete_file_id: row for row in connection.execute(select(deletes).where(deletes.c.data_file_id.in_(batch)))}
-    entries = [(row.data_file_id, row) for row in files] + sorted(gone.items())
+        delete_file_rows |= {
+            row.delete_file_id: row for row in connection.execute(select(deletes).where(deletes.c.data_file_id.in_(batch)))
+        }
+    entries = [(row.data_file_id, row) for row in files] + sorted(delete_file_rows.items())
     now = datetime.now(timezone.utc)
     scheduled = []
     for file_id, row in entries:
@@ -102,7 +104,7 @@ def _schedule_files(connection: Connection, data_path: str, directories: dict[in
     insert_rows(connection, t.files_scheduled_for_deletion, scheduled)
     for source in _OF_FILES:
         _delete(connection, source, source.c.data_file_id, ids, size)
-    _delete(connection, deletes, deletes.c.delete_file_id, list(gone), size)
+    _delete(connection, deletes, deletes.c.delete_file_id, list(delete_file_rows), size)
 
 
 def _rows(connection: Connection, source: MetadataTable, tables: Collection[int], size: int) -> list[Any]:
