@@ -65,7 +65,7 @@ class TestMerge:
 class TestRefusals:
     def test_an_element_of_a_list_cannot_be_assigned(self, lake: LakeSession) -> None:
         lake.execute("CREATE TABLE l AS SELECT array('x') AS tags")
-        with pytest.raises(StatementError, match="tags is not a struct"):
+        with pytest.raises(StatementError, match="tags is no struct"):
             lake.execute("UPDATE l SET tags.element = 'y'")
 
     def test_show_tables_of_no_schema(self, lake: LakeSession) -> None:
