@@ -86,5 +86,5 @@ def test_after_a_conflict_all_rewritten_files_are_abandoned(lake: LakeCatalog, b
 def test_a_file_that_cannot_be_rewritten_is_a_conflict(lake: LakeCatalog, begun: Transaction) -> None:
     begun.rows.delete_rows(table_of(begun), delete_files=[second(begun)])
     commit_concurrently(lake)
-    with pytest.raises(ConflictError, match="says that snapshot 4 deleted its rows"):
+    with pytest.raises(ConflictError, match="records that snapshot 4 deleted its rows"):
         begun.commit()

@@ -70,7 +70,7 @@ def test_a_concurrent_change_conflicts_with_the_rollback(prepared: LakeCatalog, 
 def test_a_concurrent_change_in_another_schema(prepared: LakeCatalog) -> None:
     of_main, of_all = rolled_back(prepared, 3, "main"), rolled_back(prepared, 3, None)
     committed(prepared, new_table("s"))
-    with pytest.raises(ConflictError, match="cannot roll back the lake: snapshot 5 created a table there"):
+    with pytest.raises(ConflictError, match="cannot roll back the lake: snapshot 5 created a table in it"):
         of_all.commit()
     assert of_main.commit() is not None
     assert {name.name for name in prepared.reader().names()} == {"t", "v", "theirs"}

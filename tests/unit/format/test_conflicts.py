@@ -108,7 +108,7 @@ def test_a_rollback_of_a_schema_conflicts_with_the_changes_in_it() -> None:
     assert not conflicts(mine, Change(Kind.MERGE_ADJACENT, 7))
     found = find_conflict([Action(Act.ROLL_BACK_ALL)], [(5, Change(Kind.CREATED_TABLE, schema="s", name="t"))])
     assert found is not None
-    assert found.describe() == "cannot roll back the lake: snapshot 5 created a table there"
+    assert found.describe() == "cannot roll back the lake: snapshot 5 created a table in it"
 
 
 def test_a_change_of_unknown_kind_conflicts_with_everything() -> None:

@@ -23,5 +23,5 @@ def test_intervals_are_subtracted_as_in_duckdb(interval: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "3 fortnights", "1 week and"])
 def test_a_text_that_is_not_an_interval_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match="is no interval"):
+    with pytest.raises(ValueError, match="is not an interval"):
         before(MOMENT, text)

@@ -1,1 +1,1 @@
-"""The catalog database: reading snapshots of it and committing to it. The only home of SQLAlchemy."""
+"""Reading snapshots from the catalog database and committing to it. The only package that uses SQLAlchemy."""

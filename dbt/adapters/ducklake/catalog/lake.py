@@ -1,4 +1,4 @@
-"""One lake: its catalog database, opened. Readers, transactions, the history and the options start here."""
+"""An open lake: the entry point to its readers, transactions, history and options."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class _Opened:
 
 
 class LakeCatalog:
-    """The catalog of a lake. Thread-safe; the readers it gives are too, its transactions are not."""
+    """The catalog of a lake. The catalog and its readers are thread-safe, its transactions are not."""
 
     def __init__(self, opened: _Opened) -> None:
         self._opened = opened
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913, RUF100 (the public settings of a lake, all optional and by name)
         cls,
         location: CatalogLocation | str,
         *,
@@ -57,17 +57,21 @@ class LakeCatalog:
         """Open a lake.
 
         Args:
-            data_path: where the files of a new lake go; a relative one is taken from the working directory and stored absolute.
-                For an existing lake it may be left out, and must be the stored one otherwise.
-            snapshot_version: open the lake read-only as of this snapshot, which is then its newest.
-            snapshot_time: the same by a timestamp; one without a zone is UTC.
-            name: what errors call the lake.
-            data_inlining_row_limit: for tables that no stored option says another one for; None: the reference's default.
+            location: the catalog database, as a location or in one of the forms of `parse_location`.
+            data_path: the directory of a new lake's files; a relative path is relative to the working directory and stored absolute.
+                For an existing lake it can be left out; otherwise it must be the stored path.
+            read_only: whether to refuse every change.
+            create_if_not_exists: whether to create a lake that does not exist.
+            snapshot_version: open the lake read-only at this snapshot, which is then its newest.
+            snapshot_time: open the lake read-only at the newest snapshot up to this timestamp; UTC if it has no zone.
+            name: the lake's name in errors.
+            retry: the retry settings of commits; None for the defaults.
+            data_inlining_row_limit: the inlining limit, in rows, of tables without a stored option; None for the default.
 
         Raises:
-            ConfigurationError: no such catalog, or contradictory settings.
-            LakeError: a lake that this version cannot read.
-            NotFoundError: it has no such snapshot.
+            ConfigurationError: the catalog does not exist, or the settings are contradictory.
+            LakeError: this version cannot read the lake.
+            NotFoundError: the snapshot does not exist.
             EngineError: the database cannot be reached.
         """
         if isinstance(location, str):
@@ -84,7 +88,7 @@ class LakeCatalog:
 
     @property
     def data_path(self) -> str:
-        """The directory or URL that relative paths of schemas begin at; with its trailing `/`."""
+        """The directory or URL that paths of schemas are relative to, with a trailing `/`."""
         return self._opened.facts.data_path
 
     @property
@@ -99,22 +103,22 @@ class LakeCatalog:
 
     @property
     def format_version(self) -> str:
-        """The format version that the lake has; if it is not the current one, the lake can only be read until it is migrated."""
+        """The lake's format version; a lake of an older version can only be read until it is migrated."""
         older = self._opened.database.older
         return CURRENT if older is None else older.version
 
     def require_writable(self) -> None:
-        """Refuse to go on where nothing can be written; see `Database.require_writable`."""
+        """Raise if the lake cannot be changed; see `Database.require_writable`."""
         self._opened.database.require_writable()
 
     def migrate(self, rewrite: Callable[[MergedFile], RewrittenFile]) -> str:
-        """Bring a lake of an older format version to the current one, in one transaction; open readers stay valid.
+        """Migrate a lake of an older format version to the current one, in one transaction; open readers stay valid.
 
         Args:
-            rewrite: writes a merged file again, its rows with their snapshot ids.
+            rewrite: rewrites a merged file with the snapshot ids of its rows.
 
         Returns:
-            The version that it had.
+            The version before the migration.
 
         Raises:
             ConfigurationError: the lake was opened read-only.
@@ -133,14 +137,14 @@ class LakeCatalog:
 
     @property
     def database_kind(self) -> str:
-        """Which database holds the catalog, such as `sqlite`."""
+        """The kind of the catalog database, such as `sqlite`."""
         return self._opened.database.dialect.name
 
     def begin(self, allow: Callable[[], None] | None = None) -> Transaction:
-        """A transaction on the newest snapshot; on a lake that was opened read-only it can only be read from.
+        """Begin a transaction on the newest snapshot; on a read-only lake it can only read.
 
         Args:
-            allow: asked before every change, after the lake itself; it raises what stands against one.
+            allow: called before every change, after the lake's own check; raises an error to refuse the change.
         """
 
         def require_writable() -> None:
@@ -151,37 +155,37 @@ class LakeCatalog:
         return Transaction(self._opened.cache, self.latest(), self._opened.retry, require_writable)
 
     def latest(self) -> Snapshot:
-        """The newest snapshot, or the one at which the lake was opened."""
+        """Return the newest snapshot, or the one at which the lake was opened."""
         return self.resolve()
 
     def resolve(self, *, version: int | None = None, timestamp: datetime | None = None) -> Snapshot:
-        """The snapshot of a version or of a timestamp (one without a zone is UTC); the newest if neither is given.
+        """Return the snapshot of a version or of a timestamp (UTC if it has no zone); the newest if neither is given.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: the snapshot does not exist.
         """
         return resolve(self._opened.database, version, timestamp)
 
     def first_from(self, timestamp: datetime) -> Snapshot:
-        """The first snapshot at or after a timestamp.
+        """Return the first snapshot at or after a timestamp.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: all snapshots are earlier.
         """
         with self._opened.database.reading() as connection:
             return first_snapshot_from(connection, self._opened.database.dialect, timestamp)
 
     def reader(self, snapshot: Snapshot | None = None) -> SnapshotReader:
-        """A reader of a snapshot, of the newest one if none is given."""
+        """Return a reader of a snapshot, by default the newest."""
         return SnapshotReader(self._opened.cache, self.latest() if snapshot is None else snapshot)
 
     def snapshots(self, *, after: int | None = None, until: int | None = None, limit: int | None = None) -> list[SnapshotRecord]:
-        """Snapshots with their log entries, oldest first: ids in (`after`, `until`], of these the newest `limit`."""
+        """Return snapshots with their logged changes, oldest first: ids in (`after`, `until`], of these the newest `limit`."""
         with self._opened.database.reading() as connection:
             return snapshot_records(connection, after=after, until=until, limit=limit)
 
     def table_facts(self, snapshot: Snapshot, tables: Collection[Table] | None = None) -> dict[int, TableFacts]:
-        """Rows, files, bytes and last change by table id, of the given tables or of all."""
+        """Return table id → rows, files, bytes and last change, for the given tables or for all."""
         if tables is None:
             ids = [name.relation_id for name in self.reader(snapshot).names() if name.is_table]
         else:
@@ -190,27 +194,27 @@ class LakeCatalog:
             return read_facts(connection, self._opened.database, snapshot.snapshot_id, ids)
 
     def options(self) -> Options:
-        """All stored options as they are now; they are not part of snapshots."""
+        """Return all stored options. They are current: options are not part of snapshots."""
         with self._opened.database.reading() as connection:
             return read_options(connection)
 
     def option(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
-        """The value of an option that holds for a table, a schema or the lake; its default if none is stored."""
+        """Return the value of an option that applies to a table, a schema or the lake; the default if none is stored."""
         return self.options().get(key, schema_id=schema_id, table_id=table_id)
 
     @property
     def inlining_row_limit(self) -> int:
-        """What holds for tables that no stored option `data_inlining_row_limit` is about."""
+        """The inlining limit, in rows, of tables without a stored option `data_inlining_row_limit`."""
         given = self._opened.inlining_row_limit
         return int(DEFAULTS["data_inlining_row_limit"]) if given is None else given
 
     def can_inline(self, columns: Sequence[Column], rows: Sequence[tuple[Any, ...]] = ()) -> bool:
-        """Whether the catalog database can hold a table's rows so that DuckDB reads them: its columns, and these very values."""
+        """Whether the catalog database can store rows with these columns and values so that DuckDB reads them back."""
         return can_inline_rows(self._opened.database.dialect, columns, rows)
 
     @property
     def maintenance(self) -> Maintenance:
-        """Expiry and the lists of files, for maintenance."""
+        """The maintenance operations of the catalog: expiring snapshots and listing files."""
         return Maintenance(self._opened.database, self.data_path, self._opened.retry)
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """The partition transform bucket(n): Murmur3 of a value, modulo n.
 
-Specification: "Partitioning" (bucket). The bytes that are hashed are those of the reference implementation, which
-for unsigned integers, int128, uuids and decimals of more than 18 digits are the value's text.
+Specification: "Partitioning" (bucket). We hash the same bytes as the reference implementation, which uses the value's text for unsigned
+integers, int128, uuids and decimals of more than 18 digits.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _UNIT_NANOS = {
 
 
 def bucket(value: Value, type_name: str, count: int) -> int:
-    """The bucket, 0 to `count` - 1, of a value given as `format.statistics` takes values.
+    """Return the bucket of a value, 0 to `count` - 1.
 
     Raises:
-        StatementError: a type that cannot be bucketed.
+        StatementError: the type cannot be bucketed.
     """
     return (murmur3(hashed_bytes(value, type_name)) & 0x7FFFFFFF) % count
 
 
 def hashed_bytes(value: Value, type_name: str) -> bytes:
-    """What is hashed of a value.
+    """Return the bytes of a value that are hashed.
 
     Raises:
-        StatementError: a type that cannot be bucketed.
+        StatementError: the type cannot be bucketed.
     """
     parameters = decimal_parameters(type_name)
     if isinstance(value, bytes) and type_name in {"varchar", "json", "blob", "uuid"}:
@@ -57,7 +57,7 @@ def hashed_bytes(value: Value, type_name: str) -> bytes:
 
 
 def murmur3(data: bytes) -> int:
-    """Murmur3, x86, 32 bits, seed 0, unsigned."""
+    """Return the unsigned 32-bit x86 Murmur3 hash with seed 0."""
     state = 0
     whole = len(data) // 4 * 4
     for (block,) in struct.iter_unpack("<I", data[:whole]):

@@ -1,8 +1,8 @@
-"""Logged changes: the text of `ducklake_snapshot_changes.changes_made` as values, both ways.
+"""Logged changes: parse and format the text of `ducklake_snapshot_changes.changes_made`.
 
-Specification: the table `ducklake_snapshot_changes`. The text is a comma-separated list without blanks of `kind:value`. A value is an
-id, or for things created a name in double quotes (`"schema"` or `"schema"."name"`, a quote inside doubled). Kinds are read without
-regard to case. DuckDB refuses the whole lake over a kind it does not know, so `Kind` is the closed list of what may be written.
+Specification: the table `ducklake_snapshot_changes`. The text is a comma-separated list of `kind:value` without blanks. A value is an id,
+or for a creation a name in double quotes (`"schema"` or `"schema"."name"`, with quotes inside doubled). Kinds are read ignoring case.
+DuckDB refuses to open a lake with an unknown kind, so we write only the kinds in `Kind`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """What happened, in the order in which the reference writes the entries of one snapshot."""
+    """The kinds of changes, in the order in which the reference implementation writes the entries of one snapshot."""
 
     DROPPED_SCHEMA = "dropped_schema"
     DROPPED_TABLE = "dropped_table"
@@ -36,7 +36,7 @@ class Kind(Enum):
     MERGE_ADJACENT = "merge_adjacent"
     REWRITE_DELETE = "rewrite_delete"
     UNKNOWN = "unknown"
-    """Only read, never written: a kind of some later version."""
+    """A kind of a later version; never written."""
 
 
 CREATIONS = frozenset(
@@ -50,14 +50,14 @@ CREATIONS = frozenset(
 )
 _KINDS = {kind.value: kind for kind in Kind if kind is not Kind.UNKNOWN} | {
     "flushed_inlined": Kind.INLINE_FLUSH,
-    "compacted_table": Kind.REWRITE_DELETE,  # of older versions; the stricter of the two compactions
+    "compacted_table": Kind.REWRITE_DELETE,  # older versions do not distinguish the two compactions; this is the stricter one
 }
 _RANK = {kind: rank for rank, kind in enumerate(Kind)}
 
 
 @dataclass(frozen=True)
 class Change:
-    """One entry. Creations have a name (schemas only `schema`), everything else an id."""
+    """One entry. Creations have a name (schemas only `schema`), all others an id."""
 
     kind: Kind
     object_id: int | None = None
@@ -66,15 +66,15 @@ class Change:
 
 
 def parse_changes(text: str | None) -> tuple[Change, ...]:
-    """The entries of a `changes_made` text; what cannot be understood becomes an entry of kind UNKNOWN."""
+    """Parse a `changes_made` text; entries that are not understood get the kind UNKNOWN."""
     return tuple(_parse_entry(entry) for entry in _split(text or "", ","))
 
 
 def format_changes(changes: Iterable[Change]) -> str | None:
-    """The `changes_made` text of some changes, without repetitions and in the reference's order; None if there are none.
+    """Return the `changes_made` text of changes, without duplicates and in the order of `Kind`; None if there are none.
 
     Raises:
-        ValueError: an entry of kind UNKNOWN, which must never be written.
+        ValueError: an entry has the kind UNKNOWN, which must never be written.
     """
     entries = sorted(set(changes), key=_sort_key)
     if any(change.kind is Kind.UNKNOWN for change in entries):
@@ -111,7 +111,7 @@ def _unquote(part: str) -> str:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """Parts between separators that stand outside double quotes."""
+    """Split a text at separators outside double quotes, without empty parts."""
     parts, start, quoted = [], 0, False
     for position, character in enumerate(text):
         if character == '"':

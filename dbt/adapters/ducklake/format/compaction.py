@@ -1,4 +1,4 @@
-"""Compaction: which data files become one, and what a commit is told about it.
+"""Compaction: which data files are merged, and the values that describe the result to a commit.
 
 Specification: the pages "Merge Adjacent Files" and "Rewrite Heavily Deleted Files".
 """
@@ -13,63 +13,63 @@ from .files import DataFile, WrittenFile
 
 @dataclass(frozen=True)
 class Candidate:
-    """A live data file with what decides which others it can be united with."""
+    """A live data file and the properties that decide which files it can be merged with."""
 
     file: DataFile
     schema_version: int
-    """Of its table, when the file began: the columns that it must keep, for the sake of older snapshots."""
+    """The table's schema version when the file began. It fixes the columns that the file must keep for older snapshots."""
     partition_id: int | None
     partition_values: tuple[str | None, ...]
     newest: int
-    """The greatest snapshot that a row of it belongs to."""
+    """The greatest snapshot id among its rows."""
 
     @property
     def deleted(self) -> int:
-        """How many of its rows are deleted."""
-        known = 0 if self.file.delete_file is None else self.file.delete_file.delete_count
-        return known + len(self.file.inlined_deletes)
+        """The number of its rows that are deleted."""
+        in_file = 0 if self.file.delete_file is None else self.file.delete_file.delete_count
+        return in_file + len(self.file.inlined_deletes)
 
     @property
     def live_bytes(self) -> int:
-        """What its rows that are left take in a file, about."""
+        """The approximate size of its remaining rows, in bytes."""
         rows = max(self.file.record_count, 1)
         return self.file.size_bytes * max(rows - self.deleted, 0) // rows
 
 
 Group = tuple[Candidate, ...]
-"""Files that become one, in the order of their rows; alike in schema version and partition."""
+"""Files to merge, in the order of their rows, with the same schema version and partition."""
 
 
 @dataclass(frozen=True)
 class Compacted:
-    """A group that was united. No file: all its rows were deleted."""
+    """A group that was merged. `file` is None if all its rows were deleted."""
 
     group: Group
     file: WrittenFile | None
     row_id_start: int | None = None
-    """Not None: the rows have consecutive row ids from here on, and none in the file."""
+    """Not None if the rows have consecutive row ids from this number on, which are not embedded in the file."""
 
 
 @dataclass(frozen=True)
 class Compaction:
-    """What a commit has to do. A rewrite ends the old files; a merge takes their place at every snapshot, and they vanish."""
+    """The result for a commit. A rewrite ends the old files; a merge replaces them at every snapshot, and removes them."""
 
     units: tuple[Compacted, ...]
     rewrites: bool
 
     def written(self) -> Iterator[WrittenFile]:
-        """The files that a commit would register."""
+        """Yield the files that a commit registers."""
         yield from (unit.file for unit in self.units if unit.file is not None)
 
 
 def to_merge(candidates: Iterable[Candidate], target: int, at_least: int = 0, below: int | None = None) -> list[Group]:
-    """The groups of small files: neighbours without deletes, as many as reach `target` bytes; a file alone stays as it is.
+    """Group small adjacent files without deletes, each group up to about `target` bytes. Groups of one file are left out.
 
     Args:
-        candidates: in the order of their rows.
-        target: files of this size are not united; in bytes.
-        at_least: smaller files are left alone.
-        below: larger files, and those of this size, are left alone; None: the target.
+        candidates: the files, in the order of their rows.
+        target: the target size of a file, in bytes; larger files are not merged.
+        at_least: smaller files are not merged, in bytes.
+        below: files of this size or larger are not merged, in bytes; None for the target.
     """
     limit = target if below is None else min(target, below)
     small = [each for each in candidates if at_least <= each.file.size_bytes < limit and not each.file.is_touched]
@@ -77,13 +77,13 @@ def to_merge(candidates: Iterable[Candidate], target: int, at_least: int = 0, be
 
 
 def to_rewrite(candidates: Iterable[Candidate], target: int, threshold: float) -> list[Group]:
-    """The groups of files of which at least the share `threshold` of the rows is deleted."""
-    worn = [each for each in candidates if each.deleted and each.deleted >= threshold * each.file.record_count]
-    return _packed(worn, target)
+    """Group the files in which at least the share `threshold` (0 to 1) of the rows is deleted."""
+    eligible = [each for each in candidates if each.deleted and each.deleted >= threshold * each.file.record_count]
+    return _packed(eligible, target)
 
 
 def consecutive_row_ids(group: Group) -> bool:
-    """Whether the row ids of the files follow each other; to be trusted of files that have none in them."""
+    """Whether the row ids of the files are consecutive. The answer is valid only for files without embedded row ids."""
     ends = [None if each.file.row_id_start is None else each.file.row_id_start + each.file.record_count for each in group]
     starts = [each.file.row_id_start for each in group]
     return None not in starts and starts[1:] == ends[:-1]

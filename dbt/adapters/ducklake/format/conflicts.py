@@ -1,18 +1,18 @@
-"""Which changes of a concurrent writer forbid which actions of mine: the conflict matrix as pure functions over pairs.
+"""The conflict matrix: which changes of a concurrent writer forbid which actions of this transaction.
 
-Specification: the page "Conflict Resolution", and the reference's own matrix. This one is stricter: what a concurrent writer did between
-the start of my transaction and its commit conflicts
-- with dropping a table also when its rows or columns changed, with altering it also when its rows changed (their types and defaults may
-  no longer fit);
-- with dropping a schema also when a macro was created in it (else a live macro has no schema);
-- with renaming when it was dropped, altered or renamed (else a live table without columns remains);
-- with deleting rows also when rows were deleted in the catalog (`inlined_delete`) or the files were compacted or flushed, each way
-  round (else deletes are lost or counted twice);
-- with a result that depends on the table's rows when any were inserted or deleted (else two upserts of one key both insert it);
-- with a rollback of a schema or the lake whenever something in it was created, changed or dropped (else that would survive it).
+Specification: the page "Conflict Resolution", and the matrix of the reference implementation. Ours is stricter. These actions conflict with
+these changes that a concurrent writer committed after this transaction began:
+- Dropping a table: also with changes of its rows or columns. Altering a table: also with changes of its rows, whose types and defaults may
+  no longer fit.
+- Dropping a schema: also with a macro created in it, which would be left without a schema.
+- Renaming: with a drop, an alter or a rename, which would leave a live table without columns.
+- Deleting rows: also with deletes in the catalog (`inlined_delete`), compaction and flush, and the reverse; otherwise deletes are lost or
+  counted twice.
+- A result that depends on a table's rows: with inserts and deletes; otherwise two upserts of one key both insert it.
+- A rollback of a schema or the lake: with anything created, changed or dropped in it, which would survive the rollback.
 
-Where it is known which rows those are, what became of other rows is no conflict, which is the one thing that the reference refuses and
-this does not: two batches that replace the rows of two days commit side by side.
+In one case ours is less strict: if the read set is known, changes of other rows do not conflict. Two batches that replace the rows of two
+different days can both commit.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .identifiers import fold
 
 
 class Act(Enum):
-    """What a transaction does to an object. Finer than `Kind`, because the log does not tell a rename from a creation."""
+    """What a transaction does to an object. Finer than `Kind`, because the log records a rename as a creation."""
 
     CREATE_SCHEMA = "create schema"
     DROP_SCHEMA = "drop schema"
     CREATE = "create"
-    """A table or a view; `object_id` is the schema's."""
+    """Create a table or a view; `object_id` is the schema's."""
     DROP_TABLE = "drop table"
     DROP_VIEW = "drop view"
     DROP_MACRO = "drop macro"
@@ -41,7 +41,7 @@ class Act(Enum):
     ALTER_VIEW = "alter view"
     INSERT = "insert into"
     DELETE = "delete from"
-    """By files; which files is compared apart from this, so two deletes of different files go together."""
+    """Delete rows of files; the files are compared separately, so deletes from different files do not conflict."""
     DELETE_ALL = "replace all rows of"
     DELETE_INLINED = "delete inlined rows of"
     DEPEND_ON_ROWS = "use the rows of"
@@ -49,44 +49,46 @@ class Act(Enum):
     COMPACT = "compact"
     ROLL_BACK = "roll back the rows of"
     ROLL_BACK_ALL = "roll back"
-    """Everything in a schema, or, without one, in the lake; `object_id` is one of the objects there were in the schema, or the schema."""
+    """Roll back a schema, or the lake if `schema` is None; `object_id` is the schema or one of the objects that were in it."""
 
 
 @dataclass(frozen=True)
 class Action:
-    """One thing that my transaction does. Ids as they were at its start; creations and renames carry the new name."""
+    """One action of this transaction. Ids are those at its start; creations and renames have the new name."""
 
     act: Act
     object_id: int | None = None
     schema: str | None = None
     name: str | None = None
     rows_known: bool = False
-    """The rows it depends on are known; whether concurrent writers changed any of them is compared separately."""
+    """The read set is known; whether concurrent writers changed any of its rows is checked separately."""
 
 
 @dataclass(frozen=True)
 class Renamed:
-    """A concurrent writer gave a table or view another row of `ducklake_table` or `ducklake_view`; the log names only the new name."""
+    """A concurrent writer's rename of a table or view, found in the catalog because the logged change has only the new name."""
 
     object_id: int
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """The first pair found."""
+    """The first pair of an action of this transaction and a concurrent change that conflict."""
 
     mine: Action
     theirs: Change | Renamed
     snapshot_id: int | None = None
 
     def describe(self) -> str:
-        """One sentence for the user; ids stay out of it where there is a name."""
-        where = "a concurrent transaction" if self.snapshot_id is None else f"snapshot {self.snapshot_id}"
+        """Return a sentence for the user, with names instead of ids where they are known."""
+        writer = "a concurrent transaction" if self.snapshot_id is None else f"snapshot {self.snapshot_id}"
         target = ".".join(part for part in (self.mine.schema, self.mine.name) if part)
-        did = "renamed it" if isinstance(self.theirs, Renamed) else _SENTENCES[self.theirs.kind]
+        change = "renamed it" if isinstance(self.theirs, Renamed) else _SENTENCES[self.theirs.kind]
+        if isinstance(self.theirs, Change) and self.theirs.kind in CREATIONS:
+            change += " with that name" if self.mine.act in _CLAIMS_NAME | {Act.CREATE_SCHEMA} else " in it"
         if self.mine.act is Act.ROLL_BACK_ALL and not target:
             target = "the lake"
-        return f"cannot {self.mine.act.value} {target or f'object {self.mine.object_id}'}: {where} {did}"
+        return f"cannot {self.mine.act.value} {target or f'object {self.mine.object_id}'}: {writer} {change}"
 
 
 _INSERTS = frozenset({Kind.INSERTED_INTO_TABLE, Kind.INLINED_INSERT})
@@ -95,7 +97,7 @@ _COMPACTIONS = frozenset({Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE})
 _FLUSH = frozenset({Kind.INLINE_FLUSH})
 ROW_CHANGES = _INSERTS | _DELETES
 MOVES = _COMPACTIONS | _FLUSH
-"""What puts rows elsewhere and changes none; what was done to them before can then no longer be told from the files."""
+"""Changes that move rows without changing them; afterwards the files no longer show earlier changes of the rows."""
 _GONE = frozenset({Kind.DROPPED_TABLE})
 _CHANGED = frozenset({Kind.DROPPED_TABLE, Kind.ALTERED_TABLE})
 
@@ -126,11 +128,11 @@ _SENTENCES: dict[Kind, str] = {
     Kind.DROPPED_SCHEMA: "dropped its schema",
     Kind.DROPPED_TABLE: "dropped it",
     Kind.DROPPED_VIEW: "dropped it",
-    Kind.CREATED_SCHEMA: "created a schema of that name",
-    Kind.CREATED_TABLE: "created a table there",
-    Kind.CREATED_VIEW: "created a view there",
-    Kind.CREATED_SCALAR_MACRO: "created a macro there",
-    Kind.CREATED_TABLE_MACRO: "created a macro there",
+    Kind.CREATED_SCHEMA: "created a schema",
+    Kind.CREATED_TABLE: "created a table",
+    Kind.CREATED_VIEW: "created a view",
+    Kind.CREATED_SCALAR_MACRO: "created a macro",
+    Kind.CREATED_TABLE_MACRO: "created a macro",
     Kind.DROPPED_SCALAR_MACRO: "dropped a macro",
     Kind.DROPPED_TABLE_MACRO: "dropped a macro",
     Kind.INSERTED_INTO_TABLE: "inserted rows into it",
@@ -147,7 +149,7 @@ _SENTENCES: dict[Kind, str] = {
 
 
 def conflicts(mine: Action, theirs: Change | Renamed) -> bool:
-    """Whether my action cannot follow what a concurrent writer did since my transaction began."""
+    """Whether a concurrent writer's change since this transaction began forbids this transaction's action."""
     if isinstance(theirs, Renamed):
         return mine.act in _NOT_AFTER_RENAME and mine.object_id == theirs.object_id
     if theirs.kind is Kind.UNKNOWN:
@@ -169,7 +171,7 @@ def conflicts(mine: Action, theirs: Change | Renamed) -> bool:
 
 
 def _is_in(mine: Action, theirs: Change) -> bool:
-    """Whether a change is one of what a rollback of a schema or the lake is about; where rows lie is none of it."""
+    """Whether a change affects what a rollback of a schema or the lake restores; moving rows does not."""
     if theirs.kind in MOVES:
         return False
     if mine.schema is None:
@@ -178,7 +180,7 @@ def _is_in(mine: Action, theirs: Change) -> bool:
 
 
 def find_conflict(mine: Iterable[Action], theirs: Iterable[tuple[int | None, Change | Renamed]]) -> Conflict | None:
-    """The first pair that conflicts, or None. `theirs` are (snapshot id, change) pairs."""
+    """Return the first pair that conflicts, or None. `theirs` are (snapshot id, change) pairs."""
     actions = list(mine)
     for snapshot_id, change in theirs:
         for action in actions:
@@ -188,5 +190,5 @@ def find_conflict(mine: Iterable[Action], theirs: Iterable[tuple[int | None, Cha
 
 
 def same_name(one: str | None, other: str | None) -> bool:
-    """Names compare without regard to case, as DuckDB compares them."""
+    """Whether two names are equal, ignoring the case of the letters A to Z as DuckDB does."""
     return one is not None and other is not None and fold(one) == fold(other)

@@ -1,7 +1,7 @@
-"""Constraints of a table beside NOT NULL: CHECK, which holds for every row that we write, and keys, which only inform.
+"""Constraints of a table other than NOT NULL: CHECK is enforced for every row that we write, keys are informational.
 
-The format has no place for them (specification: "Constraints"), so they are JSON in a tag of the table. DuckDB passes over the tag: what it
-writes is not checked.
+The format does not support them (specification: "Constraints"), so they are stored as JSON in a tag of the table. DuckDB ignores the tag
+and does not check the rows that it writes.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ _SUFFIX = {CHECK: "check", PRIMARY_KEY: "pkey", UNIQUE: "key", FOREIGN_KEY: "fke
 
 @dataclass(frozen=True)
 class Constraint:
-    """One constraint; `kind` is CHECK, PRIMARY KEY, UNIQUE or FOREIGN KEY, the name is empty until `named` gives one."""
+    """One constraint. `kind` is CHECK, PRIMARY KEY, UNIQUE or FOREIGN KEY; the name is empty until `named` sets it."""
 
     kind: str
     name: str = ""
     columns: tuple[str, ...] = ()
     """The columns of a key."""
     expression: str | None = None
-    """What a CHECK asks, as SQL over the table's columns."""
+    """The condition of a CHECK, as SQL over the table's columns."""
     references: str | None = None
     """The table of a FOREIGN KEY, as written."""
     referenced: tuple[str, ...] = ()
-    """Its columns there, if they are said."""
+    """The columns of that table, if the statement names them."""
 
     @property
     def is_enforced(self) -> bool:
+        """Whether rows that violate the constraint are refused."""
         return self.kind == CHECK
 
     def __str__(self) -> str:
-        """As SQL writes it behind its name."""
+        """Return the constraint as SQL, without its name."""
         if self.kind == CHECK:
             return f"CHECK ({self.expression})"
         text = f"{self.kind} ({', '.join(self.columns)})"
@@ -48,7 +49,7 @@ class Constraint:
 
 
 def named(constraints: Iterable[Constraint], table: str) -> tuple[Constraint, ...]:
-    """The constraints, each with a name of its own, in PostgreSQL's manner where none is said: `t_pkey`, `t_a_key`, `t_check1`."""
+    """Give each constraint a unique name; a missing name is derived as in PostgreSQL: `t_pkey`, `t_a_key`, `t_check1`."""
     found: list[Constraint] = []
     taken: set[str] = set()
     for constraint in constraints:
@@ -64,7 +65,7 @@ def named(constraints: Iterable[Constraint], table: str) -> tuple[Constraint, ..
 
 
 def constraints_of(tags: Mapping[str, str]) -> tuple[Constraint, ...]:
-    """The constraints that the tags of a table hold."""
+    """Return the constraints that are stored in the tags of a table."""
     return tuple(
         Constraint(**{**each, "columns": tuple(each["columns"]), "referenced": tuple(each["referenced"])})
         for each in json.loads(tags.get(CONSTRAINTS_TAG, "[]"))
@@ -72,12 +73,12 @@ def constraints_of(tags: Mapping[str, str]) -> tuple[Constraint, ...]:
 
 
 def checks_of(tags: Mapping[str, str]) -> list[Constraint]:
-    """Those of them that rows must pass."""
+    """Return the enforced constraints that are stored in the tags of a table."""
     return [constraint for constraint in constraints_of(tags) if constraint.is_enforced]
 
 
 def with_constraints(tags: Mapping[str, str], constraints: Sequence[Constraint]) -> dict[str, str]:
-    """The tags with these constraints and no others."""
+    """Return the tags with these constraints and no others."""
     kept = {key: value for key, value in tags.items() if key != CONSTRAINTS_TAG}
     if constraints:
         kept[CONSTRAINTS_TAG] = json.dumps([asdict(each) for each in constraints], ensure_ascii=False)
@@ -85,20 +86,20 @@ def with_constraints(tags: Mapping[str, str], constraints: Sequence[Constraint])
 
 
 def without_column(tags: Mapping[str, str], column: str) -> dict[str, str]:
-    """The tags when a column has gone: its keys go with it.
+    """Return the tags after a column is dropped: keys that contain the column are dropped too.
 
     Raises:
-        ValueError: a CHECK names it; the text is that constraint.
+        ValueError: a CHECK uses the column; the message is that constraint.
     """
     _refuse_checked(tags, column)
     return with_constraints(tags, [each for each in constraints_of(tags) if fold(column) not in _folded(each.columns)])
 
 
 def with_renamed_column(tags: Mapping[str, str], column: str, to: str) -> dict[str, str]:
-    """The tags when a column has another name.
+    """Return the tags after a column is renamed.
 
     Raises:
-        ValueError: a CHECK names it; the text is that constraint.
+        ValueError: a CHECK uses the column; the message is that constraint.
     """
     _refuse_checked(tags, column)
     changed = [

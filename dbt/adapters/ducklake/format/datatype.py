@@ -1,4 +1,4 @@
-"""The values for types: `DataType`, `Field`, and decimals. Import them from `types`.
+"""The values that describe types: `DataType`, `Field`, and decimals. Import them from `types`.
 
 Specification: the page "Data Types".
 """
@@ -33,10 +33,10 @@ _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)", re.IGNORECASE)
 
 
 def decimal(precision: int, scale: int) -> DataType:
-    """DECIMAL(precision, scale).
+    """Return the type DECIMAL(precision, scale).
 
     Raises:
-        StatementError: a precision or scale that DuckLake cannot hold.
+        StatementError: DuckLake does not support the precision or scale.
     """
     if not (1 <= precision <= 38 and 0 <= scale <= precision):
         raise StatementError(f"DECIMAL({precision},{scale}) is not possible: the precision is 1 to 38 and the scale 0 to the precision")
@@ -44,6 +44,6 @@ def decimal(precision: int, scale: int) -> DataType:
 
 
 def decimal_parameters(name: str) -> tuple[int, int] | None:
-    """(precision, scale) of a stored decimal type such as `decimal(10,2)`; None for every other type."""
+    """Return (precision, scale) of a stored decimal type such as `decimal(10,2)`; None for every other type."""
     match = _DECIMAL.fullmatch(name)
     return (int(match[1]), int(match[2])) if match else None

@@ -1,9 +1,8 @@
 """Deletion vectors: the positions in a `-delete.puffin` file.
 
-Specification: `ducklake_delete_file.format` = `puffin`. In format 1.0 the file is one Iceberg `deletion-vector-v1`
-blob: length of (magic and vector) as 4 bytes big-endian, magic D1 D3 39 64, the vector, CRC-32 of (magic and vector)
-big-endian. The vector is the number of 32-bit bitmaps (8 bytes little-endian), then for each the high 32 bits (4
-bytes) and a roaring bitmap in the portable format.
+Specification: `ducklake_delete_file.format` = `puffin`. In format 1.0 the file is one Iceberg `deletion-vector-v1` blob: length of (magic
+and vector) as 4 bytes big-endian, magic D1 D3 39 64, the vector, CRC-32 of (magic and vector) big-endian. The vector is the number of
+32-bit bitmaps (8 bytes little-endian), then for each the high 32 bits (4 bytes) and a roaring bitmap in the portable format.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ _CONTAINER = 2**16
 
 
 def read_deletion_vector(data: bytes) -> array[int]:
-    """The positions, ascending, as 64-bit integers.
+    """Return the positions, ascending, as 64-bit integers.
 
     Raises:
-        LakeError: this is no deletion vector, or it is damaged.
+        LakeError: the file is not a deletion vector, or it is damaged.
     """
     if len(data) < 20 or data[4:8] != MAGIC:
         raise LakeError("a delete file of the format puffin is not a deletion vector of DuckLake 1.0")
@@ -43,10 +42,10 @@ def read_deletion_vector(data: bytes) -> array[int]:
 
 
 def encode_deletion_vector(positions: Sequence[int]) -> bytes:
-    """The file that holds these positions.
+    """Return the content of a deletion vector file with these positions.
 
     Args:
-        positions: strictly ascending, not negative; a `memoryview` of 64-bit integers needs no more memory than that.
+        positions: strictly ascending, not negative; a `memoryview` of 64-bit integers is not copied.
     """
     bitmaps = []
     for high, start, stop in _parts(positions, 32):
@@ -56,7 +55,7 @@ def encode_deletion_vector(positions: Sequence[int]) -> bytes:
 
 
 def _parts(positions: Sequence[int], bits: int) -> Iterator[tuple[int, int, int]]:
-    """Runs of positions that are the same but for their last `bits`: (what is the same, start, stop)."""
+    """Yield (high bits, start, stop) of each run of positions that differ only in their last `bits` bits."""
     start = 0
     while start < len(positions):
         high = positions[start] >> bits
@@ -66,7 +65,7 @@ def _parts(positions: Sequence[int], bits: int) -> Iterator[tuple[int, int, int]
 
 
 def _encode_bitmap(positions: Sequence[int]) -> bytes:
-    """A roaring bitmap in the portable format, of containers that are arrays or bitmaps."""
+    """Encode a roaring bitmap in the portable format, with array and bitmap containers only."""
     headers, containers = [], []
     for key, start, stop in _parts(positions, 16):
         headers.append(struct.pack("<HH", key & 0xFFFF, stop - start - 1))
@@ -103,7 +102,7 @@ def _vector(body: bytes) -> array[int]:
 
 
 def _bitmap(body: bytes, start: int) -> tuple[array[int], int]:
-    """The values of one 32-bit roaring bitmap and where it ends."""
+    """Return the values of one 32-bit roaring bitmap and the offset of its end."""
     (cookie,) = struct.unpack_from("<I", body, start)
     offset = start + 4
     if cookie & 0xFFFF == _COOKIE_RUNS:
@@ -116,7 +115,7 @@ def _bitmap(body: bytes, start: int) -> tuple[array[int], int]:
         offset += 4
         runs = [False] * count
     else:
-        raise LakeError(f"the deletion vector is damaged: {cookie} is no roaring bitmap")
+        raise LakeError(f"the deletion vector is damaged: {cookie} is not the cookie of a roaring bitmap")
     headers = [struct.unpack_from("<HH", body, offset + 4 * index) for index in range(count)]
     offset += 4 * count
     if cookie == _COOKIE_PLAIN or count >= _NO_OFFSETS_BELOW:
@@ -129,7 +128,7 @@ def _bitmap(body: bytes, start: int) -> tuple[array[int], int]:
 
 
 def _container(body: bytes, offset: int, cardinality: int, is_run: bool) -> tuple[list[int], int]:
-    """The 16-bit values of one container and where it ends."""
+    """Return the 16-bit values of one container and the offset of its end."""
     if is_run:
         (count,) = struct.unpack_from("<H", body, offset)
         pairs = struct.unpack_from(f"<{2 * count}H", body, offset + 2)

@@ -1,6 +1,6 @@
-"""DuckDB's name of a column's type: how a DuckDB file declares the columns of an inlined-data table.
+"""DuckDB's type names, which declare the columns of inlined-data tables in a DuckDB catalog.
 
-Specification: the page "Data Types", and "Data Inlining": a catalog in DuckDB holds inlined rows in the types themselves.
+Specification: the pages "Data Types" and "Data Inlining". A DuckDB catalog stores inlined rows in the columns' own types.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ NAMES: Mapping[str, str] = {
     "struct": "STRUCT",
     "map": "MAP",
 }
-"""By DuckLake name without parameters."""
+"""DuckLake's name without parameters → DuckDB's name."""
 
 
 def duckdb_type(column: Column) -> str:
-    """The type of a column as DuckDB's CREATE TABLE takes it.
+    """Return the type of a column for DuckDB's CREATE TABLE.
 
     Raises:
-        KeyError: DuckDB has none that a catalog may use.
+        KeyError: a DuckDB catalog cannot store the type.
     """
     name, bracket, parameters = column.type.partition("(")
     children = column.children

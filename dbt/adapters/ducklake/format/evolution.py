@@ -1,7 +1,7 @@
-"""How a table's definition changes: each ALTER TABLE, and a rebuild, as a function from one `Table` to the next.
+"""Schema evolution: each ALTER TABLE, and replacing a table, as a function from one `Table` to the next.
 
-Specification: the pages "Schema Evolution" and "ducklake_column". A column id is never used twice; a rename, a promotion or a change of
-nullability keeps it, so that old files stay readable; a re-added name gets a new one.
+Specification: the pages "Schema Evolution" and "ducklake_column". A column id is never reused. Renames, promotions and changes of
+nullability keep it, so that old files stay readable; a column that is dropped and added again gets a new one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .types import DataType, Field, assign_ids, can_promote, data_type_of, spark
 
 @dataclass(frozen=True)
 class NewColumn:
-    """A column to be: everything but its id."""
+    """The definition of a new column, without an id."""
 
     name: str
     type: DataType
@@ -29,10 +29,10 @@ class NewColumn:
 
 
 def columns_of(definitions: Sequence[NewColumn], first_id: int = 1) -> tuple[Column, ...]:
-    """Columns with ids from `first_id` on, numbered depth first.
+    """Return columns with ids from `first_id` on, numbered depth first.
 
     Raises:
-        StatementError: two columns have one name (names are compared without case).
+        StatementError: two columns have the same name, ignoring case.
     """
     seen: set[str] = set()
     columns: list[Column] = []
@@ -55,24 +55,24 @@ def columns_of(definitions: Sequence[NewColumn], first_id: int = 1) -> tuple[Col
 
 
 def next_id(columns: Sequence[Column], at_least: int = 1) -> int:
-    """One more than the greatest id in use."""
+    """Return one more than the greatest column id, and at least `at_least`."""
     return max([at_least - 1, *(c.column_id for column in columns for c in column.walk())]) + 1
 
 
 def add_column(table: Table, parent: tuple[str, ...], definition: NewColumn) -> Table:
-    """ADD COLUMN, at the end of the table or of the struct that `parent` leads to.
+    """ADD COLUMN: add a column at the end of the table, or of the struct at the path `parent`.
 
     Raises:
-        StatementError: the name is taken; the column is NOT NULL or its default is no constant, so that the rows there could not have it.
+        StatementError: the name is taken, or existing rows cannot have a value: the column is NOT NULL or its default is not a constant.
     """
     if not definition.nullable and definition.default is None:
         raise StatementError(
-            f"column {definition.name} cannot be added as NOT NULL to {table.name}: rows that exist would have no value. "
+            f"column {definition.name} cannot be added as NOT NULL to {table.name}: existing rows would have no value. "
             "Add it without NOT NULL, fill it, then ALTER COLUMN … SET NOT NULL"
         )
     if definition.default is not None and definition.default.kind != "literal":
         raise StatementError(
-            f"column {definition.name} cannot be added with the default {definition.default.text}: rows that exist need a constant. "
+            f"column {definition.name} cannot be added with the default {definition.default.text}: existing rows need a constant. "
             "Add it without a default, UPDATE the rows, then ALTER COLUMN … SET DEFAULT"
         )
     column = columns_of([definition], table.next_column_id)[0]
@@ -90,10 +90,10 @@ def add_column(table: Table, parent: tuple[str, ...], definition: NewColumn) -> 
 
 
 def drop_column(table: Table, path: tuple[str, ...]) -> Table:
-    """DROP COLUMN.
+    """DROP COLUMN: drop a column or nested field.
 
     Raises:
-        StatementError: it is the last one, or the table is partitioned or sorted by it.
+        StatementError: it is the only one, or the table is partitioned or sorted by it.
     """
     column = find_column(table, path)
     siblings = table.columns if len(path) == 1 else find_column(table, path[:-1]).children
@@ -104,11 +104,15 @@ def drop_column(table: Table, path: tuple[str, ...]) -> Table:
         raise StatementError(f"column {'.'.join(path)} is a partition key of {table.name}; ALTER TABLE … RESET PARTITIONED BY first")
     if len(path) == 1 and any(fold(column.name) in names_in(key.expression) for key in table.sorting):
         raise StatementError(f"column {'.'.join(path)} is a sort key of {table.name}; ALTER TABLE … RESET SORTED BY first")
-    return replace(table, columns=_edit(table, path, lambda c: ()))
+    return replace(table, columns=_edit(table, path, lambda _: ()))
 
 
 def rename_column(table: Table, path: tuple[str, ...], to: str) -> Table:
-    """RENAME COLUMN."""
+    """RENAME COLUMN: rename a column or nested field, and the column in the sort order.
+
+    Raises:
+        StatementError: the new name is taken.
+    """
     column = find_column(table, path)
     siblings = table.columns if len(path) == 1 else find_column(table, path[:-1]).children
     if any(fold(c.name) == fold(to) and c.column_id != column.column_id for c in siblings):
@@ -120,10 +124,10 @@ def rename_column(table: Table, path: tuple[str, ...], to: str) -> Table:
 
 
 def set_type(table: Table, path: tuple[str, ...], to: DataType) -> Table:
-    """SET DATA TYPE: only to a type that holds every value of the old one.
+    """SET DATA TYPE: change to a type that can represent every value of the old one.
 
     Raises:
-        StatementError: it does not; the text says what to do instead.
+        StatementError: the new type cannot represent every value; the message explains what to do instead.
     """
     column = find_column(table, path)
     if data_type_of(column) == to:
@@ -137,7 +141,11 @@ def set_type(table: Table, path: tuple[str, ...], to: DataType) -> Table:
 
 
 def set_nullable(table: Table, path: tuple[str, ...], nullable: bool) -> Table:
-    """SET or DROP NOT NULL (that no row is NULL is for the caller to check)."""
+    """SET or DROP NOT NULL. The caller must check that no row is NULL.
+
+    Raises:
+        StatementError: the path is a nested field, which cannot be NOT NULL.
+    """
     find_column(table, path)
     if len(path) > 1:
         raise StatementError(f"{'.'.join(path)}: only a column of the table itself can be NOT NULL in a DuckLake, not a nested field")
@@ -145,21 +153,21 @@ def set_nullable(table: Table, path: tuple[str, ...], nullable: bool) -> Table:
 
 
 def set_default(table: Table, path: tuple[str, ...], default: Default | None) -> Table:
-    """SET or DROP DEFAULT; rows that exist are not touched."""
+    """SET or DROP DEFAULT. Existing rows do not change."""
     find_column(table, path)
     return replace(table, columns=_edit(table, path, lambda c: (replace(c, default=default),)))
 
 
 def set_comment(table: Table, path: tuple[str, ...], comment: str | None) -> Table:
-    """COMMENT ON COLUMN."""
+    """COMMENT ON COLUMN: set or remove the comment."""
     find_column(table, path)
     return replace(table, columns=_edit(table, path, lambda c: (replace(c, comment=comment),)))
 
 
 def rebuilt(table: Table, definitions: Sequence[NewColumn]) -> Table:
-    """The table with other columns and the same id, for a rebuild.
+    """Replace the columns of a table, which keeps its id.
 
-    A column of the same name and type keeps its id, its comment and its default; every other one is new. The caller ends the rows.
+    A column with the same name and type keeps its id, its comment and its default; all others are new. The caller ends the rows.
     """
     columns: list[Column] = []
     following = table.next_column_id
@@ -183,18 +191,18 @@ def rebuilt(table: Table, definitions: Sequence[NewColumn]) -> Table:
 
 
 def find_column(table: Table, path: tuple[str, ...]) -> Column:
-    """The column, or nested field, that the path of names leads to.
+    """Return the column or nested field at a path of names.
 
     Raises:
-        NotFoundError: there is none; the text lists the names that there are.
+        NotFoundError: it does not exist; the message lists the names that exist.
     """
     siblings: tuple[Column, ...] = table.columns
     column: Column | None = None
     for part in path:
         column = next((c for c in siblings if fold(c.name) == fold(part)), None)
         if column is None:
-            there = ", ".join(c.name for c in siblings)
-            raise NotFoundError("column", f"{'.'.join(path)} of {table.schema_name}.{table.name}", f"There are: {there}")
+            names = ", ".join(c.name for c in siblings)
+            raise NotFoundError("column", f"{'.'.join(path)} of {table.schema_name}.{table.name}", f"There are: {names}")
         siblings = column.children
     if column is None:
         raise StatementError("a column name is empty")
@@ -220,12 +228,12 @@ def _edit(table: Table, path: tuple[str, ...], change: Callable[[Column], tuple[
 
 def _struct_children(table: Table, path: tuple[str, ...], column: Column) -> tuple[Column, ...]:
     if column.type != "struct":
-        raise StatementError(f"{'.'.join(path)} of {table.name} is no struct, so no field can be added to it")
+        raise StatementError(f"{'.'.join(path)} of {table.name} is not a struct, so no field can be added to it")
     return column.children
 
 
 def _initial(default: Default | None, stored_type: str) -> str | None:
-    """The text of `initial_default`: a literal default cast to the column's type; an expression has none."""
+    """Return the text of `initial_default`: a literal default cast to the column's type; None for an expression."""
     if default is None or default.kind != "literal":
         return None
     if stored_type.startswith("decimal("):

@@ -1,8 +1,7 @@
-"""What crosses between the catalog and Spark: `ScanPlan` (read these files minus these deletes, plus these rows) and `WrittenFile`
-(I wrote this, here are its statistics).
+"""The values that the catalog and Spark exchange, such as `ScanPlan` (files, deletes and rows to read) and `WrittenFile` (a new file).
 
 Specification: the tables `ducklake_data_file`, `ducklake_delete_file`, `ducklake_file_column_stats`, `ducklake_name_mapping`,
-`ducklake_inlined_data_tables`. All paths here are resolved (see `objects`); ids are negative for files that are staged but not committed.
+`ducklake_inlined_data_tables`. All paths are resolved (see `objects`); ids are negative for files that are staged but not committed.
 """
 
 from __future__ import annotations
@@ -19,31 +18,31 @@ SNAPSHOT_ID_FIELD_ID = 2147483539
 SNAPSHOT_ID_COLUMN = "_ducklake_internal_snapshot_id"
 EMBEDDED_IDS = frozenset({ROW_ID_FIELD_ID, SNAPSHOT_ID_FIELD_ID})
 ROW_ID = Column(ROW_ID_FIELD_ID, ROW_ID_COLUMN, "int64")
-"""The column of files that hold row ids of their own: new versions of old rows, or rows of several files."""
+"""The row id column of files whose rows are new versions of old rows or come from several files."""
 SNAPSHOT_ID = Column(SNAPSHOT_ID_FIELD_ID, SNAPSHOT_ID_COLUMN, "int64")
-"""The column of files that hold the snapshot that each row began with."""
+"""The column with the snapshot that created each row."""
 DELETE_PATH_FIELD_ID = 2147483646
 DELETE_POSITION_FIELD_ID = 2147483645
 
 # Columns that a scan with lineage adds.
 LINEAGE_FILE = "_ducklake_file"
-"""BIGINT: the data file id; for inlined rows, the 0-based index of their table in `ScanPlan.inlined`, counted down from INLINED_BASE."""
+"""BIGINT: the data file id; for rows of `ScanPlan.inlined[i]`, INLINED_BASE - i."""
 LINEAGE_POSITION = "_ducklake_position"
-"""BIGINT: the 0-based offset in the file; for inlined rows, their row id."""
+"""BIGINT: the position in the file; for inlined rows, the row id."""
 LINEAGE_ROW_ID = "_ducklake_row_id"
-"""BIGINT: the lineage id of the row."""
+"""BIGINT: the row id."""
 INLINED_BASE = -(2**40)
-"""Rows of `ScanPlan.inlined[i]` have LINEAGE_FILE = INLINED_BASE - i, which no file id can be."""
+"""The LINEAGE_FILE of rows of `ScanPlan.inlined[0]`; no file id is this small."""
 
 
 @dataclass(frozen=True)
 class ColumnStats:
-    """A row of `ducklake_file_column_stats`, in the encodings of the reference (texts), for one leaf column."""
+    """A row of `ducklake_file_column_stats` for one leaf column; bounds are texts in the encoding of the reference implementation."""
 
     column_id: int
     size_bytes: int | None = None
     value_count: int | None = None
-    """Values that are not NULL."""
+    """The number of values that are not NULL."""
     null_count: int | None = None
     min_value: str | None = None
     max_value: str | None = None
@@ -59,18 +58,18 @@ class WrittenFile:
     record_count: int
     size_bytes: int
     footer_size: int
-    """Length of the serialised footer in bytes, without the 8 bytes that follow it."""
+    """The length of the serialized footer in bytes, without the 8 bytes that follow it."""
     column_stats: tuple[ColumnStats, ...] = ()
     partition_values: tuple[str | None, ...] = ()
     """One per key of the table's partitioning, in order; empty if unpartitioned."""
     embedded_row_ids: bool = False
-    """The file carries `_ducklake_internal_row_id`: its rows are new versions of old rows."""
+    """The file has the column `_ducklake_internal_row_id`: its rows are new versions of old rows."""
     mapping: tuple[MappedField, ...] | None = None
-    """Not None: others wrote the file. Its fields are columns by these names, and no rollback removes it."""
+    """Not None if another program wrote the file: its fields map to columns by name, and a rollback does not remove it."""
 
 
 NO_LIMIT = 2**62
-"""The snapshot limit of a delete file of which everything counts."""
+"""The snapshot limit of a delete file whose entries all count."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class DeleteFile:
 
 @dataclass(frozen=True)
 class WrittenDeleteFile:
-    """A delete file that exists and is not registered yet; it holds *all* deleted positions of its data file."""
+    """A delete file that exists and is not registered yet; it contains *all* deleted positions of its data file."""
 
     data_file_id: int
     path: str
@@ -97,7 +96,7 @@ class WrittenDeleteFile:
     size_bytes: int
     footer_size: int
     min_snapshot: int | None = None
-    """Smallest and greatest embedded snapshot id; None for a file without embedded ids."""
+    """The smallest embedded snapshot id; None for a file without embedded ids. `max_snapshot` is the greatest."""
     max_snapshot: int | None = None
     format: str = "parquet"
     """`parquet` or `puffin`."""
@@ -105,7 +104,7 @@ class WrittenDeleteFile:
 
 @dataclass(frozen=True)
 class MappedField:
-    """A node of a name mapping: the file's field `source_name` is the column `column_id`."""
+    """A node of a name mapping: the file's field `source_name` maps to the column `column_id`."""
 
     source_name: str
     column_id: int
@@ -123,22 +122,22 @@ class DataFile:
     size_bytes: int
     footer_size: int | None
     row_id_start: int | None
-    """None: row ids are embedded. Files with embedded ids may have a number here too; the embedded ids win."""
+    """None if row ids are embedded. Files with embedded ids may also have a number; the embedded ids take precedence."""
     begin_snapshot: int
     delete_file: DeleteFile | None = None
     inlined_deletes: tuple[int, ...] = ()
-    """Positions deleted by rows of `ducklake_inlined_delete_<table>`; united with `delete_file`."""
+    """Positions deleted by rows of `ducklake_inlined_delete_<table>`, in addition to `delete_file`."""
     mapping: tuple[MappedField, ...] | None = None
-    """None: fields match columns by field id."""
+    """None if fields match columns by field id."""
     rows_until_snapshot: int | None = None
-    """Not None: only rows whose embedded snapshot id is at most this exist yet (`partial_max` is greater)."""
+    """Not None if a reader must skip rows with a greater embedded snapshot id (`partial_max` is greater)."""
     rows_from_snapshot: int | None = None
-    """Not None: only rows whose embedded snapshot id is at least this are of interest."""
+    """Not None if a reader must skip rows with a smaller embedded snapshot id."""
     encryption_key: str | None = None
 
     @property
     def is_touched(self) -> bool:
-        """Whether rows of it are deleted."""
+        """Whether some of its rows are deleted."""
         return self.delete_file is not None or bool(self.inlined_deletes)
 
 
@@ -146,14 +145,14 @@ class DataFile:
 class InlinedRows:
     """The visible rows of one inlined-data table, decoded to Python values of the columns' types.
 
-    Values: bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz), list, dict (struct: by name), and for
-    map a list of (key, value) pairs, for a variant its value and its metadata in Parquet's encoding; types that Python has no value for
+    Values are bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz), list, dict (a struct, by name), a list
+    of (key, value) pairs for a map, and (value, metadata) in Parquet's encoding for a variant. Values that Python cannot represent
     (interval, timetz, timestamp_ns, infinities) are text.
     """
 
     table_name: str
     columns: tuple[Column, ...]
-    """The layout of this table: the columns as of its schema version. Match to the current ones by `column_id`."""
+    """The columns as of this table's schema version; they match the current ones by `column_id`."""
     row_ids: Sequence[int] = ()
     begin_snapshots: Sequence[int] = ()
     rows: Sequence[tuple[Any, ...]] = ()
@@ -161,7 +160,7 @@ class InlinedRows:
 
 @dataclass(frozen=True)
 class InlinedVersions:
-    """All versions of the rows of one inlined-data table that a snapshot or an earlier one began, by row id and begin."""
+    """All versions of the rows of one inlined-data table that began up to a snapshot, ordered by row id and begin."""
 
     table_name: str
     columns: tuple[Column, ...]
@@ -173,35 +172,35 @@ class InlinedVersions:
 
 @dataclass(frozen=True)
 class InlinedDeletes:
-    """What the catalog holds of the deletes on one data file, which a later snapshot may have ended."""
+    """The inlined deletes of one data file, which may have been ended by a later snapshot."""
 
     data_file_id: int
     path: str
     snapshots: Mapping[int, int]
-    """By position, the snapshot that deleted it."""
+    """Position → the snapshot that deleted it."""
     delete_file: DeleteFile | None
-    """The file that holds other deletes on it."""
+    """The file with the other deletes of this data file."""
     entries: int
-    """Rows in the catalog; more than positions where one was deleted twice."""
+    """The number of rows in the catalog; more than the positions if one was deleted twice."""
 
 
 @dataclass(frozen=True)
 class FlushedFile:
-    """A data file made of inlined rows, with their row ids and snapshot ids in it."""
+    """A data file made of inlined rows, with embedded row ids and snapshot ids."""
 
     file: WrittenFile
     begin_snapshot: int
     """The smallest snapshot id in the file."""
     partial_max: int
-    """The greatest."""
+    """The greatest snapshot id in the file."""
     first_row_id: int
     delete_file: WrittenDeleteFile | None = None
-    """Its rows that ended; the data file id in it means nothing."""
+    """The rows of the file that have ended; its data file id is not used."""
 
 
 @dataclass(frozen=True)
 class ScanPlan:
-    """Everything needed to read a table at a snapshot, without asking the file system what exists."""
+    """Everything needed to read a table at a snapshot without listing files."""
 
     name: str
     """The table's name for messages, `schema.table`."""
@@ -209,12 +208,12 @@ class ScanPlan:
     files: tuple[DataFile, ...] = ()
     inlined: tuple[InlinedRows, ...] = ()
     pruned_files: int = 0
-    """Files that the catalog's statistics showed to hold no row of interest."""
+    """The number of files left out by pruning."""
     reused_names: frozenset[tuple[int | None, str]] = frozenset()
     """(parent column id or None, lower-case name) of every name that more than one column id ever had or that a live column did not
-    always have: such a column must not be read by its own name (trap T1)."""
+    always have. Such a column must not be read by name, because in older files the name may belong to another column."""
     retyped: frozenset[int] = frozenset()
-    """Ids of columns whose stored type has changed: files may hold them in an older type."""
+    """Ids of columns whose stored type has changed: files may have them in an older type."""
 
 
 @dataclass(frozen=True)
@@ -222,23 +221,23 @@ class ChangePlan:
     """The changes of a table from one snapshot to another, both included."""
 
     inserted: ScanPlan
-    """Rows that began in the range."""
+    """Rows that were created in the range."""
     ended: ScanPlan
-    """Rows whose file or inlined row ended in the range, without those that were deleted before. Of inlined rows `begin_snapshots` are
-    those that ended them."""
+    """Rows whose file or inlined row ended in the range, without those that were deleted before. For inlined rows, `begin_snapshots` has
+    the snapshots that ended them."""
     ends: Mapping[int, int]
     """Data file of `ended` → the snapshot that ended it."""
     touched: ScanPlan
-    """Files of which single rows may have been deleted in the range; all their rows."""
+    """Files from which single rows may have been deleted in the range, with all their rows."""
     delete_files: Mapping[int, tuple[DeleteFile, ...]]
-    """Data file of `touched` → all its delete files up to the end of the range, oldest first, each with its entries up to there."""
+    """Data file of `touched` → its delete files up to the end of the range, oldest first, each with its entries up to that end."""
     inlined_deletes: Mapping[int, Mapping[int, int]]
-    """Data file of `touched` → position → the snapshot that deleted it, as the catalog holds it, up to the end of the range."""
+    """Data file of `touched` → position → the snapshot that deleted it; inlined deletes up to the end of the range."""
 
 
 @dataclass(frozen=True)
 class ColumnRange:
-    """Rows of interest have `low <= column <= high` (texts in the encoding of column statistics); a bound of None is open."""
+    """The condition `low <= column <= high`, with texts in the encoding of column statistics; a bound of None is open."""
 
     column_id: int
     low: str | None = None
@@ -247,7 +246,7 @@ class ColumnRange:
 
 @dataclass(frozen=True)
 class ColumnFilter:
-    """Rows of interest have a value of the column in one of the ranges, or NULL if `nulls`. An open range holds every value."""
+    """The condition that a column's value is in one of the ranges, or is NULL if `nulls`. A range without bounds contains every value."""
 
     column_id: int
     ranges: tuple[ColumnRange, ...] = ()
@@ -255,20 +254,20 @@ class ColumnFilter:
 
     @classmethod
     def between(cls, column_id: int, low: str | None, high: str | None) -> ColumnFilter:
-        """One range."""
+        """Return a filter with one range."""
         return cls(column_id, (ColumnRange(column_id, low, high),))
 
 
 Condition = tuple[ColumnFilter, ...]
-"""What a row must pass, all of it; the empty one is passed by every row."""
+"""Filters that a row must all pass; every row passes the empty condition."""
 
 Filters = Sequence[ColumnFilter] | Callable[[], Sequence[ColumnFilter]]
-"""Filters that rows of interest pass, all of them; a function is only asked if there is more than one file to choose from."""
+"""Filters that a row must all pass; a function is called only if there is more than one file to choose from."""
 
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """How data files are written; from `ducklake_metadata`, narrowest scope first (the specification's configuration page)."""
+    """The options for writing data files, from `ducklake_metadata`; the narrowest scope wins (specification: "Configuration")."""
 
     compression: str = "snappy"
     compression_level: int | None = None

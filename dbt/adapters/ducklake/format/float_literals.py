@@ -1,9 +1,9 @@
-"""Bounds of float columns that DuckDB cannot prune by: it compares them with a text that is read again as another number.
+"""Bounds of float columns by which DuckDB would prune too much, because it compares them with an inexact constant.
 
-Specification: "ducklake_file_column_stats" (bounds). When DuckDB prunes files it writes the constant of the condition into a query on the
-catalog as its shortest text, without a cast. A text with an exponent is a DOUBLE there, which for a float32 is seldom the number meant; one
-without is a DECIMAL, which becomes a float by one or two rounded steps. A bound that meets such a number loses its row, in DuckDB's own
-files too. So a file has no bounds where that can happen, which loses nothing but the pruning.
+Specification: "ducklake_file_column_stats" (bounds). To prune files, DuckDB writes the constant of the condition into a query on the
+catalog as its shortest text, without a cast. A text with an exponent is a DOUBLE in that query, which is seldom equal to the float32. A
+text without an exponent is a DECIMAL, which becomes a float with one or two rounding steps. If the condition is on the value of a bound,
+DuckDB can skip its row, in its own files too. Where that can happen we write no bounds, which only loses the pruning.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from .statistics import FLOATS, Bounds, float_text, to_float32
 
 _EXACT_BITS = {"float32": 24, "float64": 53}
 _LONG_DIGITS = 18
-"""Digits of a decimal that DuckDB holds in 64 bits."""
+"""The maximum digits of a decimal that DuckDB stores in 64 bits."""
 
 
 def prunable_bounds(type_name: str, bounds: Bounds) -> Bounds:
-    """The bounds, or none if a condition of DuckDB that names the value at either of them misses it."""
+    """Return the bounds, or none if a DuckDB condition on the value at either of them would miss it."""
     least, greatest = bounds
     if type_name not in FLOATS or least is None or greatest is None:
         return bounds
@@ -28,8 +28,8 @@ def prunable_bounds(type_name: str, bounds: Bounds) -> Bounds:
 
 
 def _read(type_name: str, value: float) -> list[float]:
-    """What DuckDB may take the constant `value` for: where its search for the shortest text gives up, a float32 has nine digits."""
-    if math.isinf(value):  # said as a text, which is cast to the type
+    """Return the numbers that DuckDB may read for the constant `value`; it sometimes writes a float32 with nine digits."""
+    if math.isinf(value):  # DuckDB casts the text of an infinity to the type
         return [value]
     texts = {float_text(value, type_name) or "nan"}
     if type_name == "float32":
@@ -38,7 +38,7 @@ def _read(type_name: str, value: float) -> list[float]:
 
 
 def read_by_duckdb(type_name: str, text: str) -> float:
-    """The number that DuckDB compares a bound of a column of `type_name` with, if `text` is how it says the condition's constant."""
+    """Return the number that DuckDB compares with a bound of a column of `type_name` if it writes the constant as `text`."""
     if "e" in text:
         return float(text)
     whole, _, fraction = text.partition(".")
@@ -53,7 +53,7 @@ def read_by_duckdb(type_name: str, text: str) -> float:
 
 
 def _magnitude(type_name: str, whole: int, is_huge: bool) -> float:
-    """A whole number as the type; of negative ones of 128 bits the complement is rounded."""
+    """Round a whole number to the type; for negative 128-bit numbers DuckDB rounds the complement."""
     return _rounded(type_name, _rounded(type_name, whole - 1) + 1) if is_huge and whole else _rounded(type_name, whole)
 
 

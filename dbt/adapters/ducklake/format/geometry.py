@@ -1,4 +1,4 @@
-"""Geometries: well-known binary and text, and the extent that the catalog keeps of a column.
+"""Geometries: well-known binary and text, and the extent that the catalog stores for a column.
 
 Specification: "Data Types" (geometry) and `extra_stats` of the pages "ducklake_file_column_stats" and "ducklake_table_column_stats".
 Values are ISO well-known binary, little-endian, as the reference implementation writes them.
@@ -22,18 +22,18 @@ _AXES = ("x", "y", "z", "m")
 
 @dataclass(frozen=True)
 class Extent:
-    """The box around geometries and the names of their types, such as `point` and `linestring_z`; an axis without values is None."""
+    """The bounding box of geometries and the names of their types, such as `point` and `linestring_z`; an axis without values is None."""
 
     axes: tuple[tuple[float, float] | None, ...] = (None, None, None, None)
     types: frozenset[str] = frozenset()
 
     def union(self, other: Extent) -> Extent:
-        """The extent of both together."""
+        """Return the extent of both together."""
         axes = tuple(_wider(one, two) for one, two in zip(self.axes, other.axes, strict=True))
         return Extent(axes, self.types | other.types)
 
     def to_json(self) -> str | None:
-        """The text of `extra_stats`; None if a bound is infinite, which JSON cannot say."""
+        """Return the text of `extra_stats`; None if a bound is infinite, which JSON cannot express."""
         if any(not math.isfinite(bound) for axis in self.axes if axis is not None for bound in axis):
             return None
         sides: list[str] = []
@@ -45,10 +45,10 @@ class Extent:
 
 
 def extent_of_json(text: str) -> Extent:
-    """The extent that `to_json` or the reference implementation wrote.
+    """Parse an extent that `to_json` or the reference implementation wrote.
 
     Raises:
-        ValueError: the text is none.
+        ValueError: the text is not an extent.
     """
     loaded = json.loads(text)
     if not isinstance(loaded, dict) or not isinstance(loaded.get("bbox"), dict):
@@ -59,23 +59,23 @@ def extent_of_json(text: str) -> Extent:
 
 
 def extent_of(values: Iterable[bytes | None]) -> Extent:
-    """The extent of geometries given as well-known binary; NULLs have none.
+    """Return the extent of geometries in well-known binary; NULLs are skipped.
 
     Raises:
         ValueError: a value is not well-known binary.
     """
-    found = Extent()
+    extent = Extent()
     for value in values:
         if value is not None:
-            found = found.union(_read(value))
-    return found
+            extent = extent.union(_read(value))
+    return extent
 
 
 def wkb_of_text(text: str) -> bytes:
-    """Well-known text as well-known binary.
+    """Convert well-known text to well-known binary.
 
     Raises:
-        ValueError: the text is no geometry.
+        ValueError: the text is not a geometry.
     """
     writer = _Text(text)
     data = writer.geometry(None)
@@ -88,9 +88,9 @@ def _read(data: bytes) -> Extent:
         points: list[tuple[int, Sequence[float]]] = []
         code, end = _geometry(data, 0, points)
     except struct.error as error:
-        raise ValueError(f"{data[:40].hex()} is cut off in the middle of a geometry") from error
+        raise ValueError(f"{data[:40].hex()} ends in the middle of a geometry") from error
     if end != len(data):
-        raise ValueError(f"{data[:40].hex()} goes on after the end of its geometry")
+        raise ValueError(f"{data[:40].hex()} has bytes after the end of its geometry")
     low: list[float] = [math.inf] * 4
     high: list[float] = [-math.inf] * 4
     for dimensions, numbers in points:
@@ -105,7 +105,7 @@ def _read(data: bytes) -> Extent:
 
 
 def _geometry(data: bytes, at: int, points: list[tuple[int, Sequence[float]]]) -> tuple[int, int]:
-    """(type code, position after it) of the geometry at `at`; its coordinates are added to `points`."""
+    """Read the geometry at the offset `at` and add its coordinates to `points`; return (type code, offset of its end)."""
     order, code = struct.unpack_from("<BI", data, at)
     kind, dimensions = code % 1000, code // 1000
     if order != 1 or not 1 <= kind <= len(_TYPES) or dimensions > 3:
@@ -130,13 +130,13 @@ def _geometry(data: bytes, at: int, points: list[tuple[int, Sequence[float]]]) -
 def _coordinates(data: bytes, at: int, count: int, width: int, dimensions: int, points: list[tuple[int, Sequence[float]]]) -> int:
     end = at + 8 * count * width
     if end > len(data):
-        raise ValueError(f"{data[:40].hex()} is cut off in the middle of a geometry")
+        raise ValueError(f"{data[:40].hex()} ends in the middle of a geometry")
     points.append((dimensions, struct.unpack_from(f"<{count * width}d", data, at)))
     return end
 
 
 class _Text:
-    """Recursive descent over well-known text."""
+    """A recursive descent parser of well-known text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -155,15 +155,15 @@ class _Text:
             raise self._error()
 
     def geometry(self, dimensions: int | None) -> bytes:
-        """The next geometry; `dimensions` are those of the collection around it."""
+        """Read the next geometry; `dimensions` are those of the enclosing collection, if any."""
         name = self._take().lower()
         if name not in _TYPES:
             raise self._error()
         kind = _TYPES.index(name) + 1
-        found = self._peek().lower()
-        if found in _DIMENSIONS[1:]:
+        suffix = self._peek().lower()
+        if suffix in _DIMENSIONS[1:]:
             self._take()
-            dimensions = _DIMENSIONS.index(found)
+            dimensions = _DIMENSIONS.index(suffix)
         dimensions = dimensions or 0
         width = 2 + (dimensions in (1, 3)) + (dimensions in (2, 3))
         return struct.pack("<BI", 1, kind + 1000 * dimensions) + self._body(kind, dimensions, width)
@@ -235,8 +235,9 @@ def _axis(low: object, high: object) -> tuple[float, float] | None:
 
 
 def _number(value: float | None) -> str:
-    """Six decimals, as the reference implementation writes them; more where that would be another number. It must have a point or an
-    exponent: DuckDB reads an integer here as 0.
+    """Return the number with six decimals, as the reference implementation writes it, or with more if six are not exact.
+
+    The text must have a point or an exponent, because DuckDB reads an integer here as 0.
     """
     if value is None:
         return "null"

@@ -1,4 +1,4 @@
-"""Names in the two dialects that meet in a lake: which are the same, and how they and texts are quoted."""
+"""Identifiers in Spark and DuckDB: which names are equal, and how names and texts are quoted."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ _FOLDED = str.maketrans(_UPPER, _LOWER)
 
 
 def fold(name: str) -> str:
-    """What two names have in common that DuckDB takes for one: the name with the letters A to Z in lower case.
+    """Lower-case the letters A to Z. Two names are equal in DuckDB if their folded forms are.
 
-    Other letters keep their case, so that `Ä` and `ä`, or `straße` and `strasse`, stay two names.
+    Other letters keep their case, so `Ä` and `ä` are two names, and so are `straße` and `strasse`.
     """
     return name.lower() if name.isascii() else name.translate(_FOLDED)
 
 
 def backquoted(name: str) -> str:
-    """An identifier in Spark's quotes."""
+    """Quote an identifier for Spark."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def double_quoted(name: str) -> str:
-    """An identifier in DuckDB's quotes, which are the SQL standard's."""
+    """Quote an identifier for DuckDB and standard SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def text_literal(text: str) -> str:
-    """A text as a string literal of Spark SQL, where a backslash escapes."""
+    """Return a string literal of Spark SQL, where a backslash escapes."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,8 +1,8 @@
-"""Inlined values read: what a catalog database gives for a cell of an inlined-data table, as a Python value of the column's type.
+"""Read inlined values: convert a cell of an inlined-data table to a Python value of the column's type.
 
-Specification: the page "Data Inlining". Its other half is `inlined_cells`. SQLite holds numbers, text and blobs;
-PostgreSQL its own types, and text as `bytea`. What Python
-has no value for stays text: interval, timetz, time_ns, timestamp_ns, infinities, years before 1 and after 9999.
+Specification: the page "Data Inlining". `inlined_cells` does the reverse. SQLite stores numbers, text and blobs; PostgreSQL its own types,
+and text as `bytea`. Values that Python cannot represent stay text: interval, timetz, time_ns, timestamp_ns, infinities, years before 1 and
+after 9999.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from .objects import Column
 from .statistics import to_float32
 
 RESERVED_NAMES = frozenset({"row_id", "begin_snapshot", "end_snapshot", "_ducklake_internal_row_id", "_ducklake_internal_snapshot_id"})
-"""A table with a column of one of these names cannot be inlined."""
+"""A table cannot be inlined if one of its columns has one of these names."""
 
 _INTEGERS = frozenset({"int8", "int16", "int32", "int64", "int128", "uint8", "uint16", "uint32", "uint64", "uint128"})
 _PRECISE = Context(prec=80)
-"""Decimals have up to 38 digits, Python's usual context rounds to 28."""
+"""Decimals have up to 38 digits; Python's default context rounds to 28."""
 _NESTED = frozenset({"list", "struct", "map"})
 _TIMESTAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6})\d*)?\s*(Z|[+-]\d\d(?::?\d\d)?)?")
 _BLOB_ESCAPE = re.compile(rb"\\x([0-9A-Fa-f]{2})")
 
 
 def decode(value: Any, column: Column) -> Any:
-    """A cell as a Python value (the list of kinds is at `files.InlinedRows`); None is NULL.
+    """Convert a cell to a Python value, as listed in `files.InlinedRows`; None is NULL.
 
     Raises:
-        LakeError: the value is not one of the column's type.
+        LakeError: the value is not of the column's type.
     """
     if value is None:
         return None
@@ -49,7 +49,7 @@ def decode(value: Any, column: Column) -> Any:
 
 
 def base_type(stored: str) -> str:
-    """The type's name without its parameters, in lower case."""
+    """Return the type's name without its parameters, in lower case."""
     return stored.partition("(")[0].strip().lower()
 
 
@@ -79,7 +79,7 @@ def _boolean(value: Any) -> bool:
 
 
 def _float32(value: Any) -> float:
-    """The float32 that a text means; promoted, it stays that number and does not become what the text says."""
+    """Return the nearest float32; a column promoted to float64 must keep this number, not the more precise one of the text."""
     return to_float32(float(value))
 
 
@@ -149,7 +149,7 @@ def _interval(value: Any) -> str:
 
 
 def _variant(value: Any) -> tuple[bytes, bytes]:
-    """From `metadata:value`, hexadecimal, as the dialect of DuckDB files gives it, or a struct of both, as Arrow has it."""
+    """Return (value, metadata) from hexadecimal `metadata:value` (the dialect of DuckDB files) or from a struct of both (Arrow)."""
     if isinstance(value, dict):
         return value["value"], value["metadata"]
     metadata, _, encoded = _text(value).partition(":")
@@ -184,10 +184,10 @@ _MICROS = {"hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000, "mi
 
 
 def parse_interval(text: str) -> tuple[int, int, int]:
-    """(months, days, microseconds).
+    """Parse an interval into (months, days, microseconds).
 
     Raises:
-        ValueError: the text is no interval.
+        ValueError: the text is not an interval.
     """
     months = days = micros = 0
     rest = text.strip()
@@ -208,7 +208,7 @@ def parse_interval(text: str) -> tuple[int, int, int]:
 
 
 def interval_text(months: int, days: int, micros: int) -> str:
-    """As DuckDB prints it."""
+    """Return DuckDB's text of an interval."""
     years, months = (abs(months) // 12 * (1 if months >= 0 else -1), abs(months) % 12 * (1 if months >= 0 else -1))
     parts = [
         f"{number} {unit}{'' if abs(number) == 1 else 's'}"

@@ -1,7 +1,7 @@
-"""Inlined values written: Python values of a column's type as the texts, numbers and bytes that DuckDB reads from an inlined-data table.
+"""Write inlined values: convert Python values to the texts, numbers and bytes that DuckDB reads from an inlined-data table.
 
-Specification: the page "Data Inlining". Values are those of `files.InlinedRows`. What a database keeps in a type of its own is decided by
-its dialect; `text_cell` is for databases that know only numbers, texts and blobs, or that cast texts to the type of the column.
+Specification: the page "Data Inlining". Values are those of `files.InlinedRows`. Each dialect decides which types its database stores
+natively; `text_cell` is for databases that have only numbers, texts and blobs, or that cast texts to the column's type.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .statistics import decimal_text, encode, float_text
 from .types import NESTED, decimal_parameters
 
 WIDE_INTEGERS = frozenset({"uint64", "int128", "uint128"})
-"""Integers that no catalog database has a type for: they are kept as digits."""
+"""Integers that not every catalog database has a type for; they are stored as digits."""
 _COUNTED = WIDE_INTEGERS | {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float32", "float64"}
 _NUMBERS = frozenset({"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"})
 
 
 def text_cell(value: Any, column: Column) -> Any:
-    """The cell of a value: an int, a text, bytes, or None.
+    """Convert a value to a cell: an int, a text, bytes, or None.
 
     Raises:
-        ValueError: no text would be read back as this value.
+        ValueError: no text reads back as this value.
     """
     if value is None:
         return None
@@ -39,10 +39,10 @@ def text_cell(value: Any, column: Column) -> Any:
 
 
 def cell_text(value: Any, column: Column) -> str:
-    """A value that is not NULL as text.
+    """Convert a value other than NULL to text.
 
     Raises:
-        ValueError: no text would be read back as this value.
+        ValueError: no text reads back as this value.
     """
     if base_type(column.type) in NESTED:
         return format_nested(value, column, scalar_text)
@@ -50,7 +50,7 @@ def cell_text(value: Any, column: Column) -> str:
 
 
 def scalar_text(value: Any, stored: str) -> str:
-    """DuckDB's text of a value without parts.
+    """Return DuckDB's text of a value that is not nested.
 
     Raises:
         ValueError: the value is not of the type.
@@ -80,7 +80,7 @@ def scalar_text(value: Any, stored: str) -> str:
 
 
 def has_negative_zero(value: Any) -> bool:
-    """Whether a value is a negative zero or has one among its parts, however deep."""
+    """Whether a value is a negative zero or contains one at any depth."""
     match value:
         case float():
             return value == 0 and math.copysign(1, value) < 0
@@ -92,10 +92,10 @@ def has_negative_zero(value: Any) -> bool:
 
 
 def conformed(value: Any, old: Column, new: Column) -> Any:
-    """A value of a column as it was, as one of the column as it is now: fields match by id, types by their texts.
+    """Convert a value from a column's old definition to its new one: fields match by id, types are cast by text.
 
     Raises:
-        LakeError: the new type does not have the value.
+        LakeError: the new type cannot represent the value.
     """
     if value is None:
         return None
@@ -114,13 +114,13 @@ def conformed(value: Any, old: Column, new: Column) -> Any:
             }
     if new.type == old.type:
         return value
-    if isinstance(value, bool | float) and base_type(new.type) in _COUNTED:  # their texts are not those of the number
+    if isinstance(value, bool | float) and base_type(new.type) in _COUNTED:  # their texts differ from the number's
         return decode(float(value) if isinstance(value, float) else int(value), new)
     return decode(scalar_text(value, old.type), new)
 
 
 def initial_value(column: Column) -> Any:
-    """What rows have in a column that did not exist when they were written."""
+    """Return the value of a column in rows that were written before the column existed."""
     return None if column.initial_default is None else decode(column.initial_default, column)
 
 

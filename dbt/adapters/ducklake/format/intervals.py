@@ -1,6 +1,6 @@
-"""Spans of time as options and arguments give them, `1 week`, `7d`, `1 month 12:00:00`, laid back from a timestamp.
+"""Intervals in options and arguments, such as `1 week`, `7d`, `1 month 12:00:00`, and the timestamp that long before another.
 
-Specification: "Configuration" (`expire_older_than`, `delete_older_than`); the words are those of DuckDB's intervals.
+Specification: "Configuration" (`expire_older_than`, `delete_older_than`). The unit names are those of DuckDB's intervals.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _SECONDS = {
 
 
 def before(timestamp: datetime, interval: str) -> datetime:
-    """The timestamp that lies an interval earlier; months are months of the calendar, the last day of one at most.
+    """Return the timestamp that is an interval earlier. Months are calendar months; a day past the end of the month becomes its last day.
 
     Raises:
-        ValueError: the text is no interval.
+        ValueError: the text is not an interval.
     """
     months, span = _parse(interval)
     return _minus_months(timestamp, months) - span
@@ -39,7 +39,7 @@ def _parse(text: str) -> tuple[int, timedelta]:
     if rest.endswith("ago"):
         rest, sign = rest.removesuffix("ago").rstrip(), -1
     if not rest:
-        raise ValueError(f"{text!r} is no interval; write it like '7 days'")
+        raise ValueError(f"{text!r} is not an interval; write it like '7 days'")
     months, seconds = 0, 0.0
     while rest:
         if clock := _CLOCK.match(rest):
@@ -50,7 +50,7 @@ def _parse(text: str) -> tuple[int, timedelta]:
         part = _PART.match(rest)
         unit = None if part is None else _unit(part[2])
         if part is None or unit is None:
-            raise ValueError(f"{text!r} is no interval; write it like '7 days'")
+            raise ValueError(f"{text!r} is not an interval; write it like '7 days'")
         if unit in _MONTHS:
             months += round(float(part[1]) * _MONTHS[unit])
         else:

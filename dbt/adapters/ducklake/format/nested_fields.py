@@ -1,4 +1,4 @@
-"""What a struct has gained: its new fields, which a table can be given one by one, by metadata alone."""
+"""New fields of a struct, which can be added to a table one by one by changing metadata only."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from .identifiers import fold
 
 
 def new_fields(current: DataType, wanted: DataType) -> list[tuple[tuple[str, ...], DataType]]:
-    """(path below the column, type) of the fields that make one struct the other; none where that takes more than adding them.
+    """Return the fields to add to `current` to get `wanted`; empty if adding fields is not enough.
 
-    Fields are added at the end of their struct and values are cast by position, so they must stand there in `wanted` too.
+    Fields are added at the end of their struct and values are cast by position, so new fields must be at the end in `wanted` too.
+
+    Returns:
+        (path below the column, type) of each new field.
     """
     found: list[tuple[tuple[str, ...], DataType]] = []
     return found if _collect(current, wanted, (), found) else []
 
 
 def _collect(current: DataType, wanted: DataType, path: tuple[str, ...], found: list[tuple[tuple[str, ...], DataType]]) -> bool:
-    """Add the new fields to `found`; whether nothing else is different."""
+    """Add the new fields to `found` and return whether nothing else is different."""
     if current.name != "struct" or wanted.name != "struct":
         return _plain(current) == _plain(wanted)
     known, new = wanted.fields[: len(current.fields)], wanted.fields[len(current.fields) :]
@@ -29,5 +32,5 @@ def _collect(current: DataType, wanted: DataType, path: tuple[str, ...], found: 
 
 
 def _plain(type_: DataType) -> DataType:
-    """The type without what does not matter for its values."""
+    """Return the type without nullability, comments and the case of names."""
     return DataType(type_.name, tuple(Field(fold(field.name), _plain(field.type)) for field in type_.fields))

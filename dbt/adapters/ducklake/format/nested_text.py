@@ -1,9 +1,9 @@
-"""Nested values as text: DuckDB's literal form, and the SQL form in which it writes structs; written in the literal form only.
+"""Nested values as text: reads DuckDB's literal form and its SQL form for structs, writes the literal form.
 
-The literal form is what a cast to VARCHAR gives: `[a, 'b c', NULL]`, `{'f': x}`, `{k=v}`; inside quotes a backslash takes the next
-character as it is. The SQL form is written for structs that are columns of an inlined table: every text quoted with quotes doubled and
-no backslashes, `CAST('2020-01-02' AS DATE)` for what has no literal, and lists and maps within it in the literal form again. DuckDB
-itself reads both by a cast, which understands the literal form alone.
+The literal form is the result of a cast to VARCHAR: `[a, 'b c', NULL]`, `{'f': x}`, `{k=v}`; inside quotes a backslash escapes the next
+character. DuckDB writes the SQL form for struct columns of an inlined table: every text is quoted, with quotes doubled and no backslashes,
+values without a literal are casts such as `CAST('2020-01-02' AS DATE)`, and lists and maps inside are in the literal form. DuckDB itself
+reads both forms by a cast, which understands only the literal form.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .identifiers import fold
 from .objects import Column
 
 Scalar = Callable[[str, str], Any]
-"""(text, stored type) to a value; raises ValueError if the text is none of that type."""
+"""Converts (text, stored type) to a value; raises ValueError if the text is not of that type."""
 
 _CAST_END = re.compile(r"\s+AS\s+[A-Za-z_ ]+(\([0-9, ]*\))?\s*\)", re.IGNORECASE)
 _SQL_BARE = re.compile(r"[+-]?[0-9.eE+-]+|true|false", re.IGNORECASE)
 
 
 def parse_nested(text: str, column: Column, scalar: Scalar) -> Any:
-    """A list, a dict (struct) or a list of pairs (map).
+    """Parse a text into a list, a dict (struct) or a list of pairs (map).
 
     Raises:
         ValueError: the text is not a value of the column's type in either form.
@@ -32,24 +32,26 @@ def parse_nested(text: str, column: Column, scalar: Scalar) -> Any:
         try:
             return _Parser(text, scalar, sql_form=True).whole(column)
         except ValueError:
-            pass  # not the SQL form: some other writer
+            pass  # other writers use the literal form
     return _Parser(text, scalar, sql_form=False).whole(column)
 
 
 def format_nested(value: Any, column: Column, text: Callable[[Any, str], str]) -> str:
-    """The literal form of a list, a dict (struct) or a list of pairs (map), every leaf in quotes.
+    """Return the literal form of a list, a dict (struct) or a list of pairs (map), with every leaf in quotes.
 
     Args:
-        text: (value, stored type) of a leaf to its text.
+        value: the nested value.
+        column: its column.
+        text: converts (value, stored type) of a leaf to its text.
 
     Raises:
-        ValueError: the text would not be read back as the same value: JSON inside, which DuckDB reads in other ways, or a struct that
-        could be taken for one in the SQL form.
+        ValueError: the text would not be read back as the same value: it contains JSON, which DuckDB reads differently, or it is a struct
+            whose text is also valid in the SQL form.
     """
     if any(node.type == "json" for node in column.walk()):
         raise ValueError("JSON inside a nested value")
     formatted = _format(value, column, text)
-    if column.type == "struct" and _format(parse_nested(formatted, column, _as_it_is), column, _as_it_is) != formatted:
+    if column.type == "struct" and _format(parse_nested(formatted, column, _unchanged), column, _unchanged) != formatted:
         raise ValueError("the text of the struct is ambiguous")
     return formatted
 
@@ -68,7 +70,7 @@ def _format(value: Any, column: Column, text: Callable[[Any, str], str]) -> str:
     return _quoted(text(value, column.type))
 
 
-def _as_it_is(text: str, _type: str) -> str:
+def _unchanged(text: str, _type: str) -> str:
     return text
 
 
@@ -77,7 +79,7 @@ def _quoted(text: str) -> str:
 
 
 class _Parser:
-    """One pass over one text. `sql_form` holds for structs and their scalar fields only."""
+    """A parser of one text. `sql_form` applies only to structs and their scalar fields."""
 
     def __init__(self, text: str, scalar: Scalar, *, sql_form: bool) -> None:
         self.text = text
@@ -109,7 +111,7 @@ class _Parser:
         if self.sql_form and self.text[self.position : self.position + 5].upper() == "CAST(":
             return self.cast(column)
         bare = self.bare(ends)
-        if bare.upper() == "NULL" and (bare, column.type) != ("null", "json"):  # JSON's own null, as a list of JSON has it
+        if bare.upper() == "NULL" and (bare, column.type) != ("null", "json"):  # a lower-case null in JSON is a JSON value
             return None
         if self.sql_form and not _SQL_BARE.fullmatch(bare):
             raise self.unexpected()
@@ -184,13 +186,13 @@ class _Parser:
         raise self.unexpected()
 
     def bare(self, ends: str) -> str:
-        """Text up to one of `ends`; brackets and quoted parts inside are passed over."""
+        """Return the text up to one of `ends` that is outside brackets and quotes."""
         start, depth, quote = self.position, 0, ""
         while self.position < len(self.text):
             character = self.text[self.position]
             if quote:
                 quote = "" if character == quote else quote
-                self.position += character == "\\"  # only JSON has bare parts in quotes
+                self.position += character == "\\"  # only JSON contains quotes in bare text
             elif depth == 0 and character in ends:
                 break
             elif character == '"':

@@ -1,9 +1,9 @@
-"""The objects of a lake as values: snapshots, schemas, tables with their columns, views.
+"""The objects of a lake as values: snapshots, schemas, tables with their columns, views, functions, macros.
 
 Specification: the tables `ducklake_snapshot`, `ducklake_schema`, `ducklake_table`, `ducklake_column`, `ducklake_view`, `ducklake_macro`,
 `ducklake_tag`, `ducklake_partition_info` and `ducklake_sort_info`.
 
-Ids come from the catalog. An object that a transaction created and has not committed has a negative id; the commit replaces it.
+Ids come from the catalog. An object that a transaction has created but not committed has a negative id; the commit replaces it.
 Paths in these values are resolved: absolute, or relative to the working directory if the lake's `data_path` is; directories end in `/`.
 """
 
@@ -16,7 +16,7 @@ from datetime import datetime
 from .identifiers import fold
 
 PROPERTY_TAG = "dbt_ducklake.property."
-"""The tag that keeps a property of a table or view; the property's name follows."""
+"""The prefix of a tag with a property of a table or view; the property's name follows."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Snapshot:
 
     snapshot_id: int
     time: datetime
-    """When it was committed, aware, UTC."""
+    """The commit time, aware, in UTC."""
     schema_version: int
     next_catalog_id: int
     next_file_id: int
@@ -33,7 +33,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Default:
-    """A column's default: the text in `default_value` with its type, `literal` (plain text, unquoted) or `expression` (SQL)."""
+    """A column's default: the text of `default_value` and its kind, `literal` (plain text, unquoted) or `expression` (SQL)."""
 
     text: str
     kind: str = "literal"
@@ -42,22 +42,22 @@ class Default:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, or a field nested in one. Its id is the Parquet field id at every level, for ever."""
+    """A column of a table, or a nested field. Its id is the Parquet field id at every level and never changes."""
 
     column_id: int
     name: str
     type: str
     """The stored type: `int32`, `decimal(10,2)`, … or `list`, `struct`, `map` with `children`."""
     children: tuple[Column, ...] = ()
-    """list: one, named `element`; map: `key`, `value`; struct: its fields; else empty."""
+    """list: one, named `element`; map: `key` and `value`; struct: its fields; otherwise empty."""
     nullable: bool = True
     initial_default: str | None = None
-    """What a reader returns for files written before the column existed; None is NULL."""
+    """The value in files written before the column existed; None is NULL."""
     default: Default | None = None
     comment: str | None = None
 
     def walk(self) -> Iterator[Column]:
-        """This column and everything nested in it, parents before children."""
+        """Yield this column and all nested fields, parents before children."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -90,7 +90,7 @@ class SortField:
 
 
 FUNCTION_TAG = "dbt_ducklake.function."
-"""The name of a function follows, as it was written."""
+"""The prefix of a tag with a function; the function's name follows."""
 
 
 @dataclass(frozen=True)
@@ -107,19 +107,19 @@ class Schema:
 
     @property
     def functions(self) -> tuple[Function, ...]:
-        """The functions in Spark's SQL that this schema's tags hold, by name."""
+        """The Spark SQL functions that are stored in this schema's tags, ordered by name."""
         found = (key for key in sorted(self.tags) if key.startswith(FUNCTION_TAG))
         return tuple(Function(self.name, key.removeprefix(FUNCTION_TAG), self.tags[key]) for key in found)
 
     def function(self, name: str) -> Function | None:
-        """The function of that name."""
+        """Return the function with this name, or None."""
         folded = fold(name)
         return next((function for function in self.functions if fold(function.name) == folded), None)
 
 
 @dataclass(frozen=True)
 class Table:
-    """The definition of a table at a snapshot, or as a transaction has changed it."""
+    """The definition of a table at a snapshot, or with the staged changes of a transaction."""
 
     table_id: int
     uuid: str
@@ -128,23 +128,23 @@ class Table:
     path: str
     columns: tuple[Column, ...]
     next_column_id: int
-    """One more than the greatest id that any column of this table, dropped ones included, ever had."""
+    """One more than the greatest id that a column of this table ever had, including dropped columns."""
     partitioning: Partitioning | None = None
-    """None: unpartitioned."""
+    """None if unpartitioned."""
     sorting: tuple[SortField, ...] = ()
     comment: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     """Tags other than `comment`; DuckDB ignores them. Ours begin with `dbt_ducklake.`"""
 
     def column(self, name: str) -> Column | None:
-        """The top-level column of that name, compared without case, as DuckLake does."""
+        """Return the top-level column with this name, ignoring case, or None."""
         folded = fold(name)
         return next((c for c in self.columns if fold(c.name) == folded), None)
 
 
 @dataclass(frozen=True)
 class View:
-    """A view. `sql` is the stored text with `{DUCKLAKE_CATALOG}` where the lake's own name belongs."""
+    """A view. `sql` is the stored text, with `{DUCKLAKE_CATALOG}` as the placeholder of the lake's name."""
 
     view_id: int
     uuid: str
@@ -162,9 +162,9 @@ Relation = Table | View
 
 @dataclass(frozen=True)
 class Function:
-    """A function in Spark's SQL, which is kept in a tag of its schema because the format has a place for DuckDB's macros only.
+    """A Spark SQL function. It is stored in a tag of its schema, because the format supports only DuckDB's macros.
 
-    `definition` is what stands behind the name in CREATE FUNCTION, with `{DUCKLAKE_CATALOG}` where the lake's own name belongs.
+    `definition` is the text after the name in CREATE FUNCTION, with `{DUCKLAKE_CATALOG}` as the placeholder of the lake's name.
     """
 
     schema_name: str
@@ -174,7 +174,7 @@ class Function:
 
 @dataclass(frozen=True)
 class MacroParameter:
-    """A parameter of a macro: its stored type, None where any will do, and what stands for it where it is left out."""
+    """A parameter of a macro: its stored type, None for any type, and its default."""
 
     name: str
     type: str | None = None
@@ -183,7 +183,7 @@ class MacroParameter:
 
 @dataclass(frozen=True)
 class MacroBody:
-    """One implementation of a macro: an expression of DuckDB's SQL over its parameters, or a query for a table macro."""
+    """One implementation of a macro: a DuckDB SQL expression over its parameters, or a query for a table macro."""
 
     sql: str
     parameters: tuple[MacroParameter, ...] = ()
@@ -191,7 +191,7 @@ class MacroBody:
 
 @dataclass(frozen=True)
 class Macro:
-    """A macro of DuckDB that is kept in the lake. A scalar and a table macro may share a name."""
+    """A DuckDB macro that is stored in the lake. A scalar and a table macro may have the same name."""
 
     macro_id: int
     schema_name: str

@@ -1,6 +1,6 @@
-"""What may be said of each option, and the text that is stored for it.
+"""The values that each option can have, and the text that is stored for each.
 
-Specification: "Configuration"; the stored forms are those of the reference, whose readers take them without another check.
+Specification: "Configuration". The stored forms are those of the reference implementation, which does not check them when it reads them.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _FALSE = frozenset({"false", "f", "no", "n", "off", "0"})
 
 
 def stored_value(key: str, value: object) -> str:
-    """The text that `ducklake_metadata` gets for an option.
+    """Return the text that `ducklake_metadata` stores for an option.
 
     Args:
         key: the option's name, in any case.
-        value: a constant of SQL: text, number or boolean.
+        value: an SQL constant: text, number or boolean.
 
     Raises:
-        StatementError: there is no such option, or it cannot have this value.
+        StatementError: the option does not exist, or it cannot have this value.
     """
     name = key.lower()
     form = _FORMS.get(name)
     if form is None:
-        told = f"option {key} is set when a lake is made and stays" if name in FIXED else f"there is no option {key}"
-        raise StatementError(f"{told}. These can be set: {', '.join(sorted(_FORMS))}")
+        reason = f"option {key} is set when a lake is created and cannot be changed" if name in FIXED else f"there is no option {key}"
+        raise StatementError(f"{reason}. These can be set: {', '.join(sorted(_FORMS))}")
     if value is None:
-        raise StatementError(f"option {name} cannot be NULL: there is no way to unset an option, give the value it shall have")
+        raise StatementError(f"option {name} cannot be NULL: options cannot be unset; set the value that you want")
     try:
         return form(value)
     except ValueError as error:
@@ -51,26 +51,26 @@ def stored_value(key: str, value: object) -> str:
 
 
 def is_option(key: str) -> bool:
-    """Whether an option of that name can be set."""
+    """Whether an option with this name can be set."""
     return key.lower() in _FORMS
 
 
 def description_of(key: str) -> str | None:
-    """What an option is for; None for a key that belongs to somebody else."""
+    """Return the description of an option, or None for a key that DuckLake does not define."""
     return DESCRIPTIONS.get(key.lower())
 
 
 def _codec(value: object) -> str:
     name = str(value).lower()
     if name not in CODECS:
-        raise ValueError(f"it is one of {', '.join(CODECS)}")
+        raise ValueError(f"it must be one of {', '.join(CODECS)}")
     return name
 
 
 def _version(value: object) -> str:
     number = str(value).strip().upper().removeprefix("V")
     if number not in ("1", "2"):
-        raise ValueError("it is 1 or 2")
+        raise ValueError("it must be 1 or 2")
     return f"V{number}"
 
 
@@ -79,14 +79,14 @@ def _count(value: object) -> str:
         return str(int(value))
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
     if not text.isdecimal():
-        raise ValueError("it is a whole number, 0 or more")
+        raise ValueError("it must be a whole number, 0 or more")
     return str(int(text))
 
 
 def _positive(value: object) -> str:
     count = _count(value)
     if count == "0":
-        raise ValueError("it is a whole number above 0")
+        raise ValueError("it must be a whole number above 0")
     return count
 
 
@@ -94,28 +94,28 @@ def _bytes(value: object) -> str:
     text = str(value).strip().lower()
     if text in ("none", "null") or text.startswith("-"):
         return str(NO_LIMIT)
-    found = _SIZE.match(text)
-    unit = _UNIT.fullmatch(found[2]) if found else None
-    if found is None or unit is None:
-        raise ValueError("it is a size with its unit, such as '64MB' or '1GiB'")
+    size = _SIZE.match(text)
+    unit = _UNIT.fullmatch(size[2]) if size else None
+    if size is None or unit is None:
+        raise ValueError("it must be a size with its unit, such as '64MB' or '1GiB'")
     letter = "b" if unit[1] else (unit[2] or unit[3] or unit[4])[0]
     try:
-        return str(int(float(found[1]) * (1024 if unit[4] else 1000) ** _POWERS[letter]))
+        return str(int(float(size[1]) * (1024 if unit[4] else 1000) ** _POWERS[letter]))
     except ValueError:
-        raise ValueError(f"{found[1]} is no number") from None
+        raise ValueError(f"{size[1]} is not a number") from None
 
 
 def _some_bytes(value: object) -> str:
     size = _bytes(value)
     if size == "0":
-        raise ValueError("it is more than nothing")
+        raise ValueError("it must be more than 0 bytes")
     return size
 
 
 def _truth(value: object) -> str:
     word = str(value).strip().lower()
     if word not in _TRUE | _FALSE:
-        raise ValueError("it is true or false")
+        raise ValueError("it must be true or false")
     return "true" if word in _TRUE else "false"
 
 
@@ -125,14 +125,14 @@ def _share(value: object) -> str:
     except ValueError:
         share = -1.0
     if isinstance(value, bool) or not 0 <= share <= 1:
-        raise ValueError("it is a number from 0 to 1")
+        raise ValueError("it must be a number from 0 to 1")
     return f"{share:f}"
 
 
 def _interval(value: object) -> str:
     text = str(value)
     if text and not _INTERVAL.fullmatch(text.strip().lower()):
-        raise ValueError("it is an interval, such as '7 days', or '' for none")
+        raise ValueError("it must be an interval, such as '7 days', or '' for none")
     return text
 
 
@@ -157,29 +157,29 @@ _FORMS: Mapping[str, Callable[[object], str]] = MappingProxyType(
     }
 )
 FIXED = frozenset({"version", "created_by", "data_path", "encrypted"})
-"""Facts of a lake that stand among its options."""
+"""Keys that are stored with the options and that are set when the lake is created."""
 
 DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
     {
-        "data_inlining_row_limit": "Inserts of up to so many rows are kept in the catalog",
+        "data_inlining_row_limit": "Inserts of up to this many rows are stored in the catalog",
         "parquet_compression": f"Codec of Parquet files: {', '.join(CODECS)}",
         "parquet_version": "Version of Parquet's data pages: 1 or 2",
         "parquet_compression_level": "Level of the codec, where it has levels",
         "parquet_row_group_size": "Rows in a row group",
         "parquet_row_group_size_bytes": "Bytes in a row group",
-        "hive_file_pattern": "Files of partitioned tables go into directories key=value",
-        "target_file_size": "How large data files shall be, in bytes",
+        "hive_file_pattern": "Files of partitioned tables are written to directories key=value",
+        "target_file_size": "Target size of data files, in bytes",
         "version": "Version of the DuckLake format",
-        "created_by": "What made the lake",
-        "data_path": "Where data files are",
-        "require_commit_message": "A snapshot is committed only with a message",
-        "rewrite_delete_threshold": "The share of its rows that a file has lost when it is worth rewriting, from 0 to 1",
-        "delete_older_than": "The age at which files that nothing uses are removed",
+        "created_by": "The program that created the lake",
+        "data_path": "The directory of the data files",
+        "require_commit_message": "Every commit needs a message",
+        "rewrite_delete_threshold": "The share of deleted rows at which a file is rewritten, from 0 to 1",
+        "delete_older_than": "The age at which unused files are removed",
         "expire_older_than": "The age at which snapshots expire",
-        "auto_compact": "Maintenance of the whole lake works on the table too",
+        "auto_compact": "Maintenance of the whole lake includes the table",
         "encrypted": "Data files are encrypted",
         "per_thread_output": "Each task writes a file of its own",
-        "write_deletion_vectors": "Deletes are deletion vectors, not lists of positions",
-        "sort_on_insert": "Rows are sorted as the table says when they are inserted",
+        "write_deletion_vectors": "Deletes are written as deletion vectors instead of lists of positions",
+        "sort_on_insert": "Rows are sorted by the table's sort order when they are inserted",
     }
 )

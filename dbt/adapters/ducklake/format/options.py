@@ -1,7 +1,7 @@
-"""Options stored in the lake: keys, defaults, and which value holds for a table.
+"""Options stored in the lake: keys, defaults, and which value applies to a table.
 
-Specification: the page "Configuration" and the table `ducklake_metadata`. A value for the table wins over one for its schema, that over
-one for the whole lake, that over the default. Keys that are not known belong to somebody else and are left alone.
+Specification: the page "Configuration" and the table `ducklake_metadata`. A table's value wins over its schema's, then the lake's, then the
+default. Unknown keys belong to other programs and are not changed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class StoredOption:
 
     key: str
     value: str | None
-    """None: the row is to go, so that what holds for the wider scope holds again."""
+    """None to remove the row, so that the value of the wider scope applies again."""
     scope: str | None = None
     scope_id: int | None = None
 
@@ -67,53 +67,54 @@ class Options:
 
     @classmethod
     def of(cls, rows: Iterable[StoredOption]) -> Options:
+        """Return the options of these rows; the last row of each key and scope wins."""
         last = {(row.key.lower(), (row.scope or "").lower() or None, row.scope_id): row for row in rows}
         found = {place: row.value for place, row in last.items() if row.value is not None}
         return cls(tuple(row for row in last.values() if row.value is not None), found)
 
     def get(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
-        """The value that holds for a table, a schema or the lake; None if there is neither a row nor a default."""
+        """Return the value that applies to a table, a schema or the lake; None if it is not stored and has no default."""
         value = self.stored(key, schema_id=schema_id, table_id=table_id)
         return DEFAULTS.get(key.lower()) if value is None else value
 
     def stored(self, key: str, *, schema_id: int | None = None, table_id: int | None = None) -> str | None:
-        """As `get`, without the defaults."""
+        """Return the stored value that applies to a table, a schema or the lake, without defaults."""
         key = key.lower()
-        places: list[tuple[str | None, int | None]] = [(None, None)]
+        scopes: list[tuple[str | None, int | None]] = [(None, None)]
         if schema_id is not None:
-            places.insert(0, ("schema", schema_id))
+            scopes.insert(0, ("schema", schema_id))
         if table_id is not None:
-            places.insert(0, ("table", table_id))
-        for scope, scope_id in places:
+            scopes.insert(0, ("table", table_id))
+        for scope, scope_id in scopes:
             value = self._found.get((key, scope, scope_id))
             if value is not None:
                 return value
         return None
 
     def inlining_row_limit(self, default: int, *, schema_id: int | None = None, table_id: int | None = None) -> int:
-        """Up to how many rows of one statement are inlined; `default` where no option is stored.
+        """Return the maximum number of rows of one statement that are inlined; `default` if no option is stored.
 
         Raises:
-            LakeError: the stored value is no number.
+            LakeError: the stored value is not a whole number.
         """
         value = self.stored("data_inlining_row_limit", schema_id=schema_id, table_id=table_id)
         if value is not None and not value.strip().isdigit():
-            raise LakeError(f"option data_inlining_row_limit of the lake has the value {value!r}, which is no whole number; set it again")
+            raise LakeError(f"option data_inlining_row_limit of the lake has the value {value!r}, not a whole number; set it again")
         return default if value is None else int(value)
 
     def at(self, key: str, scope: str | None = None, scope_id: int | None = None) -> str | None:
-        """The value stored at exactly this scope."""
+        """Return the value that is stored at exactly this scope."""
         return self._found.get((key.lower(), scope, scope_id))
 
     def with_rows(self, rows: Iterable[StoredOption]) -> Options:
-        """The same with some rows more, each in place of one of the same key and scope."""
+        """Return these options with rows added or, for the same key and scope, replaced."""
         return Options.of((*self.rows, *rows))
 
     def write_options(self, *, schema_id: int | None = None, table_id: int | None = None) -> WriteOptions:
-        """How data files of a table are written.
+        """Return the options for writing data files of a table.
 
         Raises:
-            LakeError: a stored value cannot be understood.
+            LakeError: a stored value is not valid.
         """
 
         def text(key: str) -> str | None:
@@ -122,7 +123,7 @@ class Options:
         def number(key: str) -> int | None:
             value = text(key)
             if value is not None and not value.strip().isdigit():
-                raise LakeError(f"option {key} of the lake has the value {value!r}, which is no whole number; set it again")
+                raise LakeError(f"option {key} of the lake has the value {value!r}, not a whole number; set it again")
             return None if value is None else int(value)
 
         version = (text("parquet_version") or "V1").strip().upper().removeprefix("V")
@@ -147,5 +148,5 @@ class Options:
 
 
 def truth(value: str | None) -> bool:
-    """A stored boolean; anything DuckDB casts to true."""
+    """Parse a stored boolean: true for every text that DuckDB casts to true."""
     return (value or "").strip().lower() in ("true", "t", "1", "yes", "y", "on")

@@ -1,8 +1,7 @@
 """Partition keys: their names, the text of their values, and the directories of files.
 
-Specification: "Partitioning" and "ducklake_file_partition_value"; what is silent there is as the reference
-implementation does it: values are DuckDB's texts, times are calendar parts (year 1969, not -1), NULL and '' are
-different.
+Specification: "Partitioning" and "ducklake_file_partition_value". Where they are silent, we follow the reference implementation: values are
+DuckDB's texts, times are calendar parts (year 1969, not -1), NULL and '' are different.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 _BUCKET = re.compile(r"bucket\((\d+)\)")
 _WITH_DATE = frozenset({"date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz"})
 _INFINITE_NANOS = (INFINITY_MICROS, INFINITY_MICROS * 1000)
-"""Of timestamp_ns, and of the others, which are counted in microseconds."""
+"""Infinity of timestamp_ns, and of the other timestamps, which DuckDB counts in microseconds."""
 _WITH_HOUR = (_WITH_DATE - {"date"}) | {"time"}
 
 
 def bucket_count(transform: str) -> int | None:
-    """n of the transform `bucket(n)`; None for every other transform."""
+    """Return n of the transform `bucket(n)`; None for every other transform."""
     match = _BUCKET.fullmatch(transform)
     return int(match[1]) if match else None
 
 
 def key_columns(columns: Sequence[Column], fields: Sequence[PartitionField]) -> list[Column]:
-    """The column of each key.
+    """Return the column of each key.
 
     Raises:
         LakeError: a key names a column that the table does not have.
@@ -46,10 +45,10 @@ def key_columns(columns: Sequence[Column], fields: Sequence[PartitionField]) -> 
 
 
 def check_transform(column: Column, transform: str) -> None:
-    """Refuse a transform that a column's type does not have.
+    """Check that a column can be partitioned with a transform.
 
     Raises:
-        StatementError: it has not.
+        StatementError: the transform is unknown, or the column's type does not support it.
     """
     allowed = {"year": _WITH_DATE, "month": _WITH_DATE, "day": _WITH_DATE, "hour": _WITH_HOUR | {"date"}}
     if transform in allowed:
@@ -62,9 +61,7 @@ def check_transform(column: Column, transform: str) -> None:
 
 
 def key_names(columns: Sequence[Column], fields: Sequence[PartitionField]) -> list[str]:
-    """The name of each key in directories: the column's, or the transform's; `<transform>_<column>` where that is
-    taken.
-    """
+    """Return the name of each key in directories: the column's, or the transform's; `<transform>_<column>` where that is taken."""
     plain = [
         column.name if field.transform == "identity" else field.transform.partition("(")[0]
         for column, field in zip(columns, fields, strict=True)
@@ -77,7 +74,7 @@ def key_names(columns: Sequence[Column], fields: Sequence[PartitionField]) -> li
 
 
 def key_texts(columns: Sequence[Column], fields: Sequence[PartitionField]) -> list[str]:
-    """Each key as SQL writes it: `region`, `day(created_at)`, `bucket(16, id)`."""
+    """Return each key as SQL text: `region`, `day(created_at)`, `bucket(16, id)`."""
     texts = []
     for column, field in zip(columns, fields, strict=True):
         buckets = bucket_count(field.transform)
@@ -89,7 +86,7 @@ def key_texts(columns: Sequence[Column], fields: Sequence[PartitionField]) -> li
 
 
 def value_text(type_name: str, value: Value | None) -> str | None:
-    """The text of an identity key's value, given as `format.statistics` takes values; None for NULL."""
+    """Return the text of an identity key's value, encoded as a `statistics.Value`; None for NULL."""
     if value is None:
         return None
     if type_name == "boolean":
@@ -107,28 +104,28 @@ def value_text(type_name: str, value: Value | None) -> str | None:
 
 
 def time_part(type_name: str, transform: str, value: Value | None) -> str | None:
-    """The text of a `year`, `month`, `day` or `hour` key: that part of the calendar, in UTC. NULL has none, and infinity neither."""
+    """Return the text of a `year`, `month`, `day` or `hour` key in UTC; None for NULL and infinity."""
     infinite = isinstance(value, int) and (abs(value) == INFINITY_DAYS if type_name == "date" else abs(value) in _INFINITE_NANOS)
     if infinite or not isinstance(value, int):
         return None
-    if type_name == "timestamp_ns":  # the reference casts it to microseconds, towards zero
+    if type_name == "timestamp_ns":  # the reference implementation truncates to microseconds, towards zero
         value = abs(value) // 1000 * (1000 if value >= 0 else -1000)
     days, nanos = (value, 0) if type_name == "date" else divmod(value, DAY_NANOS)
     if transform == "hour":
         return str(nanos // 3_600_000_000_000)
     part = civil_from_days(days)[TIME_PARTS.index(transform)]
     if transform == "year" and type_name == "timestamptz" and part <= 0:
-        part = 1 - part  # the reference takes the year of its era
+        part = 1 - part  # the reference implementation uses the year within the era, BC or AD
     return str(part)
 
 
 def blob_text(value: bytes) -> str:
-    """DuckDB's text of a blob: printable ASCII as it is, every other byte as `\\xAB`."""
+    r"""Return DuckDB's text of a blob: printable ASCII unchanged, every other byte as `\xAB`."""
     return "".join(chr(byte) if 32 <= byte < 127 and byte not in b"\\'\"" else f"\\x{byte:02X}" for byte in value)
 
 
 def directory(names: Sequence[str], values: Sequence[str | None]) -> str:
-    """The directory of a partition's files below the table's: `<key>=<value>/` per key."""
+    """Return the directory of a partition's files below the table's: `<key>=<value>/` per key."""
     return "".join(
         f"{quote(name, safe='')}={NULL_DIRECTORY if value is None else quote(value, safe='')}/"
         for name, value in zip(names, values, strict=True)

@@ -1,7 +1,7 @@
-"""Where things lie: directories of schemas and tables, relative and absolute paths, names of files.
+"""Paths: directories of schemas and tables, relative and absolute paths, names of files.
 
-Specification: the page "Paths". A path that is stored as relative belongs to its parent: a schema to `data_path`, a table to its schema,
-a file to its table; only `ducklake_files_scheduled_for_deletion` is relative to `data_path`. Directories end in `/`.
+Specification: the page "Paths". A stored relative path is relative to its parent: a schema to `data_path`, a table to its schema, a file to
+its table; only paths in `ducklake_files_scheduled_for_deletion` are relative to `data_path`. Directories end in `/`.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ import uuid
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _STORES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs", "gcs": "gs"}
-"""Hadoop's names of schemes with those of the stores."""
+"""Hadoop's URL schemes and the stores' own names for them."""
 _WITH_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def directory_name(name: str, identifier: str) -> str:
-    """The directory of a schema or table below its parent: its name if that is safe in any path, else its uuid."""
+    """Return the directory of a schema or table below its parent: its name if that is safe in every path, else its uuid."""
     return (name if _PLAIN_NAME.fullmatch(name) else identifier) + "/"
 
 
 def with_separator(path: str) -> str:
-    """A directory's path with its trailing `/`."""
+    """Return a directory's path with a trailing `/`."""
     return path if not path or path.endswith("/") else path + "/"
 
 
 def resolve(parent: str, path: str | None, is_relative: bool | None) -> str:
-    """A stored path as a reader uses it; a missing one is the parent's."""
+    """Return the full path of a stored path; a missing path resolves to the parent's."""
     if path is None:
         return parent
     return parent + path if is_relative or is_relative is None else path
 
 
 def relative_to(parent: str, path: str) -> tuple[str, bool]:
-    """A resolved path as it is stored: (text, is relative to `parent`)."""
+    """Return a resolved path in its stored form: (text, whether it is relative to `parent`)."""
     for start in (parent, absolute(parent)) if parent and not is_url(parent) else (parent,):
         if start and path.startswith(start):
             return path[len(start) :], True
@@ -50,17 +50,17 @@ def is_url(path: str) -> bool:
 
 
 def absolute(path: str) -> str:
-    """A data path as it should be stored: a URL as it is, a local path made absolute, either with its trailing `/`."""
+    """Return a data path in its stored form: URLs unchanged, local paths absolute, both with a trailing `/`."""
     if is_url(path):
         return with_separator(path)
     return with_separator(os.path.abspath(os.path.expanduser(path)).replace(os.sep, "/"))
 
 
 def plain(path: str) -> str:
-    """The path in the one form in which paths of the same file are equal, however they were written.
+    """Normalize a path, so that two spellings of the same file's path become equal.
 
-    Without `.`, `..` and repeated slashes; local ones absolute and without a scheme. A URL keeps its host, and its scheme under the store's
-    own name.
+    The result has no `.`, `..` or repeated slashes. Local paths become absolute, without a scheme. URLs keep their host, and get the
+    store's own name for their scheme.
     """
     if path.startswith("file:/"):
         path = "/" + path[len("file:") :].lstrip("/")
@@ -72,7 +72,7 @@ def plain(path: str) -> str:
 
 
 def new_uuid() -> str:
-    """A uuid of version 7: sortable by the time it was made, as the reference gives to tables and files."""
+    """Return a new uuid of version 7, which sorts by creation time. The reference implementation uses them for tables and files."""
     milliseconds = time.time_ns() // 1_000_000
     value = (milliseconds << 80) | secrets.randbits(80)
     value = (value & ~(0xF << 76)) | (7 << 76)
@@ -81,10 +81,10 @@ def new_uuid() -> str:
 
 
 def data_file_name() -> str:
-    """A new name for a data file."""
+    """Return a new name for a data file."""
     return f"ducklake-{new_uuid()}.parquet"
 
 
 def delete_file_name() -> str:
-    """A new name for a delete file."""
+    """Return a new name for a delete file."""
     return f"ducklake-{new_uuid()}-delete.parquet"

@@ -1,13 +1,13 @@
-"""Pruning: what statistics and partition values prove about the rows of a file. A file is kept whenever there is doubt.
+"""Pruning: what statistics and partition values prove about the rows of a file. In doubt, a file is kept.
 
 Specification: "ducklake_file_column_stats", "ducklake_file_partition_value", "Partitioning". The rules:
 
-- A filter is one column's: some ranges, of which a value must lie in one, and whether NULL is wanted too.
-- Statistics drop a file when its bounds lie outside all ranges and it has no NULL, or none is wanted.
-- The value of an identity key is the value of all rows of the file. Calendar parts bound a date or timestamp if the year is among
-  them; those of a timestamptz are in the zone of whoever wrote the file, and prove nothing.
-- The bucket of a file is that of all its values, under the spec that the file was written with and no other.
-- A column whose type has changed may have been hashed or cut up as another one: then only statistics count.
+- A filter is for one column: a value must be in one of its ranges, or be NULL if the filter includes NULL.
+- Statistics exclude a file if its bounds are outside all ranges, and it has no NULL or the filter does not include NULL.
+- The value of an identity key is the value of all rows of the file. Calendar parts bound a date or timestamp if they include the year.
+  Those of a timestamptz are in the time zone of the writer, and prove nothing.
+- The bucket of a file is that of all its values, under the partition spec of the file only.
+- If a column's type has changed, partition values may have been computed from the old type: then only statistics count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOCAL = TIMESTAMPS - {"timestamptz"}
 
 @dataclass(frozen=True)
 class KeyValue:
-    """The value of one partition key of one file, under the spec that the file was written with."""
+    """The value of one partition key of one file, under the partition spec that the file was written with."""
 
     column_id: int
     transform: str
@@ -44,11 +44,13 @@ def excluded(filter_: ColumnFilter, stats: ColumnStats, type_name: str) -> bool:
 
 
 def excluded_by_partition(filter_: ColumnFilter, keys: Sequence[KeyValue], type_name: str, *, retyped: bool) -> bool:
-    """Whether the partition values of a file prove it.
+    """Whether the partition values of a file prove that no value of the column passes the filter.
 
     Args:
-        keys: all keys of the file.
-        retyped: the column once had another type.
+        filter_: the filter of the column.
+        keys: all partition keys of the file.
+        type_name: the column's stored type.
+        retyped: whether the column once had another type.
     """
     if retyped:
         return False
@@ -66,7 +68,7 @@ def _misses(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
 
 
 def _counts_nulls(type_name: str) -> bool:
-    """Types whose NULLs every writer counts."""
+    """Whether every writer counts the NULLs of this type."""
     return (
         type_name in INTEGERS | FLOATS | TIMESTAMPS | TEXTS | {"boolean", "date", "time", "blob"}
         or decimal_parameters(type_name) is not None
@@ -78,7 +80,7 @@ def _excluded_by_key(filter_: ColumnFilter, key: KeyValue, type_name: str) -> bo
     count = bucket_count(key.transform)
     if not exact or (count is None and key.transform != "identity"):
         return False
-    if key.value is None:  # a text of '' is given as NULL by writers that take it for the same
+    if key.value is None:  # some writers store the text '' as NULL
         return not filter_.nulls and type_name != "varchar"
     if count is None:
         return excluded(filter_, ColumnStats(filter_.column_id, None, 1, 0, key.value, key.value), type_name)
@@ -87,7 +89,7 @@ def _excluded_by_key(filter_: ColumnFilter, key: KeyValue, type_name: str) -> bo
 
 
 def _point(range_: ColumnRange, type_name: str) -> Value | None:
-    """The one value of a range as it is hashed."""
+    """Return the value to hash of a range that contains only one value, else None."""
     if range_.low is None or range_.low != range_.high:
         return None
     value = decode(type_name, range_.low)
@@ -99,9 +101,9 @@ def _point(range_: ColumnRange, type_name: str) -> Value | None:
 
 
 def _calendar(keys: Sequence[KeyValue], type_name: str) -> ColumnStats | None:
-    """The bounds that the parts year, month, day, hour of one column set; None without a year, or if a part is no number.
+    """Return the bounds from the parts year, month, day, hour of one column; None without a year or if a part is not a number.
 
-    A part that is NULL may stand for NULL and for infinity.
+    A part that is NULL proves nothing, because it may mean NULL or infinity.
     """
     if type_name not in _LOCAL | {"date"}:
         return None
@@ -126,10 +128,10 @@ def _calendar(keys: Sequence[KeyValue], type_name: str) -> ColumnStats | None:
 
 
 def _span(parts: Sequence[int]) -> tuple[int, int]:
-    """The first and last nanosecond of a year, month, day or hour."""
+    """Return the first and last nanosecond of a year, month, day or hour."""
     year, *smaller = parts
     if any(not least <= part <= most for part, (least, most) in zip(smaller, ((1, 12), (1, 31), (0, 23)), strict=False)):
-        raise ValueError(f"{parts} is no date")
+        raise ValueError(f"{parts} is not a date")
     match smaller:
         case []:
             return days_from_civil(year, 1, 1) * DAY_NANOS, days_from_civil(year + 1, 1, 1) * DAY_NANOS - 1

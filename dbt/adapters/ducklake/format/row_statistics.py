@@ -1,6 +1,6 @@
-"""Column statistics of rows that are in the driver, as a file that holds them would have them in its footer.
+"""Column statistics of rows in the driver, equal to those of a Parquet file with these rows.
 
-Specification: the page "ducklake_table_column_stats". Bounds are exact or absent, as everywhere (`statistics`).
+Specification: the page "ducklake_table_column_stats". Bounds follow the rules of `statistics`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _TEXT_TYPES = frozenset({"varchar", "json", "uuid"})
 
 
 def stats_of_rows(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> tuple[ColumnStats, ...]:
-    """The statistics of each leaf column; values are those of `files.InlinedRows`."""
+    """Return the statistics of each leaf column; values are those of `files.InlinedRows`."""
     return tuple(
         _stats(leaf, values) for place, column in enumerate(columns) for leaf, values in _leaves(column, [row[place] for row in rows])
     )
 
 
 def _leaves(column: Column, values: list[Any]) -> Iterator[tuple[Column, list[Any]]]:
-    """A list or map that is NULL or empty counts as one NULL of what is in it, as it does in a Parquet file."""
+    """Yield each leaf with its values; a NULL or empty list or map counts as one NULL element, as in a Parquet file."""
     match column.type, column.children:
         case "list", (element,):
             yield from _leaves(element, [item for value in values for item in value or [None]])
@@ -40,9 +40,9 @@ def _leaves(column: Column, values: list[Any]) -> Iterator[tuple[Column, list[An
 
 
 def _stats(leaf: Column, values: list[Any]) -> ColumnStats:
-    there = [value for value in values if value is not None]
+    present = [value for value in values if value is not None]
     is_float = leaf.type in FLOATS
-    numbers = [value for value in there if not (is_float and value != value)]
+    numbers = [value for value in present if not (is_float and value != value)]
     bounds: tuple[str | None, str | None] = (None, None)
     if numbers and leaf.type not in UNBOUNDED:
         plain = [_plain(value, leaf.type) for value in numbers]
@@ -51,11 +51,11 @@ def _stats(leaf: Column, values: list[Any]) -> ColumnStats:
     return ColumnStats(
         leaf.column_id,
         0,
-        len(there),
-        len(values) - len(there),
+        len(present),
+        len(values) - len(present),
         bounds[0],
         bounds[1],
-        len(numbers) < len(there) if is_float else None,
+        len(numbers) < len(present) if is_float else None,
     )
 
 

@@ -1,7 +1,7 @@
-"""Sort expressions as text: which columns a piece of DuckDB's SQL names, and the same piece after a rename.
+"""Sort expressions: find and rename the columns in a DuckDB SQL expression.
 
-Specification: "ducklake_sort_expression", whose `expression` is SQL over unqualified column names. A word is taken for a column where one
-of that name could stand: not before a bracket (a function), behind a dot (a field), or behind AS and `::` (a type).
+Specification: "ducklake_sort_expression", whose `expression` is SQL over unqualified column names. A word counts as a column unless it is
+before a parenthesis (a function), after a dot (a field), or after AS or `::` (a type).
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _RESERVED = frozenset(
 
 
 def sql_name(name: str) -> str:
-    """A column's name as DuckDB's SQL needs it: quoted if it is reserved or no plain word."""
+    """Return a column's name for DuckDB's SQL: quoted if it is reserved or not a plain word."""
     return name if _PLAIN.fullmatch(name) and name.lower() not in _RESERVED else double_quoted(name)
 
 
 def bare_column(expression: str) -> str | None:
-    """The name, if the expression is a column and nothing else."""
+    """Return the column's name if the expression is just a column, else None."""
     tokens = _TOKEN.findall(expression.strip())
     return _name(tokens[0]) if len(tokens) == 1 else None
 
 
 def names_in(expression: str) -> set[str]:
-    """The words that may be columns, in lower case; reserved words and numbers may be among them."""
+    """Return the words that may be columns, in lower case; reserved words may be among them."""
     return {fold(name) for _, name in _names(expression)}
 
 
 def renamed(expression: str, old: str, new: str) -> str:
-    """The expression with another name for a column."""
+    """Return the expression after a column is renamed."""
     tokens = _TOKEN.findall(expression)
     for index, name in _names(expression):
         if fold(name) == fold(old):
@@ -58,8 +58,8 @@ def _names(expression: str) -> Iterator[tuple[int, str]]:
     for place, index in enumerate(solid):
         name = _name(tokens[index])
         before = tokens[solid[place - 1]].upper() if place else ""
-        behind = tokens[solid[place + 1]] if place + 1 < len(solid) else ""
-        if name is not None and behind != "(" and before not in (".", "::", "AS", "COLLATE"):
+        after = tokens[solid[place + 1]] if place + 1 < len(solid) else ""
+        if name is not None and after != "(" and before not in (".", "::", "AS", "COLLATE"):
             yield index, name
 
 

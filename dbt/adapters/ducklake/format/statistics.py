@@ -1,16 +1,14 @@
-"""Column statistics: the texts in which the catalog keeps bounds, how bounds combine, and what they prove.
+"""Column statistics: how bounds are encoded as text, how they combine, and what they prove.
 
-Specification: the pages "ducklake_file_column_stats" and "ducklake_table_column_stats"; where those are silent, what
-the
-reference implementation writes. The rules:
+Specification: the pages "ducklake_file_column_stats" and "ducklake_table_column_stats". Where they are silent, we follow the reference
+implementation. The rules:
 
-- A bound is never narrower than the data; where that cannot be promised it is None, which proves nothing. Wrong
-  bounds lose rows.
-- Values are encoded as plain Python: bool, int (also days, nanoseconds, unscaled decimals), float, or bytes (texts
-  and blobs).
-- Texts and blobs of more than 256 bytes are cut; the upper bound is then the next greater one, or both bounds are None.
-- NaN is no bound: it is counted in `contains_nan`.
-- int128, intervals, times with a zone, geometries and variants have no bounds; of the last two there are `extra_stats`.
+- A bound is never narrower than the data, because wrong bounds lose rows. Where that cannot be guaranteed, the bound is None and proves
+  nothing.
+- Values are encoded as plain Python: bool, int (also days, nanoseconds, unscaled decimals), float, or bytes (texts and blobs).
+- Texts and blobs longer than 256 bytes are cut; the upper bound is then the next greater one, or both bounds are None.
+- NaN is not a bound; `contains_nan` records it.
+- int128, intervals, times with a zone, geometries and variants have no bounds. Geometries and variants have `extra_stats`.
 """
 
 from __future__ import annotations
@@ -28,15 +26,13 @@ from .types import decimal_parameters
 from .variant_stats import united
 
 Value = bool | int | float | bytes
-"""How a value is given to `encode`: dates as days, times and timestamps as nanoseconds, decimals unscaled, texts as
-UTF-8.
-"""
+"""A value before it is encoded: dates as days, times and timestamps as nanoseconds, decimals unscaled, texts as UTF-8."""
 
 Bounds = tuple[str | None, str | None]
-"""The texts of the least and greatest value; None: not known."""
+"""The texts of the least and greatest value; None if not known."""
 
 LONGEST = 256
-"""Bytes of a text or blob that a bound keeps."""
+"""The maximum length of the bound of a text or blob, in bytes."""
 
 INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
 FLOATS = frozenset({"float32", "float64"})
@@ -44,16 +40,14 @@ TIMESTAMPS = frozenset({"timestamp", "timestamp_s", "timestamp_ms", "timestamp_n
 TEXTS = frozenset({"varchar", "json", "uuid"})
 UNBOUNDED = frozenset({"int128", "uint128", "interval", "timetz", "time_ns", "geometry", "variant", "unknown"})
 _BOGUS_COUNTS = frozenset({"timetz", "interval", "time_ns", "geometry", "variant", "unknown"})
-"""Types for which the reference implementation writes a value count of 0 whatever the file holds."""
+"""Types for which the reference implementation always writes a value count of 0."""
 _EPOCH = datetime(1970, 1, 1)
 _EXACT = Context(prec=80)
 _UNIT_NANOS = {"timestamp_s": 1_000_000_000, "timestamp_ms": 1_000_000}
 
 
 def encode_bounds(type_name: str, least: Value | None, greatest: Value | None) -> Bounds:
-    """The texts of the least and greatest value of a column of the stored type `type_name`; None where there is no
-    bound.
-    """
+    """Return the texts of the least and greatest value of a column of the stored type `type_name`; None for no bound."""
     if least is None or greatest is None or type_name in UNBOUNDED:
         return None, None
     if isinstance(least, bytes) and isinstance(greatest, bytes):
@@ -68,18 +62,16 @@ def encode_bounds(type_name: str, least: Value | None, greatest: Value | None) -
 
 
 def encode(value: object, type_name: str) -> str | None:
-    """The text of a Python value of the stored type `type_name`; None if it cannot be a bound (NaN, a text with a
-    NUL byte).
+    """Return the text of a Python value of the stored type `type_name`; None if it cannot be a bound (NaN, a text with a NUL byte).
 
-    Values as PySpark and PyArrow give them: bool, int, float, Decimal, str, bytes, date, time, datetime (a naive one
-    is in UTC).
+    Values have the types that PySpark and PyArrow return: bool, int, float, Decimal, str, bytes, date, time, datetime (UTC if naive).
     """
     plain = plain_value(value, type_name)
     return None if plain is None else encode_plain(plain, type_name)
 
 
 def plain_value(value: object, type_name: str) -> Value | None:
-    """A Python value of the stored type `type_name` as bounds are given; None if it is not of that type."""
+    """Convert a Python value of the stored type `type_name` to a `Value`; None if it is not of that type."""
     parameters = decimal_parameters(type_name)
     match value:
         case str():
@@ -107,7 +99,7 @@ def plain_value(value: object, type_name: str) -> Value | None:
 
 
 def encode_plain(value: Value, type_name: str) -> str | None:
-    """As `encode`, for a value as `plain_value` gives it."""
+    """Return the text of a value from `plain_value`, as `encode` does."""
     match value:
         case bytes() if type_name == "blob":
             return value.hex().upper()
@@ -123,7 +115,7 @@ def encode_plain(value: Value, type_name: str) -> str | None:
 
 
 def float_text(value: float, type_name: str = "float64") -> str | None:
-    """The shortest text that reads back as the same float32 or float64; None for NaN."""
+    """Return the shortest text that reads back as the same float32 or float64; None for NaN."""
     if value != value:
         return None
     if type_name == "float32" and abs(value) != float("inf"):
@@ -135,7 +127,7 @@ def float_text(value: float, type_name: str = "float64") -> str | None:
 
 
 def decimal_text(unscaled: int, precision: int, scale: int) -> str:
-    """The text of a decimal with its full scale; without a digit before the point if the type has none."""
+    """Return the text of a decimal with its full scale; without a digit before the point if the type allows none."""
     sign, digits = ("-" if unscaled < 0 else ""), str(abs(unscaled))
     if scale == 0:
         return sign + digits
@@ -144,10 +136,9 @@ def decimal_text(unscaled: int, precision: int, scale: int) -> str:
 
 
 def decode(type_name: str, text: str) -> Decimal | int | float | bytes | None:
-    """What orders a bound of the stored type `type_name`; None if the text says nothing certain.
+    """Convert the text of a bound of the stored type `type_name` to a comparable value; None if the text is unclear.
 
-    Both encodings of the reference implementation are read, that of files and that of inlined rows, and the texts
-    that older types of the column left behind.
+    Reads both encodings of the reference implementation, for files and for inlined rows, and texts from before the column's type changed.
     """
     try:
         return _decode(type_name, text)
@@ -156,14 +147,12 @@ def decode(type_name: str, text: str) -> Decimal | int | float | bytes | None:
 
 
 def merge_bounds(type_name: str, left: Bounds, right: Bounds) -> Bounds:
-    """Bounds of two sets of values together: the wider of each, None where either is unknown."""
+    """Combine the bounds of two sets of values: the wider of each, None where either is unknown."""
     return _pick(type_name, left[0], right[0], greatest=False), _pick(type_name, left[1], right[1], greatest=True)
 
 
 def merge_stats(type_name: str, left: ColumnStats, right: ColumnStats) -> ColumnStats:
-    """Statistics of two files (or row groups) together; a side without values does not touch the bounds of the
-    other.
-    """
+    """Combine the statistics of two files (or row groups); a side without values does not change the bounds of the other."""
     if is_empty(left, type_name):
         bounds: Bounds = (right.min_value, right.max_value)
     elif is_empty(right, type_name):
@@ -183,8 +172,9 @@ def merge_stats(type_name: str, left: ColumnStats, right: ColumnStats) -> Column
 
 
 def outside(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
-    """Whether statistics prove that no value of the column lies in the range (NULL lies in none). NaN is greater
-    than all numbers.
+    """Whether statistics prove that no value of the column is in the range.
+
+    NULL is in no range. NaN is greater than all numbers.
     """
     if range_.low is None and range_.high is None:
         return False
@@ -213,7 +203,7 @@ def _extra(type_name: str, left: ColumnStats, right: ColumnStats) -> str | None:
 
 
 def _extents(left: ColumnStats, right: ColumnStats) -> str | None:
-    """The extent of both; None if that of one with values is not known."""
+    """Return the combined extent; None if the extent of a side with values is not known."""
     known = [side.extra_stats for side in (left, right) if side.value_count != 0 or side.extra_stats is not None]
     if not known or None in known:
         return None
@@ -224,8 +214,9 @@ def _extents(left: ColumnStats, right: ColumnStats) -> str | None:
 
 
 def is_empty(stats: ColumnStats, type_name: str) -> bool:
-    """Whether there is no value for certain. The reference implementation counts fields of structs in lists wrongly,
-    down to 0.
+    """Whether the column certainly has no values.
+
+    A value count of 0 alone does not prove it: the reference implementation miscounts fields of structs in lists.
     """
     unbounded = stats.min_value is None and stats.max_value is None
     return stats.value_count == 0 and unbounded and type_name not in _BOGUS_COUNTS
@@ -269,7 +260,7 @@ def _integer_text(type_name: str, value: int) -> str | None:
     if type_name == "timestamptz":
         text = timestamp_text(value)
         return text if text.endswith("infinity") else text + "+00"
-    if type_name == "timestamp_ns" and abs(value) >= INFINITY_MICROS:  # here infinity is a count of nanoseconds
+    if type_name == "timestamp_ns" and abs(value) >= INFINITY_MICROS:  # infinity of this type is the greatest number of nanoseconds
         return timestamp_text(value * 1000)
     return timestamp_text(value) if type_name in TIMESTAMPS else None
 
@@ -284,7 +275,7 @@ def _text(value: bytes) -> str | None:
 
 
 def _cut(value: bytes, is_text: bool) -> bytes:
-    """The first bytes of a value, ending between two characters."""
+    """Return the first bytes of a value, ending between two characters."""
     if len(value) <= LONGEST:
         return value
     end = LONGEST
@@ -294,9 +285,7 @@ def _cut(value: bytes, is_text: bool) -> bytes:
 
 
 def _next_greater(value: bytes, is_text: bool) -> bytes | None:
-    """The shortest value that is greater than everything that begins like `value`, made by incrementing one byte of
-    its head.
-    """
+    """Return a short value that is greater than every value with the same prefix, by incrementing one byte of the prefix."""
     head = _cut(value, is_text)
     last = 0x7E if is_text else 0xFE
     for end in range(len(head), 0, -1):
@@ -306,7 +295,7 @@ def _next_greater(value: bytes, is_text: bool) -> bytes | None:
 
 
 def to_float32(value: float) -> float:
-    """The nearest float32."""
+    """Return the nearest float32."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:
@@ -335,15 +324,16 @@ def _blob(text: str) -> bytes | None:
 
 
 def _less(left: Decimal | int | float | bytes | None, right: Decimal | int | float | bytes | None) -> bool:
-    """Whether left < right for certain."""
+    """Whether `left` is certainly less than `right`."""
     if left is None or right is None or isinstance(left, bytes) != isinstance(right, bytes):
         return False
     return left < right  # type: ignore[operator]
 
 
 def _slack(bound: Decimal | int | float | bytes | None, sign: int) -> float | None:
-    """A bound of a float column moved outwards by a part in 2**22 and the least float32: files written when the column
-    was float32 have shorter texts.
+    """Widen a bound of a float column by 1 part in 2**22 and the least float32.
+
+    Files written when the column was float32 have shorter texts.
     """
     return bound + sign * (abs(bound) * 2.0**-22 + 2.0**-149) if isinstance(bound, float) else None
 

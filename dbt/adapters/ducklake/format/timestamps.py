@@ -1,7 +1,7 @@
-"""Dates, times and timestamps as counts of days and nanoseconds, and their texts, for every year that DuckDB can hold.
+"""Dates, times and timestamps as counts of days and nanoseconds, and their texts, for every year that DuckDB supports.
 
-Texts are those of the reference implementation: `2020-01-02 03:04:05.6`, `0044-03-15 (BC)`, `infinity`, `+00` after
-instants. The calendar is the proleptic Gregorian one; the year 0 of the count is 1 BC of the text.
+Texts are those of the reference implementation: `2020-01-02 03:04:05.6`, `0044-03-15 (BC)`, `infinity`, `+00` after instants. The calendar
+is the proleptic Gregorian one. Year 0 of the count is 1 BC in the text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 INFINITY_DAYS: Final = 2**31 - 1
 INFINITY_MICROS: Final = 2**63 - 1
 LEAST_NANOS: Final = -9_223_286_400_000_000_000
-"""1677-09-22, where DuckDB's timestamp_ns begin."""
+"""1677-09-22, the first day of DuckDB's timestamp_ns."""
 DAY_NANOS: Final = 86_400_000_000_000
 _DATE = r"(?P<year>\d{1,7})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?P<bc>\s*\(BC\))?"
 _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<fraction>\d{1,9})\d*)?)?"
@@ -23,7 +23,7 @@ _TIMESTAMP_TEXT = re.compile(rf"{_DATE}(?:[ T]+{_TIME})?\s*{_OFFSET}?", re.IGNOR
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01 of a date of the proleptic Gregorian calendar (year 0 is 1 BC)."""
+    """Return the days since 1970-01-01 of a date of the proleptic Gregorian calendar (year 0 is 1 BC)."""
     year -= month <= 2
     era, year_of_era = divmod(year, 400)
     day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
@@ -31,7 +31,7 @@ def days_from_civil(year: int, month: int, day: int) -> int:
 
 
 def civil_from_days(days: int) -> tuple[int, int, int]:
-    """(year, month, day) of the count of days since 1970-01-01."""
+    """Return (year, month, day) of a count of days since 1970-01-01."""
     era, day_of_era = divmod(days + 719468, 146097)
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
@@ -41,7 +41,7 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
 
 
 def date_text(days: int) -> str:
-    """The text of a date given as days since 1970-01-01."""
+    """Return the text of a date given as days since 1970-01-01."""
     if abs(days) == INFINITY_DAYS:
         return "infinity" if days > 0 else "-infinity"
     year, month, day = civil_from_days(days)
@@ -51,7 +51,7 @@ def date_text(days: int) -> str:
 
 
 def time_text(nanos: int) -> str:
-    """The text of a time of day given as nanoseconds since midnight; trailing zeros of the fraction are left out."""
+    """Return the text of a time of day given as nanoseconds since midnight, without trailing zeros in the fraction."""
     seconds, fraction = divmod(nanos, 1_000_000_000)
     minutes, second = divmod(seconds, 60)
     text = f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
@@ -59,7 +59,7 @@ def time_text(nanos: int) -> str:
 
 
 def timestamp_text(nanos: int) -> str:
-    """The text of a timestamp given as nanoseconds since 1970-01-01 00:00:00."""
+    """Return the text of a timestamp given as nanoseconds since 1970-01-01 00:00:00."""
     if abs(nanos) // 1000 >= INFINITY_MICROS:
         return "infinity" if nanos > 0 else "-infinity"
     days, rest = divmod(nanos, DAY_NANOS)
@@ -67,10 +67,10 @@ def timestamp_text(nanos: int) -> str:
 
 
 def parse_date(text: str) -> int:
-    """Days since 1970-01-01.
+    """Parse a date into days since 1970-01-01.
 
     Raises:
-        ValueError: the text is no date.
+        ValueError: the text is not a date.
     """
     if text in {"infinity", "-infinity"}:
         return INFINITY_DAYS if text == "infinity" else -INFINITY_DAYS
@@ -81,10 +81,10 @@ def parse_date(text: str) -> int:
 
 
 def parse_time(text: str) -> int:
-    """Nanoseconds since midnight.
+    """Parse a time of day into nanoseconds since midnight.
 
     Raises:
-        ValueError: the text is no time of day.
+        ValueError: the text is not a time of day.
     """
     match = _TIME_TEXT.fullmatch(text.strip())
     if match is None:
@@ -93,11 +93,13 @@ def parse_time(text: str) -> int:
 
 
 def parse_timestamp(text: str) -> tuple[int, int | None]:
-    """(nanoseconds since 1970-01-01 00:00:00 as written, seconds that the written zone is ahead of UTC or None
-    without one).
+    """Parse a timestamp.
+
+    Returns:
+        (nanoseconds since 1970-01-01 00:00:00 in the written zone, offset of that zone from UTC in seconds or None without one).
 
     Raises:
-        ValueError: the text is no timestamp.
+        ValueError: the text is not a timestamp.
     """
     if text in {"infinity", "-infinity"}:
         return (INFINITY_MICROS if text == "infinity" else -INFINITY_MICROS) * 1000, 0

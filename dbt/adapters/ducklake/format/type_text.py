@@ -1,7 +1,7 @@
-"""Reads the types that people write: Spark's first, then those of DuckDB, DuckLake, PostgreSQL and the SQL standard.
+"""Parse type names that users write: those of Spark, DuckDB, DuckLake, PostgreSQL and the SQL standard.
 
-Where Spark has the name, Spark's meaning wins: `TIMESTAMP` is an instant, `DECIMAL` is `DECIMAL(10,0)`. `int8` is the
-eight bytes of PostgreSQL and DuckDB. Lengths of `CHAR(n)` and `VARCHAR(n)` are not kept: DuckLake has none.
+If Spark has the name, its meaning wins: `TIMESTAMP` is an instant, `DECIMAL` is `DECIMAL(10,0)`. `int8` has eight bytes, as in PostgreSQL
+and DuckDB. Lengths of `CHAR(n)` and `VARCHAR(n)` are dropped, because DuckLake has none.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ WRITTEN_NAMES: Mapping[str, tuple[str, ...]] = {
     "geometry": ("geometry",),
     "variant": ("variant",),
 }
-"""DuckLake's leaf types with the names that people write for them."""
+"""DuckLake's leaf types and the names that users write for them."""
 
 _BY_WRITTEN_NAME = {written: name for name, names in WRITTEN_NAMES.items() for written in names}
 _PHRASES = sorted({tuple(name.split()) for name in _BY_WRITTEN_NAME if " " in name}, key=len, reverse=True)
@@ -87,10 +87,10 @@ _CLOSING = {"<": ">", "(": ")"}
 
 
 def parse_type(text: str) -> DataType:
-    """The type that a person named, in Spark's DDL or by the names of DuckDB, DuckLake, PostgreSQL or the SQL standard.
+    """Parse a type in Spark's DDL, or with the names of DuckDB, DuckLake, PostgreSQL or the SQL standard.
 
     Raises:
-        StatementError: the text names no type that a lake can hold.
+        StatementError: a lake cannot store the type.
     """
     return _TypeParser(text).parse()
 
@@ -102,7 +102,7 @@ class _Token:
 
 
 class _TypeParser:
-    """Recursive descent over the text of one type."""
+    """A recursive descent parser of one type."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -128,10 +128,10 @@ class _TypeParser:
         return tokens
 
     def _error(self, reason: str) -> StatementError:
-        return StatementError(f"Type {self._text.strip()!r} is not a type that a lake can hold: {reason}")
+        return StatementError(f"Type {self._text.strip()!r} is not a type that a lake can store: {reason}")
 
     def _mark(self, *marks: str) -> str | None:
-        """The next token if it is one of `marks`, taken."""
+        """Consume the next token if it is one of `marks`, and return it; otherwise return None."""
         if self._at < len(self._tokens):
             token = self._tokens[self._at]
             if token.kind == "mark" and token.text in marks:
@@ -147,7 +147,7 @@ class _TypeParser:
         return mark
 
     def _words(self, *words: str) -> bool:
-        """Whether the next tokens are these words, in any case; if so they are taken."""
+        """Consume the next tokens if they are these words, ignoring case, and return whether they were."""
         tokens = self._tokens[self._at : self._at + len(words)]
         if [t.text.lower() for t in tokens if t.kind == "word"] == list(words):
             self._at += len(words)
@@ -165,7 +165,7 @@ class _TypeParser:
         type_ = self._base()
         while self._mark("["):
             if self._mark("]") is None:
-                raise self._error("arrays of a fixed size do not exist in DuckLake, leave the size out")
+                raise self._error("DuckLake has no arrays of a fixed size; leave out the size")
             type_ = DataType("list", (Field("element", type_),))
         return type_
 
@@ -204,7 +204,7 @@ class _TypeParser:
         names = [fold(field.name) for field in fields]
         for name in names:
             if names.count(name) > 1:
-                raise self._error(f"the field {name} is there twice")
+                raise self._error(f"the field {name} is listed twice")
         return DataType("struct", tuple(fields))
 
     def _struct_field(self) -> Field:

@@ -1,10 +1,10 @@
-"""Types: DuckLake's names, the names that people write, Spark's names, and which may become which.
+"""Types: the names in DuckLake, in users' SQL and in Spark, and the promotions between types.
 
 Specification: the page "Data Types". A `DataType` has no ids; a `Column` of `objects` has.
 
-- `parse_type` reads what people write, where `int8` has eight bytes and `TIMESTAMP` is an instant.
-- `from_stored` reads what the catalog holds, where `int8` has eight bits and `timestamp` no time zone.
-- `spark_name` is the type that Spark computes with.
+- `parse_type` reads users' SQL, where `int8` has eight bytes and `TIMESTAMP` is an instant.
+- `from_stored` reads the catalog, where `int8` has eight bits and `timestamp` no time zone.
+- `spark_name` returns the type that Spark computes with.
 """
 
 from __future__ import annotations
@@ -70,16 +70,16 @@ SPARK_NAMES: Mapping[str, str] = {
     "variant": "variant",
     "unknown": "string",
 }
-"""The Spark type that stands for each leaf type of DuckLake (decimals apart, which stay as they are)."""
+"""The Spark type of each leaf type of DuckLake, except decimals, which are the same in both."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def from_stored(text: str, fields: tuple[Field, ...] = ()) -> DataType:
-    """The type whose stored text is `text` (`ducklake_column.column_type`), with its nested fields.
+    """Return the type with the stored text `text` (`ducklake_column.column_type`) and these nested fields.
 
     Raises:
-        LakeError: a text that the specification does not know.
+        LakeError: the type is unknown.
     """
     name = text.strip().lower()
     parameters = decimal_parameters(name)
@@ -90,17 +90,17 @@ def from_stored(text: str, fields: tuple[Field, ...] = ()) -> DataType:
     if name in NESTED:
         return DataType(name, fields)
     if name not in SPARK_NAMES:
-        raise LakeError(f"the catalog holds a column of the unknown type {text!r}: a newer version of dbt-ducklake may know it")
+        raise LakeError(f"the catalog has a column of the unknown type {text!r}: a newer version of dbt-ducklake may support it")
     return DataType(name)
 
 
 def stored(type_: DataType) -> str:
-    """The text that the catalog holds for a type; its nested fields have rows of their own."""
+    """Return the text that the catalog stores for a type; its nested fields are stored as separate rows."""
     return type_.name
 
 
 def spark_name(type_: DataType) -> str:
-    """The Spark type that stands for a type, as DDL text: `int`, `decimal(10,2)`, `array<string>`, `struct<a:int>`."""
+    """Return the Spark type of a type as DDL text: `int`, `decimal(10,2)`, `array<string>`, `struct<a:int>`."""
     match type_.name, type_.fields:
         case "list", (element,):
             return f"array<{spark_name(element.type)}>"
@@ -118,17 +118,17 @@ def spark_name(type_: DataType) -> str:
 
 
 def data_type_of(column: Column) -> DataType:
-    """The type of a column or nested field, without its ids."""
+    """Return the type of a column or nested field, without ids."""
     return from_stored(column.type, tuple(field_of(child) for child in column.children))
 
 
 def field_of(column: Column) -> Field:
-    """A column or nested field without its ids."""
+    """Return a column or nested field as a field without ids."""
     return Field(column.name, data_type_of(column), column.nullable, column.comment)
 
 
 def assign_ids(fields: Sequence[Field], first_id: int) -> tuple[Column, ...]:
-    """Columns for `fields` with ids counted from `first_id`: depth first, a parent before its children.
+    """Return columns for `fields` with ids from `first_id` on: depth first, parents before children.
 
     Nested fields are always nullable: DuckLake has NOT NULL for top-level columns only.
     """
@@ -142,15 +142,15 @@ def assign_ids(fields: Sequence[Field], first_id: int) -> tuple[Column, ...]:
 
 
 def next_column_id(columns: Iterable[Column]) -> int:
-    """One more than the greatest id among columns and their nested fields; 1 if there are none."""
+    """Return one more than the greatest id of the columns and their nested fields; 1 if there are none."""
     return max((node.column_id for column in columns for node in column.walk()), default=0) + 1
 
 
 def can_promote(old: str, new: str) -> bool:
-    """Whether ALTER COLUMN … TYPE may turn the stored leaf type `old` into `new`: old files are then cast on reading.
+    """Whether ALTER COLUMN … TYPE may change the stored leaf type `old` to `new`; readers then cast the values of old files.
 
-    These are the changes that the reference implementation allows, except those that could lose digits before the point
-    or that have no equal in Spark.
+    The reference implementation allows these changes too. It also allows some that could lose digits before the point or that Spark does
+    not support.
     """
     old_decimal, new_decimal = decimal_parameters(old), decimal_parameters(new)
     if old_decimal is not None and new_decimal is not None:

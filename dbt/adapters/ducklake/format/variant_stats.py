@@ -1,7 +1,8 @@
-"""Statistics of the parts of variants that a file holds in columns of their own ("shredded").
+"""Statistics of shredded parts of variants: parts that a file stores in separate columns.
 
-Specification: the page "ducklake_file_variant_stats"; `extra_stats` of "ducklake_file_column_stats" and "ducklake_table_column_stats" has
-them all as one JSON text. A part is there only if no file holds any of its values elsewhere, for DuckDB skips whole tables by them.
+Specification: the page "ducklake_file_variant_stats". `extra_stats` of "ducklake_file_column_stats" and "ducklake_table_column_stats" has
+all of them as one JSON text. DuckDB skips whole tables by these statistics, so a part is included only if every file stores all of its
+values in that part's column.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from typing import Any
 from .files import ColumnStats
 
 ROOT = "root"
-"""The path of the value itself."""
+"""The path of the whole value."""
 ELEMENT = "element"
-"""In a path, what is in an array."""
+"""The path component for the elements of an array."""
 
 Merge = Callable[[str, ColumnStats, ColumnStats], ColumnStats]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A row of `ducklake_file_variant_stats`. `type`: the DuckLake type of the part's column; `stats`: of that column."""
+    """A row of `ducklake_file_variant_stats`, with the DuckLake type and the statistics of the part's column."""
 
     path: str
     type: str
@@ -31,13 +32,13 @@ class Part:
 
 
 def parts_json(parts: Iterable[Part]) -> str | None:
-    """The text of `extra_stats`; None if there are no parts."""
+    """Return the text of `extra_stats`; None if there are no parts."""
     listed = [_to_object(part) for part in parts]
     return json.dumps(listed, ensure_ascii=False, separators=(",", ":")) if listed else None
 
 
 def parts_of(extra_stats: str | None, column_id: int) -> tuple[Part, ...]:
-    """The parts of a text of `extra_stats`; none of those of a geometry, or of what is not understood."""
+    """Parse the parts from `extra_stats`; empty for the text of a geometry or an unknown text."""
     try:
         listed = json.loads(extra_stats or "[]")
         return tuple(_of_object(each, column_id) for each in listed) if isinstance(listed, list) else ()
@@ -46,7 +47,7 @@ def parts_of(extra_stats: str | None, column_id: int) -> tuple[Part, ...]:
 
 
 def united(left: ColumnStats, right: ColumnStats, merge: Merge) -> str | None:
-    """The parts that two sets of variants have both, with one type; a set without slots is as if it were not there."""
+    """Combine the parts that two sets of variants share with the same type; a set without values and NULLs is ignored."""
     for side, other in ((left, right), (right, left)):
         if side.value_count == 0 and side.null_count == 0:
             return other.extra_stats
@@ -90,5 +91,5 @@ def _of_object(fields: Any, column_id: int) -> Part:
 
 
 def _bound(text: str | None) -> str | None:
-    """DuckDB keeps a NUL in this text, and no bound in the table's row."""
+    """Return the bound, or None if it contains a NUL, which DuckDB allows in this text but not in the table's statistics."""
     return None if text is None or "\0" in text else text

@@ -1,4 +1,4 @@
-"""Format versions: which are read, which is written, and what to say about the others.
+"""Format versions: which are read, which is written, and the errors for the others.
 
 Specification: the key `version` of `ducklake_metadata`.
 """
@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from ..errors import LakeError
 
 CURRENT = "1.0"
-"""The version that is written."""
+"""The version that we write."""
 
 OLDER = ("0.1", "0.2", "0.3-dev1", "0.3", "0.4-dev1", "0.4")
-"""Versions that are read as they are, and migrated to the current one when asked to; oldest first."""
+"""Versions that we read without migration, and migrate to the current one on request; oldest first."""
 
 
 def is_older(version: str | None) -> bool:
-    """Whether a lake can be read, and has to be migrated before it can be written.
+    """Whether a lake can be read but must be migrated before it can be written.
 
     Raises:
-        LakeError: a version that is not known, which nobody may write to.
+        LakeError: the version is missing or not known.
     """
     if version == CURRENT:
         return False
@@ -34,8 +34,8 @@ def is_older(version: str | None) -> bool:
     )
 
 
-def written_only_after_migration(version: str) -> LakeError:
-    """The refusal to write to an older lake."""
+def migration_required(version: str) -> LakeError:
+    """Return the error for writing to an older lake."""
     return LakeError(
         f"the lake has format version {version} and can only be read; to write to it, migrate it to {CURRENT}: "
         "dbt run-operation ducklake_migrate, or CALL ducklake_migrate('lake') with the lake's name, or automatic_migration: true in the "
@@ -44,19 +44,19 @@ def written_only_after_migration(version: str) -> LakeError:
 
 
 PARTIAL_MAX = "partial_max:"
-"""How a `partial_file_info` begins that says which snapshot is the newest in a merged file, whose rows carry their snapshot ids."""
+"""The prefix of a `partial_file_info` that has the newest snapshot of a merged file, whose rows contain their snapshot ids."""
 
 
 @dataclass(frozen=True)
 class MergedFile:
-    """A data file that was merged before its rows carried snapshot ids, of which some snapshot sees only a part."""
+    """A data file that was merged without snapshot ids in its rows. Older snapshots see only some of the rows."""
 
     data_file_id: int
     path: str
     stored_path: str
-    """The path as the catalog has it, which may be relative."""
+    """The path in the catalog, which may be relative."""
     pieces: tuple[tuple[int, int], ...]
-    """(snapshot id, rows of the file up to and with those of that snapshot), ascending."""
+    """(snapshot id, number of rows of the file that this snapshot sees), ascending."""
 
     @property
     def newest(self) -> int:
@@ -66,7 +66,7 @@ class MergedFile:
 
 @dataclass(frozen=True)
 class RewrittenFile:
-    """A merged file whose rows carry their snapshot ids now; it lies beside the old one."""
+    """A merged file rewritten with snapshot ids in its rows, in the same directory as the old file."""
 
     path: str
     file_size_bytes: int
@@ -74,9 +74,9 @@ class RewrittenFile:
 
 
 def pieces_of(partial_file_info: str | None) -> tuple[tuple[int, int], ...]:
-    """The pieces of a merged file from the text `2:1|4:6`: the first row belongs to snapshot 2, five more came with snapshot 4.
+    """Parse the pieces of a merged file, such as `2:1|4:6`: the first row is from snapshot 2, the next five from snapshot 4.
 
-    Up to format 0.3 merging wrote the rows in the order of their snapshots. Nothing if the text is of the other form, `partial_max:4`.
+    Up to format 0.3 a merge wrote rows in the order of their snapshots. The other form, `partial_max:4`, has no pieces.
     """
     if not partial_file_info or partial_file_info.startswith(PARTIAL_MAX):
         return ()
@@ -85,7 +85,7 @@ def pieces_of(partial_file_info: str | None) -> tuple[tuple[int, int], ...]:
 
 
 def row_limit(partial_file_info: str | None, snapshot_id: int) -> int | None:
-    """How many rows of a merged file a snapshot sees, counted from the front; None for all that there are."""
+    """Return how many rows from the start of a merged file a snapshot sees; None for all rows."""
     pieces = pieces_of(partial_file_info)
     if not pieces or pieces[-1][0] <= snapshot_id:
         return None

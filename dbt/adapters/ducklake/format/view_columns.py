@@ -1,4 +1,4 @@
-"""What the tags of a view hold beside its query: the text for Spark, and the columns as Spark names their types."""
+"""The tags of a view: its query for Spark, and its columns with Spark's type names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS_TAG = "dbt_ducklake.columns"
 
 @dataclass(frozen=True)
 class ViewColumn:
-    """A column of a view: its name, its type as Spark names it, its comment."""
+    """A column of a view: its name, Spark's name of its type, its comment."""
 
     name: str
     type: str
@@ -22,7 +22,7 @@ class ViewColumn:
 
 
 def view_columns(view: View) -> list[ViewColumn]:
-    """The columns that were recorded when the view was created; empty for a view that DuckDB created."""
+    """Return the columns that were recorded when the view was created; empty for a view that DuckDB created."""
     recorded = view.tags.get(COLUMNS_TAG)
     if recorded is None:
         return []
@@ -30,5 +30,5 @@ def view_columns(view: View) -> list[ViewColumn]:
 
 
 def columns_text(columns: Iterable[ViewColumn]) -> str:
-    """The text of the tag `COLUMNS_TAG`."""
+    """Return the text of the tag `COLUMNS_TAG`."""
     return json.dumps([[column.name, column.type, column.comment] for column in columns], ensure_ascii=False)

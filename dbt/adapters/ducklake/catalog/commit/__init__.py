@@ -1,1 +1,1 @@
-"""One snapshot out of staged changes: conflicts first, then every row that it adds or ends."""
+"""Commit staged changes as one snapshot: check for conflicts, then write every catalog row that is added or ended."""

@@ -1,7 +1,7 @@
 """The rows of `ducklake_column` and `ducklake_column_tag` in a commit.
 
-Specification: the page "ducklake_column". A changed column ends and begins again under the same id; the order within a parent is that
-of `column_order`, which equals the id until somebody moves a column.
+Specification: the page "ducklake_column". When a column changes, its old row ends and a new one begins with the same id. Columns are
+ordered by `column_order` within their parent; it equals the id until a column is moved.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .state import CommitState
 
 @dataclass(frozen=True)
 class _Row:
-    """What is stored of a column, apart from its life and its place."""
+    """The stored values of a column, except its snapshots and its order."""
 
     column_id: int
     parent: int | None
@@ -30,7 +30,7 @@ class _Row:
 
 
 def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...], after: tuple[Column, ...]) -> bool:
-    """End, begin and change column rows; whether there were any."""
+    """End and add column rows, and return whether anything changed."""
     old = {row.column_id: row for row in _rows(before, None)}
     new = {row.column_id: row for row in _rows(after, None)}
     if before == after:
@@ -44,21 +44,21 @@ def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...],
         if column_id in changed:
             _add(state, table_id, row, orders[column_id])
     if returned := [column_id for column_id in changed if old and column_id not in old]:
-        _forget_bounds(state, table_id, returned)  # new ones have none; those of a column that comes back may be of another type
+        _forget_bounds(state, table_id, returned)  # bounds of a restored column may be of another type; new columns have none
     retyped = [column_id for column_id in changed & set(old) if old[column_id].type != new[column_id].type]
     if retyped:
         _forget_bounds(state, table_id, retyped)
-        state.new_file_id()  # a running DuckDB keeps statistics by this counter, and breaks on those of the former type
+        state.new_file_id()  # DuckDB caches statistics by this counter, and fails on statistics of the old type
     return bool(ended or changed)
 
 
 def layout_changed(before: tuple[Column, ...], after: tuple[Column, ...]) -> bool:
-    """Whether rows inlined by position would land in other columns or types."""
+    """Whether rows that are inlined by position would get other columns or types."""
     return _layout(before) != _layout(after)
 
 
 def write_column_comments(state: CommitState, table_id: int, before: tuple[Column, ...], after: tuple[Column, ...]) -> None:
-    """End and begin comments; no other key may ever be written there, DuckDB could not load the table."""
+    """End and add column comments. DuckDB cannot load a table that has column tags with other keys."""
     old, new = _comments(before), _comments(after)
     changed = sorted(column_id for column_id in {*old, *new} if old.get(column_id) != new.get(column_id))
     tag = t.column_tag
@@ -93,7 +93,7 @@ def _layout(columns: Iterable[Column]) -> list[tuple[int, str, str, int | None]]
 
 
 def _orders(columns: Iterable[Column], stored: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """(column id, column_order): the stored number, or the id of a new column, moved up where that is not ascending."""
+    """Yield (column id, column_order): the stored order, or the id of a new column, increased where needed to be ascending."""
     last = -1
     for column in columns:
         last = max(stored.get(column.column_id, column.column_id), last + 1)
@@ -132,8 +132,8 @@ def _add(state: CommitState, table_id: int, row: _Row, order: int) -> None:
 
 
 def _forget_bounds(state: CommitState, table_id: int, column_ids: list[int]) -> None:
-    """Bounds in the encoding of the old type may be narrower than the data in the new one (float32 to float64)."""
+    """Delete the bounds of columns, because bounds in the old type may be too narrow in the new one (float32 to float64)."""
     stats = t.table_column_stats
     condition = (stats.c.table_id == table_id, stats.c.column_id.in_(column_ids))
     if state.connection.execute(delete(stats).where(*condition)).rowcount:
-        state.new_file_id()  # DuckDB keeps table statistics until this counter moves
+        state.new_file_id()  # DuckDB caches table statistics until this counter increases

@@ -1,8 +1,8 @@
-"""Making staged changes a snapshot: one catalog transaction, tried again when a concurrent writer was faster.
+"""Commit staged changes as a snapshot: one catalog transaction, with a retry if a concurrent writer commits first.
 
-Specification: the page "Snapshots" and "Conflict Resolution". An attempt waits for its turn, reads the newest snapshot, compares itself
-with everything committed since its transaction began, and writes all rows in batches. No file is written again, apart from delete files
-that name the snapshot (`commit_dates.py`).
+Specification: the pages "Snapshots" and "Conflict Resolution". An attempt waits for other writers, reads the newest snapshot, checks for
+conflicts with everything committed since its transaction began, and writes all rows in batches. A retry uses the same files, except for
+delete files that contain the id of the new snapshot (`dated`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..read.history import latest_snapshot
 from ..read.reader import DefinitionCache, SnapshotReader
 from ..staged import CommitMessage, RowChanges, Staged, StagedDeleteFile
 from ..store import tables as t
-from ..store.database import RivalError
+from ..store.database import ConcurrentWriteError
 from .conflicts import require_no_conflict
 from .objects import write_objects
 from .options import read_options, write_staged_options
@@ -31,16 +31,16 @@ from .state import CommitState
 
 @dataclass(frozen=True)
 class RetrySettings:
-    """How often a commit is tried again and how long it waits before: `wait_ms` times `backoff` to the power of the attempt.
+    """How often a commit is retried and how long it waits before each retry: `wait_ms` times `backoff` to the power of the attempt.
 
-    The defaults are the reference's (`ducklake_max_retry_count`, `ducklake_retry_wait_ms`, `ducklake_retry_backoff`).
+    The defaults are those of the reference implementation (`ducklake_max_retry_count`, `ducklake_retry_wait_ms`, `ducklake_retry_backoff`).
     """
 
     max_retry_count: int = 10
     wait_ms: float = 100
     backoff: float = 1.5
     connect_attempts: int = 1
-    """How often it is tried to reach the catalog database when a lake is opened."""
+    """The maximum number of attempts to connect to the catalog database when a lake is opened."""
 
     def __post_init__(self) -> None:
         if self.connect_attempts < 1:
@@ -49,20 +49,20 @@ class RetrySettings:
             raise ConfigurationError("the retry settings must be: max_retry_count 0 or more, wait_ms 0 or more, backoff 1 or more")
 
     def seconds(self, attempt: int) -> float:
-        """How long to wait before an attempt; somewhat at random, so that concurrent writers part."""
+        """Return the seconds to wait before an attempt, with random jitter so that concurrent writers do not collide again."""
         return self.wait_ms / 1000 * random.uniform(0.5, 1) * self.backoff**attempt
 
 
 @dataclass
 class CommitProgress:
-    """How far a commit came."""
+    """The progress of a commit."""
 
     staged: Staged
-    """What the last attempt tried to commit: delete files may have taken the place of others."""
+    """The changes of the last attempt, in which delete files may have been replaced."""
     uncertain: bool = False
-    """The database was asked to commit and has not answered: it may have done it or not."""
+    """Whether the database may or may not have committed, because it did not answer."""
     rewritten: list[str] = field(default_factory=list)
-    """The delete files that attempts wrote, those of failed attempts too."""
+    """The paths of delete files that attempts wrote, including failed attempts."""
 
 
 def commit(
@@ -72,11 +72,21 @@ def commit(
     next_row_ids: Mapping[int, int],
     progress: CommitProgress,
 ) -> Snapshot | None:
-    """Commit the staged changes of `progress` and give the snapshot they became; options alone become none.
+    """Commit the staged changes of `progress`.
+
+    Args:
+        cache: the shared definitions of the lake.
+        base: the reader of the snapshot that the transaction is pinned to.
+        retry: the retry settings.
+        next_row_ids: the next row id that reads in the transaction assumed, by table id.
+        progress: the staged changes; updated by each attempt.
+
+    Returns:
+        The new snapshot, or None if only options changed.
 
     Raises:
-        ConflictError: a concurrent writer's change forbids it, or no attempt found the catalog free.
-        StatementError: the lake demands a commit message and none was set.
+        ConflictError: a concurrent writer's change forbids the commit, or the catalog was busy in every attempt.
+        StatementError: the lake requires a commit message and none was set.
         EngineError: the database failed.
     """
     for attempt in range(retry.max_retry_count + 1):
@@ -84,15 +94,15 @@ def commit(
             time.sleep(retry.seconds(attempt))
         try:
             return _attempt(cache, base, next_row_ids, progress)
-        except RivalError as error:  # then it was certainly not done
+        except ConcurrentWriteError as error:  # the database certainly did not commit
             reason = error
             progress.uncertain = False
         except EngineError as error:
             if not progress.uncertain:
                 raise
             raise EngineError(
-                f"{error}. It failed while it was committing, so it is not known whether the snapshot exists: look at the newest "
-                "snapshots before you run this again. The files that were written are still there"
+                f"{error}. It failed during the commit, so it is not known whether the snapshot exists: check the newest "
+                "snapshots before you run this again. The files that were written were not removed"
             ) from error
     raise ConflictError(
         f"other writers kept the catalog busy for {retry.max_retry_count + 1} attempts ({reason}); nothing was written, "
@@ -102,7 +112,7 @@ def commit(
 
 def _attempt(cache: DefinitionCache, base: SnapshotReader, next_row_ids: Mapping[int, int], progress: CommitProgress) -> Snapshot | None:
     start = base.snapshot.snapshot_id
-    if names_snapshot(progress.staged, start):  # before the lock is taken, for files are slow; most often it stays right
+    if names_snapshot(progress.staged, start):  # files are slow to write, so write them before taking the lock
         with cache.database.reading() as connection:
             following = latest_snapshot(connection).snapshot_id + 1
         progress.staged = dated(progress.staged, start, following, progress.rewritten)
@@ -160,18 +170,24 @@ _THREADS = 8
 
 
 def names_snapshot(staged: Staged, start: int) -> bool:
-    """Whether a delete file names the snapshot that the transaction, which reads the snapshot `start`, is to become."""
+    """Whether a delete file contains the expected snapshot id of the transaction, which is pinned to the snapshot `start`."""
     return any(_names(each, start) for changes in staged.rows.values() for each in changes.delete_files.values())
 
 
 def dated(staged: Staged, start: int, snapshot_id: int, written: list[str]) -> Staged:
-    """The same with delete files that name `snapshot_id` in the place of those that name another one after `start`.
+    """Rewrite the delete files whose expected snapshot id is not `snapshot_id`.
 
     Args:
-        written: gets the path of each file as soon as it is written.
+        staged: the staged changes.
+        start: the snapshot that the transaction is pinned to; greater ids in a delete file are expected ids.
+        snapshot_id: the id of the new snapshot.
+        written: the path of each new file is appended as soon as it is written.
+
+    Returns:
+        The staged changes with the new delete files.
 
     Raises:
-        ConflictError: a delete file names another snapshot and cannot be written again.
+        ConflictError: a delete file has another expected snapshot id and cannot be rewritten.
     """
     for table_id, changes in staged.rows.items():
         outdated = dict(_outdated(changes, start, snapshot_id))
@@ -200,8 +216,8 @@ def _outdated(changes: RowChanges, start: int, snapshot_id: int) -> Iterator[tup
 def _renewed(old: StagedDeleteFile, start: int, snapshot_id: int, written: list[str]) -> StagedDeleteFile:
     if old.redate is None:
         raise ConflictError(
-            f"the delete file {old.file.path} says that snapshot {old.file.max_snapshot} deleted its rows, but that one has been committed "
-            "by a concurrent transaction; nothing was written, run it again"
+            f"the delete file {old.file.path} records that snapshot {old.file.max_snapshot} deleted its rows, but a concurrent transaction "
+            "has committed that snapshot; nothing was written, run it again"
         )
     file = old.redate(old.file, start, snapshot_id)
     written.append(file.path)

@@ -1,8 +1,8 @@
-"""A compaction in a commit: united files take the place of others.
+"""A compaction in a commit: new files replace old ones.
 
-Specification: the pages "Merge Adjacent Files" and "Rewrite Heavily Deleted Files". Merged files are the old ones at every snapshot, so
-the rows of the old ones are removed; rewritten ones have lost rows, so the old ones only end. A delete that has come meanwhile, inlined
-or not, is never lost: the commit fails.
+Specification: the pages "Merge Adjacent Files" and "Rewrite Heavily Deleted Files". A merged file replaces the old ones at every snapshot,
+so their catalog rows are removed. A rewritten file lacks the deleted rows, so the old files only end. If a concurrent writer has deleted
+rows of the old files, inlined or not, the commit fails, so that no delete is lost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...format.objects import Table
 from ..store import tables as t
 from ..store.database import batches
 from ..store.inlined import has_delete_table, positions
-from .files import live_delete_files, schedule, write_data_file
+from .files import FileEntry, live_delete_files, schedule, write_data_file
 from .state import CommitState
 
 
@@ -43,7 +43,7 @@ def write_compaction(state: CommitState, table: Table, table_id: int, compaction
 
 
 def _require_unchanged(state: CommitState, table: Table, table_id: int, sources: Sequence[Candidate]) -> None:
-    """All old files are live, with exactly the deletes that were read."""
+    """Require that all old files are live and have the same deletes as when they were read."""
     ids = [candidate.file.data_file_id for candidate in sources]
     alive: set[int] = set()
     inlined: Counter[int] = Counter()
@@ -70,14 +70,11 @@ def _require_unchanged(state: CommitState, table: Table, table_id: int, sources:
 
 def _write_file(state: CommitState, table: Table, table_id: int, unit: Compacted, rewrites: bool) -> None:
     assert unit.file is not None
-    write_data_file(
-        state,
-        table,
-        table_id,
-        unit.file,
-        file_id=state.new_file_id(),
+    entry = FileEntry(
+        state.new_file_id(),
         begin_snapshot=state.snapshot_id if rewrites else min(candidate.file.begin_snapshot for candidate in unit.group),
         row_id_start=unit.row_id_start,
         partition_id=unit.group[0].partition_id,
         partial_max=None if rewrites else max(candidate.newest for candidate in unit.group),
     )
+    write_data_file(state, table, table_id, unit.file, entry)

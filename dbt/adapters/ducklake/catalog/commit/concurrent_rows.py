@@ -1,8 +1,8 @@
-"""Whether concurrent writers changed the rows of a table that a transaction depends on.
+"""Whether concurrent writers changed rows in the read set of a transaction.
 
 A data file is tested by its statistics and partition values, as in a scan: it matters if it may contain a row that passes one of the
-conditions. An inlined row is tested by its values. Newer files are recognized by their ids, which only grow; the snapshots of moved rows
-are old ones.
+conditions. An inlined row is tested by its values. New files are recognized by their ids, which only increase; snapshot ids do not work,
+because moved rows keep their old ones.
 """
 
 from __future__ import annotations
@@ -23,17 +23,21 @@ from ..store.inlined import InlinedTable, has_delete_table, positions, read_chan
 from .state import CommitState
 
 
-def concerned(state: CommitState, table: Table, conditions: Sequence[Condition]) -> str | None:
-    """What a concurrent writer did to a row that passes one of the conditions, as a verb in the past tense; None if certainly nothing."""
+def concurrent_change(state: CommitState, table: Table, conditions: Sequence[Condition]) -> str | None:
+    """Return how a concurrent writer may have changed a row that passes one of the conditions.
+
+    Returns:
+        "inserted" or "deleted"; None if certainly no such row changed.
+    """
     history = read_history(state.connection, table.table_id)
     retyped = history.retyped(table.columns)
-    for did, clause in (("inserted", _is_new(state)), ("deleted", _has_lost_rows(state, table.table_id))):
+    for change, clause in (("inserted", _is_new(state)), ("deleted", _has_lost_rows(state, table.table_id))):
         files = state.connection.execute(select(t.data_file).where(t.data_file.c.table_id == table.table_id, clause)).all()
         if any(prune(state.connection, table, files, clause, retyped, condition) for condition in conditions):
-            return did
-    for did, columns, row in _inlined_rows(state, table, history):
+            return change
+    for change, columns, row in _inlined_rows(state, table, history):
         if any(_may_pass(row, columns, table, condition) for condition in conditions):
-            return did
+            return change
     return None
 
 
@@ -42,20 +46,20 @@ def _is_new(state: CommitState) -> ColumnElement[bool]:
 
 
 def _has_lost_rows(state: CommitState, table_id: int) -> ColumnElement[bool]:
-    """Of the files that there were: ended since, or with deletes noted since, in a delete file or in the catalog."""
+    """Return the condition for files from before the transaction that have ended since, or that have new deletes, inlined or not."""
     start, data, delete = state.base.snapshot, t.data_file, t.delete_file
     with_file: Select[Any] = select(delete.c.data_file_id).where(
         delete.c.table_id == table_id, delete.c.delete_file_id >= start.next_file_id
     )
     lost = [data.c.end_snapshot > start.snapshot_id, data.c.data_file_id.in_(with_file)]
     if has_delete_table(state.connection, state.database.schema, table_id):
-        noted = positions(state.connection, table_id)
-        lost.append(data.c.data_file_id.in_(select(noted.c.file_id).where(noted.c.begin_snapshot > start.snapshot_id)))
+        entries = positions(state.connection, table_id)
+        lost.append(data.c.data_file_id.in_(select(entries.c.file_id).where(entries.c.begin_snapshot > start.snapshot_id)))
     return and_(data.c.data_file_id < start.next_file_id, or_(*lost))
 
 
 def _inlined_rows(state: CommitState, table: Table, history: TableHistory) -> Iterator[tuple[str, Sequence[Column], tuple[Any, ...]]]:
-    """(what was done, columns, values) of the inlined rows that began or ended since."""
+    """Yield ("inserted" or "deleted", columns, values) of the inlined rows that began or ended since the transaction began."""
     start = state.base.snapshot.snapshot_id
     for name, version in registered(state.connection, [table.table_id]).get(table.table_id, []):
         inlined = InlinedTable(name, version, history.layout(version))
@@ -64,7 +68,7 @@ def _inlined_rows(state: CommitState, table: Table, history: TableHistory) -> It
 
 
 def _may_pass(row: tuple[Any, ...], columns: Sequence[Column], table: Table, condition: Condition) -> bool:
-    """Whether a row may pass; it may also where its layout has the column not yet, or in another type."""
+    """Whether a row may pass the condition; a column that its layout lacks or has in another type proves nothing."""
     types = {leaf.column_id: leaf.type for column in table.columns for leaf in column.walk()}
     stored = {leaf.column_id: leaf.type for column in columns for leaf in column.walk()}
     stats = {each.column_id: each for each in stats_of_rows(columns, [row])}

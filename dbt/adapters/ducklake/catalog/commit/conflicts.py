@@ -1,6 +1,6 @@
-"""Whether a transaction can still be committed: its actions against everything that concurrent writers committed since it began.
+"""Check whether a transaction can still commit after everything that concurrent writers committed since it began.
 
-The rules are in `format/conflicts.py`; here are the facts they need. Nothing is asked if there were no concurrent writers.
+The rules are in `format/conflicts.py`; this module reads the data that they need. Without concurrent writers it reads nothing.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from ..staged import RowChanges, Staged
 from ..store import tables as t
 from ..store.database import batches
 from ..store.inlined import has_delete_table, positions
-from .concurrent_rows import concerned
+from .concurrent_rows import concurrent_change
 from .state import CommitState
 
-_AGAIN = "; nothing was written, run it again"
+_RUN_AGAIN = "; nothing was written, run it again"
 
 
 def require_no_conflict(state: CommitState) -> None:
-    """Compare with every snapshot since the start.
+    """Check this commit against every snapshot since the transaction began.
 
     Raises:
-        ConflictError: a concurrent writer's change forbids this commit, or the snapshot that it read or a later one has expired meanwhile.
+        ConflictError: a concurrent writer's change forbids this commit, or the pinned snapshot or a later one has expired.
     """
     start = state.base.snapshot
     if state.latest.snapshot_id == start.snapshot_id:
@@ -42,8 +42,8 @@ def require_no_conflict(state: CommitState) -> None:
     records = snapshot_records(state.connection, after=start.snapshot_id)
     if len(records) != state.latest.snapshot_id - start.snapshot_id:
         raise ConflictError(
-            "snapshots that were committed during this transaction have expired already, so it cannot be told whether "
-            "they conflict with it" + _AGAIN
+            "snapshots that were committed during this transaction have already expired, so it is not known whether "
+            "they conflict with it" + _RUN_AGAIN
         )
     theirs: list[tuple[int | None, Change | Renamed]] = [
         (record.snapshot.snapshot_id, change) for record in records for change in record.changes
@@ -52,7 +52,7 @@ def require_no_conflict(state: CommitState) -> None:
     known = _tables_of_known_rows(state, [change for record in records for change in record.changes])
     conflict = find_conflict(actions_of(state.base, state.staged, known), theirs)
     if conflict is not None:
-        raise ConflictError(conflict.describe() + _AGAIN)
+        raise ConflictError(conflict.describe() + _RUN_AGAIN)
     require_not_added(state)
     for table_id, changes in state.staged.rows.items():
         _require_untouched_files(state, table_id, changes)
@@ -61,10 +61,12 @@ def require_no_conflict(state: CommitState) -> None:
 
 
 def actions_of(base: SnapshotReader, staged: Staged, known: Collection[int] = ()) -> list[Action]:
-    """What the staged changes do, with names for messages.
+    """Return the actions of the staged changes, with names for messages.
 
     Args:
-        known: the tables of which it is known on which rows the changes depend.
+        base: the reader of the pinned snapshot.
+        staged: the staged changes.
+        known: the ids of the tables whose read set is known.
     """
     return [
         *_schema_actions(base, staged),
@@ -77,7 +79,7 @@ def actions_of(base: SnapshotReader, staged: Staged, known: Collection[int] = ()
 
 
 def _rollback_actions(base: SnapshotReader, name: str | None) -> Iterator[Action]:
-    """An action for the lake; or for the schema and each object in it, since the log says of most changes only which object it was."""
+    """Yield an action for the lake, or for the schema and each object in it, because most logged changes have only the object's id."""
     yield Action(Act.ROLL_BACK_ALL, None if name is None else _schema_id(base, name), name)
     if name is not None:
         yield from (Action(Act.ROLL_BACK_ALL, each.relation_id, name, each.name) for each in base.names(name))
@@ -137,13 +139,13 @@ def _row_actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -
             (Act.COMPACT, changes.compaction is not None),
             (Act.ROLL_BACK, changes.returned is not None),
         ]
-        for act, holds in acts:
-            if holds:
+        for act, applies in acts:
+            if applies:
                 yield Action(act, table_id, before.schema_name, before.name, rows_known=table_id in known)
 
 
 def _tables_of_known_rows(state: CommitState, theirs: Sequence[Change]) -> list[int]:
-    """Tables whose rows a concurrent writer changed, where it is known which rows this transaction depends on."""
+    """Return the tables whose rows a concurrent writer changed and whose read set is known."""
     changed = {change.object_id for change in theirs if change.kind in ROW_CHANGES}
     moved = {change.object_id for change in theirs if change.kind in MOVES}
     return [
@@ -154,12 +156,12 @@ def _tables_of_known_rows(state: CommitState, theirs: Sequence[Change]) -> list[
 
 
 def _require_untouched_rows(state: CommitState, table_id: int) -> None:
-    """What concurrent writers inserted and deleted are not rows that this transaction depends on."""
+    """Require that concurrent writers did not insert or delete rows of this transaction's read set."""
     table = state.table(table_id)
-    did = concerned(state, table, state.staged.rows[table_id].depends_on_rows)
-    if did is not None:
+    change = concurrent_change(state, table, state.staged.rows[table_id].depends_on_rows)
+    if change is not None:
         raise ConflictError(
-            f"cannot change {table.schema_name}.{table.name}: a concurrent transaction {did} rows of those that this one looked at" + _AGAIN
+            f"cannot change {table.schema_name}.{table.name}: a concurrent transaction {change} rows that this one depends on" + _RUN_AGAIN
         )
 
 
@@ -169,7 +171,7 @@ def _schema_id(base: SnapshotReader, name: str) -> int | None:
 
 
 def _renamed(state: CommitState) -> Iterator[Renamed]:
-    """Changed tables and views that a concurrent writer gave a new row: the log of a rename does not tell which table it was."""
+    """Yield the changed tables and views that a concurrent writer renamed; the logged change has only the new name."""
     start = state.base.snapshot.snapshot_id
     for table, key, ids in (
         (t.table, t.table.c.table_id, [each for each in state.staged.tables if each >= 0]),
@@ -181,7 +183,7 @@ def _renamed(state: CommitState) -> Iterator[Renamed]:
 
 
 def _require_untouched_files(state: CommitState, table_id: int, changes: RowChanges) -> None:
-    """Deletes of two transactions go together only on different files."""
+    """Require that no concurrent writer deleted rows of the files from which this transaction deletes."""
     touched = {file_id for file_id in changes.delete_files if file_id >= 0} | changes.ended_files
     start = state.base.snapshot
     alive: set[int] = set()
@@ -196,21 +198,21 @@ def _require_untouched_files(state: CommitState, table_id: int, changes: RowChan
         )
         alive.difference_update(state.connection.scalars(newer))
         if has_delete_table(state.connection, state.database.schema, table_id):
-            noted = positions(state.connection, table_id)
-            inlined = select(noted.c.file_id).where(noted.c.file_id.in_(batch), noted.c.begin_snapshot > start.snapshot_id)
+            entries = positions(state.connection, table_id)
+            inlined = select(entries.c.file_id).where(entries.c.file_id.in_(batch), entries.c.begin_snapshot > start.snapshot_id)
             alive.difference_update(state.connection.scalars(inlined))
     if alive != touched:
         table = state.table(table_id)
         raise ConflictError(
-            f"cannot delete from {table.schema_name}.{table.name}: a concurrent transaction deleted rows of the same files" + _AGAIN
+            f"cannot delete from {table.schema_name}.{table.name}: a concurrent transaction deleted rows of the same files" + _RUN_AGAIN
         )
 
 
 def require_not_added(state: CommitState) -> None:
-    """Compare the added files with what was registered or scheduled for deletion since the start.
+    """Require that the files that this transaction adds were not registered or scheduled for deletion since it began.
 
     Raises:
-        ConflictError: one of them belongs to the lake by now.
+        ConflictError: one of them already belongs to the lake.
     """
     for table_id, changes in state.staged.rows.items():
         added = {plain(staged.file.path): staged.file.path for staged in changes.files if staged.file.mapping is not None}
@@ -221,7 +223,7 @@ def require_not_added(state: CommitState) -> None:
                 table = state.table(table_id)
                 raise ConflictError(
                     f"cannot add {added[plain(path)]} to {table.schema_name}.{table.name}: a concurrent transaction added it to the lake, "
-                    "and a file belongs to one table, once; nothing was written, run it again"
+                    "and a file can be added only once, to one table; nothing was written, run it again"
                 )
 
 

@@ -1,13 +1,14 @@
-"""The rows of data files and delete files in a commit, and of files that others take the place of.
+"""The catalog rows of data files and delete files in a commit, and of files that are replaced.
 
 Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_file_column_stats", "ducklake_file_variant_stats",
-"ducklake_file_partition_value", "ducklake_files_scheduled_for_deletion". At most one delete file per data file is ever live: a later one
-holds all positions, and the row of the earlier one is removed physically.
+"ducklake_file_partition_value", "ducklake_files_scheduled_for_deletion". At most one delete file per data file is live: a later one
+contains all positions, and the row of the earlier one is removed physically.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import select
@@ -22,41 +23,45 @@ from ..store.database import batches
 from .state import CommitState
 
 
-def write_data_file(
-    state: CommitState,
-    table: Table,
-    table_id: int,
-    file: WrittenFile,
-    *,
-    file_id: int,
-    begin_snapshot: int,
-    row_id_start: int | None,
-    partition_id: int | None,
-    partial_max: int | None = None,
-) -> None:
-    """Register a data file with its statistics and partition values. `partial_max`: the last snapshot id in its rows, if they have any."""
+@dataclass(frozen=True)
+class FileEntry:
+    """The values of a row of `ducklake_data_file` that a commit assigns."""
+
+    file_id: int
+    begin_snapshot: int
+    """The snapshot from which the file is visible."""
+    row_id_start: int | None
+    """The row id of the first row; None if row ids are embedded."""
+    partition_id: int | None
+    """The partition spec of the file; None if unpartitioned."""
+    partial_max: int | None = None
+    """The greatest snapshot id in the rows of the file; None if they have none."""
+
+
+def write_data_file(state: CommitState, table: Table, table_id: int, file: WrittenFile, entry: FileEntry) -> None:
+    """Register a data file with its statistics and partition values."""
     path, is_relative = relative_to(table.path, file.path)
     state.add(
         t.data_file,
-        data_file_id=file_id,
+        data_file_id=entry.file_id,
         table_id=table_id,
-        begin_snapshot=begin_snapshot,
+        begin_snapshot=entry.begin_snapshot,
         path=path,
         path_is_relative=is_relative,
         file_format="parquet",
         record_count=file.record_count,
         file_size_bytes=file.size_bytes,
         footer_size=file.footer_size,
-        row_id_start=row_id_start,
-        partition_id=partition_id,
-        partial_max=partial_max,
+        row_id_start=entry.row_id_start,
+        partition_id=entry.partition_id,
+        partial_max=entry.partial_max,
         mapping_id=None if file.mapping is None else mapping_id(state, table_id, file.mapping),
     )
-    _write_details(state, table_id, file_id, file, partition_id)
+    _write_details(state, table_id, entry.file_id, file, entry.partition_id)
 
 
 def _write_details(state: CommitState, table_id: int, file_id: int, file: WrittenFile, partition_id: int | None) -> None:
-    """The statistics and partition values of a data file."""
+    """Write the statistics and partition values of a data file."""
     for each in file.column_stats:
         state.add(
             t.file_column_stats,
@@ -108,7 +113,7 @@ def write_delete_file(
     partial_max: int | None = None,
     end_snapshot: int | None = None,
 ) -> None:
-    """Register a delete file. `partial_max`: the last snapshot id of its positions, if they have any."""
+    """Register a delete file; `partial_max` is the greatest snapshot id in it, or None if it has none."""
     path, is_relative = relative_to(table.path, file.path)
     state.add(
         t.delete_file,
@@ -128,14 +133,14 @@ def write_delete_file(
 
 
 def live_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, Any]:
-    """The row of the delete file of each data file that has one."""
+    """Return data file id → the row of its live delete file, for data files that have one."""
     return {data_file_id: row for data_file_id, row in _newest_delete_files(state, file_ids).items() if row.end_snapshot is None}
 
 
 def _newest_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, Any]:
-    """The row of the newest delete file of each data file that has any: the live one, or the one that ended with its data file.
+    """Return data file id → the row of its newest delete file, which is live or ended with the data file.
 
-    Formats before 1.0 left those before it in the lake, each ended by the next: older snapshots read them.
+    Formats before 1.0 kept earlier delete files, each ended by the next, for older snapshots.
     """
     found = {}
     for batch in batches(file_ids, state.database.dialect.batch_size):
@@ -145,7 +150,7 @@ def _newest_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[in
 
 
 def supersede_delete_files(state: CommitState, table: Table, file_ids: Sequence[int]) -> dict[int, Any]:
-    """Remove the delete files of these data files, live or ended with them, of which others take the place: the row by data file id."""
+    """Remove the newest delete files of these data files, which are replaced, and return data file id → removed row."""
     superseded = _newest_delete_files(state, file_ids)
     for old in superseded.values():
         schedule(state, old.delete_file_id, resolve(table.path, old.path, old.path_is_relative))
@@ -154,7 +159,7 @@ def supersede_delete_files(state: CommitState, table: Table, file_ids: Sequence[
 
 
 def schedule(state: CommitState, file_id: int, path: str) -> None:
-    """A file, of which another has taken the place, is to be removed. Here alone a relative path begins at `data_path`."""
+    """Schedule a replaced file for deletion. Relative paths in this table are relative to `data_path`."""
     path, is_relative = relative_to(state.data_path, path)
     state.add(
         t.files_scheduled_for_deletion,
@@ -169,7 +174,7 @@ Mapping = tuple[MappedField, ...]
 
 
 def mapping_id(state: CommitState, table_id: int, mapping: Mapping) -> int:
-    """The id of a mapping of a table; it is registered if it is new."""
+    """Return the id of a name mapping of a table, registering the mapping if it is new."""
     known = state.mappings.get(table_id)
     if known is None:
         known = state.mappings[table_id] = _known(state, table_id)

@@ -1,7 +1,7 @@
-"""A flush in a commit: files take the place of inlined rows and of deletes that the catalog held.
+"""A flush in a commit: files replace inlined rows and inlined deletes.
 
-Specification: the page "Flush Inlined Data". Time travel goes on through the snapshot ids in the files: `begin_snapshot` is the smallest
-of them, `partial_max` the greatest. Rows that concurrent writers have inlined meanwhile began later, and stay.
+Specification: the page "Flush Inlined Data". Time travel works through the snapshot ids in the files: `begin_snapshot` is the smallest of
+them, `partial_max` the greatest. Rows that concurrent writers have inlined since began later and stay in the catalog.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ...format.objects import Table
 from ..staged import Flush
 from ..store import tables as t
 from ..store.inlined import clause, positions, registered
-from .files import supersede_delete_files, write_data_file, write_delete_file
+from .files import FileEntry, supersede_delete_files, write_data_file, write_delete_file
 from .state import CommitState
 
 
 def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
-    """Register the files, and remove what they hold from the catalog."""
+    """Register the files and remove their rows and deletes from the catalog."""
     _drop_superseded(state, table_id)
-    _remove_rows(state, table, table_id, flush)
+    _remove_rows(state, table, flush)
     for flushed in flush.files:
         _write_file(state, table, table_id, flushed, flush.partition_id)
     write_flushed_deletes(state, table, table_id, flush)
@@ -36,7 +36,7 @@ def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -
         state.log(Kind.DELETED_FROM_TABLE, table_id)
 
 
-def _remove_rows(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
+def _remove_rows(state: CommitState, table: Table, flush: Flush) -> None:
     for name, expected in flush.rows.items():
         source = clause(state.connection, name)
         removed = state.connection.execute(delete(source).where(source.c.begin_snapshot <= flush.until)).rowcount
@@ -44,7 +44,7 @@ def _remove_rows(state: CommitState, table: Table, table_id: int, flush: Flush) 
 
 
 def write_flushed_deletes(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
-    """Register the delete files of committed data files, and remove what they hold from the catalog."""
+    """Register the delete files of committed data files and remove their deletes from the catalog."""
     state.log(Kind.INLINE_FLUSH, table_id)
     superseded = supersede_delete_files(state, table, [file.data_file_id for file in flush.delete_files])
     for file in flush.delete_files:
@@ -74,11 +74,11 @@ def _require(condition: bool, table: Table) -> None:
 
 
 def _drop_superseded(state: CommitState, table_id: int) -> None:
-    """Drop the inlined-data tables that earlier flushes have emptied, but for the newest, into which DuckDB inlines.
+    """Drop the inlined-data tables that earlier flushes have emptied, except the newest, into which DuckDB inserts.
 
-    DuckDB keeps the list of them by the schema version, which has to move therefore. One that has travelled to an older version before
-    still looks for them there and fails until it attaches again. So a table is not dropped by the flush that empties it, as it is by
-    DuckDB's, but by the next one.
+    DuckDB caches the list of these tables by schema version, so the schema version must increase. A DuckDB process that has used time
+    travel to an older version keeps its cached list and fails until it attaches again. So a table is dropped by the flush after the one
+    that empties it; DuckDB's own flush drops it at once.
     """
     source = t.inlined_data_tables
     for name, version in registered(state.connection, [table_id]).get(table_id, [])[:-1]:
@@ -92,17 +92,14 @@ def _drop_superseded(state: CommitState, table_id: int) -> None:
 
 def _write_file(state: CommitState, table: Table, table_id: int, flushed: FlushedFile, partition_id: int | None) -> None:
     file_id = state.new_file_id()
-    write_data_file(
-        state,
-        table,
-        table_id,
-        flushed.file,
-        file_id=file_id,
+    entry = FileEntry(
+        file_id,
         begin_snapshot=flushed.begin_snapshot,
         row_id_start=flushed.first_row_id,
         partition_id=partition_id if flushed.file.partition_values else None,
         partial_max=flushed.partial_max,
     )
+    write_data_file(state, table, table_id, flushed.file, entry)
     deletes = flushed.delete_file
     if deletes is not None:
         assert deletes.min_snapshot is not None

@@ -1,7 +1,8 @@
-"""Inlined rows in a commit: the tables that hold them, rows put in, rows ended.
+"""Inlined rows in a commit: create inlined-data tables, insert rows, end rows.
 
-Specification: the page "Data Inlining". Rows go into the newest inlined-data table of their table, which has its present columns; where
-there is none, one is made and registered, and the schema version moves, because DuckDB keeps the list of them by that.
+Specification: the page "Data Inlining". Rows go into the newest inlined-data table of their table, which must have the table's current
+columns. If there is none, one is created and registered, and the schema version increases, because DuckDB caches the list of these tables
+by schema version.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def can_inline_rows(dialect: CatalogDialect, columns: Sequence[Column], rows: It
 
 
 def write_inlined(state: CommitState, table_id: int, table: Table, staged: Sequence[StagedRows], first_row_id: int) -> None:
-    """Insert staged rows; `first_row_id` is where the row ids of this transaction begin."""
+    """Insert staged rows; `first_row_id` is the first row id of this transaction."""
     name = _table_for(state, table_id, table)
     columns = table.columns
     target = clause(state.connection, name, stored_names(state.connection, state.database.dialect, name, columns))
@@ -67,7 +68,7 @@ def write_inlined(state: CommitState, table_id: int, table: Table, staged: Seque
 
 
 def in_layout(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
-    """Staged rows with the columns that the table has now: a statement after the insert may have altered it."""
+    """Convert staged rows to the table's current columns, because a statement after the insert may have altered the table."""
     if staged.columns == tuple(columns):
         return list(staged.rows)
     places = {column.column_id: index for index, column in enumerate(staged.columns)}
@@ -84,13 +85,13 @@ def in_layout(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, 
 
 
 def renew_data_table(state: CommitState, table_id: int, columns: Sequence[Column]) -> None:
-    """DuckDB inlines by position into the newest inlined table of a table, whatever its layout: it must have the new one."""
+    """Create an inlined-data table with the new columns, because DuckDB inserts by position into the newest one, whatever its columns."""
     if registered(state.connection, [table_id]) and can_inline(state.database.dialect, columns):
         _create(state, table_id, columns)
 
 
 def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Collection[int] | None, size: int) -> int:
-    """End live rows of an inlined-data table, the given ones or all; how many there were."""
+    """End live rows of an inlined-data table, the given ones or all, and return how many rows were ended."""
     source = clause(connection, name)
     statement = update(source).where(source.c.end_snapshot.is_(None)).values(end_snapshot=snapshot_id)
     if row_ids is None:
@@ -99,7 +100,7 @@ def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Colle
 
 
 def _table_for(state: CommitState, table_id: int, table: Table) -> str:
-    """The inlined-data table that has the layout of the table as it is now."""
+    """Return the inlined-data table with the table's current columns, creating it if necessary."""
     if table_id in state.inlined_tables:
         return state.inlined_tables[table_id]
     found = registered(state.connection, [table_id]).get(table_id)
@@ -109,11 +110,11 @@ def _table_for(state: CommitState, table_id: int, table: Table) -> str:
             return name
     if not can_inline(state.database.dialect, table.columns):
         raise LakeError(
-            f"rows that this transaction inserted into {table.schema_name}.{table.name} are to be kept in the catalog, "
-            "which cannot hold its columns any more: commit before you alter the table, or set data_inlining_row_limit to 0"
+            f"rows that this transaction inserted into {table.schema_name}.{table.name} are inlined in the catalog, "
+            "which cannot store the altered columns: commit before you alter the table, or set data_inlining_row_limit to 0"
         )
     state.move_schema_version()
-    # The reference writes no such row here, and then takes the columns of the table's first snapshot for those of the rows.
+    # Without this row, readers would use the columns of the table's first snapshot. The reference implementation has this bug.
     state.add_schema_version(table_id)
     return _create(state, table_id, table.columns)
 

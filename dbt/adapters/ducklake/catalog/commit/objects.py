@@ -1,7 +1,7 @@
-"""The rows that schemas, tables, views, macros and their tags get in a commit.
+"""The catalog rows of schemas, tables, views, macros and their tags in a commit.
 
-Specification: the pages of those tables. A changed object's old row ends and a new one begins, with the same id; that is also how the
-reference does it.
+Specification: the pages of those tables. When an object changes, its old row ends and a new one begins with the same id, as in the
+reference implementation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .state import CommitState
 
 
 def write_objects(state: CommitState) -> None:
-    """Drops first, so that names are free; then schemas, tables and views."""
+    """Write drops first, so that names are free; then schemas, tables, views and restored macros."""
     _drop(state)
     for schema_id, schema in state.staged.schemas.items():
         if schema is not None:
@@ -36,7 +36,7 @@ def write_objects(state: CommitState) -> None:
         if view is not None:
             _write_view(state, before if isinstance(before, View) else None, view)
     for macro_id, macro in state.staged.returned_macros.items():
-        _return_macro(state, macro_id, macro)
+        _restore_macro(state, macro_id, macro)
 
 
 def _drop(state: CommitState) -> None:
@@ -57,7 +57,7 @@ def _drop(state: CommitState) -> None:
         state.log(Kind.DROPPED_TABLE_MACRO if macro.is_table else Kind.DROPPED_SCALAR_MACRO, macro_id)
 
 
-def _return_macro(state: CommitState, macro_id: int, macro: Macro) -> None:
+def _restore_macro(state: CommitState, macro_id: int, macro: Macro) -> None:
     state.add(
         t.macro,
         schema_id=state.catalog_id(state.schema_named(macro.schema_name).schema_id),
@@ -85,7 +85,7 @@ def _write_schema(state: CommitState, schema_id: int, schema: Schema) -> None:
     else:
         committed = state.base.schema(schema.name)
         before = {} if committed is None else _tags(committed.comment, committed.tags)
-    _write_tags(state, state.catalog_id(schema_id), before, _tags(schema.comment, schema.tags), others=schema_id >= 0)
+    _write_tags(state, state.catalog_id(schema_id), before, _tags(schema.comment, schema.tags), unlogged=schema_id >= 0)
 
 
 def _create_table(state: CommitState, table: Table) -> None:
@@ -144,7 +144,7 @@ def _write_table_row(state: CommitState, table_id: int, table: Table) -> None:
 
 
 def _write_partitioning(state: CommitState, table_id: int, table: Table) -> None:
-    """A row without keys means: unpartitioned from now on. Keys that the table had before are there still, under the id of then."""
+    """Write a partition spec; a row without keys means unpartitioned. A spec that the table had before still has its keys."""
     partitioning = table.partitioning
     partition_id = state.new_catalog_id() if partitioning is None else state.catalog_id(partitioning.partition_id)
     state.add(t.partition_info, partition_id=partition_id, table_id=table_id, begin_snapshot=state.snapshot_id)
@@ -206,14 +206,15 @@ def _tags(comment: str | None, tags: Mapping[str, str]) -> dict[str, str]:
     return dict(tags) if comment is None else {**tags, "comment": comment}
 
 
-def _write_tags(state: CommitState, object_id: int, before: Mapping[str, str], after: Mapping[str, str], *, others: bool = False) -> None:
-    """Changed tags: the old row ends, the new one begins; a comment that goes leaves a row of NULL, as the reference does.
+def _write_tags(state: CommitState, object_id: int, before: Mapping[str, str], after: Mapping[str, str], *, unlogged: bool = False) -> None:
+    """Write changed tags; a removed comment leaves a row with NULL, as in the reference implementation.
 
-    With `concurrent writers` a row ends that somebody else's commit may have begun since: the format logs no change of a schema's tags.
+    With `unlogged`, also end rows that a concurrent writer may have added: changes of a schema's tags are not logged, so they never
+    conflict.
     """
     changed = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
     for key in changed:
-        if key in before or others:
+        if key in before or unlogged:
             state.end(t.tag, t.tag.c.object_id, [object_id], t.tag.c.key == key)
         if key in after or key == "comment":
             state.add(t.tag, object_id=object_id, begin_snapshot=state.snapshot_id, key=key, value=after.get(key))

@@ -1,6 +1,6 @@
-"""Options in `ducklake_metadata`: reading them, and setting them.
+"""Read and set options in `ducklake_metadata`.
 
-Specification: "Configuration". They belong to the lake as it is, not to a snapshot: setting one moves no counter.
+Specification: "Configuration". Options have no versions: setting one creates no snapshot.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .state import CommitState
 
 
 def read_options(connection: Connection) -> Options:
-    """All stored options."""
+    """Return all stored options."""
     rows = connection.execute(select(t.metadata)).all()
     return Options.of(StoredOption(row.key, row.value, row.scope, row.scope_id) for row in rows)
 
 
 def set_options(connection: Connection, options: Iterable[StoredOption]) -> None:
-    """Store options, each in place of the value it had; one without a value is removed."""
+    """Store options, replacing old values; an option without a value is removed."""
     table = t.metadata
     for option in options:
         same = (table.c.key == option.key) & table.c.scope.is_not_distinct_from(option.scope)
@@ -37,12 +37,12 @@ def set_options(connection: Connection, options: Iterable[StoredOption]) -> None
 
 
 def write_staged_options(state: CommitState) -> None:
-    """The staged options, under the ids that new tables and schemas have got; what was dropped again has none."""
-    gone = {key for objects in (state.staged.schemas, state.staged.tables) for key, value in objects.items() if value is None}
+    """Write the staged options with the catalog ids of new tables and schemas; options of dropped objects are left out."""
+    dropped = {key for objects in (state.staged.schemas, state.staged.tables) for key, value in objects.items() if value is None}
     known = {*state.staged.schemas, *state.staged.tables}
     kept = [
         option if option.scope_id is None or option.scope_id >= 0 else replace(option, scope_id=state.catalog_id(option.scope_id))
         for option in state.staged.options.values()
-        if option.scope_id not in gone and (option.scope_id is None or option.scope_id >= 0 or option.scope_id in known)
+        if option.scope_id not in dropped and (option.scope_id is None or option.scope_id >= 0 or option.scope_id in known)
     ]
     set_options(state.connection, kept)

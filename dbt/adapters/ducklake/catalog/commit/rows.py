@@ -1,4 +1,4 @@
-"""The changes to rows in a commit: new data files, delete files, inlined rows, and what ends.
+"""Row changes in a commit: new data files, delete files, inlined rows, and the ends of old ones.
 
 Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_snapshot_changes".
 """
@@ -18,7 +18,7 @@ from ..staged import Returned, RowChanges, StagedFile
 from ..store import tables as t
 from ..store.inlined import registered
 from .compaction import write_compaction
-from .files import supersede_delete_files, write_data_file, write_delete_file
+from .files import FileEntry, supersede_delete_files, write_data_file, write_delete_file
 from .flush import write_flush, write_flushed_deletes
 from .inlined import end_rows, write_inlined
 from .state import CommitState
@@ -26,7 +26,7 @@ from .stats import TableStats, read_table_stats, write_table_stats
 
 
 def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
-    """All staged changes to rows. `next_row_ids` are the ones that reads in the transaction assumed, by table id."""
+    """Write all staged row changes; `next_row_ids` are those that reads in the transaction assumed, by table id."""
     for staged_id, changes in state.staged.rows.items():
         if not changes.has_changes:
             continue
@@ -69,7 +69,7 @@ def _end_files(state: CommitState, table: Table, table_id: int, changes: RowChan
         return
     ended = state.end(t.data_file, t.data_file.c.data_file_id, changes.ended_files, t.data_file.c.table_id == table_id)
     if ended != len(changes.ended_files):
-        raise _gone(table)
+        raise _rows_moved(table)
     state.log(Kind.DELETED_FROM_TABLE, table_id)
 
 
@@ -81,13 +81,13 @@ def _end_inlined(state: CommitState, table: Table, table_id: int, changes: RowCh
         if not row_ids:
             continue
         if end_rows(state.connection, name, state.snapshot_id, sorted(row_ids), size) != len(row_ids):
-            raise _gone(table)
+            raise _rows_moved(table)
         state.log(Kind.INLINED_DELETE, table_id)
 
 
-def _gone(table: Table) -> ConflictError:
+def _rows_moved(table: Table) -> ConflictError:
     return ConflictError(
-        f"rows of {table.schema_name}.{table.name} that this transaction deletes are no longer where they were; "
+        f"rows of {table.schema_name}.{table.name} that this transaction deletes were moved or deleted by a concurrent transaction; "
         "nothing was written, run it again"
     )
 
@@ -104,15 +104,14 @@ def _write_delete_files(state: CommitState, table: Table, table_id: int, changes
 
 
 def _lifetime(state: CommitState, file: WrittenDeleteFile, old: Any) -> tuple[int, int | None]:
-    """(begin_snapshot, partial_max) of a delete file: the smallest and greatest snapshot in it, if it holds earlier deletes too."""
+    """Return (begin_snapshot, partial_max) of a delete file: its smallest and greatest snapshot, if it contains earlier deletes too."""
     started = state.base.snapshot.snapshot_id
     earlier = file.min_snapshot is not None and file.min_snapshot <= started
     if old is None and not earlier:
         return state.snapshot_id, None
     if file.min_snapshot is None or file.max_snapshot is None:
         raise LakeError(
-            f"delete file {file.path} takes the place of an earlier one and says of no row when it was deleted; "
-            "write it with the snapshot ids of all its rows"
+            f"delete file {file.path} replaces an earlier one but has no snapshot ids; write it with the snapshot ids of all its rows"
         )
     begin = file.min_snapshot if old is None else min(file.min_snapshot, old.begin_snapshot)
     return begin, file.max_snapshot
@@ -127,16 +126,13 @@ def _write_files(
     stats: TableStats,
 ) -> None:
     for staged in changes.files:
-        write_data_file(
-            state,
-            table,
-            table_id,
-            staged.file,
-            file_id=file_ids[staged.file_id],
+        entry = FileEntry(
+            file_ids[staged.file_id],
             begin_snapshot=state.snapshot_id,
             row_id_start=stats.next_row_id + staged.row_id_offset,
             partition_id=state.known_id(staged.partition_id),
         )
+        write_data_file(state, table, table_id, staged.file, entry)
         state.log(Kind.INSERTED_INTO_TABLE, table_id)
 
 
@@ -146,11 +142,11 @@ def _write_inlined(state: CommitState, table: Table, table_id: int, changes: Row
     write_inlined(state, table_id, table, changes.inlined, stats.next_row_id)
     state.log(Kind.INLINED_INSERT, table_id)
     if not changes.files:
-        state.new_file_id()  # no file gets it: DuckDB keeps table statistics by this counter
+        state.new_file_id()  # DuckDB caches table statistics by this counter, so it must increase without a file too
 
 
 def _require_row_ids(table: Table, changes: RowChanges, stats: TableStats, assumed: int | None) -> None:
-    """Rows of this transaction that it updated itself carry the row ids it assumed; a concurrent writer's insert has taken them."""
+    """Require that row ids in the files of this transaction are still free; a row inserted and then updated has its assumed row id."""
     embedded = any(staged.file.embedded_row_ids for staged in changes.files)
     if embedded and assumed is not None and assumed != stats.next_row_id:
         raise ConflictError(
@@ -160,23 +156,15 @@ def _require_row_ids(table: Table, changes: RowChanges, stats: TableStats, assum
 
 
 def write_returned(state: CommitState, table: Table, table_id: int, returned: Returned) -> None:
-    """Register the files and insert the rows; no row id is new, but the statistics may have forgotten them."""
+    """Register restored files and insert restored inlined rows. They keep their row ids; the table statistics are widened."""
     stats = read_table_stats(state.connection, table_id)
     if returned.former_id is not None:
         _write_column_history(state, table_id, returned.former_id)
         stats = TableStats(next_row_id=read_table_stats(state.connection, returned.former_id).next_row_id)
     for each in returned.files:
         file_id = state.new_file_id()
-        write_data_file(
-            state,
-            table,
-            table_id,
-            each.file,
-            file_id=file_id,
-            begin_snapshot=state.snapshot_id,
-            row_id_start=each.row_id_start,
-            partition_id=state.known_id(each.partition_id),
-        )
+        entry = FileEntry(file_id, state.snapshot_id, each.row_id_start, state.known_id(each.partition_id))
+        write_data_file(state, table, table_id, each.file, entry)
         if each.delete_file is not None:
             write_delete_file(state, table, table_id, each.delete_file, data_file_id=file_id, begin_snapshot=state.snapshot_id)
         state.log(Kind.INSERTED_INTO_TABLE, table_id)
@@ -184,7 +172,7 @@ def write_returned(state: CommitState, table: Table, table_id: int, returned: Re
         write_inlined(state, table_id, table, [returned.inlined], 0)
         state.log(Kind.INLINED_INSERT, table_id)
         if not returned.files:
-            state.new_file_id()  # no file gets it: DuckDB keeps table statistics by this counter
+            state.new_file_id()  # DuckDB caches table statistics by this counter, so it must increase without a file too
     if returned.files or returned.inlined is not None:
         files = tuple(StagedFile(0, _known_bounds(each.file, returned.retyped), 0) for each in returned.files)
         inlined = () if returned.inlined is None else (returned.inlined,)
@@ -192,8 +180,10 @@ def write_returned(state: CommitState, table: Table, table_id: int, returned: Re
 
 
 def _write_column_history(state: CommitState, table_id: int, former_id: int) -> None:
-    """What the columns of a table ever were, as rows that no snapshot sees: its files hold them, so their ids must not be given again,
-    and their names and types say how the files are read."""
+    """Copy the column history of the dropped table as rows that no snapshot sees.
+
+    The restored files contain these columns, so their ids must not be reused, and their names and types are needed to read the files.
+    """
     known = set()
     for row in read_history(state.connection, former_id).rows:
         values = {**asdict(row), "table_id": table_id, "begin_snapshot": state.snapshot_id, "end_snapshot": state.snapshot_id}
@@ -203,6 +193,6 @@ def _write_column_history(state: CommitState, table_id: int, former_id: int) -> 
 
 
 def _known_bounds(file: WrittenFile, retyped: frozenset[int]) -> WrittenFile:
-    """The file without the bounds of columns of which it may hold another type."""
+    """Return the file without the bounds of columns that it may contain in another type."""
     stats = [ColumnStats(each.column_id) if each.column_id in retyped else each for each in file.column_stats]
     return replace(file, column_stats=tuple(stats))

@@ -1,6 +1,6 @@
-"""The state of one attempt to commit: its snapshot id, its counters, the ids it gave, the rows and log entries it collected.
+"""The state of one attempt to commit: its snapshot id, counters, assigned ids, collected rows and logged changes.
 
-Thrown away when the attempt fails: a retry takes new ids and collects its rows again, from the same staged changes.
+The state is discarded when the attempt fails. A retry assigns new ids and collects its rows again, from the same staged changes.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _INSERT_ORDER = (
     t.files_scheduled_for_deletion,
     *(t.schema_versions, t.snapshot, t.snapshot_changes),
 )
-"""The reference's order, as far as the batches allow; the rows of a snapshot are last, so nothing points to it before it exists."""
+"""The order of the reference implementation, as far as batches allow; the snapshot's own rows are last."""
 
 
 @dataclass
 class CommitState:
-    """One attempt. `latest` is the newest snapshot, `base` reads the one that the transaction started from."""
+    """One attempt. `latest` is the newest snapshot, `base` reads the pinned one."""
 
     connection: Connection
     database: Database
@@ -57,16 +57,16 @@ class CommitState:
         self.next_file_id = self.latest.next_file_id
         self._versioned: set[int] = set()
         self.inlined_tables: dict[int, str] = {}
-        """By table id, the inlined-data tables that this commit creates."""
+        """Table id → the inlined-data table that this commit creates."""
         self.mappings: dict[int, dict[tuple[MappedField, ...], int]] = {}
-        """By table id, the name mappings that there are, and those that this commit adds."""
+        """Table id → the ids of its name mappings, including those that this commit adds."""
 
     def move_schema_version(self) -> None:
-        """Let the schema version move though nothing but rows was staged."""
+        """Increase the schema version even if only rows were staged."""
         self.schema_version = self.latest.schema_version + 1
 
     def catalog_id(self, staged_id: int) -> int:
-        """The id of a schema, table, view, partition spec or sort order: a staged one gets its own when first asked for."""
+        """Return the catalog id of a schema, table, view, partition spec or sort order, assigning one to a staged object."""
         if staged_id >= 0:
             return staged_id
         if staged_id not in self._ids:
@@ -74,27 +74,27 @@ class CommitState:
         return self._ids[staged_id]
 
     def known_id(self, staged_id: int | None) -> int | None:
-        """The id that a staged one was given; None if it was given none, because nothing uses it any more."""
+        """Return the catalog id of a staged object; None if none was assigned, because nothing uses the object any more."""
         return staged_id if staged_id is None or staged_id >= 0 else self._ids.get(staged_id)
 
     def new_catalog_id(self) -> int:
-        """The next id of the counter for everything but files."""
+        """Return the next id for anything except files."""
         self.next_catalog_id += 1
         return self.next_catalog_id - 1
 
     def new_file_id(self) -> int:
-        """The next id of the counter for data and delete files."""
+        """Return the next id for data files, delete files and name mappings."""
         self.next_file_id += 1
         return self.next_file_id - 1
 
     def add_schema_version(self, table_id: int) -> None:
-        """Say, once, that the table's columns are now those of this schema version."""
+        """Record once that the table's columns changed in this schema version."""
         if table_id not in self._versioned:
             self._versioned.add(table_id)
             self.add(t.schema_versions, begin_snapshot=self.snapshot_id, schema_version=self.schema_version, table_id=table_id)
 
     def log(self, kind: Kind, object_id: int | None = None, *, schema: str | None = None, name: str | None = None) -> None:
-        """Add an entry to the log."""
+        """Add a logged change."""
         self.changes.append(Change(kind, object_id, schema, name))
 
     def add(self, table: MetadataTable, **values: Any) -> None:
@@ -102,27 +102,27 @@ class CommitState:
         self._rows[table].append({column.name: values.get(column.name) for column in table.columns})
 
     def flush(self) -> None:
-        """Insert what was collected, one batch per table."""
+        """Insert the collected rows, in one batch per table."""
         for table in _INSERT_ORDER:
             insert_rows(self.connection, table, self._rows.pop(table, []))
 
     def end(self, table: MetadataTable, key: ColumnElement[Any], ids: Collection[int], *also: ColumnElement[bool]) -> int:
-        """End the live rows of some objects; how many rows there were."""
+        """End the live rows with these ids and return how many rows were ended."""
         statement = update(table).where(table.c.end_snapshot.is_(None), *also).values(end_snapshot=self.snapshot_id)
         return sum(
             self.connection.execute(statement.where(key.in_(batch))).rowcount for batch in batches(ids, self.database.dialect.batch_size)
         )
 
     def remove(self, table: MetadataTable, key: ColumnElement[Any], ids: Sequence[int], *also: ColumnElement[bool]) -> None:
-        """Delete rows physically."""
+        """Delete the rows with these ids physically."""
         for batch in batches(ids, self.database.dialect.batch_size):
             self.connection.execute(delete(table).where(key.in_(batch), *also))
 
     def schema_named(self, name: str) -> Schema:
-        """The schema that a staged table or view is in.
+        """Return the committed or staged schema of a staged object.
 
         Raises:
-            LakeError: it is neither committed nor staged.
+            LakeError: the schema is neither committed nor staged.
         """
         folded = fold(name)
         for schema in self.staged.schemas.values():
@@ -134,12 +134,12 @@ class CommitState:
         return found
 
     def table(self, table_id: int) -> Table:
-        """The definition of a table whose rows change: the staged one, else the committed one.
+        """Return the staged definition of a table, or else the committed one.
 
         Raises:
-            LakeError: there is none.
+            LakeError: the table does not exist.
         """
         found = self.staged.tables.get(table_id) or (self.base.by_id(table_id) if table_id >= 0 else None)
         if not isinstance(found, Table):
-            raise LakeError(f"rows were staged for a table of id {table_id}, which does not exist")
+            raise LakeError(f"rows were staged for a table with the id {table_id}, which does not exist")
         return found

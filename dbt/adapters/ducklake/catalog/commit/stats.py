@@ -1,9 +1,9 @@
-"""Table statistics in a commit: they widen, and say nothing rather than something too narrow.
+"""Table statistics in a commit: bounds only widen, and are left out if they could be too narrow.
 
-Specification: the pages "ducklake_table_stats" and "ducklake_table_column_stats". Counts are gross, deletes never lower them; only
-`next_row_id` must be right. DuckDB answers min() and max() from the bounds and skips whole tables by them; and it takes NULL bounds as
-"no value yet" and stores the bounds of its next insert alone. So where the bounds are unknown there is no row at all: DuckDB only ever
-updates the rows that it finds.
+Specification: the pages "ducklake_table_stats" and "ducklake_table_column_stats". Counts are gross: deletes never lower them. Only
+`next_row_id` must be exact. DuckDB answers min() and max() from the bounds and skips whole tables by them. It treats NULL bounds as "no
+value yet" and then stores the bounds of its next insert only. So if the bounds are unknown we write no row: DuckDB updates only existing
+rows.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ..store.database import batches
 from .state import CommitState
 
 _EXTRA = frozenset({"geometry", "variant"})
-"""Types of which `extra_stats` says what bounds say of others."""
+"""Types that have `extra_stats` instead of bounds."""
 
 
 @dataclass(frozen=True)
 class TableStats:
-    """The row of `ducklake_table_stats`; `exists` is false before the first insert."""
+    """A row of `ducklake_table_stats`; `exists` is false before the first insert."""
 
     record_count: int = 0
     next_row_id: int = 0
@@ -39,7 +39,7 @@ class TableStats:
 
 
 def read_table_stats(connection: Connection, table_id: int) -> TableStats:
-    """The stored row, or zeros."""
+    """Return the stored statistics of a table, or zeros."""
     row = connection.execute(select(t.table_stats).where(t.table_stats.c.table_id == table_id)).first()
     if row is None:
         return TableStats()
@@ -47,7 +47,7 @@ def read_table_stats(connection: Connection, table_id: int) -> TableStats:
 
 
 def write_table_stats(state: CommitState, table_id: int, table: Table, stats: TableStats, changes: RowChanges) -> None:
-    """Count the staged files and inlined rows in and widen the bounds."""
+    """Add the staged files and inlined rows to the counts and widen the bounds."""
     files = [staged.file for staged in changes.files]
     rows = sum(file.record_count for file in files) + sum(len(staged.rows) for staged in changes.inlined)
     if stats.exists:
@@ -98,7 +98,7 @@ def _write_columns(
 
 
 def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnStats | None:
-    """What is certain about the rows that were there before; None if nothing is."""
+    """Return the statistics of a column's existing rows; None if they are unknown."""
     if row is not None:
         bounds_known = row.extra_stats is not None if leaf.type in _EXTRA else row.min_value is not None and row.max_value is not None
         nulls = 1 if row.contains_null or row.contains_null is None else 0
@@ -116,8 +116,10 @@ def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnSt
 
 
 def is_known(type_name: str, stats: ColumnStats) -> bool:
-    """Whether the bounds can be stored: there are both, or there is no value that they could miss; of geometries, their extent, and of
-    variants, their parts."""
+    """Whether the bounds can be stored: both are known, or there are no values.
+
+    Geometries and variants need `extra_stats` instead: the extent or the parts.
+    """
     if type_name in _EXTRA:
         return stats.extra_stats is not None
     if type_name in UNBOUNDED:
@@ -126,7 +128,7 @@ def is_known(type_name: str, stats: ColumnStats) -> bool:
 
 
 def _new_columns(state: CommitState, table_id: int) -> set[int]:
-    """Columns that begin with this very commit."""
+    """Return the ids of the columns that this commit adds."""
     before = state.base.by_id(table_id)
     if not isinstance(before, Table):
         return set()

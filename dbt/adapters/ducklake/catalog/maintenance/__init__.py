@@ -1,1 +1,1 @@
-"""Expiry of snapshots and removal of files that nothing refers to."""
+"""Expiring snapshots, and listing files that can be removed."""

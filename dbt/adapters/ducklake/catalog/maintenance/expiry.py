@@ -1,8 +1,8 @@
-"""Expiring snapshots: their rows go, and with them the rows of everything that no remaining snapshot can see.
+"""Expire snapshots: remove their catalog rows and the rows of everything that no remaining snapshot can see.
 
-Specification: "Expire Snapshots". Files are only scheduled for deletion; the newest snapshot never expires. A row is out of reach when it
-has ended and no remaining snapshot lies between its begin and its end. What the reference leaves behind is left as well: ended columns,
-partition specs and sort orders of tables that live on.
+Specification: "Expire Snapshots". Files are only scheduled for deletion; the newest snapshot never expires. A row is out of reach if it has
+ended and no remaining snapshot is between its begin and its end. Like the reference implementation, we keep ended columns, partition specs
+and sort orders of live tables.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OF_FILES = (t.data_file, t.file_column_stats, t.file_variant_stats, t.file_part
 def expirable(
     connection: Connection, database: Database, versions: Collection[int] | None, older_than: datetime | None
 ) -> list[SnapshotRecord]:
-    """The snapshots that would expire, oldest first: of some versions, or older than a timestamp; never the newest."""
+    """Return the snapshots that can expire, oldest first: those with some versions, or older than a timestamp; never the newest."""
     newest = latest_snapshot(connection).snapshot_id
     if versions is not None:
         wanted = set(versions)
@@ -49,7 +49,7 @@ def expirable(
 
 
 def expire(connection: Connection, database: Database, data_path: str, snapshot_ids: Collection[int]) -> None:
-    """Remove snapshots and the rows that are out of reach without them. Call it in a writing transaction."""
+    """Remove snapshots and the rows that are then out of reach. The caller provides a writing transaction."""
     size = database.dialect.batch_size
     for source in (t.snapshot, t.snapshot_changes):
         _delete(connection, source, source.c.snapshot_id, snapshot_ids, size)
@@ -78,21 +78,23 @@ def _out_of_reach(source: MetadataTable) -> ColumnElement[bool]:
 
 
 def _tables_out_of_reach(connection: Connection) -> list[int]:
-    """Ids of tables none of whose rows a remaining snapshot sees."""
+    """Return the ids of tables whose catalog rows are all out of reach."""
     source = t.table
-    gone: set[int] = set(connection.scalars(select(source.c.table_id).where(_out_of_reach(source))))
-    kept: set[int] = set(connection.scalars(select(source.c.table_id).where(~_out_of_reach(source)))) if gone else set()
-    return sorted(gone - kept)
+    lost: set[int] = set(connection.scalars(select(source.c.table_id).where(_out_of_reach(source))))
+    kept: set[int] = set(connection.scalars(select(source.c.table_id).where(~_out_of_reach(source)))) if lost else set()
+    return sorted(lost - kept)
 
 
 def _schedule_files(connection: Connection, data_path: str, directories: dict[int, str], tables: Collection[int], size: int) -> None:
     data, deletes = t.data_file, t.delete_file
     files = _rows(connection, data, tables, size)
     ids = [row.data_file_id for row in files]
-    gone = {row.delete_file_id: row for row in _rows(connection, deletes, tables, size)}
+    delete_file_rows = {row.delete_file_id: row for row in _rows(connection, deletes, tables, size)}
     for batch in batches(ids, size):
-        gone |= {row.delete_file_id: row for row in connection.execute(select(deletes).where(deletes.c.data_file_id.in_(batch)))}
-    entries = [(row.data_file_id, row) for row in files] + sorted(gone.items())
+        delete_file_rows |= {
+            row.delete_file_id: row for row in connection.execute(select(deletes).where(deletes.c.data_file_id.in_(batch)))
+        }
+    entries = [(row.data_file_id, row) for row in files] + sorted(delete_file_rows.items())
     now = datetime.now(timezone.utc)
     scheduled = []
     for file_id, row in entries:
@@ -102,11 +104,11 @@ def _schedule_files(connection: Connection, data_path: str, directories: dict[in
     insert_rows(connection, t.files_scheduled_for_deletion, scheduled)
     for source in _OF_FILES:
         _delete(connection, source, source.c.data_file_id, ids, size)
-    _delete(connection, deletes, deletes.c.delete_file_id, list(gone), size)
+    _delete(connection, deletes, deletes.c.delete_file_id, list(delete_file_rows), size)
 
 
 def _rows(connection: Connection, source: MetadataTable, tables: Collection[int], size: int) -> list[Any]:
-    """Rows of files that are out of reach, or of tables that are."""
+    """Return the rows of files that are out of reach or that belong to the tables."""
     found = {tuple(row): row for row in connection.execute(select(source).where(_out_of_reach(source)))}
     for batch in batches(tables, size):
         found |= {tuple(row): row for row in connection.execute(select(source).where(source.c.table_id.in_(batch)))}

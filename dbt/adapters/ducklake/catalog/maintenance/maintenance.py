@@ -1,4 +1,4 @@
-"""What maintenance asks of the catalog: expire snapshots, and which files are known, needed or scheduled. None of it makes a snapshot.
+"""Maintenance of the catalog: expire snapshots, and list needed, known and scheduled files. None of it creates a snapshot.
 
 Specification: "Maintenance".
 """
@@ -20,7 +20,7 @@ from ..commit.commit import RetrySettings
 from ..read.history import SnapshotRecord
 from ..read.known_files import registered_files, scheduled_paths, schema_directories
 from ..store import tables as t
-from ..store.database import Database, RivalError
+from ..store.database import ConcurrentWriteError, Database
 from ..store.dialects import CatalogDialect
 from .expiry import expirable, expire
 
@@ -29,14 +29,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Maintenance:
-    """The maintenance side of a lake's catalog. Thread-safe."""
+    """The maintenance operations of a lake's catalog. Thread-safe."""
 
     database: Database
     data_path: str
     retry: RetrySettings
 
     def expire(self, *, versions: Collection[int] | None = None, older_than: datetime | None = None, dry_run: bool) -> list[SnapshotRecord]:
-        """Expire snapshots of some versions, or those older than a timestamp; with `dry_run` only tell which.
+        """Expire snapshots with some versions, or those older than a timestamp, and return them; with `dry_run` only return them.
 
         Raises:
             ConfigurationError: the lake is opened read-only.
@@ -54,12 +54,12 @@ class Maintenance:
             return expirable(connection, self.database, versions, older_than)
 
     def scheduled(self, older_than: datetime | None) -> list[ScheduledFile]:
-        """The files scheduled for deletion before a timestamp, or all."""
+        """Return the files scheduled for deletion before a timestamp, or all."""
         with self.database.reading() as connection:
             return read_scheduled(connection, self.database.dialect, self.data_path, older_than)
 
     def forget(self, files: Collection[ScheduledFile]) -> None:
-        """Files that were scheduled are gone.
+        """Remove the catalog rows of scheduled files that have been deleted.
 
         Raises:
             ConfigurationError: the lake is opened read-only.
@@ -68,15 +68,15 @@ class Maintenance:
             self._write(lambda connection: forget_scheduled(connection, files))
 
     def needed_files(self) -> set[str]:
-        """Paths of the files that some snapshot reads."""
+        """Return the paths of the files that some snapshot reads."""
         return self._paths(registered_files)
 
     def known_files(self) -> set[str]:
-        """Paths of the files that some snapshot reads or that are scheduled for deletion."""
+        """Return the paths of the files that some snapshot reads or that are scheduled for deletion."""
         return self.needed_files() | self._paths(scheduled_paths)
 
     def schema_directories(self) -> set[str]:
-        """The directories of all schemas that the catalog has a row of."""
+        """Return the directories of all schemas in the catalog, including ended ones."""
         with self.database.reading() as connection:
             return set(schema_directories(connection, self.data_path).values())
 
@@ -92,14 +92,14 @@ class Maintenance:
             try:
                 with self.database.writing() as connection:
                     return work(connection)
-            except RivalError as error:
+            except ConcurrentWriteError as error:
                 reason = error
         raise ConflictError(f"other writers kept the catalog busy ({reason}); nothing was changed, run it again")
 
 
 @dataclass(frozen=True)
 class ScheduledFile:
-    """A row of the table; `path` is resolved, `stored_path` is what the row says."""
+    """A file scheduled for deletion; `path` is resolved, `stored_path` is the path in the catalog."""
 
     file_id: int
     path: str
@@ -108,7 +108,7 @@ class ScheduledFile:
 
 
 def read_scheduled(connection: Connection, dialect: CatalogDialect, data_path: str, older_than: datetime | None) -> list[ScheduledFile]:
-    """The files scheduled before a timestamp, or all, oldest first."""
+    """Return the files scheduled before a timestamp, or all, oldest first."""
     source = t.files_scheduled_for_deletion
     time = dialect.comparable_timestamp(source.c.schedule_start)
     query = select(source).order_by(time, source.c.data_file_id)
@@ -121,7 +121,7 @@ def read_scheduled(connection: Connection, dialect: CatalogDialect, data_path: s
 
 
 def forget_scheduled(connection: Connection, files: Iterable[ScheduledFile]) -> None:
-    """Remove the rows of files that are gone."""
+    """Remove the catalog rows of files that have been deleted."""
     source = t.files_scheduled_for_deletion
     for file in files:
         connection.execute(delete(source).where(source.c.data_file_id == file.file_id, source.c.path == file.stored_path))

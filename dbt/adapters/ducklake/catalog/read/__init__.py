@@ -1,1 +1,1 @@
-"""What a snapshot of the catalog says: definitions, files, statistics, history."""
+"""Read a snapshot of the catalog: definitions, files, statistics, history."""

@@ -1,7 +1,7 @@
-"""What to read for the change feed of a table: the files and inlined rows whose rows came or went in a range of snapshots.
+"""Plan the change feed of a table: find the files and inlined rows that changed in a range of snapshots.
 
-Specification: the page "Data Change Feed". Rows came if their file or inlined row began in the range, whether or not it has ended
-since; rows went if their file ended, if a delete file or the catalog names their position, or if the inlined row ended.
+Specification: the page "Data Change Feed". Rows were inserted if their file or inlined row began in the range, even if it has ended since.
+Rows were deleted if their file or inlined row ended, or if a delete file or an inlined delete has their position.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .file_rows import DELETE_COLUMNS, data_file, delete_file, read_mappings
 
 
 def read_changes(connection: Connection, database: Database, table: Table, start: int, end: int) -> ChangePlan:
-    """The plan for snapshots `start` to `end`; `table` is as of `end`."""
+    """Return the plan for the snapshots `start` to `end`, both included; `table` is the definition at `end`."""
     history = read_history(connection, table.table_id)
     delete_files = _delete_files(connection, table, end)
     inlined_deletes: Mapping[int, Mapping[int, int]] = {}
@@ -41,15 +41,15 @@ def read_changes(connection: Connection, database: Database, table: Table, start
     begun, ended = _inlined(connection, database, table, history, start, end)
     plan = history.plan(table)
     ends = {row.data_file_id: row.end_snapshot for row, _ in files if row.end_snapshot is not None and start <= row.end_snapshot <= end}
-    came = tuple(_inserted(row, file, start, end) for row, file in files if _came(row, start, end))
-    went = tuple(
+    inserted_files = tuple(_inserted(row, file, start, end) for row, file in files if _has_new_rows(row, start, end))
+    ended_files = tuple(
         _remaining(file, ends[file.data_file_id], deletes.get(file.data_file_id, ()), inlined_deletes.get(file.data_file_id, {}))
         for _, file in files
         if file.data_file_id in ends
     )
     return ChangePlan(
-        inserted=replace(plan, files=came, inlined=begun),
-        ended=replace(plan, files=went, inlined=ended),
+        inserted=replace(plan, files=inserted_files, inlined=begun),
+        ended=replace(plan, files=ended_files, inlined=ended),
         ends=ends,
         touched=replace(plan, files=tuple(file for _, file in files if file.data_file_id in touched)),
         delete_files={file_id: deletes.get(file_id, ()) for file_id in touched},
@@ -67,7 +67,7 @@ def _data_files(connection: Connection, table_id: int, start: int, end: int, tou
     return [rows[file_id] for file_id in sorted(rows)]
 
 
-def _came(row: Any, start: int, end: int) -> bool:
+def _has_new_rows(row: Any, start: int, end: int) -> bool:
     return bool(row.begin_snapshot <= end and max(row.begin_snapshot, row.partial_max or 0) >= start)
 
 
@@ -78,7 +78,7 @@ def _inserted(row: Any, file: DataFile, start: int, end: int) -> DataFile:
 
 
 def _remaining(file: DataFile, ended: int, deletes: Sequence[DeleteFile], inlined: Mapping[int, int]) -> DataFile:
-    """The file with the deletes that came before its end."""
+    """Return the file with the deletes from before its end."""
     earlier = [each for each in deletes if each.begin_snapshot < ended]
     return replace(
         file,
@@ -88,7 +88,7 @@ def _remaining(file: DataFile, ended: int, deletes: Sequence[DeleteFile], inline
 
 
 def _delete_files(connection: Connection, table: Table, end: int) -> dict[int, list[Any]]:
-    """Rows of `ducklake_delete_file` by data file, oldest first, whether or not another has taken their place."""
+    """Return data file id → its rows of `ducklake_delete_file`, oldest first, including replaced ones."""
     source = t.delete_file
     query = (
         select(source.c.data_file_id, source.c.partial_max, *DELETE_COLUMNS)
@@ -102,7 +102,7 @@ def _delete_files(connection: Connection, table: Table, end: int) -> dict[int, l
 
 
 def _may_reach(row: Any, start: int) -> bool:
-    """Whether a delete file may have entries of a snapshot from `start` on: a flush leaves such without a `partial_max`."""
+    """Whether a delete file may have entries from snapshot `start` on; a flush may leave `partial_max` NULL."""
     return bool(row.delete_begin_snapshot >= start or row.partial_max is None or row.partial_max >= start)
 
 
@@ -120,7 +120,7 @@ def _inlined_deletes(connection: Connection, table_id: int, end: int) -> dict[in
 def _inlined(
     connection: Connection, database: Database, table: Table, history: TableHistory, start: int, end: int
 ) -> tuple[tuple[InlinedRows, ...], tuple[InlinedRows, ...]]:
-    """Inlined rows that began, and such that ended in the range."""
+    """Return the inlined rows that began in the range, and those that ended in it."""
     begun: list[InlinedRows] = []
     ended: list[InlinedRows] = []
     for name, version in registered(connection, [table.table_id]).get(table.table_id, []):

@@ -1,4 +1,4 @@
-"""Everything that the columns of a table ever were: what files and inlined rows of older schema versions are read by.
+"""The history of a table's columns, which is needed to read files and inlined rows of older schema versions.
 
 Specification: the tables `ducklake_column` and `ducklake_schema_versions`.
 """
@@ -21,7 +21,7 @@ from .definitions import column_tree
 
 @dataclass(frozen=True)
 class ColumnRow:
-    """A row of `ducklake_column`, past or present."""
+    """A row of `ducklake_column`, live or ended."""
 
     column_id: int
     begin_snapshot: int
@@ -40,7 +40,7 @@ class ColumnRow:
 
 @dataclass(frozen=True)
 class TableHistory:
-    """Everything that the columns of a table ever were, and when its schema versions began."""
+    """All rows of a table's columns, and the first snapshots of its schema versions."""
 
     rows: tuple[ColumnRow, ...]
     versions: tuple[tuple[int, int], ...]
@@ -49,15 +49,15 @@ class TableHistory:
     """The first snapshot of the table."""
 
     def layout(self, schema_version: int) -> tuple[Column, ...]:
-        """The columns as of the snapshot where a schema version began for this table."""
+        """Return the columns at the first snapshot of a schema version of this table."""
         at = max((begin for version, begin in self.versions if version <= schema_version), default=self.begin)
         live = [row for row in self.rows if row.begin_snapshot <= at and (row.end_snapshot is None or row.end_snapshot > at)]
         return column_tree(sorted(live, key=lambda row: row.column_order), {})
 
     def reused_names(self, columns: Iterable[Column]) -> frozenset[tuple[int | None, str]]:
-        """Names that do not tell a column, see `ScanPlan.reused_names`; `columns` are the present ones.
+        """Return names that do not identify a column, see `ScanPlan.reused_names`; `columns` are the current ones.
 
-        Spark pushes filters down by names in lower case, which are fewer than the names that the lake tells apart.
+        Names are compared in lower case, as Spark does when it pushes filters down, so some names that differ in the lake are equal.
         """
         ids: dict[tuple[int | None, str], set[int]] = defaultdict(set)
         names: dict[int, set[str]] = defaultdict(set)
@@ -72,7 +72,7 @@ class TableHistory:
         return frozenset({key for key, owners in ids.items() if len(owners) > 1} | moved)
 
     def retyped(self, columns: Iterable[Column]) -> frozenset[int]:
-        """Ids of columns that ever had another stored type."""
+        """Return the ids of columns that ever had another stored type."""
         types: dict[int, set[str]] = defaultdict(set)
         for row in self.rows:
             types[row.column_id].add(row.column_type.lower())
@@ -81,11 +81,11 @@ class TableHistory:
         return frozenset(column_id for column_id, found in types.items() if len(found) > 1)
 
     def version_at(self, snapshot_id: int) -> int:
-        """The schema version that the table had at a snapshot."""
+        """Return the schema version of the table at a snapshot."""
         return max((version for version, begin in self.versions if begin <= snapshot_id), default=0)
 
     def plan(self, table: Table, columns: tuple[Column, ...] | None = None) -> ScanPlan:
-        """How files of the table are read, without any: with its own columns, or with some that it had before."""
+        """Return a plan without files for the table's columns, or for columns that it had before."""
         wanted = table.columns if columns is None else columns
         name = f"{table.schema_name}.{table.name}"
         return ScanPlan(name, wanted, reused_names=self.reused_names(wanted), retyped=self.retyped(wanted))
@@ -98,11 +98,11 @@ def _with_parents(columns: Iterable[Column], parent: int | None) -> Iterable[tup
 
 
 EMPTY_HISTORY = TableHistory((), (), 0)
-"""That of a table which is not committed yet."""
+"""The history of a table that is not committed."""
 
 
 def read_history(connection: Connection, table_id: int) -> TableHistory:
-    """The history of a table's columns."""
+    """Return the history of a table's columns."""
     rows = tuple(ColumnRow(*tuple[Any, ...](row)) for row in connection.execute(select(t.column).where(t.column.c.table_id == table_id)))
     versions = connection.execute(
         select(t.schema_versions.c.schema_version, t.schema_versions.c.begin_snapshot)

@@ -1,6 +1,6 @@
-"""Which definitions changed between two snapshots, so that the others need not be read again.
+"""Find the definitions that changed between two snapshots, so that the others need not be read again.
 
-In a lake of thousands of relations a run of dbt makes thousands of schema versions, of which each differs from the last by one relation.
+In a lake with thousands of relations, a dbt run creates thousands of schema versions, and each differs from the last by one relation.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ _PARTS = (
 
 @dataclass(frozen=True)
 class Changes:
-    """What is different at the later snapshot."""
+    """The definitions that are different at the later snapshot."""
 
     schemas: bool
-    """Some schema came, went or changed, or it cannot be told: everything is to be read."""
+    """Whether everything must be read: a schema was created, dropped or changed, or the changes are not known."""
     relations: frozenset[int] = frozenset()
-    """The ids of tables and views, some of which are gone or new."""
+    """The ids of changed, new and dropped tables and views."""
 
 
 def read_changes(connection: Connection, after: int, until: int) -> Changes:
-    """The changes of snapshots in (`after`, `until`]: a fixed number of queries, whose answers are as long as the list of changes.
+    """Return the changes of snapshots in (`after`, `until`], in a fixed number of queries with results in proportion to the changes.
 
-    When `after` has expired, rows that ended since may be gone for good, and it cannot be told.
+    If `after` has expired, rows that ended since may have been removed, so the changes are not known.
     """
     if connection.execute(select(t.snapshot.c.snapshot_id).where(t.snapshot.c.snapshot_id == after)).first() is None:
         return Changes(schemas=True)
-    if connection.execute(select(t.schema.c.schema_id).where(_moved(t.schema, after, until)).limit(1)).first() is not None:
+    if connection.execute(select(t.schema.c.schema_id).where(_began_or_ended(t.schema, after, until)).limit(1)).first() is not None:
         return Changes(schemas=True)
     found: set[int] = set()
     for table, key in _PARTS:
-        found.update(connection.scalars(select(table.c[key]).where(_moved(table, after, until)).distinct()))
+        found.update(connection.scalars(select(table.c[key]).where(_began_or_ended(table, after, until)).distinct()))
     schemas: set[int] = set(connection.scalars(select(t.schema.c.schema_id)))
     return Changes(bool(found & schemas), frozenset(found))
 
 
-def _moved(table: MetadataTable, after: int, until: int) -> ColumnElement[bool]:
+def _began_or_ended(table: MetadataTable, after: int, until: int) -> ColumnElement[bool]:
     begin, end = table.c.begin_snapshot, table.c.end_snapshot
     return or_(and_(begin > after, begin <= until), and_(end > after, end <= until))

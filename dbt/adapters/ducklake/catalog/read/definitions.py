@@ -1,9 +1,10 @@
-"""The definitions of schemas, tables and views visible at a snapshot, read in a fixed number of queries.
+"""Read the definitions of schemas, tables and views visible at a snapshot, in a fixed number of queries.
 
 Specification: the tables `ducklake_schema`, `ducklake_table`, `ducklake_column`, `ducklake_view`, `ducklake_tag`,
-`ducklake_column_tag`, `ducklake_partition_info` and `ducklake_sort_info`. Definitions depend on the schema version only, so one
-`Definitions` serves all snapshots that share it. Oddities of the reference are accepted: live table rows without live columns are no
-tables (a rename that met a drop), a partition row without keys means unpartitioned, and the default `NULL` is none.
+`ducklake_column_tag`, `ducklake_partition_info` and `ducklake_sort_info`. Definitions depend only on the schema version, so all snapshots
+of a schema version share one `Definitions`. We accept oddities of the reference implementation: a live table row without live columns is
+not a table (left by a concurrent rename and drop), a partition row without keys means unpartitioned, and the default `NULL` means no
+default.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from .history import require_kept
 from .macros import read_macros
 
 _LOAD_ALL_BEYOND = 20
-"""More relations than this, and than a third of the lake's, are loaded with all others: one full read is cheaper than many ids."""
+"""If more relations than this and than a third of the lake's are needed, all are loaded: one full read is cheaper than many ids."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class RelationName:
 
 @dataclass(frozen=True)
 class _Name:
-    """What the list of names holds of a relation before its definition is needed."""
+    """A relation in the list of names, whose definition may not be loaded."""
 
     relation_id: int
     schema_id: int
@@ -69,10 +70,10 @@ class _Name:
 
 
 class Definitions:
-    """All definitions at one schema version: names at once, the rest of a table or view when first asked for. Thread-safe."""
+    """All definitions at one schema version: names are loaded together, a table or view when it is first needed. Thread-safe."""
 
     def __init__(self, database: Database, data_path: str, snapshot: Snapshot, earlier: Definitions | None = None) -> None:
-        """`earlier`: those of an earlier snapshot, from which what has not changed since is taken."""
+        """Initialize without reading; unchanged definitions will be taken from `earlier`, those of an earlier snapshot."""
         self._database = database
         self._data_path = data_path
         self.snapshot_id = snapshot.snapshot_id
@@ -91,16 +92,16 @@ class Definitions:
         return self._schemas is not None
 
     def schemas(self) -> list[Schema]:
-        """All schemas, by name."""
+        """Return all schemas, ordered by name."""
         return sorted(self._load_names().values(), key=lambda schema: schema.name)
 
     def schema(self, name: str) -> Schema | None:
-        """The schema of a name, compared without case."""
+        """Return the schema with a name, ignoring case, or None."""
         folded = fold(name)
         return next((schema for schema in self._load_names().values() if fold(schema.name) == folded), None)
 
     def find(self, schema_name: str, name: str) -> Relation | None:
-        """The table or view of a name, compared without case."""
+        """Return the table or view with a name, ignoring case, or None."""
         schema = self.schema(schema_name)
         if schema is None:
             return None
@@ -108,13 +109,13 @@ class Definitions:
         return None if entry is None else self._loaded([entry])[0]
 
     def by_id(self, relation_id: int) -> Relation | None:
-        """The table or view of an id."""
+        """Return the table or view with an id, or None."""
         self._load_names()
         entry = self._ids.get(relation_id)
         return None if entry is None else self._loaded([entry])[0]
 
     def relations(self, schema_name: str | None = None) -> list[Relation]:
-        """All tables and views, of one schema or of all, by schema and name."""
+        """Return all tables and views of one schema or of all, ordered by schema and name."""
         schemas = self._load_names()
         wanted = None if schema_name is None else fold(schema_name)
         entries = [entry for entry in self._names.values() if wanted is None or fold(schemas[entry.schema_id].name) == wanted]
@@ -122,7 +123,7 @@ class Definitions:
         return sorted(found, key=lambda relation: (relation.schema_name, relation.name))
 
     def names(self, schema_name: str | None = None) -> list[RelationName]:
-        """What there is, without the definitions: cheap for any number of relations."""
+        """Return the names of tables and views without their definitions, which is cheap for any number of relations."""
         schemas = self._load_names()
         wanted = None if schema_name is None else fold(schema_name)
         found = [
@@ -134,13 +135,13 @@ class Definitions:
         )
 
     def named(self, names: Iterable[RelationName]) -> list[Relation]:
-        """The definitions of some relations; those that are not there any more are left out."""
+        """Return the definitions of some relations; those that no longer exist are left out."""
         self._load_names()
         entries = [self._ids[name.relation_id] for name in names if name.relation_id in self._ids]
         return [relation for relation in self._loaded(entries) if relation is not None]
 
     def macros(self) -> list[Macro]:
-        """All macros, by schema and name."""
+        """Return all macros, ordered by schema and name."""
         schemas = self._load_names()
         with self._lock:
             if self._macros is None:
@@ -150,7 +151,7 @@ class Definitions:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        """One state of the catalog, which has the schema version: any snapshot of it keeps all its definitions.
+        """Open a reading transaction and require that a snapshot of the schema version exists; each has all its definitions.
 
         Raises:
             ConflictError: all snapshots of the schema version have expired.
@@ -180,7 +181,7 @@ class Definitions:
         return schemas
 
     def _carried(self, connection: Connection) -> dict[int, Schema] | None:
-        """Take over what is as it was at the earlier snapshot, and read the names of the rest; None if everything is to be read."""
+        """Reuse unchanged definitions of the earlier snapshot and read the names of the rest; None if everything must be read."""
         if self._earlier is None or self._database.older is not None:
             return None
         known = self._earlier.known()
@@ -196,7 +197,7 @@ class Definitions:
         return schemas
 
     def known(self) -> tuple[dict[int, Schema], dict[tuple[int, str], _Name], dict[int, Relation | None], int] | None:
-        """Schemas, names and definitions that have been read, and the snapshot they are of; None if nothing has been read."""
+        """Return the cached schemas, names and definitions and their snapshot id; None if nothing has been read."""
         with self._lock:
             if self._schemas is None:
                 return None
@@ -219,7 +220,7 @@ class Definitions:
 
 
 class _Loader:
-    """The queries. `ids` None: no restriction."""
+    """Runs the queries. If `ids` is None, all objects are read."""
 
     def __init__(self, connection: Connection, snapshot_id: int) -> None:
         self._connection = connection
@@ -336,7 +337,7 @@ class _Loader:
 
 
 def column_tree(rows: Iterable[Any], comments: dict[tuple[int, int], str]) -> tuple[Column, ...]:
-    """Columns with their nested fields, from rows of `ducklake_column` in the order of `column_order`."""
+    """Return columns with their nested fields, from rows of `ducklake_column` ordered by `column_order`."""
     children: dict[int | None, list[Any]] = defaultdict(list)
     for row in rows:
         children[row.parent_column].append(row)
@@ -348,7 +349,7 @@ def column_tree(rows: Iterable[Any], comments: dict[tuple[int, int], str]) -> tu
                 row.column_name,
                 row.column_type,
                 build(row.column_id) if row.column_id in children else (),
-                row.nulls_allowed is not False or parent is not None,  # meaningless on nested fields
+                row.nulls_allowed is not False or parent is not None,  # nested fields are always nullable
                 row.initial_default,
                 _default(row),
                 comments.get((row.table_id, row.column_id)),
@@ -360,7 +361,7 @@ def column_tree(rows: Iterable[Any], comments: dict[tuple[int, int], str]) -> tu
 
 
 def other_tags(tags: dict[str, str]) -> dict[str, str]:
-    """Tags without the comment, which has a place of its own."""
+    """Return the tags without the comment, which is stored separately."""
     return {key: value for key, value in tags.items() if key != "comment"}
 
 
@@ -385,12 +386,12 @@ def _view(row: Any, schema: Schema, tags: dict[str, str]) -> View:
 
 
 def parse_aliases(text: str | None) -> tuple[str, ...]:
-    """The stored list of a view's column names: `"x","y z"`, a quote inside doubled."""
+    """Parse the stored list of a view's column names: `"x","y z"`, with quotes inside doubled."""
     return tuple(next(csv.reader([text], skipinitialspace=True))) if text else ()
 
 
 def format_aliases(names: Iterable[str]) -> str:
-    """The list as it is stored; DuckDB cannot open a lake in which it is NULL, so none is the empty text."""
+    """Format the list of a view's column names; no names are the empty text, because DuckDB cannot open a lake with NULL here."""
     return ",".join('"' + name.replace('"', '""') + '"' for name in names)
 
 

@@ -1,6 +1,6 @@
-"""Figures about tables for people: rows, files, bytes, and the snapshot that last changed the rows.
+"""Figures about tables for users: rows, files, bytes, and the snapshot that last changed the rows.
 
-Specification: none; the figures of `ducklake_table_stats` are gross, so these come from the files, their deletes and the inlined rows.
+The figures of `ducklake_table_stats` include deleted rows, so these are computed from the files, their deletes and the inlined rows.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ class TableFacts:
     """Figures of one table at one snapshot."""
 
     record_count: int
-    """Rows that a query returns; exact unless a delete file holds later deletes too, then slightly too low for an older snapshot."""
+    """Rows that a query returns. For an older snapshot it is slightly too low if a delete file also contains later deletes."""
     file_count: int
     size_bytes: int
     """Bytes of the data files."""
     last_snapshot_id: int | None
-    """The snapshot that last changed rows, which a compaction does not; None if there never were any."""
+    """The snapshot that last changed rows, not counting compactions; None if the table never had rows."""
     last_snapshot_time: datetime | None
-    """None also if that snapshot has expired."""
+    """The time of that snapshot; None if there is none or it has expired."""
     delete_file_count: int = 0
     delete_size_bytes: int = 0
 
 
 def read_facts(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> dict[int, TableFacts]:
-    """Facts by table id, in a number of queries that does not grow with the number of tables without inlined deletes."""
+    """Return table id → figures; the number of queries grows only with the number of tables that have inlined deletes."""
     rows: dict[int, int] = defaultdict(int)
     files: dict[int, tuple[int, int]] = {}
     last: dict[int, int] = defaultdict(lambda: -1)
@@ -70,7 +70,7 @@ def read_facts(connection: Connection, database: Database, snapshot_id: int, ids
 
 
 def _grouped(connection: Connection, database: Database, query: Select[Any], table: Any, ids: list[int]) -> list[Any]:
-    """Rows of the asked-for tables; of all tables at once when there are many, which is one pass instead of several."""
+    """Return the query's rows for these tables; for many tables, read all tables in one pass and filter."""
     query = query.group_by(table.c.table_id)
     if len(ids) > database.dialect.batch_size:
         wanted = set(ids)
@@ -81,7 +81,7 @@ def _grouped(connection: Connection, database: Database, query: Select[Any], tab
 def _subtract_deletes(
     connection: Connection, database: Database, snapshot_id: int, ids: list[int], rows: dict[int, int]
 ) -> dict[int, tuple[int, int]]:
-    """Lower the counts of rows; gives the number of delete files and their bytes by table id."""
+    """Subtract deleted rows from `rows`, and return table id → (number of delete files, their bytes)."""
     data, delete = t.data_file, t.delete_file
     query = (
         select(data.c.table_id, func.count(), func.sum(delete.c.file_size_bytes), func.sum(delete.c.delete_count))
@@ -96,16 +96,16 @@ def _subtract_deletes(
 
 
 def _last_changes(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> list[tuple[int, int]]:
-    """(table id, snapshot id) of the last beginnings and ends of files that changed rows.
+    """Return (table id, snapshot id) of the last begin or end of a file that changed rows.
 
-    Merged and flushed files keep the snapshots of their rows, rewritten ones begin where the rewrite was. The files that a rewrite ended
-    say when rows last changed before it; where they have expired, the rewrite is the best answer that is left.
+    Merged and flushed files keep the snapshots of their rows, but rewritten files begin at the rewrite. The files that a rewrite ended show
+    when rows last changed before it. If those have expired, the rewrite's own snapshot is returned.
     """
     found: dict[int, int] = {}
     rounds = [(snapshot_id, ids)]
     while rounds:
-        until, asked = rounds.pop()
-        snapshots, ended = _last_changes_until(connection, database, until, asked)
+        until, table_ids = rounds.pop()
+        snapshots, ended = _last_changes_until(connection, database, until, table_ids)
         rewrites = _rewrites(connection, set(snapshots.values()))
         again: dict[int, list[int]] = defaultdict(list)
         for table_id, snapshot in snapshots.items():
@@ -118,7 +118,7 @@ def _last_changes(connection: Connection, database: Database, snapshot_id: int, 
 
 
 def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, set[int]]:
-    """The ids of the tables that these snapshots rewrote without another change of their rows."""
+    """Return snapshot id → ids of the tables that it rewrote without another change of their rows."""
     found: dict[int, set[int]] = {}
     log = t.snapshot_changes
     for batch in batches(snapshots, 500):
@@ -133,7 +133,7 @@ def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, s
 def _last_changes_until(
     connection: Connection, database: Database, snapshot_id: int, ids: list[int]
 ) -> tuple[dict[int, int], dict[int, int]]:
-    """The last beginning or end of a file by table id, and the last end of a data file."""
+    """Return table id → last begin or end of a file, and table id → last end of a data file."""
     found: dict[int, int] = {}
     ends: dict[int, int] = {}
     for table in (t.data_file, t.delete_file):

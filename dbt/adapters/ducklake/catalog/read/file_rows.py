@@ -1,4 +1,4 @@
-"""Rows of `ducklake_data_file`, `ducklake_delete_file` and of what belongs to a file, as what a reader needs of them.
+"""Convert rows of `ducklake_data_file`, `ducklake_delete_file` and related tables to values for readers.
 
 Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_file_column_stats", "ducklake_name_mapping".
 """
@@ -28,11 +28,11 @@ DELETE_COLUMNS: tuple[ColumnElement[Any], ...] = (
     t.delete_file.c.footer_size.label("delete_footer_size"),
     t.delete_file.c.begin_snapshot.label("delete_begin_snapshot"),
 )
-"""What `delete_file` reads, under names that may stand beside those of a data file."""
+"""The columns that `delete_file` reads, with names that differ from those of data files."""
 
 
 def data_file(row: Any, table: Table, mappings: Mapping[int, tuple[MappedField, ...]]) -> DataFile:
-    """A row of `ducklake_data_file` as a file of which every row counts."""
+    """Convert a row of `ducklake_data_file` to a file without deletes."""
     return DataFile(
         row.data_file_id,
         resolve(table.path, row.path, row.path_is_relative),
@@ -47,7 +47,7 @@ def data_file(row: Any, table: Table, mappings: Mapping[int, tuple[MappedField, 
 
 
 def delete_file(row: Any, table: Table, snapshot_limit: int) -> DeleteFile | None:
-    """`DELETE_COLUMNS` as a delete file, of which the entries up to a snapshot count; None: there is none."""
+    """Convert `DELETE_COLUMNS` to a delete file whose entries count up to a snapshot; None if there is no delete file."""
     if row.delete_file_id is None:
         return None
     return DeleteFile(
@@ -63,7 +63,7 @@ def delete_file(row: Any, table: Table, snapshot_limit: int) -> DeleteFile | Non
 
 
 def column_stats(row: Any) -> ColumnStats:
-    """A row of `ducklake_file_column_stats`."""
+    """Convert a row of `ducklake_file_column_stats`."""
     return ColumnStats(
         row.column_id,
         row.column_size_bytes,
@@ -77,7 +77,7 @@ def column_stats(row: Any) -> ColumnStats:
 
 
 def read_mappings(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, tuple[MappedField, ...]]:
-    """The name mappings of some ids."""
+    """Return id → name mapping for some ids."""
     if not ids:
         return {}
     source = t.name_mapping

@@ -1,4 +1,4 @@
-"""What a flush of a table has to write: all versions of its inlined rows, and the deletes on its files that the catalog holds.
+"""Plan a flush of a table: all versions of its inlined rows, and the inlined deletes of its files.
 
 Specification: the page "Flush Inlined Data".
 """
@@ -23,10 +23,10 @@ from .file_rows import DELETE_COLUMNS, delete_file
 
 @dataclass(frozen=True)
 class FlushPlan:
-    """Of one table at one snapshot."""
+    """The inlined rows and deletes of one table at one snapshot."""
 
     versions: tuple[InlinedVersions, ...] = ()
-    """By inlined-data table; those without rows are left out."""
+    """One entry per inlined-data table that has rows."""
     deletes: tuple[InlinedDeletes, ...] = ()
 
     @property
@@ -36,7 +36,7 @@ class FlushPlan:
 
 
 def read_flush_plan(connection: Connection, database: Database, table: Table, snapshot_id: int) -> FlushPlan:
-    """Everything inlined that snapshots up to this one began."""
+    """Return all inlined rows and deletes that began up to this snapshot."""
     names = registered(connection, [table.table_id]).get(table.table_id, [])
     history = read_history(connection, table.table_id) if names else None
     versions = [
@@ -49,7 +49,7 @@ def read_flush_plan(connection: Connection, database: Database, table: Table, sn
 
 
 def read_inlined_deletes(connection: Connection, database: Database, table: Table, snapshot_id: int) -> tuple[InlinedDeletes, ...]:
-    """Files that were ended since count too, for the sake of older snapshots; files that are gone do not."""
+    """Return the inlined deletes of a table's files, including ended files that older snapshots still read."""
     if not has_delete_table(connection, database.schema, table.table_id):
         return ()
     entries, data, delete = positions(connection, table.table_id), t.data_file, t.delete_file
@@ -68,7 +68,7 @@ def read_inlined_deletes(connection: Connection, database: Database, table: Tabl
         .where(delete.c.table_id == table.table_id, delete.c.data_file_id.in_(select(entries.c.file_id)))
         .order_by(delete.c.delete_file_id)
     )
-    found = {row.data_file_id: row for row in connection.execute(earlier)}  # the newest holds the positions of those before
+    found = {row.data_file_id: row for row in connection.execute(earlier)}  # the newest contains the positions of earlier ones
     return tuple(_of_file(table, file_id, rows, found.get(file_id)) for file_id, rows in by_file.items())
 
 

@@ -1,4 +1,4 @@
-"""Snapshots: the newest one, the one of a version or a timestamp, and the log of what each changed.
+"""Snapshots: the newest one, the one of a version or a timestamp, and the logged changes of each.
 
 Specification: the tables `ducklake_snapshot` and `ducklake_snapshot_changes`.
 """
@@ -21,7 +21,7 @@ from ..store.dialects import CatalogDialect
 
 @dataclass(frozen=True)
 class SnapshotRecord:
-    """A snapshot with its entry in the log."""
+    """A snapshot with its logged changes."""
 
     snapshot: Snapshot
     changes: tuple[Change, ...]
@@ -32,10 +32,11 @@ class SnapshotRecord:
 
 
 def resolve(database: Database, version: int | None, timestamp: datetime | None) -> Snapshot:
-    """The snapshot of a version or of a timestamp; the newest if neither is given, or the one at which the lake was opened.
+    """Return the snapshot of a version or of a timestamp; by default the newest, or the one at which the lake was opened.
 
     Raises:
-        NotFoundError: there is none; LakeError: there is none at all.
+        NotFoundError: the snapshot does not exist.
+        LakeError: the catalog has no snapshots.
     """
     if version is None and timestamp is None and database.at is not None:
         return database.at
@@ -46,10 +47,10 @@ def resolve(database: Database, version: int | None, timestamp: datetime | None)
 
 
 def latest_snapshot(connection: Connection) -> Snapshot:
-    """The newest snapshot.
+    """Return the newest snapshot.
 
     Raises:
-        LakeError: there is none.
+        LakeError: the catalog has no snapshots.
     """
     row = connection.execute(_snapshots().order_by(t.snapshot.c.snapshot_id.desc()).limit(1)).first()
     if row is None:
@@ -58,10 +59,10 @@ def latest_snapshot(connection: Connection) -> Snapshot:
 
 
 def snapshot_of_version(connection: Connection, version: int) -> Snapshot:
-    """The snapshot of an id.
+    """Return the snapshot with an id.
 
     Raises:
-        NotFoundError: it never was, or has expired.
+        NotFoundError: it never existed, or has expired.
     """
     row = connection.execute(_snapshots().where(t.snapshot.c.snapshot_id == version)).first()
     if row is None:
@@ -71,10 +72,11 @@ def snapshot_of_version(connection: Connection, version: int) -> Snapshot:
 
 
 def require_kept(connection: Connection, database: Database, snapshot_id: int) -> None:
-    """Require that a snapshot that is being read has not expired meanwhile: of its rows the catalog would hold a part only.
+    """Require that a snapshot has not expired while it is read, because an expired snapshot's catalog rows may be incomplete.
 
     Raises:
-        ConflictError: it has; NotFoundError: it has, and the lake was opened at it.
+        ConflictError: the snapshot has expired.
+        NotFoundError: the snapshot has expired, and the lake was opened at it.
     """
     key = t.snapshot.c.snapshot_id
     if connection.execute(select(key).where(key == snapshot_id)).first() is not None:
@@ -87,10 +89,10 @@ def require_kept(connection: Connection, database: Database, snapshot_id: int) -
 
 
 def snapshot_at(connection: Connection, dialect: CatalogDialect, timestamp: datetime) -> Snapshot:
-    """The newest snapshot that was committed at or before a timestamp; one without a zone is taken as UTC.
+    """Return the newest snapshot that was committed at or before a timestamp (UTC if it has no zone).
 
     Raises:
-        NotFoundError: all are later.
+        NotFoundError: all snapshots are later.
     """
     timestamp = timestamp if timestamp.tzinfo is not None else timestamp.replace(tzinfo=timezone.utc)
     time = dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
@@ -102,10 +104,10 @@ def snapshot_at(connection: Connection, dialect: CatalogDialect, timestamp: date
 
 
 def first_snapshot_from(connection: Connection, dialect: CatalogDialect, timestamp: datetime) -> Snapshot:
-    """The oldest snapshot that was committed at or after a timestamp; one without a zone is taken as UTC.
+    """Return the oldest snapshot that was committed at or after a timestamp (UTC if it has no zone).
 
     Raises:
-        NotFoundError: all are earlier.
+        NotFoundError: all snapshots are earlier.
     """
     timestamp = timestamp if timestamp.tzinfo is not None else timestamp.replace(tzinfo=timezone.utc)
     time = dialect.comparable_timestamp(t.snapshot.c.snapshot_time)
@@ -119,7 +121,7 @@ def first_snapshot_from(connection: Connection, dialect: CatalogDialect, timesta
 def snapshot_records(
     connection: Connection, *, after: int | None = None, until: int | None = None, limit: int | None = None
 ) -> list[SnapshotRecord]:
-    """Snapshots with their log entries, oldest first: those with an id in (`after`, `until`], of these the newest `limit`."""
+    """Return snapshots with their logged changes, oldest first: ids in (`after`, `until`], of these the newest `limit`."""
     key = t.snapshot.c.snapshot_id
     query = select(t.snapshot, *list(t.snapshot_changes.c)[1:]).outerjoin(t.snapshot_changes, t.snapshot_changes.c.snapshot_id == key)
     if after is not None:

@@ -1,4 +1,4 @@
-"""Every file that a lake knows, wherever its row stands: what may never be taken for an orphan, and what others still need.
+"""List all files in the catalog of a lake: files that snapshots need, and files scheduled for deletion. None of them is an orphan.
 
 Specification: "Paths", and the tables `ducklake_data_file`, `ducklake_delete_file` and `ducklake_files_scheduled_for_deletion`.
 """
@@ -15,14 +15,14 @@ from ..store import tables as t
 
 
 def schema_directories(connection: Connection, data_path: str) -> dict[int, str]:
-    """The directory of each schema that the catalog has a row of, ended ones included, by id."""
+    """Return schema id → directory for all schemas in the catalog, including ended ones."""
     source = t.schema.c
     rows = connection.execute(select(source.schema_id, source.path, source.path_is_relative))
     return {row.schema_id: resolve(data_path, row.path, row.path_is_relative) for row in rows}
 
 
 def table_directories(connection: Connection, data_path: str) -> dict[int, str]:
-    """The directory of each table that the catalog has a row of, ended ones included, by id."""
+    """Return table id → directory for all tables in the catalog, including ended ones."""
     schemas = schema_directories(connection, data_path)
     source = t.table.c
     rows = connection.execute(select(source.table_id, source.schema_id, source.path, source.path_is_relative))
@@ -30,7 +30,7 @@ def table_directories(connection: Connection, data_path: str) -> dict[int, str]:
 
 
 def registered_files(connection: Connection, data_path: str) -> Iterator[str]:
-    """The paths of all data and delete files that some snapshot reads."""
+    """Yield the paths of all data and delete files that some snapshot reads."""
     directories = table_directories(connection, data_path)
     for table in (t.data_file, t.delete_file):
         rows = connection.execute(select(table.c.table_id, table.c.path, table.c.path_is_relative).execution_options(yield_per=10_000))
@@ -39,7 +39,7 @@ def registered_files(connection: Connection, data_path: str) -> Iterator[str]:
 
 
 def scheduled_paths(connection: Connection, data_path: str) -> Iterator[str]:
-    """The paths of all files that are to be removed one day."""
+    """Yield the paths of all files that are scheduled for deletion."""
     source = t.files_scheduled_for_deletion.c
     for row in connection.execute(select(source.path, source.path_is_relative)):
         yield resolve(data_path, row.path, row.path_is_relative)

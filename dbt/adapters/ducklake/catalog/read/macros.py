@@ -1,7 +1,7 @@
-"""The macros that are kept in a lake: read, and ended with their schema or by DROP MACRO.
+"""Read the macros that are stored in a lake.
 
 Specification: the pages "ducklake_macro", "ducklake_macro_impl" and "ducklake_macro_parameters". DuckDB parses every macro when it opens a
-lake and cannot open it over one that it fails to parse; so macros are never written here, only DuckDB makes them.
+lake, and fails to open the lake if one cannot be parsed. So we never write macro bodies; only DuckDB creates macros.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..store.visibility import visible
 
 
 def read_macros(connection: Connection, snapshot_id: int, schemas: Mapping[int, str]) -> list[Macro]:
-    """The macros visible at a snapshot, by schema and name; `schemas` are the names of the visible schemas by id."""
+    """Return the macros visible at a snapshot, ordered by schema and name; `schemas` maps visible schema ids to names."""
     rows = [row for row in connection.execute(select(t.macro).where(visible(t.macro, snapshot_id))) if row.schema_id in schemas]
     if not rows:
         return []

@@ -1,4 +1,4 @@
-"""How a table is read with the staged changes to its rows laid over those of the snapshot."""
+"""Plan a scan of a table with the staged changes to its rows on top of the snapshot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .scan_plan import CommittedRows
 
 
 def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, within: Filters, next_row_id: int) -> ScanPlan:
-    """How to read a table with the staged changes to its rows."""
+    """Return the plan for reading a table with the staged changes to its rows."""
     rows, history = CommittedRows((), ()), EMPTY_HISTORY
     if table.table_id >= 0:
         rows, history = base.committed_rows(table, within)

@@ -1,4 +1,4 @@
-"""Which files of a table a scan can leave out: their statistics and partition values are read, and `format/pruning.py` decides.
+"""Find the files of a table that a scan can leave out: read their statistics and partition values and apply `format/pruning.py`.
 
 Specification: "Queries", and the tables `ducklake_file_column_stats`, `ducklake_partition_column`, `ducklake_file_partition_value`.
 """
@@ -22,7 +22,16 @@ from .file_rows import column_stats
 def prune(
     connection: Connection, table: Table, files: Sequence[Any], which: ColumnElement[bool], retyped: Collection[int], within: Filters
 ) -> list[Any]:
-    """Those of `files` (the rows of `ducklake_data_file` of which `which` is true) that may hold a row passing every filter of `within`."""
+    """Return the files that may have a row that passes every filter of `within`.
+
+    Args:
+        connection: the connection to the catalog database.
+        table: the table.
+        files: the rows of `ducklake_data_file` to choose from.
+        which: the condition that selects exactly these rows.
+        retyped: ids of columns whose type has changed.
+        within: the filters.
+    """
     if callable(within):
         within = within() if len(files) > 1 else ()
     columns = {leaf.column_id: leaf for column in table.columns for leaf in column.walk()}
@@ -32,9 +41,9 @@ def prune(
             filters[each.column_id].append(each)
     if not filters or not files:
         return list(files)
-    useless = _by_statistics(connection, table.table_id, which, columns, filters)
-    useless |= _by_partition(connection, table.table_id, files, columns, filters, retyped)
-    return [row for row in files if row.data_file_id not in useless]
+    pruned = _by_statistics(connection, table.table_id, which, columns, filters)
+    pruned |= _by_partition(connection, table.table_id, files, columns, filters, retyped)
+    return [row for row in files if row.data_file_id not in pruned]
 
 
 def _by_statistics(
@@ -84,7 +93,7 @@ def _by_partition(
 
 
 def _specs(connection: Connection, table_id: int) -> dict[int, dict[int, tuple[int, str]]]:
-    """Every spec that the table ever had: partition id → key index → (column id, transform)."""
+    """Return every partition spec that the table ever had: partition id → key index → (column id, transform)."""
     source = t.partition_column
     specs: dict[int, dict[int, tuple[int, str]]] = defaultdict(dict)
     for row in connection.execute(select(source).where(source.c.table_id == table_id)):

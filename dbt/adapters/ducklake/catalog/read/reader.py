@@ -1,4 +1,4 @@
-"""Everything visible at one snapshot, and what is kept between readers of the same schema version."""
+"""Read one snapshot of a lake, with a cache of definitions that readers of the same schema version share."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .rollback_plan import RollbackPlan, read_rollback_plan
 from .scan_plan import CommittedRows, read_files, read_rows
 from .view import CatalogView
 
-_KEPT_VERSIONS = 16
+_CACHED_VERSIONS = 16
 
 
 @dataclass
 class DefinitionCache:
-    """Definitions by schema version; shared by all readers of a lake. Thread-safe."""
+    """A cache of definitions by schema version, shared by all readers of a lake. Thread-safe."""
 
     database: Database
     data_path: str
@@ -41,7 +41,7 @@ class DefinitionCache:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def definitions(self, snapshot: Snapshot) -> Definitions:
-        """The definitions at a snapshot; they are the same at every snapshot of its schema version."""
+        """Return the definitions at a snapshot, which are the same at every snapshot of its schema version."""
         with self._lock:
             found = self._definitions.get(snapshot.schema_version)
             if found is None:
@@ -49,7 +49,7 @@ class DefinitionCache:
                 found = Definitions(self.database, self.data_path, snapshot, max(earlier, key=lambda each: each.snapshot_id, default=None))
                 self._definitions[snapshot.schema_version] = found
             self._definitions.move_to_end(snapshot.schema_version)
-            while len(self._definitions) > _KEPT_VERSIONS:
+            while len(self._definitions) > _CACHED_VERSIONS:
                 self._definitions.popitem(last=False)
             return found
 
@@ -58,7 +58,7 @@ _NOTHING = Staged()
 
 
 class SnapshotReader(CatalogView):
-    """Reads the lake as it is at one snapshot, for ever the same. Thread-safe."""
+    """Reads the lake at one snapshot, which never changes. Thread-safe."""
 
     def __init__(self, cache: DefinitionCache, snapshot: Snapshot) -> None:
         super().__init__(snapshot)
@@ -71,31 +71,32 @@ class SnapshotReader(CatalogView):
 
     @property
     def staged(self) -> Staged:
-        """Nothing."""
+        """No changes: a reader has none."""
         return _NOTHING
 
     def scan_plan(self, table: Table, within: Filters = ()) -> ScanPlan:
-        """How to read a table.
+        """Return the plan for reading a table.
 
         Args:
-            within: files that provably hold no row that passes all of these are left out.
+            table: the table.
+            within: files that provably have no row that passes all of these filters are left out.
         """
         rows, history = self.committed_rows(table, within)
         return replace(history.plan(table), files=rows.files, inlined=rows.inlined, pruned_files=rows.pruned_files)
 
     def committed_rows(self, table: Table, within: Filters = ()) -> tuple[CommittedRows, TableHistory]:
-        """The files and inlined rows of a table, with the history of its columns, from one state of the catalog."""
+        """Return the files and inlined rows of a table and the history of its columns, read in one transaction."""
         with self._reading() as connection:
-            # Never kept: a file of an older snapshot may have been written again, with the names and types of a later schema version.
+            # Not cached: a compaction may have rewritten files of older snapshots with the names and types of a later schema version.
             history = read_history(connection, table.table_id)
             rows = read_rows(connection, self._cache.database, table, history, self.snapshot.snapshot_id, within)
         return rows, history
 
     def change_plan(self, table: Table, start: int) -> ChangePlan:
-        """How to read what became of a table's rows from the snapshot `start` to this one.
+        """Return the plan for reading the changes of a table's rows from the snapshot `start` to this one, both included.
 
         Raises:
-            LakeError: the lake has an older format, whose files do not say it.
+            LakeError: the lake has an older format, which has no change feed.
         """
         database = self._cache.database
         if database.older is not None:
@@ -107,29 +108,29 @@ class SnapshotReader(CatalogView):
             return read_changes(connection, database, table, start, self.snapshot.snapshot_id)
 
     def compaction_plan(self, table: Table) -> CompactionPlan:
-        """What a compaction of a table can unite or write again."""
+        """Return the files of a table that a compaction can merge or rewrite."""
         with self._reading() as connection:
             return read_compaction_plan(connection, self._cache.database, table, self.snapshot.snapshot_id)
 
     def flush_plan(self, table: Table) -> FlushPlan:
-        """What a flush of a table has to write."""
+        """Return the rows and deletes that a flush of a table must write."""
         with self._reading() as connection:
             return read_flush_plan(connection, self._cache.database, table, self.snapshot.snapshot_id)
 
     def inlined_deletes(self, table: Table) -> tuple[InlinedDeletes, ...]:
-        """What the catalog holds of the deletes on the table's files."""
+        """Return the inlined deletes of the table's files."""
         with self._reading() as connection:
             return read_inlined_deletes(connection, self._cache.database, table, self.snapshot.snapshot_id)
 
     def rollback_plan(self, table: Table, until: Snapshot) -> RollbackPlan:
-        """What a table, as it is at this snapshot, would need to be so again after the snapshot `until`."""
+        """Return the plan for restoring this snapshot of a table after the snapshot `until`."""
         with self._reading() as connection:
             require_kept(connection, self._cache.database, until.snapshot_id)
             return read_rollback_plan(connection, self._cache.database, table, self.snapshot.snapshot_id, until.snapshot_id)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        """One state of the catalog, which has the snapshot."""
+        """Open a reading transaction and require that the snapshot has not expired."""
         with self._cache.database.reading() as connection:
             require_kept(connection, self._cache.database, self.snapshot.snapshot_id)
             yield connection
@@ -137,15 +138,15 @@ class SnapshotReader(CatalogView):
 
 @dataclass(frozen=True)
 class CompactionPlan:
-    """The live files of a table in the order of their rows, and how those of a schema version are read."""
+    """The live files of a table in the order of their rows, and the column layouts of their schema versions."""
 
     candidates: tuple[Candidate, ...]
     layouts: Mapping[int, ScanPlan]
-    """Schema version → a plan without files, whose columns are those of then."""
+    """Schema version → a plan without files that has the columns of that version."""
 
 
 def read_compaction_plan(connection: Connection, database: Database, table: Table, snapshot_id: int) -> CompactionPlan:
-    """The plan of a committed table."""
+    """Return the compaction plan of a committed table."""
     history = read_history(connection, table.table_id)
     files = sorted(read_files(connection, database, table, snapshot_id), key=_order)
     values = t.file_partition_value
@@ -168,6 +169,6 @@ def read_compaction_plan(connection: Connection, database: Database, table: Tabl
 
 
 def _order(found: tuple[Any, DataFile]) -> tuple[int, bool, int, int]:
-    """That of the reference: files without a first row id come last."""
+    """Return the sort key of a file, in the order of the reference implementation: files without a first row id are last."""
     file = found[1]
     return file.begin_snapshot, file.row_id_start is None, file.row_id_start or 0, file.data_file_id

@@ -1,7 +1,7 @@
-"""What a table had at an earlier snapshot, beside what it has now: its files with all that the catalog says of them, its inlined rows.
+"""Plan the rollback of a table: its files and inlined rows at an earlier snapshot and at the current one.
 
-Specification: "Queries", reading data: what a snapshot sees is what a scan of it reads. Files that have become part of others since are
-seen as those, without the rows that are younger.
+Specification: "Queries", reading data: a snapshot sees the rows that a scan of it reads. If files have since been merged, the snapshot sees
+the merged file without its newer rows.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ class FormerFile:
 
     file: DataFile
     written: WrittenFile
-    """The same as what a commit registers, with statistics if it may have to."""
+    """The same file as a commit registers it, with statistics if it may be registered again."""
     partition_id: int | None
     has_snapshot_ids: bool
-    """Its rows say themselves which snapshot each began with."""
+    """Whether its rows have embedded snapshot ids."""
 
 
 @dataclass(frozen=True)
 class RollbackPlan:
-    """Of one table: the earlier snapshot and the one to go on from."""
+    """The rows of one table at the earlier snapshot (`then`) and at the current one (`now`)."""
 
     then: tuple[FormerFile, ...]
     now: Mapping[int, DataFile]
-    """By data file id."""
+    """Data file id → data file."""
     inlined_then: tuple[InlinedRows, ...]
     inlined_now: tuple[InlinedRows, ...]
     retyped: frozenset[int]
-    """Columns that ever had another type than then."""
+    """Ids of columns that ever had another type than at the earlier snapshot."""
 
 
 def read_rollback_plan(connection: Connection, database: Database, table: Table, then: int, now: int) -> RollbackPlan:
-    """The plan for a table as of the snapshot `then`."""
+    """Return the plan for restoring a table to the snapshot `then` from the snapshot `now`; `table` is its definition at `then`."""
     history = read_history(connection, table.table_id)
     former = read_files(connection, database, table, then)
     present = {file.data_file_id: file for _, file in read_files(connection, database, table, now)}

@@ -1,4 +1,4 @@
-"""What a transaction asks about a table's committed rows: are there any, what is the next row id, how large is a row?"""
+"""Facts about a table's committed rows that a transaction needs: whether it has any, its next row id, the size of a row."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..store.inlined import has_rows, registered
 from ..store.visibility import visible
 from .history import require_kept
 
-_TELLING_ROWS = 10_000
-"""Files of fewer rows are mostly overhead."""
+_MIN_ROWS = 10_000
+"""Files with fewer rows are mostly overhead."""
 
 
 def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:
-    """Whether any data file or inlined row of a table is visible; a file all of whose rows are deleted counts."""
+    """Whether a table has a visible data file or inlined row; a file whose rows are all deleted counts."""
     with database.reading() as connection:
         require_kept(connection, database, snapshot_id)
         query = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, visible(t.data_file, snapshot_id))
@@ -28,17 +28,17 @@ def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:
 
 
 def next_row_id(database: Database, table_id: int) -> int:
-    """The first row id that the next file of a table gets; 0 for a table that never had rows."""
+    """Return the first row id of the next file of a table; 0 for a table that never had rows."""
     with database.reading() as connection:
         query = select(t.table_stats.c.next_row_id).where(t.table_stats.c.table_id == table_id)
         return connection.execute(query).scalar() or 0
 
 
 def row_bytes(database: Database, table_id: int, snapshot_id: int) -> float | None:
-    """What a row takes in the data files of a table, footers aside; None where too few rows are there to tell."""
+    """Return the average size of a row in the data files of a table without footers, in bytes; None if it has too few rows."""
     data = t.data_file
     figures = select(func.sum(data.c.file_size_bytes - func.coalesce(data.c.footer_size, 0)), func.sum(data.c.record_count))
-    query = figures.where(data.c.table_id == table_id, data.c.record_count >= _TELLING_ROWS, visible(data, snapshot_id))
+    query = figures.where(data.c.table_id == table_id, data.c.record_count >= _MIN_ROWS, visible(data, snapshot_id))
     size: Any
     rows: Any
     with database.reading() as connection:

@@ -1,7 +1,7 @@
-"""What to read of a table at a snapshot: its files, their deletes, its inlined rows, in a few queries however many files there are.
+"""Find the files, deletes and inlined rows of a table at a snapshot, in a number of queries that does not grow with the files.
 
-Specification: "Queries", reading data. All queries of one plan see one state of the catalog, because compaction and later deletes
-remove rows physically.
+Specification: "Queries", reading data. All queries of a plan run in one transaction, because compaction and later deletes remove catalog
+rows physically.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .pruning import prune
 
 @dataclass(frozen=True)
 class CommittedRows:
-    """What the catalog holds of a table's rows at a snapshot."""
+    """The committed files and inlined rows of a table at a snapshot."""
 
     files: tuple[DataFile, ...]
     inlined: tuple[InlinedRows, ...]
@@ -41,7 +41,7 @@ def read_rows(
     snapshot_id: int,
     within: Filters = (),
 ) -> CommittedRows:
-    """The files and inlined rows of a committed table; files that provably hold nothing `within` are left out."""
+    """Return the files and inlined rows of a committed table; files that provably have no row `within` the filters are left out."""
     rows = _file_rows(connection, table.table_id, snapshot_id)
     kept = prune(connection, table, rows, visible(t.data_file, snapshot_id), history.retyped(table.columns), within) if within else rows
     files = tuple(_data_files(connection, database, table, kept, snapshot_id))
@@ -51,7 +51,7 @@ def read_rows(
 
 
 def read_files(connection: Connection, database: Database, table: Table, snapshot_id: int) -> list[tuple[Any, DataFile]]:
-    """The files of a committed table, each with its row of `ducklake_data_file`."""
+    """Return the files of a committed table, each with its row of `ducklake_data_file`."""
     rows = _file_rows(connection, table.table_id, snapshot_id)
     return list(zip(rows, _data_files(connection, database, table, rows, snapshot_id), strict=True))
 
@@ -68,7 +68,7 @@ def _file_rows(connection: Connection, table_id: int, snapshot_id: int) -> list[
         .where(data.c.table_id == table_id, visible(data, snapshot_id))
         .order_by(data.c.data_file_id, delete.c.delete_file_id)
     )
-    rows = {row.data_file_id: row for row in connection.execute(query)}  # of two delete files, the newer
+    rows = {row.data_file_id: row for row in connection.execute(query)}  # if there are two delete files, the newer wins
     return list(rows.values())
 
 

@@ -1,4 +1,4 @@
-"""The definitions of a lake: at a snapshot, or as a transaction sees them. One class answers for both."""
+"""The definitions of a lake at a snapshot, with or without the staged changes of a transaction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .definitions import Definitions, RelationName
 
 
 class CatalogView(ABC):
-    """Definitions of a snapshot with staged ones in their place, of which there may be none."""
+    """The definitions of a snapshot, overlaid with staged ones if there are any."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
@@ -25,26 +25,26 @@ class CatalogView(ABC):
     @property
     @abstractmethod
     def staged(self) -> Staged:
-        """What is staged on top of the snapshot."""
+        """The changes staged on top of the snapshot."""
 
     @property
     def revision(self) -> object | None:
-        """Which staged changes are read; None if there are none."""
+        """The identity of the staged changes; None if there are none."""
         return self.staged.revision if self.staged.has_changes else None
 
     def schemas(self) -> list[Schema]:
-        """All schemas, by name."""
+        """Return all schemas, ordered by name."""
         kept = [each for each in self.definitions.schemas() if each.schema_id not in self.staged.schemas]
         new = [each for each in self.staged.schemas.values() if each is not None]
         return sorted([*kept, *new], key=lambda schema: schema.name)
 
     def schema(self, name: str) -> Schema | None:
-        """The schema of a name."""
+        """Return the schema with a name, or None."""
         folded = fold(name)
         return next((each for each in self.schemas() if fold(each.name) == folded), None)
 
     def find(self, schema_name: str, name: str) -> Relation | None:
-        """The table or view of a name."""
+        """Return the table or view with a name, or None."""
         wanted = (fold(schema_name), fold(name))
         for relation in self._changed():
             if (fold(relation.schema_name), fold(relation.name)) == wanted:
@@ -53,42 +53,42 @@ class CatalogView(ABC):
         return None if found is None or self._is_changed(found) else found
 
     def by_id(self, relation_id: int) -> Relation | None:
-        """The table or view of an id, which is negative for one that the transaction creates."""
+        """Return the table or view with an id, or None; ids that the transaction creates are negative."""
         for entries in (self.staged.tables, self.staged.views):
             if relation_id in entries:
                 return entries[relation_id]
         return self.definitions.by_id(relation_id) if relation_id >= 0 else None
 
     def relations(self, schema_name: str | None = None) -> list[Relation]:
-        """All tables and views, of one schema or of all, by schema and name."""
+        """Return all tables and views of one schema or of all, ordered by schema and name."""
         found = [each for each in self.definitions.relations(schema_name) if not self._is_changed(each)]
         found += self._changed(schema_name)
         return sorted(found, key=lambda relation: (relation.schema_name, relation.name))
 
     def names(self, schema_name: str | None = None) -> list[RelationName]:
-        """The tables and views without their definitions: for listings of lakes with thousands of them."""
-        gone = {*self.staged.tables, *self.staged.views}
-        found = [each for each in self.definitions.names(schema_name) if each.relation_id not in gone]
+        """Return the names of tables and views without their definitions, for lists of thousands of them."""
+        changed = {*self.staged.tables, *self.staged.views}
+        found = [each for each in self.definitions.names(schema_name) if each.relation_id not in changed]
         for each in self._changed(schema_name):
             relation_id = each.table_id if isinstance(each, Table) else each.view_id
             found.append(RelationName(relation_id, each.schema_name, each.name, isinstance(each, Table)))
         return sorted(found, key=lambda name: (name.schema_name, name.name))
 
     def named(self, names: Iterable[RelationName]) -> list[Relation]:
-        """The definitions of some relations that `names` gave."""
+        """Return the definitions of relations from `names`."""
         names = list(names)
         found = [each for name in names if (each := self.staged.tables.get(name.relation_id) or self.staged.views.get(name.relation_id))]
-        gone = {*self.staged.tables, *self.staged.views}
-        return [*found, *self.definitions.named(name for name in names if name.relation_id not in gone)]
+        changed = {*self.staged.tables, *self.staged.views}
+        return [*found, *self.definitions.named(name for name in names if name.relation_id not in changed)]
 
     def macros(self, schema_name: str | None = None) -> list[Macro]:
-        """The macros that DuckDB keeps in the lake, of one schema or of all, by schema and name."""
+        """Return the macros of one schema or of all, ordered by schema and name."""
         wanted = None if schema_name is None else fold(schema_name)
         kept = (macro for macro in self.definitions.macros() if macro.macro_id not in self.staged.dropped_macros)
         return [macro for macro in kept if wanted is None or fold(macro.schema_name) == wanted]
 
     def _changed(self, schema_name: str | None = None) -> Iterator[Relation]:
-        """The staged tables and views."""
+        """Yield the staged tables and views of one schema or of all."""
         wanted = None if schema_name is None else fold(schema_name)
         for each in (*self.staged.tables.values(), *self.staged.views.values()):
             if each is not None and (wanted is None or fold(each.schema_name) == wanted):

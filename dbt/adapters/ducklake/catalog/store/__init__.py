@@ -1,1 +1,1 @@
-"""The catalog database: where it is, its dialect, its tables, and how they come up to date."""
+"""The catalog database: its location, its dialect, its tables, and their migrations."""

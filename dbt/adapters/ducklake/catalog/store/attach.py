@@ -1,7 +1,7 @@
-"""Opening a lake: find its catalog, create it if it is missing and that is allowed, and check that it is one we can work with.
+"""Open a lake: find its catalog, create it if it is missing and creation is allowed, and check that we support it.
 
-Specification: "Connecting" and "ducklake_metadata". What a fresh catalog holds is what the reference writes: snapshot 0, schema `main`,
-and four entries in `ducklake_metadata`.
+Specification: "Connecting" and "ducklake_metadata". A new catalog has the same content as one of the reference implementation: snapshot 0,
+schema `main`, and four entries in `ducklake_metadata`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...errors import ConfigurationError, LakeError
 from ...format.paths import absolute, new_uuid, with_separator
 from ...format.versions import CURRENT, is_older
 from . import tables as t
-from .database import Database, RivalError, insert_rows
+from .database import ConcurrentWriteError, Database, insert_rows
 from .migrations.older import OlderCatalog, read_source
 
 CREATED_BY = "dbt-ducklake"
@@ -26,7 +26,7 @@ CREATED_BY = "dbt-ducklake"
 
 @dataclass(frozen=True)
 class LakeFacts:
-    """What never changes while a lake is open."""
+    """Properties of a lake that never change while it is open."""
 
     data_path: str
     encrypted: bool
@@ -34,16 +34,16 @@ class LakeFacts:
 
 
 def attach(database: Database, *, data_path: str | None, create_if_not_exists: bool = True) -> LakeFacts:
-    """Open a lake, creating it if need be.
+    """Open a lake, creating it if necessary.
 
     Raises:
-        ConfigurationError: there is no catalog and none may be created, or `data_path` is missing or another one.
-        LakeError: the lake is of a format version that is not known, or encrypted.
+        ConfigurationError: the catalog does not exist and must not be created, or `data_path` is missing or different.
+        LakeError: the lake's format version is not supported, or the lake is encrypted.
     """
     _require_file(database, create_if_not_exists)
     facts = _read_facts(database)
     if facts is None:
-        _initialise(database, data_path, create_if_not_exists)
+        _initialize(database, data_path, create_if_not_exists)
         facts = _read_facts(database)
     if facts is None:
         raise LakeError(f"the catalog {database.location} could not be created")
@@ -64,7 +64,7 @@ def attach(database: Database, *, data_path: str | None, create_if_not_exists: b
 
 
 def _require_file(database: Database, create_if_not_exists: bool) -> None:
-    """SQLite and DuckDB would create an empty file for a name that is mistyped."""
+    """Require that the catalog file exists or may be created, because SQLite and DuckDB create an empty file for a mistyped name."""
     file = database.location.file
     if file is None or os.path.exists(file):
         return
@@ -78,7 +78,7 @@ def _require_file(database: Database, create_if_not_exists: bool) -> None:
 
 
 def _read_facts(database: Database) -> dict[str, str] | None:
-    """The lake-wide entries of `ducklake_metadata`; None if the catalog has none yet."""
+    """Return the lake-wide entries of `ducklake_metadata`; None if the catalog has none."""
     with database.reading() as connection:
         return _facts(connection, database) or None
 
@@ -88,25 +88,25 @@ def _facts(connection: Connection, database: Database) -> dict[str, str]:
         return {}
     columns = {column["name"] for column in inspect(connection).get_columns(t.metadata.name, schema=database.schema)}
     query = select(t.metadata.c.key, t.metadata.c.value)
-    if "scope" in columns:  # format 0.1 had none
+    if "scope" in columns:  # format 0.1 has no scopes
         query = query.where(t.metadata.c.scope.is_(None))
     return {row.key: row.value for row in connection.execute(query)}
 
 
-def _initialise(database: Database, data_path: str | None, create_if_not_exists: bool) -> None:
+def _initialize(database: Database, data_path: str | None, create_if_not_exists: bool) -> None:
     if database.read_only or not create_if_not_exists:
         raise ConfigurationError(
-            f"the database {database.location} holds no DuckLake catalog; correct 'path' or 'metadata_schema', "
+            f"the database {database.location} has no DuckLake catalog; correct 'path' or 'metadata_schema', "
             "or allow its creation with create_if_not_exists: true and read_only: false"
         )
     data_path = data_path or database.location.default_data_path
     if not data_path:
-        raise ConfigurationError("a new lake needs 'data_path': the directory or URL below which its Parquet files will lie")
+        raise ConfigurationError("a new lake needs 'data_path': the directory or URL of its Parquet files")
     try:
         with database.creating() as connection:
             if _facts(connection, database):
-                return  # another process was faster
-            # IF NOT EXISTS would ask for the right to create schemas, also where there is nothing to create.
+                return  # another process has created the lake
+            # CREATE SCHEMA IF NOT EXISTS needs the privilege to create schemas even if the schema exists.
             if database.schema is not None and not inspect(connection).has_schema(database.schema):
                 connection.execute(CreateSchema(database.schema, if_not_exists=True))
             for table in t.METADATA.sorted_tables:
@@ -114,8 +114,8 @@ def _initialise(database: Database, data_path: str | None, create_if_not_exists:
             for index in t.INDEXES if database.dialect.indexes else ():
                 connection.execute(CreateIndex(index))
             _write_first_rows(connection, absolute(data_path))
-    except RivalError:
-        return  # another process was faster; what it made is checked next
+    except ConcurrentWriteError:
+        return  # another process has created the lake; the caller checks it
 
 
 def _write_first_rows(connection: Connection, data_path: str) -> None:
@@ -155,6 +155,6 @@ def _require_same_path(stored: str, given: str | None) -> None:
     if given is None or with_separator(given) == with_separator(stored) or absolute(given) == absolute(stored):
         return
     raise ConfigurationError(
-        f"the lake keeps its files at {stored}, but data_path is {given}; correct data_path, or remove it: "
+        f"the lake stores its files at {stored}, but data_path is {given}; correct data_path, or remove it: "
         "it is needed only to create a lake"
     )

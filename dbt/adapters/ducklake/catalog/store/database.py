@@ -1,6 +1,6 @@
-"""The connection to the catalog database: an engine, two kinds of transaction, and foreign errors translated.
+"""The connection to the catalog database: an engine, reading and writing transactions, and the translation of driver errors.
 
-Reading transactions see one state of the catalog in all their queries; writing ones have waited for every other writer first.
+All queries of a reading transaction see the same state of the catalog. A writing transaction first waits for all other writers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection, Engine, make_url
 
 from ...errors import ConfigurationError, EngineError
 from ...format.objects import Snapshot
-from ...format.versions import written_only_after_migration
+from ...format.versions import migration_required
 from .dialects import BusyError, CatalogDialect, dialect_of
 from .location import CatalogLocation
 
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class RivalError(Exception):
-    """Another writer was faster, or holds its lock too long; the same transaction may succeed when tried again."""
+class ConcurrentWriteError(Exception):
+    """A concurrent writer committed first, or holds its lock too long; a retry of the same transaction may succeed."""
 
 
 class Database:
-    """An SQLAlchemy engine with the facts of its dialect. Thread-safe: every transaction has a connection of its own."""
+    """An SQLAlchemy engine with its dialect. Thread-safe: every transaction has its own connection."""
 
     def __init__(self, location: CatalogLocation, *, read_only: bool = False, lake: str | None = None) -> None:
         self.location = location
         self.read_only = read_only
         self.title = "the lake" if lake is None else f"the lake {lake}"
-        """What errors call it."""
+        """The lake's name in errors."""
         self.at: Snapshot | None = None
-        """The snapshot that is the newest as far as this process is concerned, where the lake was opened at one."""
+        """The snapshot at which the lake was opened, which readers treat as the newest; None if it was not opened at one."""
         url = make_url(location.url)
         self._url = url if location.file is None else url.set(database=location.file)
         self.dialect: CatalogDialect = dialect_of(url.get_backend_name())
         self.schema = location.metadata_schema or self.dialect.default_schema
         self.older: OlderCatalog | None = None
-        """Set while the lake has an older format: queries of the current tables are answered from what is there, nothing is written."""
+        """Set while the lake has an older format: queries are translated to the older tables, and nothing is written."""
         self._engine = self._create_engine()
         self.dialect.prepare_engine(self._engine, read_only)
-        event.listen(self._engine, "before_execute", self._as_it_is, retval=True)
+        event.listen(self._engine, "before_execute", self._translate_statement, retval=True)
 
     def _create_engine(self) -> Engine:
         try:
@@ -60,80 +60,81 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction whose queries all see the same state.
+        """Open a transaction whose queries all see the same state.
 
         Raises:
-            EngineError: the database failed; the text has the driver's words but no address.
+            EngineError: the database failed; the message contains the driver's message but no password.
         """
         try:
             with self._translated(), self._engine.connect() as connection, connection.begin():
                 self.dialect.begin_read(connection)
                 yield connection
-        except RivalError as error:
-            raise EngineError(f"the catalog database {self.location} is kept busy by other writers: {error}") from error
+        except ConcurrentWriteError as error:
+            raise EngineError(f"other writers keep the catalog database {self.location} busy: {error}") from error
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that has waited for the other writers; committed at the end, rolled back by an exception.
+        """Wait for other writers and open a writing transaction; it commits at the end and rolls back after an exception.
 
         Raises:
-            RivalError: try again.
+            ConcurrentWriteError: a concurrent writer interfered; retry.
             EngineError: the database failed.
             LakeError: the lake has an older format.
         """
         if self.older is not None:
-            raise written_only_after_migration(self.older.version)
+            raise migration_required(self.older.version)
         with self.migrating() as connection:
             yield connection
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
-        """The same, also for a lake of an older format."""
+        """Open a writing transaction, also on a lake of an older format."""
         with self.creating() as connection:
             self.dialect.begin_commit(connection, self.schema)
             yield connection
 
     @contextmanager
     def creating(self) -> Iterator[Connection]:
-        """A transaction that writes while the metadata tables do not exist yet."""
+        """Open a writing transaction for which the metadata tables need not exist."""
         with self._translated(), self._engine.connect() as plain:
             connection = plain.execution_options(ducklake_writes=True)
-            with self.dialect.writers_turn(connection), connection.begin():
+            with self.dialect.write_lock(connection), connection.begin():
                 yield connection
 
     def require_writable(self) -> None:
-        """Refuse to go on where nothing can be written.
+        """Raise if the lake cannot be changed.
 
         Raises:
-            ConfigurationError: the lake was opened read-only or at a snapshot; LakeError: it has an older format version.
+            ConfigurationError: the lake was opened read-only or at a snapshot.
+            LakeError: the lake has an older format version.
         """
         if self.at is not None:
             raise ConfigurationError(
-                f"{self.title} is opened at its snapshot {self.at.snapshot_id}, where it can only be read; "
+                f"{self.title} is opened at its snapshot {self.at.snapshot_id} and can only be read; "
                 "remove snapshot_version and snapshot_time to change it"
             )
         if self.read_only:
             raise ConfigurationError(f"{self.title} is opened read-only; set read_only: false to change it")
         if self.older is not None:
-            raise written_only_after_migration(self.older.version)
+            raise migration_required(self.older.version)
 
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
 
-    def _as_it_is(self, _connection: Connection, statement: Any, many: Any, one: Any, _options: Any) -> tuple[Any, Any, Any]:
-        return (statement if self.older is None else self.older.shown(statement)), many, one
+    def _translate_statement(self, _connection: Connection, statement: Any, many: Any, one: Any, _options: Any) -> tuple[Any, Any, Any]:
+        return (statement if self.older is None else self.older.translate(statement)), many, one
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
         except BusyError as error:
-            raise RivalError(str(error)) from error
+            raise ConcurrentWriteError(str(error)) from error
         except sa_exc.DBAPIError as error:
             cause = error.orig if error.orig is not None else error
             if self.dialect.is_write_conflict(cause):
-                raise RivalError(str(cause).strip()) from error
+                raise ConcurrentWriteError(str(cause).strip()) from error
             hint = (
                 "" if self.older is None else f" (the lake had format version {self.older.version}; open it again if it was migrated since)"
             )
@@ -143,7 +144,7 @@ class Database:
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[Sequence[T]]:
-    """Lists of at most `size` items."""
+    """Yield lists of at most `size` items."""
     batch: list[T] = []
     for item in items:
         batch.append(item)
@@ -155,6 +156,6 @@ def batches(items: Iterable[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def insert_rows(connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows as one batch; no rows are no statement."""
+    """Insert rows as one batch; without rows, nothing is executed."""
     if rows:
         connection.execute(table.insert(), list(rows))

@@ -1,8 +1,8 @@
-"""The inlined-data and inlined-delete tables of a table read: which there are, their layouts, their visible rows.
+"""Read the inlined-data and inlined-delete tables of a table: their names, layouts and visible rows.
 
-Specification: the page "Data Inlining". A layout is the columns as of the snapshot at which the inlined table's schema version began
-for its table. Which positions of files are deleted stands in `ducklake_inlined_delete_<table id>`, which is registered nowhere.
-What is written to both kinds of table is in `commit_inlined`.
+Specification: the page "Data Inlining". The layout of an inlined-data table is the columns at the first snapshot of its schema version.
+Deleted positions of files are in `ducklake_inlined_delete_<table id>`, which is not registered. `commit/inlined.py` and `commit/flush.py`
+write these tables.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .dialects import CatalogDialect
 
 @dataclass(frozen=True)
 class InlinedTable:
-    """A row of `ducklake_inlined_data_tables` with the layout of that table."""
+    """An inlined-data table: a row of `ducklake_inlined_data_tables` with the table's columns."""
 
     name: str
     schema_version: int
@@ -36,29 +36,29 @@ class InlinedTable:
 
 
 def data_table_name(table_id: int, schema_version: int) -> str:
-    """The name of an inlined-data table."""
+    """Return the name of an inlined-data table."""
     return f"ducklake_inlined_data_{table_id}_{schema_version}"
 
 
 def delete_table_name(table_id: int) -> str:
-    """The name of the table of positions deleted from files."""
+    """Return the name of the inlined-delete table of a table."""
     return f"ducklake_inlined_delete_{table_id}"
 
 
 def clause(connection: Connection, name: str, columns: Iterable[str] = ()) -> TableClause:
-    """An inlined-data table; the options of the connection have the schema of the metadata tables, in which it is."""
+    """Return an inlined-data table as an SQL clause; it is in the schema of the metadata tables, from the connection's options."""
     names = ["row_id", "begin_snapshot", "end_snapshot", *columns]
     return table_clause(quoted_name(name, True), *(column(quoted_name(each, True)) for each in names), schema=_schema(connection))
 
 
 def _schema(connection: Connection) -> str | None:
-    """SQLAlchemy translates the schemas of tables in `METADATA` only."""
+    """Return the schema of the metadata tables, because SQLAlchemy sets it only for tables in `METADATA`."""
     schema: str | None = connection.get_execution_options().get("schema_translate_map", {}).get(None)
     return schema
 
 
 def visible_rows(table: TableClause, snapshot_id: int) -> Any:
-    """The condition that a row of an inlined-data table is visible at a snapshot."""
+    """Return the condition that a row of an inlined-data table is visible at a snapshot."""
     return and_(
         table.c.begin_snapshot <= snapshot_id,
         or_(table.c.end_snapshot.is_(None), table.c.end_snapshot > snapshot_id),
@@ -66,7 +66,7 @@ def visible_rows(table: TableClause, snapshot_id: int) -> Any:
 
 
 def read_inlined(connection: Connection, dialect: CatalogDialect, inlined: Sequence[InlinedTable], snapshot_id: int) -> list[InlinedRows]:
-    """The visible rows of each table that has any."""
+    """Return the visible rows of each inlined-data table that has any."""
     full = _with_rows(connection, [each.name for each in inlined], snapshot_id) if len(inlined) > 1 else None
     found = []
     for each in inlined:
@@ -78,14 +78,14 @@ def read_inlined(connection: Connection, dialect: CatalogDialect, inlined: Seque
 
 
 def read_versions(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, snapshot_id: int) -> InlinedVersions:
-    """All versions of all rows that a snapshot up to this one began, ended or not."""
+    """Return all versions of rows that began up to a snapshot, ended or not."""
     rows = _read(connection, dialect, inlined, lambda source: source.c.begin_snapshot <= snapshot_id)
     ids, begins, ends = (tuple(row[place] for row in rows) for place in range(3))
     return InlinedVersions(inlined.name, inlined.columns, ids, begins, ends, tuple(row[3:] for row in rows))
 
 
 def read_changed(connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, since: int) -> list[tuple[int, tuple[Any, ...]]]:
-    """(begin, values) of the rows that began or ended after a snapshot."""
+    """Return (begin, values) of the rows that began or ended after a snapshot."""
     rows = _read(connection, dialect, inlined, lambda source: or_(source.c.begin_snapshot > since, source.c.end_snapshot > since))
     return [(row[1], row[3:]) for row in rows]
 
@@ -99,22 +99,22 @@ def _read_one(connection: Connection, dialect: CatalogDialect, inlined: InlinedT
 def _read(
     connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, condition: Callable[[TableClause], Any]
 ) -> list[tuple[Any, ...]]:
-    """(row id, begin, end, decoded values …) of the rows of a condition, by row id and begin."""
+    """Return (row id, begin, end, decoded values …) of the rows that match a condition, ordered by row id and begin."""
     source = clause(connection, inlined.name, stored_names(connection, dialect, inlined.name, inlined.columns))
     fixed, cells = list(source.c)[:3], list(source.c)[3:]
-    shown = [_shown(dialect, cell, each) for each, cell in zip(inlined.columns, cells, strict=True)]
-    query = select(*fixed, *shown).where(condition(source)).order_by(source.c.row_id, source.c.begin_snapshot)
+    readable = [_readable(dialect, cell, each) for each, cell in zip(inlined.columns, cells, strict=True)]
+    query = select(*fixed, *readable).where(condition(source)).order_by(source.c.row_id, source.c.begin_snapshot)
     rows: list[Any] = list(connection.execute(query))
     return [(*row[:3], *(decode(cell, each) for cell, each in zip(row[3:], inlined.columns, strict=True))) for row in rows]
 
 
-def _shown(dialect: CatalogDialect, cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
+def _readable(dialect: CatalogDialect, cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
     readable = dialect.inlined_readable(cell, column)
     return cast(readable, VARCHAR()) if base_type(column.type) in dialect.read_as_text else readable
 
 
 def stored_names(connection: Connection, dialect: CatalogDialect, name: str, columns: Sequence[Column]) -> list[str]:
-    """What the columns of an inlined-data table are called in the database, in their order; it may have lost the case of some."""
+    """Return the database's names of an inlined-data table's columns, in order; some databases store some names in lower case."""
     names = [each.name for each in columns]
     if not dialect.folds_case or all(each == each.lower() for each in names):
         return names
@@ -122,7 +122,7 @@ def stored_names(connection: Connection, dialect: CatalogDialect, name: str, col
 
 
 def _with_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> set[str]:
-    """Which inlined-data tables have a visible row; one query per some hundred tables."""
+    """Return the names of the inlined-data tables that have a visible row, with one query per 100 tables."""
     found: set[str] = set()
     for batch in batches(names, 100):
         parts = []
@@ -140,16 +140,16 @@ def has_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> 
 
 
 def count_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> dict[str, tuple[int, int | None]]:
-    """Per inlined-data table: (visible rows, greatest snapshot up to this one that began or ended a row)."""
+    """Return inlined-data table → (visible rows, greatest snapshot up to this one that began or ended a row)."""
     found: dict[str, tuple[int, int | None]] = {}
     for batch in batches(names, 100):
         parts = []
         for name in batch:
             source = clause(connection, name)
-            shown = select(func.count()).select_from(source).where(visible_rows(source, snapshot_id)).scalar_subquery()
+            count = select(func.count()).select_from(source).where(visible_rows(source, snapshot_id)).scalar_subquery()
             begun = select(func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id)
             ended = select(func.max(source.c.end_snapshot)).where(source.c.end_snapshot <= snapshot_id)
-            parts.append(select(literal(name), shown, begun.scalar_subquery(), ended.scalar_subquery()))
+            parts.append(select(literal(name), count, begun.scalar_subquery(), ended.scalar_subquery()))
         counted: list[Any] = list(connection.execute(union_all(*parts)))
         for name, rows, begin, end in counted:
             snapshots = [each for each in (begin, end) if each is not None]
@@ -158,7 +158,7 @@ def count_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -
 
 
 def registered(connection: Connection, table_ids: Collection[int] | None) -> dict[int, list[tuple[str, int]]]:
-    """(name, schema version) of the inlined-data tables of each table, by schema version."""
+    """Return table id → (name, schema version) of its inlined-data tables, ordered by schema version; None for all tables."""
     source = t.inlined_data_tables
     query = select(source).distinct().order_by(source.c.schema_version)
     if table_ids is not None:
@@ -170,6 +170,7 @@ def registered(connection: Connection, table_ids: Collection[int] | None) -> dic
 
 
 def positions(connection: Connection, table_id: int) -> TableClause:
+    """Return the inlined-delete table of a table as an SQL clause."""
     return table_clause(
         quoted_name(delete_table_name(table_id), True),
         *(ColumnClause[int](name) for name in ("file_id", "row_id", "begin_snapshot")),
@@ -178,12 +179,12 @@ def positions(connection: Connection, table_id: int) -> TableClause:
 
 
 def has_delete_table(connection: Connection, schema: str | None, table_id: int) -> bool:
-    """Whether positions of files were ever deleted in the catalog."""
+    """Whether a table has an inlined-delete table."""
     return inspect(connection).has_table(delete_table_name(table_id), schema=schema)
 
 
 def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dict[int, list[int]]:
-    """Positions deleted from each file of a table, ascending."""
+    """Return data file id → its positions in the inlined-delete table, ascending."""
     source = positions(connection, table_id)
     query = (
         select(source.c.file_id, source.c.row_id)
@@ -199,7 +200,7 @@ def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dic
 
 
 def count_deletes(connection: Connection, table_id: int, snapshot_id: int) -> tuple[int, int | None]:
-    """(positions deleted from files that are visible, greatest snapshot that deleted any)."""
+    """Return (number of inlined deletes of visible files, greatest snapshot of such a delete)."""
     source = positions(connection, table_id)
     alive = select(t.data_file.c.data_file_id).where(
         t.data_file.c.table_id == table_id,

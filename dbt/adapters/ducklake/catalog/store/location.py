@@ -1,6 +1,6 @@
-"""Where the catalog database is: DuckDB's attach strings, SQLAlchemy URLs and plain file names, all as one value.
+"""The location of the catalog database: parse DuckDB's attach strings, SQLAlchemy URLs and plain file names into one value.
 
-Specification: "Choosing a Catalog Database". No SQLAlchemy here: profiles are checked before anything is opened.
+Specification: "Choosing a Catalog Database". This module does not import SQLAlchemy, because profiles are checked before opening a lake.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ACCEPTED = (
     ".duckdb or .ducklake (DuckDB)"
 )
 _ENDINGS: Mapping[str, str | None] = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".duckdb": "duckdb", ".ducklake": None, ".db": None}
-"""What names of files end in, and the kind; None: their first bytes tell."""
+"""File name extension → kind of database; None if the first bytes of the file decide."""
 _WORD = re.compile(r"\w*")
 _UNKNOWN_KIND = re.compile(r"\w{2,}:")
 _KINDS: Mapping[str, str] = {
@@ -30,7 +30,7 @@ _KINDS: Mapping[str, str] = {
     "duckdb": "duckdb",
     **dict.fromkeys(("mysql", "mariadb"), "mysql"),
 }
-"""What stands before the colon; a driver after a plus, as in SQLAlchemy's URLs, is replaced by the one that is used here."""
+"""Prefix before the colon → kind of database. A driver after a plus, as in SQLAlchemy's URLs, is ignored; we use our own."""
 _DUCKDB_URL = "duckdb+ducklake:///"
 _PAIR = re.compile(r"\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S*))\s*")
 _PASSWORD = re.compile(r"(//[^:/?@]*):[^?]*@")
@@ -41,23 +41,23 @@ _MYSQL_KEYS: Mapping[str, str] = {
     **dict.fromkeys(("socket", "unix_socket"), "unix_socket"),
     **{key: key for key in ("host", "port", "user", "ssl_ca", "ssl_cert", "ssl_key")},
 }
-"""The names of DuckDB's MySQL extension, and those of the driver."""
+"""Key of DuckDB's MySQL extension → key of the driver."""
 
 
 @dataclass(frozen=True)
 class CatalogLocation:
-    """A catalog database; `url` may hold a password, `str()` and `repr()` never show it."""
+    """A catalog database. `url` may contain a password, which `str()` and `repr()` never show."""
 
     url: str = field(repr=False)
-    """An SQLAlchemy URL; of a file, its quoting is understood from SQLAlchemy 2.1 on, `file` by every version."""
+    """An SQLAlchemy URL. SQLAlchemy before 2.1 does not understand the quoting of a file name in it; use `file` instead."""
     metadata_schema: str | None = None
-    """The schema of the metadata tables, where the database has schemas; None for its usual one."""
+    """The schema of the metadata tables, if the database has schemas; None for its default."""
     file: str | None = None
-    """The file of a catalog in SQLite or DuckDB."""
+    """The catalog file of SQLite or DuckDB."""
 
     @property
     def default_data_path(self) -> str | None:
-        """Where the files of a new lake go if nobody says; DuckDB has a rule for its own files only."""
+        """The default directory of a new lake's files; as in DuckDB, only catalogs in DuckDB files have one."""
         return f"{self.file}.files/" if self.url.startswith(_DUCKDB_URL) else None
 
     @property
@@ -72,10 +72,10 @@ class CatalogLocation:
 
 
 def parse_location(path: str, *, metadata_schema: str | None = None) -> CatalogLocation:
-    """The location that a profile, a notebook or DuckDB's ATTACH would write.
+    """Parse a location in one of the forms of profiles, notebooks and DuckDB's ATTACH.
 
     Raises:
-        ConfigurationError: the text is none of the accepted forms; it lists them, and never repeats a password.
+        ConfigurationError: the text has none of the accepted forms; the message lists them, and never contains a password.
     """
     text = path.strip()
     rest = text.removeprefix("ducklake:")
@@ -100,7 +100,7 @@ def parse_location(path: str, *, metadata_schema: str | None = None) -> CatalogL
 
 
 def _kind_of_file(name: str, *, attached: bool) -> str | None:
-    """The kind of a file by its name, by its first bytes where names leave it open; `attached`: it followed `ducklake:`."""
+    """Return the kind of a file from its name, or from its first bytes if the name is ambiguous; `attached`: it followed `ducklake:`."""
     ending = os.path.splitext(name)[1].lower()
     if "://" in name or not (_is_attachable(name) if attached else ending in _ENDINGS):
         return None
@@ -112,16 +112,16 @@ def _kind_of_file(name: str, *, attached: bool) -> str | None:
 
 
 def _is_attachable(name: str) -> bool:
-    """Whether DuckDB's `ATTACH 'ducklake:name'` means a file; a single word is a secret there.
+    """Whether DuckDB's `ATTACH 'ducklake:name'` means a file; to DuckDB a single word is the name of a secret.
 
-    A word before a colon is refused here, for a misspelt kind of database may be followed by a password.
+    A word before a colon is refused, because it may be a misspelled kind of database, followed by a password.
     """
     return not _WORD.fullmatch(name) and not _UNKNOWN_KIND.match(name)
 
 
 @functools.cache
 def _kind_of_content(file: str) -> str | None:
-    """Read once only: to close a file that this process has open elsewhere would end its locks."""
+    """Return the kind of a file from its first bytes. Cached, because closing a file releases this process's locks on it."""
     with open(file, "rb") as stream:
         start = stream.read(16)
     return "sqlite" if start == b"SQLite format 3\0" else "duckdb" if start[8:12] == b"DUCK" else None
@@ -133,19 +133,19 @@ def _no_schema(metadata_schema: str | None, what: str) -> None:
 
 
 def _file(value: str, database: str) -> str:
-    """The absolute name; `value` is what follows the kind: a file name, or `///file` of a URL."""
+    """Return the absolute file name; `value` is the text after the kind: a file name, or `///file` of a URL."""
     name = value
     if value.startswith("//") and not value.startswith("///"):
         raise ConfigurationError(f"a URL of {database} has three slashes before a relative and four before an absolute file name")
     if value.startswith("///"):
         name = unquote(value[3:].partition("?")[0])
     if not name or name == ":memory:":
-        raise ConfigurationError(f"the catalog must be a file: one of {database} in memory is gone with its process")
+        raise ConfigurationError(f"the catalog must be a file: {database} in memory loses it when the process ends")
     return os.path.abspath(os.path.expanduser(name))
 
 
 def _postgres_url(value: str) -> str:
-    """`value` is what follows `postgres:`: key=value pairs, a URL again, or `//…` of a URL."""
+    """Return a URL from the text after `postgres:`: key=value pairs, another URL, or `//…` of a URL."""
     if value.startswith("//"):
         return _checked("postgresql+psycopg:" + value)
     if value.startswith(("postgresql://", "postgres://")):
@@ -162,12 +162,12 @@ def _checked(url: str) -> str:
 
 
 def _after_password(url: str) -> SplitResult:
-    """Host, port and path of a URL whose password may hold any character but `@`."""
+    """Parse host, port and path of a URL whose password may contain any character except `@`."""
     return urlsplit("//" + url.partition("//")[2].rpartition("@")[2])
 
 
 def _mysql_url(value: str) -> str:
-    """`value` is what follows `mysql:`: key=value pairs, a URL again, or `//…` of a URL."""
+    """Return a URL from the text after `mysql:`: key=value pairs, another URL, or `//…` of a URL."""
     inner, colon, rest = value.partition(":")
     if colon and rest.startswith("//") and _KINDS.get(inner.lower().partition("+")[0]) == "mysql":
         value = rest
@@ -180,7 +180,7 @@ def _mysql_url(value: str) -> str:
 
 
 def _mysql_pairs(text: str) -> str:
-    """`db=lake host=…` as a URL."""
+    """Convert MySQL's `db=lake host=…` to a URL."""
     pairs: dict[str, str] = {}
     for key, each in _pairs(text, "a MySQL catalog", "db=lake host=localhost user=me").items():
         if key not in _MYSQL_KEYS:
@@ -195,7 +195,7 @@ def _mysql_pairs(text: str) -> str:
 
 
 def _postgres_pairs(text: str) -> str:
-    """libpq's `dbname=lake host=…` as a URL."""
+    """Convert libpq's `dbname=lake host=…` to a URL."""
     pairs = _pairs(text, "a PostgreSQL catalog", "dbname=lake host=localhost user=me")
     credentials = _credentials(pairs)
     host, port = pairs.get("host", ""), pairs.get("port", "")
@@ -210,7 +210,7 @@ def _postgres_pairs(text: str) -> str:
 
 
 def _pairs(text: str, what: str, example: str) -> dict[str, str]:
-    """`key=value` separated by blanks, values in apostrophes where they have some."""
+    """Parse `key=value` pairs separated by blanks; values with blanks are in single quotes."""
     pairs: dict[str, str] = {}
     position = 0
     while position < len(text):
@@ -224,7 +224,7 @@ def _pairs(text: str, what: str, example: str) -> dict[str, str]:
 
 
 def _credentials(pairs: dict[str, str]) -> str:
-    """`user:password@`; takes both out of the pairs."""
+    """Return `user:password@`, and remove both from the pairs."""
     user, password = pairs.pop("user", ""), pairs.pop("password", "")
     credentials = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
     return credentials + ("@" if credentials else "")

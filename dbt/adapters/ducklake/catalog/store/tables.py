@@ -1,8 +1,8 @@
 """The 28 tables of the metadata catalog, format 1.0.
 
 Specification: "Tables". The order of the columns is part of the contract: DuckDB inserts by position, so no column may be added or moved.
-Only the five primary keys exist; there are no foreign keys. The reference
-has no index either; those below make a commit or a scan plan cost the same however many files and tables there are.
+There are five primary keys and no foreign keys. The reference implementation has no indexes; ours make the cost of a commit or a scan plan
+independent of the number of files and tables.
 """
 
 from __future__ import annotations
@@ -20,47 +20,55 @@ METADATA = MetaData()
 
 
 class Uuid(TypeDecorator[str]):
-    """A uuid, in Python always lower-case text with dashes."""
+    """A uuid; in Python always lower-case text with dashes."""
 
     impl = VARCHAR
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the database's type."""
         return physical(dialect).uuid_type
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+    def process_result_value(self, value: Any, _dialect: Dialect) -> str | None:
+        """Convert a result of the driver."""
         return None if value is None else str(value)
 
 
 class Boolean(TypeDecorator[bool]):
-    """A truth value, 0 or 1 where the database has no type for it."""
+    """A boolean; 0 or 1 if the database has no boolean type."""
 
     impl = BIGINT
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the database's type."""
         return physical(dialect).boolean_type
 
     def process_bind_param(self, value: bool | None, dialect: Dialect) -> Any:
+        """Convert a value to a parameter of the driver."""
         return None if value is None else physical(dialect).write_boolean(value)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> bool | None:
+    def process_result_value(self, value: Any, _dialect: Dialect) -> bool | None:
+        """Convert a result of the driver."""
         return None if value is None else bool(value)
 
 
 class Timestamp(TypeDecorator[datetime]):
-    """A timestamp, in Python aware and in UTC."""
+    """A timestamp; in Python aware, in UTC."""
 
     impl = VARCHAR
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the database's type."""
         return physical(dialect).timestamp_type
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        """Convert a value to a parameter of the driver."""
         return None if value is None else physical(dialect).write_timestamp(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+        """Convert a result of the driver."""
         return None if value is None else physical(dialect).read_timestamp(value)
 
 
@@ -71,6 +79,7 @@ class Text(TypeDecorator[str]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the database's type."""
         return physical(dialect).text_type
 
 
@@ -82,7 +91,7 @@ _T: TypeEngine[Any] = Timestamp()
 
 
 def _table(name: str, columns: list[tuple[str, TypeEngine[Any]]], key: str | None = None, required: int = 0) -> Table:
-    """A table; `key` is its primary key, the first `required` columns are NOT NULL."""
+    """Define a table; `key` is its primary key, the first `required` columns are NOT NULL."""
     return Table(
         name,
         METADATA,
@@ -223,4 +232,4 @@ INDEXES = (
     _index(file_column_stats, "table_id", "column_id"),
     _index(name_mapping, "mapping_id"),
 )
-"""Made with a new lake, never added to one that somebody else created. DuckDB works with them as without."""
+"""Indexes of lakes that we create. We never add them to a lake of another program; DuckDB works with and without them."""

@@ -1,4 +1,4 @@
-"""When a row of a versioned table counts.
+"""The visibility of rows in versioned tables.
 
 Specification: "Snapshots" and "Queries".
 """
@@ -10,5 +10,5 @@ from sqlalchemy import Table as MetadataTable
 
 
 def visible(table: MetadataTable, snapshot_id: int) -> ColumnElement[bool]:
-    """The condition that a row of a versioned table is visible at a snapshot."""
+    """Return the condition that a row of a versioned table is visible at a snapshot."""
     return (table.c.begin_snapshot <= snapshot_id) & or_(table.c.end_snapshot.is_(None), table.c.end_snapshot > snapshot_id)

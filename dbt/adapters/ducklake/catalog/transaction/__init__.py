@@ -1,1 +1,1 @@
-"""Changes that are staged until they are committed."""
+"""Transactions: changes are staged until they are committed."""

@@ -1,4 +1,4 @@
-"""Staging of what a lake has beside rows: schemas, tables, views, macros, options."""
+"""Stage changes of schemas, tables, views, macros and options."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .staging import Staging
 
 
 class ObjectStaging:
-    """The changes of a transaction to definitions.
+    """Stages the changes of a transaction to definitions.
 
     Args:
-        view: the lake with what is staged.
-        base: the lake without it.
-        staging: what is staged.
-        data_path: where the files of the lake are.
+        view: the lake with the staged changes.
+        base: the lake without the staged changes.
+        staging: the staged changes.
+        data_path: the directory of the lake's files.
     """
 
     def __init__(self, view: CatalogView, base: CatalogView, staging: Staging, data_path: str) -> None:
@@ -31,10 +31,10 @@ class ObjectStaging:
         self._data_path = data_path
 
     def new_schema(self, name: str) -> Schema:
-        """Stage a schema.
+        """Stage a new schema.
 
         Raises:
-            StatementError: one of that name exists.
+            StatementError: a schema with this name exists.
         """
         self._staging.require_open()
         if self._view.schema(name) is not None:
@@ -49,7 +49,7 @@ class ObjectStaging:
         """Stage the new definition of a schema; only its comment and tags may change.
 
         Raises:
-            StatementError: another name, which format 1.0 cannot record.
+            StatementError: the name has changed, which format 1.0 does not support.
         """
         self._staging.require_open()
         base = next((each for each in self._base.schemas() if each.schema_id == schema.schema_id), None)
@@ -61,10 +61,10 @@ class ObjectStaging:
         self._staging.put(schemas=entries if changed else without(self._staging.changes.schemas, schema.schema_id))
 
     def drop_schema(self, schema: Schema) -> None:
-        """Stage the end of a schema whose tables, views and macros were dropped before.
+        """Stage the drop of an empty schema.
 
         Raises:
-            StatementError: it still has some.
+            StatementError: the schema has tables, views or macros.
         """
         self._staging.require_open()
         if self._view.names(schema.name) or self._view.macros(schema.name):
@@ -83,10 +83,10 @@ class ObjectStaging:
         comment: str | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> Table:
-        """Stage a table without rows; its id is negative until it is committed.
+        """Stage a new table without rows; its id is negative until it is committed.
 
         Raises:
-            StatementError: a table or view of that name exists, or there are no columns.
+            StatementError: a table or view with this name exists, or there are no columns.
         """
         self._staging.require_open()
         self._require_free(schema.name, name, None)
@@ -110,7 +110,7 @@ class ObjectStaging:
         return table
 
     def put_table(self, table: Table) -> None:
-        """Stage the new definition of a table; another name is a rename. One that equals the committed one stages nothing.
+        """Stage the new definition of a table; another name is a rename. The committed definition stages nothing.
 
         Raises:
             StatementError: the new name is taken, or no column is left.
@@ -124,7 +124,7 @@ class ObjectStaging:
         self._staging.put(tables=tables if table == base else put(tables, table.table_id, table))
 
     def drop_table(self, table: Table) -> None:
-        """Stage the end of a table and of all its rows; files staged for it are abandoned."""
+        """Stage the drop of a table and all its rows; files staged for it are abandoned."""
         self._staging.require_open()
         tables = without(self._staging.changes.tables, table.table_id)
         self._staging.put(
@@ -142,10 +142,10 @@ class ObjectStaging:
         comment: str | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> View:
-        """Stage a view.
+        """Stage a new view.
 
         Raises:
-            StatementError: a table or view of that name exists.
+            StatementError: a table or view with this name exists.
         """
         self._staging.require_open()
         self._require_free(schema.name, name, None)
@@ -168,21 +168,23 @@ class ObjectStaging:
         return view
 
     def drop_view(self, view: View) -> None:
-        """Stage the end of a view."""
+        """Stage the drop of a view."""
         self._staging.require_open()
         views = without(self._staging.changes.views, view.view_id)
         self._staging.put(views=views if view.view_id < 0 else put(views, view.view_id, None))
 
     def drop_macro(self, macro: Macro) -> None:
-        """Stage the end of a macro."""
+        """Stage the drop of a macro."""
         self._staging.require_open()
         self._staging.put(dropped_macros=put(self._staging.changes.dropped_macros, macro.macro_id, macro))
 
     def set_option(self, key: str, value: str | None, of: Table | Schema | None = None) -> None:
-        """Stage an option of the lake, a schema or a table; it makes no snapshot by itself.
+        """Stage an option of the lake, a schema or a table; an option alone creates no snapshot.
 
         Args:
-            value: in its stored form; None: what holds for the wider scope holds again.
+            key: the option's name.
+            value: the value in its stored form; None removes it, so that the value of the wider scope applies.
+            of: the table or schema; None for the lake.
         """
         self._staging.require_open()
         match of:
@@ -196,7 +198,7 @@ class ObjectStaging:
         self._staging.put(options=options)
 
     def _partitioning(self, table: Table, base: Table | None) -> Partitioning | None:
-        """The wanted keys with the id they have already, else with a new one."""
+        """Return the partitioning with its existing id, or with a new one if its keys are new."""
         wanted = table.partitioning
         if wanted is None or not wanted.fields:
             return None

@@ -1,4 +1,4 @@
-"""Staging of what becomes of the rows of tables: files, inlined rows, deletes, and files in the place of others."""
+"""Stage changes of rows: new files, inlined rows, deletes, and files that replace others."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .staging import Staging
 
 
 class RowStaging:
-    """The changes of a transaction to rows.
+    """Stages the changes of a transaction to rows.
 
     Args:
-        view: the lake with what is staged.
-        staging: what is staged.
+        view: the lake with the staged changes.
+        staging: the staged changes.
         database: the catalog database.
-        next_row_id: the first row id of the staged files of a table.
+        next_row_id: returns the first row id of the staged rows of a table.
     """
 
     def __init__(self, view: CatalogView, staging: Staging, database: Database, next_row_id: Callable[[Table], int]) -> None:
@@ -33,7 +33,7 @@ class RowStaging:
         self._next_row_id = next_row_id
 
     def add_files(self, table: Table, files: Sequence[WrittenFile]) -> None:
-        """Stage data files; their partition values belong to the table's partitioning as it is now."""
+        """Stage data files; their partition values belong to the table's current partitioning."""
         self._staging.require_open()
         for file in files:
             if file.mapping is None:
@@ -44,10 +44,11 @@ class RowStaging:
         self._staging.put_rows(table, self._staging.rows_of(table).with_files(files, partition_id, self._staging.new_id))
 
     def add_inlined(self, table: Table, rows: Sequence[tuple[Any, ...]], column_stats: tuple[ColumnStats, ...]) -> None:
-        """Stage rows that the catalog itself will hold.
+        """Stage rows to be inlined in the catalog.
 
         Args:
-            rows: values as in `files.InlinedRows`, in the order of the table's columns, of a kind that `LakeCatalog.can_inline` approves.
+            table: the table.
+            rows: values as in `files.InlinedRows`, in the order of the table's columns; `LakeCatalog.can_inline` must accept them.
             column_stats: the statistics of these rows.
         """
         self._staging.require_open()
@@ -65,11 +66,12 @@ class RowStaging:
         """Stage deletes.
 
         Args:
-            delete_files: each holds all deleted positions of its data file, which may be a staged one.
-            ended_files: ids of data files all of whose rows go; a staged one is simply abandoned.
-            inlined: row ids by name of the inlined-data table, as a scan plan has them: rows staged here may be among them.
-            redate: called by a commit that becomes another snapshot than the next one, for delete files that name the snapshot. Without it
-                such a commit is a conflict.
+            table: the table.
+            delete_files: each contains all deleted positions of its data file, which may be a staged one.
+            ended_files: ids of data files whose rows are all deleted; a staged file is abandoned.
+            inlined: inlined-data table of the scan plan → ids of the rows to delete, which may be staged rows.
+            redate: rewrites delete files that contain the expected snapshot id, if the commit gets another id. Without it, such a commit
+                fails with a conflict.
         """
         self._staging.require_open()
         for file in delete_files:
@@ -79,26 +81,27 @@ class RowStaging:
         self._staging.put_rows(table, changes.with_deletes(delete_files, ended_files, inlined or {}, self._staging.new_id, first, redate))
 
     def flush(self, table: Table, flush: Flush) -> None:
-        """Stage files in the place of inlined rows and deletes; what the table holds does not change.
+        """Stage files that replace inlined rows and deletes; the table's rows do not change.
 
         Raises:
-            StatementError: this transaction has changed the table already.
+            StatementError: this transaction has already changed the table.
         """
         self._put_alone(table, RowChanges(flush=flush))
 
     def compact(self, table: Table, compaction: Compaction) -> None:
-        """Stage files in the place of others; what the table holds does not change.
+        """Stage files that replace other files; the table's rows do not change.
 
         Raises:
-            StatementError: this transaction has changed the table already.
+            StatementError: this transaction has already changed the table.
         """
         self._put_alone(table, RowChanges(compaction=compaction))
 
     def truncate(self, table: Table, deletes: Flush | None = None) -> None:
-        """Stage the end of every row; files staged for the table are abandoned.
+        """Stage the delete of all rows; files staged for the table are abandoned.
 
         Args:
-            deletes: delete files in the place of `inlined_deletes`.
+            table: the table.
+            deletes: delete files that replace the table's `inlined_deletes`.
         """
         self._staging.require_open()
         changes = self._staging.rows_of(table)
@@ -120,10 +123,11 @@ class RowStaging:
         )
 
     def depends_on_rows(self, table: Table, within: Sequence[ColumnFilter] = ()) -> None:
-        """Declare that a change of a table depends on its rows: a concurrent insert or delete of such rows is then a conflict.
+        """Declare that a change of a table depends on its rows, so that a concurrent insert or delete of these rows is a conflict.
 
         Args:
-            within: it depends on the rows that pass all of these only, and on what queries of this transaction read of the table.
+            table: the table.
+            within: the change depends only on rows that pass all of these filters, and on rows that queries of this transaction read.
         """
         self._staging.require_open()
         if table.table_id >= 0:

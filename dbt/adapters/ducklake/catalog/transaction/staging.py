@@ -1,4 +1,4 @@
-"""What the parts of a transaction share: the staged changes, and what every change asks first."""
+"""The staged changes and the checks that the parts of a transaction share."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class Staging:
     """The staged changes of one transaction.
 
     Args:
-        require_writable: raises what stands against any change.
+        require_writable: raises an error if changes are not allowed.
     """
 
     def __init__(self, require_writable: Callable[[], None]) -> None:
         self.require_writable = require_writable
         self.changes = Staged()
-        """A value that is replaced, never changed, so that an earlier one is a savepoint."""
+        """An immutable value that is replaced, so that an earlier one is a savepoint."""
         self.files: dict[str, None] = {}
-        """The path of every file that was ever staged."""
+        """The paths of all files that were ever staged."""
         self.finished = False
         self._last_id = 0
 
@@ -31,14 +31,15 @@ class Staging:
         """Require that the transaction can change the lake.
 
         Raises:
-            StatementError: it is over, or the lake can only be read.
+            StatementError: the transaction is over.
+            ConfigurationError: the lake can only be read.
         """
         if self.finished:
             raise StatementError("the transaction is over; begin another one")
         self.require_writable()
 
     def new_id(self) -> int:
-        """An id for something that the catalog does not have yet; it is negative."""
+        """Return a new negative id for an object that is not committed."""
         self._last_id -= 1
         return self._last_id
 
@@ -47,7 +48,7 @@ class Staging:
         self.changes = replace(self.changes, **parts)
 
     def rows_of(self, table: Table) -> RowChanges:
-        """The staged changes to a table's rows."""
+        """Return the staged changes to a table's rows."""
         return self.changes.rows.get(table.table_id, RowChanges())
 
     def put_rows(self, table: Table, changes: RowChanges) -> None:

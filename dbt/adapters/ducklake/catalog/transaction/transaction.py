@@ -1,7 +1,7 @@
-"""A transaction: one pinned snapshot, the changes staged on top of it, and reading that sees both.
+"""A transaction: a pinned snapshot, the changes staged on top of it, and reads that see both.
 
-Nothing is written to the catalog before `commit`; files are written by the caller before they are staged. `objects` stages definitions
-(`staging_objects.py`), `rows` stages rows (`staging_rows.py`).
+Nothing is written to the catalog before `commit`; the caller writes files before it stages them. `objects` stages definitions
+(`objects.py`), `rows` stages rows (`rows.py`).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from .staging import Staging
 __all__ = ["RetrySettings", "Savepoint", "Transaction"]
 
 Savepoint = Staged
-"""What `savepoint` gives and `restore` takes."""
+"""The staged changes that `savepoint` returns and `restore` takes."""
 
 
 class Transaction(CatalogView):
-    """Shows the lake as it was when the transaction began, with its own staged changes. Not thread-safe: it has one owner.
+    """The lake at the pinned snapshot with the transaction's own staged changes. Not thread-safe.
 
     Args:
         cache: the definitions that readers share.
-        snapshot: the newest snapshot.
-        retry: how often and how patiently a commit is tried.
-        require_writable: raises what stands against any change.
+        snapshot: the newest snapshot, to which the transaction is pinned.
+        retry: the retry settings of the commit.
+        require_writable: raises an error if changes are not allowed.
     """
 
     def __init__(self, cache: DefinitionCache, snapshot: Snapshot, retry: RetrySettings, require_writable: Callable[[], None]) -> None:
@@ -51,9 +51,9 @@ class Transaction(CatalogView):
         self._next_row_ids: dict[int, int] = {}
         self._reads: dict[int | None, dict[Condition, None]] = {}
         self.objects = ObjectStaging(self, self.base, self._staging, cache.data_path)
-        """Stages what the lake has beside rows."""
+        """Stages changes to definitions and options."""
         self.rows = RowStaging(self, self._staging, cache.database, self._next_row_id)
-        """Stages what becomes of rows."""
+        """Stages changes to rows."""
 
     # -- reading ---------------------------------------------------------------------------------------------------------------
 
@@ -68,119 +68,119 @@ class Transaction(CatalogView):
         return self._staging.changes
 
     def scan_plan(self, table: Table, within: Filters = ()) -> ScanPlan:
-        """How to read a table with the changes staged so far; staged files are never left out by `within`."""
+        """Return the plan for reading a table with the staged changes; `within` does not prune staged files."""
         changes = self._staging.rows_of(table)
         first = self._next_row_id(table) if changes.adds_rows else 0
         return staged_scan_plan(self.base, table, changes, within, first)
 
     def staged_files(self, table: Table) -> list[DataFile]:
-        """The data files that this transaction adds to a table."""
+        """Return the data files that this transaction adds to a table."""
         ids = self._staging.rows_of(table).staged_ids()
         return [each for each in self.scan_plan(table).files if each.data_file_id in ids]
 
     def inlined_deletes(self, table: Table) -> tuple[InlinedDeletes, ...]:
-        """What the catalog holds of the deletes on the table's committed files; nothing once this transaction has truncated it."""
+        """Return the inlined deletes of the table's committed files; none if this transaction has truncated it."""
         if table.table_id < 0 or self._staging.rows_of(table).truncated:
             return ()
         return self.base.inlined_deletes(table)
 
     def reads_rows(self, table_id: int | None, within: Sequence[ColumnFilter] = ()) -> None:
-        """Note that a query reads the rows of a table that pass all filters; None: it may read all rows of any table."""
+        """Record that a query reads the rows of a table that pass all filters; with the id None, all rows of any table."""
         self._reads.setdefault(table_id, {})[tuple(within)] = None
 
     def row_bytes(self, table: Table) -> float | None:
-        """What a row takes in the data files that the table has; None if that cannot be told."""
+        """Return the average size of a row in the table's data files, in bytes; None if it is not known."""
         return row_bytes(self._cache.database, table.table_id, self.snapshot.snapshot_id) if table.table_id >= 0 else None
 
     def options(self) -> Options:
-        """The options of the lake as they are now, with the staged ones."""
+        """Return the current options of the lake, with the staged ones."""
         with self._cache.database.reading() as connection:
             return read_options(connection).with_rows(self.staged.options.values())
 
     def write_options(self, table: Table) -> WriteOptions:
-        """How data files of a table are written."""
+        """Return the options for writing data files of a table."""
         schema = self.schema(table.schema_name)
         return self.options().write_options(schema_id=None if schema is None else schema.schema_id, table_id=table.table_id)
 
     def inlining_row_limit(self, table: Table, default: int) -> int:
-        """Up to how many rows of one statement are kept in the catalog instead of in a file; 0: never any."""
+        """Return the maximum number of rows of one statement that are inlined in the catalog; 0 for none."""
         schema = self.schema(table.schema_name)
         return self.options().inlining_row_limit(default, schema_id=None if schema is None else schema.schema_id, table_id=table.table_id)
 
     def require_writable(self) -> None:
-        """Raise what stands against any change; asked before files are written, and by every change that is staged."""
+        """Raise an error if changes are not allowed; called before files are written, and by every staged change."""
         self._staging.require_writable()
 
     # -- changes to everything -------------------------------------------------------------------------------------------------
 
-    def return_to(self, then: Table | View | Macro, rows: RowChanges | None = None) -> None:
-        """Stage what a table, view or macro was at an earlier snapshot, with its ids of that snapshot; what was dropped comes back.
+    def return_to(self, earlier: Table | View | Macro, rows: RowChanges | None = None) -> None:
+        """Stage the earlier definition of a table, view or macro, with the ids of that snapshot; dropped objects are restored.
 
-        The caller sees to it that no two have one name in the end. A table that was dropped is a new one: DuckDB looks for the schema that
-        the first row of a table names, however old that row is.
+        The caller must ensure that names stay unique. A dropped table must be restored as a new table, because DuckDB looks up the schema
+        of a table's first row, however old that row is.
 
         Args:
-            then: the earlier definition.
-            rows: what becomes of the rows of the table; it goes on from the rows of the snapshot when the transaction began.
+            earlier: the earlier definition.
+            rows: the changes of the table's rows, relative to the snapshot to which the transaction is pinned.
         """
         self._staging.require_open()
-        match then:
+        match earlier:
             case Macro():
-                self._staging.put(returned_macros=put(self.staged.returned_macros, then.macro_id, then))
+                self._staging.put(returned_macros=put(self.staged.returned_macros, earlier.macro_id, earlier))
             case View():
-                self._staging.put(views=put(self.staged.views, then.view_id, then))
-            case Table() if then.table_id >= 0 and then != self.base.by_id(then.table_id):
-                self._staging.put(tables=put(self.staged.tables, then.table_id, then))
-        if rows is not None and isinstance(then, Table):
+                self._staging.put(views=put(self.staged.views, earlier.view_id, earlier))
+            case Table() if earlier.table_id >= 0 and earlier != self.base.by_id(earlier.table_id):
+                self._staging.put(tables=put(self.staged.tables, earlier.table_id, earlier))
+        if rows is not None and isinstance(earlier, Table):
             for file in rows.written():
                 self._staging.files[file.path] = None
-            self._staging.put_rows(then, rows)
+            self._staging.put_rows(earlier, rows)
 
     def roll_back_all(self, schema: str | None) -> None:
-        """Declare that everything in a schema, or in the lake, is rolled back: what others change there meanwhile is then a conflict."""
+        """Declare that a whole schema, or with None the lake, is rolled back, so that every concurrent change in it is a conflict."""
         self._staging.require_open()
         self._staging.put(rolled_back=self.staged.rolled_back | {schema})
 
     def set_commit_message(self, author: str | None, message: str | None, extra_info: str | None = None) -> None:
-        """Set what the snapshot's entry in the log will say."""
+        """Set the author, message and extra information of the snapshot."""
         self._staging.put(commit_message=CommitMessage(author, message, extra_info))
 
     # -- what is staged --------------------------------------------------------------------------------------------------------
 
     @property
     def has_changes(self) -> bool:
-        """Whether a commit would make a snapshot."""
+        """Whether a commit creates a snapshot."""
         return self.staged.has_changes
 
     @property
     def writes(self) -> bool:
-        """Whether a commit would change the catalog at all: options make no snapshot."""
+        """Whether a commit changes the catalog; options do so without a snapshot."""
         return self.staged.has_changes or bool(self.staged.options)
 
     def abandoned_files(self) -> list[str]:
-        """Files that were staged and are not part of the lake: dropped again, or of a transaction that did not commit.
+        """Return files that were staged and are not part of the lake: abandoned files, and all files if the commit failed.
 
-        Meaningful once the transaction is over; before that, `restore` may bring some back. Empty when the database failed in the very
-        act of committing, so that nobody removes a file of a snapshot that exists after all.
+        The result is final only when the transaction is over, because `restore` can stage files again. If the database failed during the
+        commit, the snapshot may exist, so its files are left out.
         """
         kept = self.staged.written()
         return [path for path in self._staging.files if path not in kept]
 
     def written_files(self) -> dict[str, int]:
-        """The files that are staged: path → bytes."""
+        """Return the staged files: path → size in bytes."""
         return self.staged.written()
 
     def changed_tables(self) -> list[Table]:
-        """The committed tables whose definition or rows are changed, as they were."""
+        """Return the committed definitions of the tables whose definition or rows are changed."""
         found = (self.base.by_id(table_id) for table_id in {*self.staged.tables, *self.staged.rows} if table_id >= 0)
         return [each for each in found if isinstance(each, Table)]
 
     def savepoint(self) -> Savepoint:
-        """The present state, for `restore`."""
+        """Return the current staged changes, for `restore`."""
         return self.staged
 
     def restore(self, savepoint: Savepoint) -> None:
-        """Forget everything staged since a savepoint."""
+        """Discard everything staged since a savepoint."""
         reserved = {table_id: changes.reserved_row_ids for table_id, changes in self.staged.rows.items()}
         rows = {
             table_id: replace(changes, reserved_row_ids=max(changes.reserved_row_ids, reserved.get(table_id, 0)))
@@ -191,11 +191,14 @@ class Transaction(CatalogView):
     # -- the end ---------------------------------------------------------------------------------------------------------------
 
     def commit(self) -> Snapshot | None:
-        """Make the staged changes a snapshot; None if there is nothing to record.
+        """Commit the staged changes.
+
+        Returns:
+            The new snapshot, or None if there was nothing to commit or only options changed.
 
         Raises:
-            ConflictError: a concurrent writer committed a change that these depend on, or kept the catalog busy for too long.
-            StatementError: the lake demands a commit message and there is none.
+            ConflictError: a concurrent writer's change forbids the commit, or other writers kept the catalog busy for too long.
+            StatementError: the transaction is over, or the lake requires a commit message and none was set.
             EngineError: the catalog database failed.
         """
         staging = self._staging
@@ -209,7 +212,7 @@ class Transaction(CatalogView):
         try:
             return commit(self._cache, self.base, self._retry, self._next_row_ids, progress)
         except BaseException:
-            if not progress.uncertain:  # else the files may be part of the lake already
+            if not progress.uncertain:  # if uncertain, the files may be part of the lake
                 progress.staged = Staged()
             raise
         finally:
@@ -217,12 +220,12 @@ class Transaction(CatalogView):
             staging.changes = progress.staged
 
     def rollback(self) -> None:
-        """Forget everything."""
+        """Discard all staged changes and end the transaction."""
         self._staging.finished = True
         self._staging.changes = Staged()
 
     def _with_reads(self) -> Staged:
-        """What is staged, where a change of a table depends on what the transaction has read of that table."""
+        """Return the staged changes with the rows that queries read added to the read sets of changed tables."""
         staged = self.staged
         for table_id, changes in staged.rows.items():
             if changes.depends_on_rows or changes.has_changes:
@@ -231,7 +234,7 @@ class Transaction(CatalogView):
         return staged
 
     def _next_row_id(self, table: Table) -> int:
-        """The first row id of the staged files, if no concurrent writer inserts; a commit checks it when it matters."""
+        """Return the first row id of the staged rows if no concurrent writer inserts; a commit checks it if rows depend on it."""
         if table.table_id not in self._next_row_ids:
             self._next_row_ids[table.table_id] = next_row_id(self._cache.database, table.table_id)
         return self._next_row_ids[table.table_id]

@@ -1,4 +1,4 @@
-"""Catalog databases: one behaviour, and a file for each kind of database."""
+"""The dialects of catalog databases: a common interface, and a module for each kind of database."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .sqlite import SQLITE
 __all__ = ["BusyError", "CatalogDialect", "dialect_of", "physical"]
 
 registry.register("duckdb.ducklake", f"{__name__}.duckdb_driver", "DuckDBFile")
-"""The URLs `duckdb+ducklake:///…`; duckdb-engine, should it be installed, keeps the others."""
+"""Handles URLs `duckdb+ducklake:///…`; duckdb-engine, if it is installed, handles other DuckDB URLs."""
 
 
 def dialect_of(name: str) -> CatalogDialect:
-    """The dialect of that SQLAlchemy name."""
+    """Return the dialect with an SQLAlchemy name."""
     return {each.name: each for each in (SQLITE, POSTGRES, DUCKDB, MYSQL)}[name]
 
 
 def physical(dialect: Dialect) -> CatalogDialect:
-    """The same for SQLAlchemy's own dialect object."""
+    """Return our dialect for an SQLAlchemy dialect."""
     return dialect_of(dialect.name)

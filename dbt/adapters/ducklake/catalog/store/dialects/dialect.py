@@ -1,6 +1,6 @@
-"""What differs between catalog databases: each difference is a named attribute with its reason.
+"""The differences between catalog databases: each difference is an attribute.
 
-An `if dialect ==` anywhere else is a mistake: add an attribute here and a value in each file.
+Do not write `if dialect ==` elsewhere: add an attribute to this class and its value to each dialect's module.
 """
 
 from __future__ import annotations
@@ -20,110 +20,109 @@ from ....format.objects import Column
 
 
 class BusyError(Exception):
-    """Other writers keep a lock for too long; trying again makes sense."""
+    """Other writers hold a lock for too long; a retry may succeed."""
 
 
 def create_table(connection: Connection, table: Table) -> None:
-    """Create a table as a part of the transaction."""
+    """Create a table in the transaction."""
     connection.execute(CreateTable(table))
 
 
 def drop_table(connection: Connection, table: Table) -> None:
-    """Drop a table as a part of the transaction."""
+    """Drop a table in the transaction."""
     connection.execute(DropTable(table))
 
 
-def as_it_is(cell: ColumnElement[Any], _column: Column) -> ColumnElement[Any]:
-    """The column itself."""
+def unchanged(cell: ColumnElement[Any], _column: Column) -> ColumnElement[Any]:
+    """Return the column itself."""
     return cell
 
 
-def no_turn(_connection: Connection) -> AbstractContextManager[None]:
-    """The database's own locks are enough."""
+def no_lock(_connection: Connection) -> AbstractContextManager[None]:
+    """Take no lock, because the database's own locks are enough."""
     return nullcontext()
 
 
 @dataclass(frozen=True)
 class CatalogDialect:
-    """What differs between catalog databases."""
+    """The properties of a kind of catalog database."""
 
     name: str
     """SQLAlchemy's name of the dialect."""
 
     default_schema: str | None
-    """The schema of the metadata tables when none was asked for."""
+    """The default schema of the metadata tables."""
 
     uuid_type: TypeEngine[Any]
     boolean_type: TypeEngine[Any]
     timestamp_type: TypeEngine[Any]
-    """How the reference declares these three; DuckDB checks values against the declared type, so they must be the same."""
+    """The declared types of the reference implementation; ours must be the same, because DuckDB checks values against them."""
 
     write_boolean: Callable[[bool], Any]
     write_timestamp: Callable[[Any], Any]
     read_timestamp: Callable[[Any], Any]
 
     comparable_timestamp: Callable[[ColumnElement[Any]], ColumnElement[Any]]
-    """A stored timestamp so that it compares by time."""
+    """Converts a stored timestamp to an expression that compares by time."""
 
     engine_options: Mapping[str, Any]
     """Keyword arguments of `create_engine`."""
 
     prepare_engine: Callable[[Engine, bool], None]
-    """Install what every connection needs; the flag says that nothing will be written."""
+    """Prepares the engine's connections; the flag is true if nothing will be written."""
 
     begin_read: Callable[[Connection], None]
-    """First statement of a transaction that only reads: all its queries see one state of the catalog."""
+    """Begins a reading transaction, whose queries all see the same state of the catalog."""
 
     begin_commit: Callable[[Connection, str | None], None]
-    """First statement of a transaction that writes: wait for the other writers, then see everything they committed.
-    The text is the schema of the metadata tables."""
+    """Begins a writing transaction: waits for other writers, then sees everything that they committed. The text is the schema of the
+    metadata tables."""
 
     is_write_conflict: Callable[[BaseException], bool]
-    """Whether a driver's error means that another writer was faster, so that trying again makes sense."""
+    """Whether a driver's error means that a concurrent writer committed first, so that a retry may succeed."""
 
     inlined_types: Mapping[str, TypeEngine[Any]]
-    """Column types of inlined-data tables by DuckLake type (without parameters)."""
+    """DuckLake type without parameters → column type in inlined-data tables."""
 
     inlined_type: Callable[[TypeEngine[Any], Column], TypeEngine[Any]]
-    """One of `inlined_types` with the parameters of the column's type, where the database keeps them."""
+    """Adds the parameters of the column's type to one of `inlined_types`, if the database supports them."""
 
     text_type: TypeEngine[Any] = field(default_factory=VARCHAR)
     """A text of any length."""
 
-    writers_turn: Callable[[Connection], AbstractContextManager[None]] = no_turn
-    """Held around a whole transaction that writes, where a lock inside it would not be enough.
+    write_lock: Callable[[Connection], AbstractContextManager[None]] = no_lock
+    """A lock around a whole writing transaction, for databases where a lock inside it is not enough.
 
     Raises:
-        BusyError: the turn did not come.
+        BusyError: another writer held the lock for too long.
     """
 
     create_table: Callable[[Connection, Table], None] = create_table
-    """Create a table that certainly does not belong to the lake yet, in a transaction that writes. An attempt that fails later may leave
-    it behind, empty."""
+    """Creates a table that is not yet part of the lake, in a writing transaction. If the transaction fails, the empty table may remain."""
 
     drop_table: Callable[[Connection, Table], None] = drop_table
-    """Drop a table that nothing in the lake names any more, or empty it where that is all a transaction can do."""
+    """Drops a table that is no longer part of the lake, or empties it if the database cannot drop tables in a transaction."""
 
     indexes: bool = True
-    """Whether a new lake gets indexes of ours."""
+    """Whether a new lake gets our indexes."""
 
     package: str | None = None
-    """The extra of dbt-ducklake that brings the driver."""
+    """The extra of dbt-ducklake that installs the driver."""
 
     inlined_cell: Callable[[Any, Column], Any] = text_cell
-    """A value of a column (see `files.InlinedRows`) as the parameter that stores it; raises ValueError if it cannot be stored."""
+    """Converts a value of a column (see `files.InlinedRows`) to a query parameter; raises ValueError if it cannot be stored."""
 
     read_as_text: frozenset[str] = field(default_factory=frozenset)
-    """DuckLake types whose inlined values the driver would change; they are cast to text in the query."""
+    """DuckLake types whose inlined values the driver would change; queries cast them to text."""
 
-    inlined_readable: Callable[[ColumnElement[Any], Column], ColumnElement[Any]] = as_it_is
-    """An inlined column, before that cast, as an expression whose values the driver can give."""
+    inlined_readable: Callable[[ColumnElement[Any], Column], ColumnElement[Any]] = unchanged
+    """Converts an inlined column, before that cast, to an expression that the driver can read."""
 
     largest_identifier: int | None = None
-    """Longest column name in bytes that an inlined-data table can have."""
+    """The maximum length of a column name in an inlined-data table, in bytes."""
 
     folds_case: bool = False
-    """Names in statements that do not quote them lose their case, as DuckDB's names of columns do that need no quotes there."""
+    """Whether unquoted names in statements lose their case; DuckDB does not quote column names that need no quotes in DuckDB."""
 
     batch_size: int = 500
-    """Ids in one IN list, below every driver's limit of parameters."""
+    """The maximum number of ids in one IN list, below every driver's limit of parameters."""

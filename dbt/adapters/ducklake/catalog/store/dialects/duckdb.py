@@ -1,7 +1,7 @@
-"""A DuckDB file as a catalog database: one process at a time, its threads in turn.
+"""A DuckDB file as a catalog database: one process at a time, one writing thread at a time.
 
-Specification: "Choosing a Catalog Database". The file is held for the time of one transaction; a process that finds it held waits. As a
-process commits with the file to itself, concurrent writers are the threads of this one.
+Specification: "Choosing a Catalog Database". A process has the file open for one transaction, and other processes wait. So only threads of
+the same process can write concurrently.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CONFLICTS = ("write-write conflict", "conflict on", "duplicate key", "transacti
 
 
 class DuckDBType(UserDefinedType[Any]):
-    """A type by the name that DuckDB gives it."""
+    """A type with DuckDB's name."""
 
     cache_ok = True
 
@@ -39,18 +39,19 @@ class DuckDBType(UserDefinedType[Any]):
         self.name = name
 
     def get_col_spec(self, **_: Any) -> str:
+        """Return the type's name for CREATE TABLE."""
         return self.name
 
 
 @functools.cache
-def _turn(_file: str) -> threading.Lock:
+def _lock_of(_file: str) -> threading.Lock:
     return threading.Lock()
 
 
 @contextmanager
-def _writers_turn(connection: Connection) -> Iterator[None]:
-    """DuckDB lets threads write at once and fails the later one; they had better wait."""
-    with _turn(os.path.realpath(connection.engine.url.database or "")):
+def _write_lock(connection: Connection) -> Iterator[None]:
+    """Make writing threads wait for each other, because DuckDB would let them write concurrently and fail the later one."""
+    with _lock_of(os.path.realpath(connection.engine.url.database or "")):
         yield
 
 
@@ -61,7 +62,7 @@ def _prepare(engine: Engine, read_only: bool) -> None:
 
 
 def _nothing(_connection: Connection, _schema: str | None = None) -> None:
-    """BEGIN is enough: every transaction of DuckDB sees one state."""
+    """Do nothing: every DuckDB transaction sees one state."""
 
 
 def _is_write_conflict(error: BaseException) -> bool:
@@ -78,18 +79,18 @@ def _read_timestamp(value: datetime) -> datetime:
 
 
 def _cell(value: Any, column: Column) -> Any:
-    """A text, which the database casts. Its compression takes -0.0 for 0.0, beside which it may come to stand."""
+    """Convert a value to text, which the database casts. Negative zeros are refused: DuckDB's compression can turn them into 0.0."""
     if value is None:
         return None
     if has_negative_zero(value):
-        raise ValueError("a DuckDB file does not keep the sign of a zero")
+        raise ValueError("a DuckDB file does not preserve the sign of a zero")
     if any(node.type == "variant" for node in column.walk()):
-        raise ValueError("DuckDB makes variants of values, not of Parquet's encoding")
+        raise ValueError("DuckDB creates variants from values, not from Parquet's encoding")
     return text_cell(value, column)
 
 
 def _readable(cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
-    """Variants in Parquet's encoding; the driver would make Python values of them, which say less."""
+    """Convert variants to Parquet's encoding, because the driver's Python values lose information."""
     if not any(node.type == "variant" for node in column.walk()):
         return cell
     name: ColumnClause[Any] = cell  # type: ignore[assignment]
@@ -97,7 +98,7 @@ def _readable(cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
 
 
 def _encoded(value: str, column: Column, depth: int) -> str:
-    """The SQL expression of a value whose variants have become texts: two binaries, `metadata:value` in hexadecimal digits."""
+    """Return the SQL expression of a value with variants as texts: `metadata:value`, both binaries in hexadecimal digits."""
     item = f"item{depth}"
     match column.type, column.children:
         case "variant", _:
@@ -141,11 +142,11 @@ DUCKDB = CatalogDialect(
     inlined_type=_inlined_type,
     inlined_cell=_cell,
     inlined_readable=_readable,
-    # Python's dates end at the year 9999, where DuckDB's client puts infinities too; nested values may hold such.
+    # Python's dates end at the year 9999, and DuckDB's client returns infinities as that; nested values may contain such dates.
     read_as_text=frozenset(NAMES)
     - {"boolean", "int8", "int16", "int32", "int64", "int128", "uint8", "uint16", "uint32", "uint64"}
     - {"uint128", "float32", "float64", "decimal", "varchar", "json", "blob"},
-    writers_turn=_writers_turn,
-    indexes=False,  # its scans need none, and they would make updates slower
+    write_lock=_write_lock,
+    indexes=False,  # DuckDB's scans need none, and they make updates slower
     package="duckdb",
 )

@@ -1,8 +1,8 @@
-"""A driver of SQLAlchemy for DuckDB files, no larger than the catalog needs.
+"""A minimal SQLAlchemy driver for DuckDB files.
 
-duckdb-engine, measured at 0.17, gives no row counts, of which a commit makes its decisions, and keeps the file. Here the file is attached
-with the first connection and detached with the last, so that DuckDB in another process can have it in between. All files of a process are
-attached to one instance of DuckDB, since starting one takes longer than a commit.
+duckdb-engine 0.17 returns no row counts, which commits need, and keeps the file open. This driver attaches the file with the first
+connection and detaches it with the last, so that another process can open it in between. All files of a process are attached to one
+instance of DuckDB, because starting an instance takes longer than a commit.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _QUERIES = ("SELECT", "WITH", "VALUES", "FROM", "(SELECT")
 
 
 def is_in_use(error: BaseException) -> bool:
-    """Whether somebody else has the file open: another process, or another instance in this one."""
+    """Whether an error means that the file is open in another process, or in another instance in this process."""
     words = str(error).lower()
     return any(each in words for each in _IN_USE)
 
 
 class _Cursor:
-    """The result of one statement, complete in memory: DuckDB's own cursors are connections with transactions of their own."""
+    """The result of one statement, in memory. DuckDB's own cursors cannot be used, because each has its own transaction."""
 
     arraysize = 1
 
@@ -86,7 +86,7 @@ class _Attached:
 
 
 class _Files:
-    """The files that this process has open at the time. Thread-safe."""
+    """The files that this process has open. Thread-safe."""
 
     def __init__(self) -> None:
         import duckdb
@@ -96,7 +96,7 @@ class _Files:
         self._lock = threading.Lock()
 
     def open(self, file: str, read_only: bool) -> _Connection:
-        """A connection to a file, which is created if it is not there."""
+        """Open a connection to a file, which is created if it does not exist."""
         key = os.path.realpath(file), read_only
         with self._lock:
             if key not in self._attached:
@@ -109,12 +109,12 @@ class _Files:
         return _Connection(connection, functools.partial(self._release, key))
 
     def _attach(self, file: str, read_only: bool) -> str:
-        name = f"file_{uuid.uuid4().hex}"  # no schema or table is called so
+        name = f"file_{uuid.uuid4().hex}"  # a name that no schema or table has
         option = ""
         if read_only:
             option = "(READ_ONLY)"
         elif not os.path.exists(file):
-            option = "(STORAGE_VERSION 'latest')"  # as the reference creates its catalogs; an existing file keeps its version
+            option = "(STORAGE_VERSION 'latest')"  # as in the reference implementation; an existing file keeps its version
         quoted = file.replace("'", "''")
         self._instance.execute(f"ATTACH '{quoted}' AS {name} {option}")
         return name
@@ -130,12 +130,12 @@ class _Files:
 
 @functools.cache
 def _files(_process: int) -> _Files:
-    """Those of a process: a fork must not use what its parent has open."""
+    """Return the open files of a process; a forked process must not use its parent's."""
     return _Files()
 
 
 class _Connection:
-    """A DuckDB connection with the manners of the Python database interface."""
+    """A DuckDB connection with the interface of Python's DB-API."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, release: Callable[[], None]) -> None:
         self._connection = connection
@@ -156,12 +156,12 @@ class _Connection:
         self._end("ROLLBACK")
 
     def _end(self, statement: str) -> None:
-        if self._in_transaction:  # a COMMIT that fails has rolled back
+        if self._in_transaction:  # a failed COMMIT has already rolled back
             self._in_transaction = False
             self._connection.execute(statement)
 
     def close(self) -> None:
-        """Close it, and let go of the file if no other connection has it."""
+        """Close the connection, and release the file if no other connection uses it."""
         release, self._release = self._release, None
         if release is not None:
             self._connection.close()
@@ -169,7 +169,7 @@ class _Connection:
 
 
 class DuckDBFile(DefaultDialect):
-    """DuckDB files for SQLAlchemy: `duckdb+ducklake:///` and the file's name."""
+    """An SQLAlchemy dialect for DuckDB files; the URL is `duckdb+ducklake:///` and the file name."""
 
     name = "duckdb"
     driver = "ducklake"
@@ -185,15 +185,17 @@ class DuckDBFile(DefaultDialect):
 
     @classmethod
     def import_dbapi(cls) -> Any:
+        """Return the driver's module."""
         import duckdb
 
         return duckdb
 
     def create_connect_args(self, url: URL) -> Any:
+        """Return the arguments of `connect`."""
         return (url.database,), {}
 
     def connect(self, file: str, *, read_only: bool = False) -> Any:
-        """Open the file, waiting a while for whoever else has it."""
+        """Open the file, waiting up to `BUSY_TIMEOUT_SECONDS` for another process that has it open."""
         deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
         while True:
             try:
@@ -209,24 +211,29 @@ class DuckDBFile(DefaultDialect):
                 time.sleep(random.uniform(0.002, 0.02))
 
     def do_begin(self, dbapi_connection: Any) -> None:
+        """Begin a transaction."""
         dbapi_connection.begin()
 
-    # What SQLAlchemy's inspect() asks.
+    # SQLAlchemy's inspect() calls the methods below.
 
-    def _get_default_schema_name(self, connection: Connection) -> str:
+    def _get_default_schema_name(self, _connection: Connection) -> str:
         return "main"
 
     def get_schema_names(self, connection: Connection, **_: Any) -> list[str]:
+        """Return the names of all schemas."""
         return list(connection.scalars(text("SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database()")))
 
     def has_table(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> bool:
+        """Whether a table exists."""
         return table_name in self.get_table_names(connection, schema)
 
     def get_table_names(self, connection: Connection, schema: str | None = None, **_: Any) -> list[str]:
+        """Return the names of all tables in a schema."""
         query = text("SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = :schema")
         return [row[0] for row in connection.execute(query, {"schema": schema or self.default_schema_name})]
 
     def get_columns(self, connection: Connection, table_name: str, schema: str | None = None, **_: Any) -> Any:
+        """Return the names of a table's columns, without their types."""
         query = text(
             "SELECT column_name FROM duckdb_columns() WHERE database_name = current_database() AND schema_name = :schema "
             "AND table_name = :table ORDER BY column_index"

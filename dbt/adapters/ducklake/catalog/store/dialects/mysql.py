@@ -1,7 +1,7 @@
-"""MySQL 8 and MariaDB as a catalog database: our own mapping (docs/mysql.md), since the reference has none.
+"""MySQL 8 and MariaDB as a catalog database: our own mapping (docs/mysql.md), because the reference implementation has none.
 
-InnoDB, utf8mb4 compared byte by byte, timestamps as DATETIME(6) in UTC. CREATE TABLE commits whatever is open, so it goes over a connection
-of its own, and writers exclude each other by a named lock of the server, which no commit ends.
+Tables use InnoDB, texts are utf8mb4 and compared byte by byte, timestamps are DATETIME(6) in UTC. CREATE TABLE commits the open
+transaction, so it uses a separate connection. Writers exclude each other by a named lock of the server, which a commit does not release.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from sqlalchemy.types import BIGINT, BOOLEAN
 from .dialect import BusyError, CatalogDialect
 
 BUSY_TIMEOUT_SECONDS = 10
-"""How long a writer waits for its turn, and a statement for a lock."""
+"""How long a writer waits for the write lock, and a statement for a lock."""
 
 _RETRYABLE = frozenset({1020, 1050, 1062, 1205, 1213, 1412, 3572})
 """Record changed since last read (MariaDB's snapshot isolation), table exists, duplicate key, lock wait timeout, deadlock (a certification
 failure of a cluster, too), table definition changed, NOWAIT."""
 
 _SESSION = (
-    "SET SESSION sql_mode = 'TRADITIONAL,NO_ENGINE_SUBSTITUTION'",  # nothing is cut or made up silently
+    "SET SESSION sql_mode = 'TRADITIONAL,NO_ENGINE_SUBSTITUTION'",  # values that do not fit are errors
     "SET SESSION default_storage_engine = InnoDB",
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     f"SET SESSION innodb_lock_wait_timeout = {BUSY_TIMEOUT_SECONDS}",
@@ -49,32 +49,32 @@ def _begin_read(connection: Connection) -> None:
 
 
 def _begin_commit(_connection: Connection, _schema: str | None) -> None:
-    """The writer's turn came before the first statement, which begins what the transaction sees."""
+    """Do nothing: the write lock is taken before the first statement, which determines what the transaction sees."""
 
 
 @contextmanager
-def _writers_turn(connection: Connection) -> Iterator[None]:
+def _write_lock(connection: Connection) -> Iterator[None]:
     name = "ducklake:" + hashlib.sha256((connection.engine.url.database or "").encode()).hexdigest()[:40]
-    got = connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), {"name": name, "seconds": BUSY_TIMEOUT_SECONDS})
+    acquired = connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), {"name": name, "seconds": BUSY_TIMEOUT_SECONDS})
     connection.rollback()
-    if got != 1:
-        raise BusyError("another writer has held the lock of the catalog for long")
+    if acquired != 1:
+        raise BusyError("another writer held the lock of the catalog for too long")
     try:
         yield
     finally:
-        if not connection.invalidated:  # else the lock went with the connection
+        if not connection.invalidated:  # an invalidated connection has released the lock
             connection.scalar(text("SELECT RELEASE_LOCK(:name)"), {"name": name})
             connection.rollback()
 
 
 def _create_table(connection: Connection, table: Table) -> None:
-    with connection.engine.begin() as aside:
-        aside.execute(DropTable(table, if_exists=True))  # of an attempt that failed; it was never registered
-        aside.execute(CreateTable(table))
+    with connection.engine.begin() as separate:
+        separate.execute(DropTable(table, if_exists=True))  # a failed attempt may have left it, unregistered
+        separate.execute(CreateTable(table))
 
 
 def _empty_table(connection: Connection, table: Table) -> None:
-    """DROP TABLE would commit what was done so far."""
+    """Delete all rows of a table, because DROP TABLE would commit the open transaction."""
     connection.execute(delete(table))
 
 
@@ -116,7 +116,7 @@ MYSQL = CatalogDialect(
     inlined_type=lambda found, _column: found,
     inlined_types=MappingProxyType(dict.fromkeys(_INTEGER_TYPES, BIGINT()) | dict.fromkeys(_TEXT_TYPES, _TEXT) | {"blob": LONGBLOB()}),
     text_type=_TEXT,
-    writers_turn=_writers_turn,
+    write_lock=_write_lock,
     create_table=_create_table,
     drop_table=_empty_table,
     largest_identifier=64,

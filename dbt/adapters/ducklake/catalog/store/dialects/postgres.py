@@ -1,7 +1,7 @@
-"""PostgreSQL as a catalog database: any number of writers, of which one commits at a time.
+"""PostgreSQL as a catalog database: any number of writers, but only one commits at a time.
 
-The reference works at REPEATABLE READ and detects a concurrent writer by the primary key of `ducklake_snapshot`. Here a commit works at
-READ COMMITTED and first locks that table against other inserts: it waits for any other commit, DuckDB's included, and then sees it.
+The reference implementation uses REPEATABLE READ and detects a concurrent writer by the primary key of `ducklake_snapshot`. Our commits use
+READ COMMITTED and first lock that table against other inserts: they wait for other commits, including DuckDB's, and then see them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ....format.objects import Column
 from .dialect import CatalogDialect
 
 _RETRYABLE = frozenset({"23505", "40001", "40P01", "55P03", "42P06", "42P07"})
-"""Unique violation, serialization failure, deadlock, lock not available; schema or table exists, when two create a lake at once."""
+"""Unique violation, serialization failure, deadlock, lock not available; schema or table exists, if two processes create a lake."""
 
 
 def _identity(value: Any) -> Any:
@@ -34,7 +34,7 @@ def _read_timestamp(value: datetime) -> datetime:
 
 
 def _prepare(_engine: Engine, _read_only: bool) -> None:
-    """Nothing is needed beyond the engine's options."""
+    """Do nothing: the engine's options are enough."""
 
 
 def _begin_read(connection: Connection) -> None:
@@ -53,7 +53,7 @@ def _is_write_conflict(error: BaseException) -> bool:
 
 
 def _with_parameters(found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
-    """numeric keeps precision and scale of the DuckLake type `decimal(p,s)`."""
+    """Return NUMERIC with the precision and scale of `decimal(p,s)`; other types are unchanged."""
     parameters = [part.strip() for part in column.type.partition("(")[2].rstrip(") ").split(",")]
     if isinstance(found, NUMERIC) and len(parameters) == 2:
         return NUMERIC(int(parameters[0]), int(parameters[1]))
@@ -61,7 +61,7 @@ def _with_parameters(found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
 
 
 def _cell(value: Any, column: Column) -> Any:
-    """Numbers, booleans and bytes as they are; texts as bytes; everything else as text, which the server casts to the column's type."""
+    """Keep numbers, booleans and bytes, convert texts to bytes, and all other values to text that the server casts to the column's type."""
     name = base_type(column.type)
     if value is None or isinstance(value, bool | float | bytes):
         return value
@@ -71,7 +71,7 @@ def _cell(value: Any, column: Column) -> Any:
     if name in ("varchar", "json"):
         return text.encode()
     if "\0" in text:
-        raise ValueError("PostgreSQL's texts cannot hold a NUL character")
+        raise ValueError("PostgreSQL's texts cannot contain a NUL character")
     return text
 
 
@@ -115,7 +115,7 @@ POSTGRES = CatalogDialect(
             "time": TIME(),
             "timetz": TIME(timezone=True),
             "interval": INTERVAL(),
-            "varchar": BYTEA(),  # PostgreSQL's text cannot hold NUL characters
+            "varchar": BYTEA(),  # PostgreSQL's text cannot contain NUL characters
             "json": BYTEA(),
             "blob": BYTEA(),
             "uuid": UUID(as_uuid=False),

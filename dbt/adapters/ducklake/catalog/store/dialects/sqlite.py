@@ -1,6 +1,6 @@
 """SQLite as a catalog database: one file, one writer at a time.
 
-Timestamps, uuids and booleans have no type there; DuckDB stores them as text, text and 0/1, and refuses anything else in those columns.
+SQLite has no types for timestamps, uuids and booleans. DuckDB stores them as text, text and 0/1, and refuses other values in these columns.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from sqlalchemy.types import BIGINT, VARCHAR
 from .dialect import CatalogDialect
 
 BUSY_TIMEOUT_SECONDS = 5.0
-"""The reference's default: how long a statement waits for another process's lock."""
+"""How long a statement waits for another process's lock; the default of the reference implementation."""
 
 _TEXT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?\s*(Z|[+-]\d\d(?::?\d\d)?)?")
 
 
 def write_timestamp(value: datetime) -> str:
-    """UTC with a blank and `+00`, zeros at the end of the fraction cut: DuckDB compares these texts in places."""
+    """Format a timestamp in UTC with a blank, `+00` and no trailing zeros, as DuckDB does, because it sometimes compares these texts."""
     timestamp = value.astimezone(timezone.utc)
     fraction = f".{timestamp.microsecond:06d}".rstrip("0") if timestamp.microsecond else ""
     return f"{timestamp:%Y-%m-%d %H:%M:%S}{fraction}+00"
 
 
 def read_timestamp(value: Any) -> datetime:
-    """Any text that DuckDB reads; without an offset it is taken as UTC."""
+    """Parse a timestamp in any form that DuckDB reads; without an offset it is in UTC."""
     match = _TEXT.fullmatch(str(value).strip())
     if match is None:
         raise ValueError(f"not a timestamp: {value!r}")
@@ -43,12 +43,12 @@ def read_timestamp(value: Any) -> datetime:
 
 
 def _prepare(engine: Engine, read_only: bool) -> None:
-    """The driver's own transaction handling is off, because it begins a transaction too late to take the lock first."""
+    """Turn off the driver's transaction handling, because it begins transactions too late to take the write lock first."""
 
     @event.listens_for(engine, "connect")
     def _connect(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None
-        connection.execute("PRAGMA cache_spill = OFF")  # a spill would lock out this process's own readers before the commit
+        connection.execute("PRAGMA cache_spill = OFF")  # a spill would block this process's own readers before the commit
         if read_only:
             connection.execute("PRAGMA query_only = ON")
 
@@ -59,7 +59,7 @@ def _prepare(engine: Engine, read_only: bool) -> None:
 
 
 def _nothing(_connection: Connection, _schema: str | None = None) -> None:
-    """BEGIN was sent already, of the right kind."""
+    """Do nothing: the event handler has already sent the right BEGIN."""
 
 
 def _is_write_conflict(error: BaseException) -> bool:
@@ -83,7 +83,7 @@ SQLITE = CatalogDialect(
     write_boolean=int,
     write_timestamp=write_timestamp,
     read_timestamp=read_timestamp,
-    comparable_timestamp=lambda stored: func.replace(stored, "T", " "),  # texts compare by time when they have the blank
+    comparable_timestamp=lambda stored: func.replace(stored, "T", " "),  # texts with a blank compare by time
     engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}, "pool_size": 16, "max_overflow": 32}),
     prepare_engine=_prepare,
     begin_read=_nothing,

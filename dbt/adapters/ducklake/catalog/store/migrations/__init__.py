@@ -1,4 +1,4 @@
-"""Catalogs of older format versions: read as they are (`older`), or brought to the current version in one transaction (`migrate`).
+"""Catalogs of older format versions: read without changing them (`older`), or migrate them in one transaction (`migrate`).
 
-What differs is described once, in `differences`; both are derived from it.
+Both use the list of differences in `differences`.
 """

@@ -1,7 +1,7 @@
-"""What the older format versions have otherwise than the current one, as data; what is not mentioned here is found by comparing columns.
+"""The differences between older format versions and the current one, except added tables and columns, which are found by comparison.
 
-Specification: "DuckLake Schema Migrations" and the release notes of the versions. All that ever happened to the metadata tables: tables and
-columns were added at the end, one table was renamed, one column was dropped, and three kinds of values got another meaning.
+Specification: "DuckLake Schema Migrations" and the release notes of the versions. Since the first version, tables and columns were added at
+the end, one table was renamed, one column was dropped, and three kinds of values changed their meaning.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ....format.versions import PARTIAL_MAX
 from .. import tables as t
 
 FORMER_NAMES: Mapping[str, str] = {t.file_column_stats.name: "ducklake_file_column_statistics"}
-"""Tables that had another name, before format 0.3."""
+"""Current name → name before format 0.3."""
 
 DROPPED_COLUMNS: Mapping[str, str] = {t.data_file.name: "partial_file_info"}
-"""Columns that are gone, since format 0.4."""
+"""Table → column that format 0.4 dropped."""
 
 INITIAL_VALUES: Mapping[tuple[str, str], str | bool] = {
     (t.schema.name, "path"): "",  # format 0.1 put all files into the lake's directory
@@ -29,19 +29,19 @@ INITIAL_VALUES: Mapping[tuple[str, str], str | bool] = {
     (t.name_mapping.name, "is_partition"): False,
     (t.column.name, "default_value_type"): "literal",
 }
-"""What an added column holds in the rows that are there; NULL where nothing is said."""
+"""(table, column) → the value of an added column in existing rows; NULL for all other columns."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The tables of an older catalog under their present names, each with the columns that it has."""
+    """The tables of an older catalog by their current names, each with its existing columns."""
 
     version: str
     tables: Mapping[str, Table]
 
 
 def partial_max(source: Source) -> ColumnElement[Any]:
-    """Format 0.4 took the number out of a text in another column."""
+    """Return `partial_max`, which before format 0.4 is part of a text in another column."""
     files = source.tables[t.data_file.name]
     known = files.c.partial_max if "partial_max" in files.c else cast(null(), BIGINT())
     if "partial_file_info" not in files.c:
@@ -51,9 +51,9 @@ def partial_max(source: Source) -> ColumnElement[Any]:
 
 
 def partition_column_id(source: Source) -> ColumnElement[Any]:
-    """Format 0.1 stored the position of the column among the top-level columns of the table, counted from 0.
+    """Return the column id of a partition key, which in format 0.1 is a 0-based position among the top-level columns of the table.
 
-    Like the reference, the columns that the table has now are counted; those of a table that was dropped when it was partitioned.
+    As in the reference implementation, the position counts the live columns; for a dropped table, the columns when it was partitioned.
     """
     keys = source.tables[t.partition_column.name]
     if source.version != "0.1":
@@ -69,7 +69,7 @@ def partition_column_id(source: Source) -> ColumnElement[Any]:
 
 
 def _at_position(source: Source, snapshot: ColumnElement[Any] | None) -> ColumnElement[Any]:
-    """The id of the column at the position that a partition key holds, of the columns at a snapshot or of those that live on."""
+    """Return the id of the column at a partition key's position, among the columns at a snapshot or the live columns."""
     keys, columns = source.tables[t.partition_column.name], source.tables[t.column.name]
     found, before = columns.alias("found"), columns.alias("before")
 
@@ -90,7 +90,7 @@ def _at_position(source: Source, snapshot: ColumnElement[Any] | None) -> ColumnE
 
 
 def default_value_type(source: Source) -> ColumnElement[Any]:
-    """Development versions of 0.4 left it NULL in places."""
+    """Return `default_value_type`, which development versions of 0.4 sometimes left NULL."""
     columns, initial = source.tables[t.column.name], INITIAL_VALUES[t.column.name, "default_value_type"]
     return func.coalesce(columns.c.default_value_type, initial) if "default_value_type" in columns.c else literal(initial, VARCHAR())
 
@@ -100,11 +100,11 @@ VALUES: Mapping[tuple[str, str], Callable[[Source], ColumnElement[Any]]] = {
     (t.partition_column.name, "column_id"): partition_column_id,
     (t.column.name, "default_value_type"): default_value_type,
 }
-"""Values that mean something else now, computed from the older tables."""
+"""(table, column) → the expression that computes a value with a changed meaning from the older tables."""
 
 
 def schema_versions(source: Source) -> Select[Any]:
-    """Rows of `ducklake_schema_versions`: one per table and schema version, where there was one per schema version, or no such table."""
+    """Return rows of `ducklake_schema_versions`: one per table and schema version. Older formats have one per schema version, or none."""
     snapshots, tables, known = source.tables[t.snapshot.name], source.tables[t.table.name], source.tables.get(t.schema_versions.name)
     if known is None:
         whole = select(func.min(snapshots.c.snapshot_id).label("begin_snapshot"), snapshots.c.schema_version).group_by(

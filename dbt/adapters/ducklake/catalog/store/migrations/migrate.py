@@ -1,7 +1,7 @@
-"""From any older format version to the current one, in one transaction of the catalog database.
+"""Migrate a lake from any older format version to the current one, in one transaction of the catalog database.
 
-What has another meaning now is read before the tables change, through the same queries that an older lake is read by, and written
-after that; so a migrated lake shows what it showed before. Readers that are open stay valid.
+Values whose meaning changed are read before the tables change, through the queries of `older`, and written afterwards. So reading a
+migrated lake returns the same as before. Open readers stay valid.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ....errors import ConflictError, LakeError
 from ....format.paths import resolve
 from ....format.versions import CURRENT, MergedFile, RewrittenFile, pieces_of
 from .. import tables as t
-from ..database import Database, RivalError, insert_rows
+from ..database import ConcurrentWriteError, Database, insert_rows
 from .differences import DROPPED_COLUMNS, INITIAL_VALUES, Source
 
 Rewrite = Callable[[MergedFile], RewrittenFile]
@@ -27,7 +27,7 @@ Rewrite = Callable[[MergedFile], RewrittenFile]
 
 @dataclass(frozen=True)
 class _Values:
-    """Rows whose values mean something else in the current version."""
+    """Rows whose values have another meaning in the current version."""
 
     partial_files: Sequence[Any]
     partition_columns: Sequence[Any]
@@ -35,14 +35,14 @@ class _Values:
 
 
 def migrate(database: Database, data_path: str, rewrite: Rewrite) -> None:
-    """Bring the lake to the current version; nothing happens if it has that.
+    """Migrate the lake to the current version, unless it already has it.
 
-    Files that were merged before rows carried snapshot ids are written again first, because the current version has no other way to say
-    which rows a snapshot sees; the reference forgets it. The old ones are left to the clean-up of files that are scheduled for deletion.
+    Files that were merged without snapshot ids in their rows are rewritten first, because the current version has no other way to record
+    which rows a snapshot sees. The reference implementation loses this information. The old files are scheduled for deletion.
 
     Raises:
-        ConflictError: somebody else changed or migrated the lake meanwhile, or kept it busy; nothing was changed.
-        LakeError: the tables are not as the version says; nothing was changed.
+        ConflictError: another process changed or migrated the lake, or kept it busy; nothing was changed.
+        LakeError: the tables do not match the lake's version; nothing was changed.
     """
     if database.older is None:
         return
@@ -52,8 +52,8 @@ def migrate(database: Database, data_path: str, rewrite: Rewrite) -> None:
         with database.migrating() as connection:
             _require_unchanged(connection, merged, database.older.source)
             _migrate(connection, database, database.older.source, rewritten)
-    except RivalError as error:
-        raise ConflictError(f"the catalog database {database.location} is kept busy by other writers; migrate again: {error}") from error
+    except ConcurrentWriteError as error:
+        raise ConflictError(f"other writers keep the catalog database {database.location} busy; migrate again: {error}") from error
     database.older = None
 
 
@@ -76,7 +76,7 @@ def _require_version(connection: Connection, version: str) -> None:
 def _require_unchanged(connection: Connection, merged: Sequence[MergedFile], source: Source) -> None:
     _require_version(connection, source.version)
     if {file.data_file_id for file in merged} != {row.data_file_id for row in _partly_visible(connection, source)}:
-        raise ConflictError("somebody else changed the lake meanwhile; migrate again")
+        raise ConflictError("another process changed the lake during the migration; migrate again")
 
 
 # -- files merged in the old way ---------------------------------------------------------------------------------------------------
@@ -86,11 +86,11 @@ def _merged_files(database: Database, data_path: str, source: Source) -> list[Me
     with database.reading() as connection:
         _require_version(connection, source.version)
         rows = _partly_visible(connection, source)
-        places = _places(connection, data_path) if rows else {}
+        directories = _directories(connection, data_path) if rows else {}
     return [
         MergedFile(
             row.data_file_id,
-            resolve(places[row.table_id], row.path, bool(row.path_is_relative)),
+            resolve(directories[row.table_id], row.path, bool(row.path_is_relative)),
             row.path,
             pieces_of(row.partial_file_info),
         )
@@ -99,7 +99,7 @@ def _merged_files(database: Database, data_path: str, source: Source) -> list[Me
 
 
 def _partly_visible(connection: Connection, source: Source) -> list[Any]:
-    """Rows of merged files of which a snapshot that is still there sees only a part."""
+    """Return the rows of merged files of which an existing snapshot sees only some rows."""
     files = source.tables[t.data_file.name]
     if DROPPED_COLUMNS[t.data_file.name] not in files.c:
         return []
@@ -113,8 +113,8 @@ def _partly_visible(connection: Connection, source: Source) -> list[Any]:
     return [row for row in found if partly(row)]
 
 
-def _places(connection: Connection, data_path: str) -> dict[int, str]:
-    """Where the files of each table lie; also of those that are dropped."""
+def _directories(connection: Connection, data_path: str) -> dict[int, str]:
+    """Return table id → directory of its files, including dropped tables."""
     query = select(
         t.table.c.table_id,
         t.table.c.path,
@@ -148,7 +148,7 @@ def _replace_file(connection: Connection, file_id: int, old: MergedFile, new: Re
 
 
 def _read_values(connection: Connection, source: Source) -> _Values:
-    """In terms of the current tables: the database shows them over the older ones."""
+    """Read the values from the current tables, which the database translates to the older ones."""
     files, keys = t.data_file, t.partition_column
     partial = select(files.c.data_file_id.label("id"), files.c.partial_max.label("value")).where(files.c.partial_max.is_not(None))
     positions = select(keys.c.partition_id, keys.c.table_id, keys.c.partition_key_index, keys.c.column_id)
@@ -182,15 +182,15 @@ def _write_values(connection: Connection, values: _Values) -> None:
 
 
 def _change_tables(connection: Connection, schema: str | None, source: Source) -> None:
-    """Create, rename and extend tables until they are the current ones."""
+    """Create, rename and change tables so that they match the current version."""
     for table in t.METADATA.sorted_tables:
         found = source.tables.get(table.name)
         if found is None:
             connection.execute(CreateTable(table))
             continue
-        name = _named(connection, table.name, schema)
+        name = _qualified(connection, table.name, schema)
         if found.name != table.name:
-            _run(connection, f"ALTER TABLE {_named(connection, found.name, schema)} RENAME TO {_quoted(connection, table.name)}")
+            _run(connection, f"ALTER TABLE {_qualified(connection, found.name, schema)} RENAME TO {_quoted(connection, table.name)}")
         for column in table.columns:
             if column.name not in found.c:
                 _run(connection, f"ALTER TABLE {name} ADD COLUMN {_specification(connection, table, column)}")
@@ -200,18 +200,18 @@ def _change_tables(connection: Connection, schema: str | None, source: Source) -
 
 
 def _specification(connection: Connection, table: Table, column: Column[Any]) -> str:
-    """Name, type and, by way of a default, the value in the rows that are there."""
+    """Return the name and type of a column, with a default that sets its value in existing rows."""
     dialect = connection.dialect
-    text_of = f"{_quoted(connection, column.name)} {column.type.compile(dialect)}"
+    definition = f"{_quoted(connection, column.name)} {column.type.compile(dialect)}"
     initial = INITIAL_VALUES.get((table.name, column.name))
     if initial is None:
-        return text_of
+        return definition
     value = literal(initial, column.type).compile(dialect=dialect, compile_kwargs={"literal_binds": True})
-    return f"{text_of} DEFAULT {value}"
+    return f"{definition} DEFAULT {value}"
 
 
 def _require_current_tables(connection: Connection, schema: str | None) -> None:
-    """DuckDB writes rows by position, so a catalog whose columns are in another order must not be called current."""
+    """Require the current columns in the current order, because DuckDB writes rows by position."""
     inspector = inspect(connection)
     for table in t.METADATA.sorted_tables:
         names = [column["name"] for column in inspector.get_columns(table.name, schema=schema)]
@@ -219,7 +219,7 @@ def _require_current_tables(connection: Connection, schema: str | None) -> None:
         if names != expected:
             raise LakeError(
                 f"the table {table.name} has the columns {', '.join(names)} where {', '.join(expected)} are expected, "
-                "so the lake is not of the version that it says, and was left as it is; restore it from a backup"
+                "so the lake does not match its format version, and was not changed; restore it from a backup"
             )
 
 
@@ -231,5 +231,5 @@ def _quoted(connection: Connection, name: str) -> str:
     return connection.dialect.identifier_preparer.quote(name)
 
 
-def _named(connection: Connection, name: str, schema: str | None) -> str:
+def _qualified(connection: Connection, name: str, schema: str | None) -> str:
     return connection.dialect.identifier_preparer.format_table(Table(name, MetaData(), schema=schema))

@@ -1,6 +1,6 @@
-"""An older catalog as it would look after a migration, without touching it: the current tables, each as a query over what is there.
+"""Read an older catalog as if it were migrated, without changing it: each current table is a query over the older tables.
 
-In every query of a connection the tables of `catalog.tables` are replaced by these, so nothing else knows of versions. Such a lake can
+In every query of a connection these queries replace the tables of `store.tables`, so no other code depends on versions. Such a lake can
 only be read.
 """
 
@@ -21,7 +21,7 @@ from .differences import DROPPED_COLUMNS, FORMER_NAMES, INITIAL_VALUES, VALUES, 
 
 
 def read_source(connection: Connection, schema: str | None, version: str) -> Source:
-    """The metadata tables that a catalog has, as they are."""
+    """Return the existing metadata tables of a catalog."""
     inspector = inspect(connection)
     existing = set(inspector.get_table_names(schema=schema))
     tables = {}
@@ -37,14 +37,14 @@ def read_source(connection: Connection, schema: str | None, version: str) -> Sou
 
 @dataclass(frozen=True)
 class OlderCatalog:
-    """The current tables over those of an older catalog."""
+    """The current tables as queries over the tables of an older catalog."""
 
     source: Source
     views: Mapping[Table, CTE]
 
     @classmethod
     def of(cls, source: Source) -> OlderCatalog:
-        """Decide for each current table what stands for it."""
+        """Create the query that replaces each current table."""
         return cls(source, {table: _view(table, source) for table in t.METADATA.sorted_tables})
 
     @property
@@ -52,8 +52,8 @@ class OlderCatalog:
         """The format version."""
         return self.source.version
 
-    def shown(self, statement: Any) -> Any:
-        """A query of the current tables as one of this catalog."""
+    def translate(self, statement: Any) -> Any:
+        """Translate a query of the current tables to a query of this catalog."""
         if not isinstance(statement, SelectBase):
             return statement
 
@@ -67,9 +67,9 @@ class OlderCatalog:
         return visitors.replacement_traverse(statement, {}, replace)
 
     def hidden_rows(self, connection: Connection, table_id: int, snapshot_id: int) -> dict[int, range]:
-        """Positions in merged files of rows that came after a snapshot, where the current format has no place for that.
+        """Return data file id → positions of rows that are newer than a snapshot, for merged files without snapshot ids.
 
-        Before format 0.4 a merged file held its rows in the order of their snapshots, without their ids (`format.versions.row_limit`).
+        Before format 0.4 a merged file has its rows in the order of their snapshots, without their ids (`format.versions.row_limit`).
         """
         files = self.source.tables[t.data_file.name]
         if DROPPED_COLUMNS[t.data_file.name] not in files.c:
@@ -89,7 +89,7 @@ def _view(table: Table, source: Source) -> CTE:
     else:
         query = select(*(_value(table, column, found, source).label(column.name) for column in table.columns)).select_from(found)
     view: CTE = query.cte(f"current_{table.name}")
-    return view  # another name, or SQLite takes the table inside for the query itself
+    return view  # the name must differ from the table's, or SQLite resolves the inner table to this query
 
 
 def _value(table: Table, column: Any, found: Table, source: Source) -> Any:
