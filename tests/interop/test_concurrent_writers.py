@@ -100,7 +100,9 @@ def test_a_transaction_whose_snapshot_expires_is_replayed(both: Both, writer: Ca
     writer("DELETE FROM t WHERE id = 7")
     writer(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
     both.spark("INSERT INTO made SELECT count(*) FROM t")  # the files of the earlier plan still exist
-    with pytest.raises(ConflictError, match=f"snapshot {start}, which this reads, was expired.*a result that the caller received has changed"):
+    with pytest.raises(
+        ConflictError, match=f"snapshot {start}, which this reads, was expired.*a result that the caller received has changed"
+    ):
         both.session.commit()
     assert not both.session.in_transaction
     both.session.begin()
@@ -109,7 +111,9 @@ def test_a_transaction_whose_snapshot_expires_is_replayed(both: Both, writer: Ca
     writer("INSERT INTO made SELECT 5")
     writer("DELETE FROM unread WHERE id = 1")
     writer(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
-    with pytest.raises(ConflictError, match=f"snapshot {start}, which this reads, was expired.*a result that the caller received has changed"):
+    with pytest.raises(
+        ConflictError, match=f"snapshot {start}, which this reads, was expired.*a result that the caller received has changed"
+    ):
         both.session.execute("SELECT id FROM unread")
     assert not both.session.in_transaction
     assert both.rows("SELECT n FROM made") == [(0,), (1,), (5,)]
