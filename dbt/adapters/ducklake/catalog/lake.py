@@ -41,7 +41,7 @@ class LakeCatalog:
         self._opened = opened
 
     @classmethod
-    def open(  # noqa: PLR0913, RUF100 (the public settings of a lake, all optional and by name)
+    def open(  # noqa: PLR0913 (the public settings of a lake, all optional and by name)
         cls,
         location: CatalogLocation | str,
         *,
