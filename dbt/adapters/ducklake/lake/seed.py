@@ -8,13 +8,13 @@ from typing import Any
 from ..format.constraints import checks_of
 from ..format.evolution import NewColumn
 from ..format.objects import Table
-from ..spark.arrow.write import arrow_table, write_arrow
+from ..spark.arrow.write import arrow_table
 from ..spark.rows.frames import to_dataframe
 from .context import Context
 from .delete import end_all_rows
 from .inlining import inline_arrow
 from .insert import insert
-from .order import stored_order
+from .small import write_small
 from .tables import TableRequest, create_table
 
 
@@ -58,14 +58,4 @@ def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -
         return insert(context, table, to_dataframe(context.spark(), data))
     if inline_arrow(context, table, data):
         return int(data.num_rows)
-    options = context.transaction.write_options(table)
-    files = write_arrow(
-        data,
-        table.columns,
-        table.path,
-        options,
-        partition_fields=table.partitioning.fields if table.partitioning else (),
-        order=stored_order(table, options),
-    )
-    context.transaction.rows.add_files(table, files)
-    return int(data.num_rows)
+    return write_small(context, table, data)

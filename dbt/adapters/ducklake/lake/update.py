@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ColumnFilter, ScanPlan
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ColumnFilter, ScanPlan
 from ..format.objects import Table
 from ..spark.rows.cached import cached
-from ..spark.rows.positions import collect_positions
+from ..spark.rows.positions import by_file, collect_positions
+from ..spark.rows.small import fetch_small
 from .context import Context, RowCounts
 from .insert import insert
 from .row_changes import end_rows
+from .small import most_rows, planned_rows, write_small
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 
 
 def update(context: Context, table: Table, plan: ScanPlan, changed: DataFrame, within: Sequence[ColumnFilter] = ()) -> RowCounts:
@@ -28,6 +32,12 @@ def update(context: Context, table: Table, plan: ScanPlan, changed: DataFrame, w
         within: filters that the old version of every changed row passes.
     """
     context.transaction.rows.depends_on_rows(table, within)
+    most = most_rows(context, table)
+    small = fetch_small(changed, table.columns, most, also=_LINEAGE, most=planned_rows(plan)) if most else None
+    if small is not None:
+        positions = by_file(small)
+        write_small(context, table, small.drop_columns([LINEAGE_FILE, LINEAGE_POSITION]), row_ids=True)
+        return RowCounts(updated=end_rows(context, table, plan, positions))
     with cached(changed) as rows:
         positions = collect_positions(rows)
         if not positions:

@@ -1,7 +1,4 @@
-"""Add what the catalog knows about each data file as columns to its rows.
-
-For one file the columns are literals, for several files they come from a broadcast join on the path.
-"""
+"""Add what the catalog knows about each data file as columns to its rows."""
 
 from __future__ import annotations
 
@@ -10,55 +7,79 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from ...format.identifiers import text_literal
 from ..files import locations
 from ..values.conversions import REFUSED
+from .manifest import FILE_INDEX, has_file_index
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PATH = "__ducklake_path"
-"""The column with `_metadata.file_path`."""
-_KEY = "__ducklake_facts_path"
+MOST_LITERALS = 1_000
+"""Up to this number of files the facts are literals in the query; for more they come from a broadcast join."""
+_KEY = "__ducklake_facts_key"
+_FILE = "__ducklake_facts_file"
 
 Fact = int | str | None
 
 
-def with_facts(spark: SparkSession, frame: DataFrame, paths: Sequence[str], facts: Mapping[str, Sequence[Fact]]) -> DataFrame:
-    """Return `frame`, which has the column PATH, with a column for each fact.
-
-    Using a fact of a file that is not in `paths` raises an error in Spark: otherwise an anti join would silently ignore deletes.
+def with_facts(
+    spark: SparkSession, frame: DataFrame, paths: Sequence[str], facts: Mapping[str, Sequence[Fact]], also: Sequence[str] = ()
+) -> DataFrame:
+    """Return the rows of `read_files` with a column for each fact.
 
     Args:
         spark: the session of `frame`.
-        frame: the rows of the files.
-        paths: the files, by their paths in the lake.
+        frame: the rows of the files, with Spark's hidden column `_metadata`.
+        paths: the files, in the order in which they were read.
         facts: column name → value for each file, all integers or all strings.
+        also: SQL of further columns to add, over the columns of the files and `_metadata`.
     """
-    if len(paths) == 1:
-        literals = {name: F.lit(values[0]).cast(_type(values)) for name, values in facts.items()}
-        return frame.withColumns(literals)
-    schema = StructType([StructField(_KEY, StringType()), *[StructField(name, _type(v)) for name, v in facts.items()]])
-    rows = pa.table(
-        {
-            _KEY: pa.array([locations.metadata_path(path) for path in paths], pa.string()),
-            **{
-                name: pa.array(values, pa.string() if isinstance(_type(values), StringType) else pa.int64())
-                for name, values in facts.items()
-            },
-        }
-    )
-    known = F.broadcast(spark.createDataFrame(rows, schema))
-    joined = frame.join(known, F.col(PATH) == F.col(_KEY), "left_outer")
-    text = F.concat(F.lit(REFUSED + "Spark read a file whose path is not in the scan plan: "), F.col(PATH))
+    literals = {name: _literal(values[0], _is_text(values)) for name, values in facts.items() if len(set(values)) == 1}
+    various = {name: values for name, values in facts.items() if name not in literals}
+    if various and len(paths) <= MOST_LITERALS and has_file_index(spark):
+        literals |= {name: _by_index(values) for name, values in various.items()}
+        various = {}
+    added = [f"{text} AS {name}" for name, text in literals.items()]
+    if not various:
+        return frame.selectExpr("*", *also, *added)
+    return _joined(spark, frame, paths, various, [*also, *added])
+
+
+def _by_index(values: Sequence[Fact]) -> str:
+    text = _is_text(values)
+    return f"element_at(array({', '.join(_literal(value, text) for value in values)}), CAST({FILE_INDEX} AS INT) + 1)"
+
+
+def _joined(
+    spark: SparkSession, frame: DataFrame, paths: Sequence[str], facts: Mapping[str, Sequence[Fact]], also: Sequence[str]
+) -> DataFrame:
+    """Join the facts by the index of the file, or with Spark Connect by its path.
+
+    Using a fact of a file that is not in `paths` raises an error in Spark: otherwise an anti join would silently ignore deletes.
+    """
+    if has_file_index(spark):
+        key, keys = FILE_INDEX, pa.array(range(len(paths)), pa.int64())
+    else:
+        key, keys = "_metadata.file_path", pa.array([locations.metadata_path(path) for path in paths], pa.string())
+    columns = {name: pa.array(values, pa.string() if _is_text(values) else pa.int64()) for name, values in facts.items()}
+    known = F.broadcast(spark.createDataFrame(pa.table({_KEY: keys, **columns})))
+    joined = frame.selectExpr("*", *also, f"{key} AS {_FILE}").join(known, F.col(_FILE) == F.col(_KEY), "left_outer")
+    text = F.concat(F.lit(REFUSED + "Spark read a file that is not in the scan plan: "), F.col(_FILE).cast("string"))
     return joined.withColumns(
         {
-            name: F.when(F.col(_KEY).isNull(), F.raise_error(text).cast(_type(values))).otherwise(F.col(name))
+            name: F.when(F.col(_KEY).isNull(), F.raise_error(text).cast("string" if _is_text(values) else "bigint")).otherwise(F.col(name))
             for name, values in facts.items()
         }
     )
 
 
-def _type(values: Sequence[Fact]) -> LongType | StringType:
-    return StringType() if any(isinstance(value, str) for value in values) else LongType()
+def _is_text(values: Sequence[Fact]) -> bool:
+    return any(isinstance(value, str) for value in values)
+
+
+def _literal(value: Fact, text: bool) -> str:
+    if value is None:
+        return f"CAST(NULL AS {'STRING' if text else 'BIGINT'})"
+    return text_literal(str(value)).replace("$", "\\u0024") if text else f"{value}L"  # Spark would substitute ${name}

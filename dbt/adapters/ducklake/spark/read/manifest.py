@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 NEVER = "(?!)"
 """A pattern that nothing matches."""
 BLOCK_SIZE = 128 * 1024 * 1024
+FILE_INDEX = "unix_millis(_metadata.file_modification_time)"
+"""SQL for the index of a row's file in the list of `read_files`: the list gives it to Spark as the file's time, which nothing else uses."""
 
 
 def read_files(spark: SparkSession, files: Sequence[tuple[str, int]], schema: StructType) -> DataFrame:
@@ -38,9 +40,14 @@ def read_files(spark: SparkSession, files: Sequence[tuple[str, int]], schema: St
     return reader.parquet("file://" + write_manifest(Path(scratch), files))
 
 
+def has_file_index(spark: SparkSession) -> bool:
+    """Whether `FILE_INDEX` works: not with Spark Connect, which reads the paths."""
+    return spark.conf.get(SCRATCH, None) is not None
+
+
 def write_manifest(scratch: Path, files: Sequence[tuple[str, int]]) -> str:
     """Return a directory that lists exactly these files; it is created once for each list."""
-    lines = ["v1", *[_entry(path, size) for path, size in files]]
+    lines = ["v1", *[_entry(path, size, index) for index, (path, size) in enumerate(files)]]
     text = "\n".join(lines)
     directory = scratch / hashlib.sha256(text.encode()).hexdigest()[:40]
     if not directory.is_dir():
@@ -56,13 +63,13 @@ def write_manifest(scratch: Path, files: Sequence[tuple[str, int]]) -> str:
     return str(directory)
 
 
-def _entry(path: str, size: int) -> str:
+def _entry(path: str, size: int, index: int) -> str:
     return json.dumps(
         {
             "path": locations.manifest_path(path),
             "size": size,
             "isDir": False,
-            "modificationTime": 0,
+            "modificationTime": index,
             "blockReplication": 1,
             "blockSize": BLOCK_SIZE,
             "action": "add",

@@ -1,12 +1,13 @@
 """The deleted positions of many data files as one column of keys, for one anti join.
 
-A key is `number of the data file * 2^40 + position`. Spark reads all delete files in one scan. The catalog maps them to their data files,
-not the path inside them. Positions with a snapshot id after the plan's snapshot are ignored.
+A key is `number of the data file * 2^40 + position`. A few delete files are read by this process, many by Spark in one scan. The catalog
+maps them to their data files, not the path inside them. Positions with a snapshot id after the plan's snapshot are ignored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -17,36 +18,48 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from ...format.files import SNAPSHOT_ID_COLUMN
 from ..files.deletes import positions_table
-from .file_facts import PATH, with_facts
+from ..files.physical import THREADS
+from .file_facts import with_facts
 from .file_groups import NumberedFile
 from .manifest import read_files
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
 DELETED = "__ducklake_deleted"
 FILE_SPAN = 2**40
 """More than the number of rows in any file."""
+MOST_LITERALS = 500
+"""Up to this number of positions the keys are literals in the query, and no join is needed."""
+FETCH_LIMIT = 100_000
+"""Up to this number of positions this process reads the delete files, which saves a Spark job."""
 BROADCAST_LIMIT = 10_000_000
 """The maximum number of positions that are broadcast (80 MB); above it, Spark chooses the join."""
 _DELETE_FILE = StructType([StructField("pos", LongType()), StructField(SNAPSHOT_ID_COLUMN, LongType())])
 
 
-def key(number: SparkColumn, position: SparkColumn) -> SparkColumn:
-    """Return the key of a row."""
-    return number * F.lit(FILE_SPAN) + position
+def key(number: str, position: str) -> str:
+    """Return SQL for the key of a row."""
+    return f"{number} * {FILE_SPAN}L + {position}"
 
 
 def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[NumberedFile], keys: str) -> DataFrame:
-    """Return the rows of `frame` whose key, in the column `keys`, is not deleted."""
-    parts = [part for part in (_from_files(spark, files), _from_catalog(spark, files)) if part is not None]
+    """Return the rows of `frame` whose key is not deleted; `keys` is SQL for the key, which is never NULL."""
+    count = deleted_count(files)
+    here = [each for each in files if count <= FETCH_LIMIT or not _is_parquet(each)]
+    known = _known_keys(here)
+    if count <= MOST_LITERALS:
+        return frame.where(f"{keys} NOT IN ({', '.join(f'{each}L' for each in known.to_pylist())})") if len(known) else frame
+    parts = [_local(spark, known)] if len(known) else []
+    there = [each for each in files if count > FETCH_LIMIT and _is_parquet(each)]
+    if there:
+        parts.append(_from_files(spark, there))
     if not parts:
         return frame
     deleted = reduce(lambda one, other: one.unionAll(other), parts)
-    if deleted_count(files) <= BROADCAST_LIMIT:
+    if count <= BROADCAST_LIMIT:
         deleted = F.broadcast(deleted)
-    return frame.join(deleted, F.col(keys) == F.col(DELETED), "left_anti")
+    return frame.join(deleted, F.expr(keys) == F.col(DELETED), "left_anti")
 
 
 def deleted_count(files: Sequence[NumberedFile]) -> int:
@@ -56,35 +69,35 @@ def deleted_count(files: Sequence[NumberedFile]) -> int:
     )
 
 
-def _from_files(spark: SparkSession, files: Sequence[NumberedFile]) -> DataFrame | None:
-    found = [
-        (each.number, each.file.delete_file)
-        for each in files
-        if each.file.delete_file is not None and each.file.delete_file.format.lower() == "parquet"
-    ]
-    if not found:
-        return None
+def _is_parquet(each: NumberedFile) -> bool:
+    return each.file.delete_file is not None and each.file.delete_file.format.lower() == "parquet"
+
+
+def _from_files(spark: SparkSession, files: Sequence[NumberedFile]) -> DataFrame:
+    """Return the keys in Parquet delete files, which Spark reads."""
+    found = [(each.number, each.file.delete_file) for each in files if each.file.delete_file is not None]
     frame = read_files(spark, [(file.path, file.size_bytes) for _, file in found], _DELETE_FILE)
-    frame = frame.select("pos", SNAPSHOT_ID_COLUMN, F.col("_metadata.file_path").alias(PATH))
     facts = {
         "__ducklake_number": [number for number, _ in found],
         "__ducklake_limit": [file.snapshot_limit for _, file in found],
     }
     frame = with_facts(spark, frame, [file.path for _, file in found], facts)
-    snapshot = F.col(SNAPSHOT_ID_COLUMN)
-    counts = snapshot.isNull() | (snapshot <= F.col("__ducklake_limit"))
-    return frame.where(counts).select(key(F.col("__ducklake_number"), F.col("pos")).alias(DELETED))
+    counts = f"{SNAPSHOT_ID_COLUMN} IS NULL OR {SNAPSHOT_ID_COLUMN} <= __ducklake_limit"
+    return frame.where(counts).selectExpr(f"{key('__ducklake_number', 'pos')} AS {DELETED}")
 
 
-def _from_catalog(spark: SparkSession, files: Sequence[NumberedFile]) -> DataFrame | None:
-    """Return the keys of inlined deletes and of deletion vectors, which the driver decodes."""
-    keys: list[pa.Array] = []
-    for each in files:
-        found = [pa.array(each.file.inlined_deletes, pa.int64())]
-        delete_file = each.file.delete_file
-        if delete_file is not None and delete_file.format.lower() != "parquet":
-            found += positions_table(delete_file).column("pos").chunks
-        keys += [pc.add(positions, each.number * FILE_SPAN) for positions in found if len(positions)]
-    if not keys:
-        return None
-    return spark.createDataFrame(pa.table({DELETED: pa.chunked_array(keys)}), StructType([StructField(DELETED, LongType())]))
+def _known_keys(files: Sequence[NumberedFile]) -> pa.Array:
+    """Return the keys of the inlined deletes and of the delete files, which this process reads."""
+    with ThreadPoolExecutor(max_workers=THREADS) as pool:
+        return pa.concat_arrays([pa.array([], pa.int64()), *pool.map(_keys_of, files)])
+
+
+def _keys_of(each: NumberedFile) -> pa.Array:
+    found = [pa.array(each.file.inlined_deletes, pa.int64())]
+    if each.file.delete_file is not None:
+        found += positions_table(each.file.delete_file).column("pos").chunks
+    return pc.add(pa.concat_arrays(found), each.number * FILE_SPAN)
+
+
+def _local(spark: SparkSession, keys: pa.Array) -> DataFrame:
+    return spark.createDataFrame(pa.table({DELETED: keys}), StructType([StructField(DELETED, LongType())]))

@@ -31,7 +31,7 @@ from ..files.locations import hive_value
 from ..values.conversions import REFUSED, convert
 from ..values.types import spark_type
 from . import inlined, positions
-from .file_facts import PATH, Fact, with_facts
+from .file_facts import Fact, with_facts
 from .file_groups import FileGroup, group_files
 from .manifest import read_files
 from .reading import extra_long
@@ -45,7 +45,6 @@ VIRTUAL = ("rowid", "snapshot_id", "filename", "file_row_number")
 
 _POSITION = "__ducklake_position"
 _NUMBER = "__ducklake_number"
-_KEY = "__ducklake_key"
 _FILE_ID = "__ducklake_file_id"
 _ROW_ID_START = "__ducklake_row_id_start"
 _BEGIN = "__ducklake_begin_snapshot"
@@ -92,22 +91,31 @@ def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: 
     frame = read_files(spark, files, StructType(fields))
     facts = _facts(group, restricted, lineage, virtual)
     if facts:
-        path, position = F.col("_metadata.file_path").alias(PATH), F.col("_metadata.row_index").alias(_POSITION)
-        frame = with_facts(spark, frame.select("*", path, position), [path for path, _ in files], facts)
+        frame = with_facts(spark, frame, [path for path, _ in files], facts, [f"_metadata.row_index AS {_POSITION}"])
         if some_snapshots:
             frame = frame.where(_is_of_snapshots(frame, plan))
         if restricted:
-            frame = frame.withColumn(_KEY, positions.key(F.col(_NUMBER), F.col(_POSITION)))
-            frame = positions.without_deleted(spark, frame, group.files, _KEY)
+            frame = positions.without_deleted(spark, frame, group.files, f"({positions.key(_NUMBER, _POSITION)})")
     elif all(r.is_plain and r.field.name == c.name for r, c in zip(group.readings, plan.columns, strict=True)):
         return frame
-    return frame.select(*_columns(plan, group), *_added(frame, lineage, virtual))
+    return _select(frame, [*_columns(plan, group), *_added(frame, lineage, virtual)])
 
 
-def _columns(plan: ScanPlan, group: FileGroup) -> list[SparkColumn]:
+def _select(frame: DataFrame, expressions: Sequence[SparkColumn | str]) -> DataFrame:
+    """Select columns and SQL; SQL alone takes far fewer calls to the JVM."""
+    texts = [each for each in expressions if isinstance(each, str)]
+    if len(texts) == len(expressions):
+        return frame.selectExpr(*texts)
+    return frame.select(*[F.expr(each) if isinstance(each, str) else each for each in expressions])
+
+
+def _columns(plan: ScanPlan, group: FileGroup) -> list[SparkColumn | str]:
     keys = dict(group.partition_keys)
-    expressions: list[SparkColumn] = []
+    expressions: list[SparkColumn | str] = []
     for index, (column, reading) in enumerate(zip(plan.columns, group.readings, strict=True)):
+        if index not in keys and reading.is_plain and not reading.is_read_whole:
+            expressions.append(f"{backquoted(reading.field.name)} AS {backquoted(column.name)}")
+            continue
         if index in keys:
             value = F.col(f"{_PARTITION}{index}").cast(reading.final)
         else:
@@ -132,6 +140,7 @@ def _facts(group: FileGroup, restricted: bool, lineage: bool, virtual: Sequence[
     }
     if restricted:
         facts[_NUMBER] = [each.number for each in group.files]
+    if any(each.is_of_some_snapshots for each in group.files):
         facts[_UNTIL] = [file.rows_until_snapshot for file in files]
         facts[_FROM] = [file.rows_from_snapshot for file in files]
     if lineage:
@@ -157,28 +166,28 @@ def _is_of_snapshots(frame: DataFrame, plan: ScanPlan) -> SparkColumn:
     return not_later & F.when(F.col(_FROM).isNull(), F.lit(True)).otherwise(known >= F.col(_FROM))
 
 
-def _added(frame: DataFrame, lineage: bool, virtual: Sequence[str]) -> list[SparkColumn]:
-    """Return the lineage and virtual columns of rows in files; embedded ids have priority."""
+def _added(frame: DataFrame, lineage: bool, virtual: Sequence[str]) -> list[str]:
+    """Return SQL for the lineage and virtual columns of rows in files; embedded ids have priority."""
+    names = frame.columns if lineage or virtual else ()
 
-    def embedded(name: str, other: SparkColumn) -> SparkColumn:
-        return F.coalesce(F.col(name), other) if name in frame.columns else other
+    def embedded(name: str, other: str) -> str:
+        return f"coalesce({name}, {other})" if name in names else other
 
-    position = F.col(_POSITION)
-    row_id = embedded(ROW_ID_COLUMN, F.col(_ROW_ID_START) + position)
-    added: list[SparkColumn] = []
+    row_id = embedded(ROW_ID_COLUMN, f"{_ROW_ID_START} + {_POSITION}")
+    added: list[str] = []
     if lineage:
-        added = [F.col(_FILE_ID).alias(LINEAGE_FILE), position.alias(LINEAGE_POSITION), row_id.alias(LINEAGE_ROW_ID)]
+        added = [f"{_FILE_ID} AS {LINEAGE_FILE}", f"{_POSITION} AS {LINEAGE_POSITION}", f"{row_id} AS {LINEAGE_ROW_ID}"]
     for name in virtual:
         match name:
             case "rowid":
                 value = row_id
             case "snapshot_id":
-                value = embedded(SNAPSHOT_ID_COLUMN, F.col(_BEGIN))
+                value = embedded(SNAPSHOT_ID_COLUMN, _BEGIN)
             case "filename":
-                value = F.col(_FILENAME)
+                value = _FILENAME
             case _:
-                value = position
-        added.append(value.alias(name))
+                value = _POSITION
+        added.append(f"{value} AS {name}")
     return added
 
 

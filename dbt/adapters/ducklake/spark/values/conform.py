@@ -36,6 +36,11 @@ def conform(value: SparkColumn, source: T.DataType, column: Column) -> SparkColu
     return written.alias(column.name, metadata={FIELD_ID: column.column_id})
 
 
+def is_unchanged(source: T.DataType, column: Column) -> bool:
+    """Whether `conform` leaves values of the type `source` as they are, apart from their name and field ids."""
+    return not column.children and source == spark_type(column) and not _is_checked(column)
+
+
 def data_error(error: BaseException | str) -> DataError | None:
     """Return the error that an expression of `conform` raised in Spark; None if `error`, an exception or its text, is another error."""
     match = _MARK.search(str(error))

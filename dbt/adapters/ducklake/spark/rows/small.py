@@ -1,0 +1,62 @@
+"""Fetch the rows that a small statement writes, so that PyArrow can write them in this process instead of another Spark job."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from ...format.identifiers import backquoted
+from ...format.objects import Column
+from ..values.conform import conform, data_error, is_unchanged
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
+
+_SPARK_ONLY = frozenset({"list", "map", "struct", "variant", "geometry", "time", "timestamp_ns"})
+"""Types whose values, or whose form in a file, differ between Spark's Arrow data and the files that Spark writes."""
+
+
+def can_fetch(columns: Sequence[Column]) -> bool:
+    """Whether PyArrow writes the columns' values, as fetched from Spark, to the same files as Spark."""
+    return all(column.type not in _SPARK_ONLY for column in columns)
+
+
+def fetch_small(
+    rows: DataFrame, columns: Sequence[Column], limit: int, *, also: Collection[str] = (), most: int | None = None
+) -> pa.Table | None:
+    """Fetch rows in the shape of the table's files.
+
+    Args:
+        rows: the table's columns under their names, and `also`.
+        columns: the table's columns to fetch.
+        limit: the maximum number of rows.
+        also: names of further columns to fetch, before the others and as they are.
+        most: the maximum number of rows that `rows` can have, if it is known.
+
+    Returns:
+        The rows; None if there are more than `limit`.
+
+    Raises:
+        DataError: a value does not fit its column.
+    """
+    types = {field.name: field.dataType for field in rows.schema.fields}
+    wanted: list[SparkColumn | str] = [backquoted(name) for name in also]
+    for column in columns:
+        name = backquoted(column.name)
+        source = types[column.name]
+        wanted.append(name if is_unchanged(source, column) else conform(F.col(name), source, column))
+    frame = rows.select(*wanted)
+    if most is None or most > limit:
+        frame = frame.limit(limit + 1)
+    try:
+        found = frame.toArrow()
+    except BaseException as error:
+        invalid = data_error(error)
+        if invalid is not None:
+            raise invalid from error
+        raise
+    return found if found.num_rows <= limit else None
