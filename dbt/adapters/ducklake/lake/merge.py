@@ -1,18 +1,18 @@
 """MERGE: plan, read, match, write, stage. The source is read once, and of the target only rows that can match.
 
+A merge of a small source writes its files in this process (`small_merge`).
+
 The range of the source's keys limits the scan of the target: files whose statistics lie outside are pruned. Changed rows become one delete
 file for each data file and new files for their new versions, under the same row ids; all of it is staged together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import DataError
-from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ColumnFilter, ScanPlan
-from ..format.objects import Column, Table
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION
+from ..format.objects import Table
 from ..spark.read.scan import scan
 from ..spark.rows.cached import cached
 from ..spark.rows.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, Outcome, When, numbered, outcome
@@ -20,31 +20,13 @@ from ..spark.rows.positions import Positions, count, union
 from ..spark.values.extremes import measure, within
 from .context import Context, RowCounts
 from .insert import insert
+from .merge_request import MergeRequest, refuse_repeated
 from .row_changes import end_rows
+from .small import most_rows
+from .small_merge import fetch_source, merge_small
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-@dataclass(frozen=True)
-class MergeRequest:
-    """A MERGE with bound names. Expressions are SQL over `target_alias` and `source_alias`."""
-
-    source: DataFrame
-    target_alias: str
-    source_alias: str
-    condition: str
-    keys: Sequence[tuple[Column, str]]
-    """(target column, SQL over the source) pairs that the condition compares for equality."""
-    matched: Sequence[When] = ()
-    not_matched: Sequence[When] = ()
-    not_matched_by_source: Sequence[When] = ()
-    within: Sequence[ColumnFilter] = ()
-    """Filters that every matching row of the table passes."""
-    virtual: tuple[str, ...] = ()
-    """The virtual columns of the target that the expressions name."""
-    planned: Callable[[ScanPlan], None] = lambda _plan: None
-    """Called with the scan plan of the table."""
 
 
 def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
@@ -54,7 +36,9 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         DataError: a row of the table is matched by more than one row of the source.
     """
     with cached(numbered(request.source)) as source:
-        size, ranges = measure(source, request.source_alias, request.keys)
+        most = 0 if request.not_matched_by_source else most_rows(context, table)
+        small = fetch_source(source, table, request, most) if most else None
+        size, ranges = measure(source, request.source_alias, request.keys) if small is None else (small.rows.num_rows, small.ranges)
         if request.not_matched_by_source:
             ranges = []  # WHEN NOT MATCHED BY SOURCE needs every row of the table
         filters = [] if request.not_matched_by_source else [*request.within, *(key.column_filter() for key in ranges)]
@@ -74,12 +58,15 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         matching = match.pairs(request.matched)  # before the early return, so that Spark reports an invalid condition in any case
         if size == 0 and not request.not_matched_by_source:
             return RowCounts()
+        done = None if small is None else merge_small(context, table, request, plan, matching, small)
+        if done is not None:
+            return done
         to_delete: list[Positions] = []
         inserted = updated = deleted = 0
         with cached(matching) as pairs:
             if request.matched:
                 found = outcome(pairs)
-                _refuse_repeated(table, request, found)
+                refuse_repeated(table, request, found)
                 updated, deleted = _stage_versions(context, table, pairs, request.matched, found, to_delete)
             if request.not_matched:
                 inserted = insert(context, table, match.source_only(pairs, request.not_matched))
@@ -90,17 +77,6 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         # In one call: a data file has one delete file, and both kinds of clauses may delete rows of the same data file.
         end_rows(context, table, plan, union(to_delete))
         return RowCounts(inserted, updated, deleted)
-
-
-def _refuse_repeated(table: Table, request: MergeRequest, found: Outcome) -> None:
-    """Refuse a target row that matches several source rows, unless it can only be deleted, as Spark does."""
-    only_delete = len(request.matched) == 1 and request.matched[0].action == "delete" and request.matched[0].condition is None
-    if request.matched and not only_delete and found.repeated:
-        raise DataError(
-            f"MERGE into {table.schema_name}.{table.name}: a row of the table matches more than one row of the source, so which values "
-            "it should get is undefined. Make the source unique by the keys of the ON condition (for instance with "
-            "`qualify row_number() over (partition by <key> order by <recency> desc) = 1`)"
-        )
 
 
 def _stage_versions(

@@ -16,7 +16,8 @@ from ..lake.alter import add_columns
 from ..lake.context import RowCounts
 from ..lake.delete import delete, truncate
 from ..lake.insert import insert
-from ..lake.merge import MergeRequest, merge
+from ..lake.merge import merge
+from ..lake.merge_request import MergeRequest
 from ..lake.overwrite import overwrite, overwrite_partitions
 from ..lake.tables import required_table
 from ..lake.update import update

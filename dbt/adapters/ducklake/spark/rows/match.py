@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
@@ -76,7 +77,7 @@ class Match:
         source = self.source.alias(self.source_alias)
         alone = source.join(matched, F.col(SOURCE_ROW) == F.col("_ducklake_matched"), "left_anti")
         chosen = alone.withColumn(ACTION, _clause(clauses)).where(F.col(ACTION).isNotNull())
-        return chosen.select(*self._values(chosen, clauses, None))
+        return chosen.select(*_values(self.columns, chosen, clauses, None))
 
     def _source(self) -> DataFrame:
         source = F.broadcast(self.source) if self.broadcast else self.source
@@ -85,27 +86,28 @@ class Match:
     def _with_values(self, joined: DataFrame, clauses: Sequence[When], target: DataFrame, also: Sequence[str]) -> DataFrame:
         chosen = joined.withColumn(ACTION, _clause(clauses))
         lineage = [target[name] for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)]
-        return chosen.select(F.col(ACTION), *lineage, *[F.col(name) for name in also], *self._values(chosen, clauses, target))
+        return chosen.select(F.col(ACTION), *lineage, *[F.col(name) for name in also], *_values(self.columns, chosen, clauses, target))
 
-    def _values(self, rows: DataFrame, clauses: Sequence[When], target: DataFrame | None) -> list[SparkColumn]:
-        types = struct_type(self.columns, ids=False)
-        given = _types(rows, dict.fromkeys(text for clause in clauses for text in clause.values.values()))
-        values = []
-        for column, kind in zip(self.columns, types.fields, strict=True):
-            value = F.lit(None).cast(kind.dataType)
-            for index, clause in enumerate(clauses):
-                if clause.action == "delete":
-                    continue
-                text = clause.values.get(column.name)
-                if text is not None:
-                    new = assigned(F.expr(text), given[text], kind.dataType, column.name)
-                elif target is not None:
-                    new = target[backquoted(column.name)]
-                else:
-                    continue
-                value = F.when(F.col(ACTION) == index, new).otherwise(value)
-            values.append(value.alias(column.name))
-        return values
+
+def _values(columns: Sequence[Column], rows: DataFrame, clauses: Sequence[When], target: DataFrame | None) -> list[SparkColumn]:
+    types = struct_type(columns, ids=False)
+    given = _types(rows, dict.fromkeys(text for clause in clauses for text in clause.values.values()))
+    values = []
+    for column, kind in zip(columns, types.fields, strict=True):
+        value = F.lit(None).cast(kind.dataType)
+        for index, clause in enumerate(clauses):
+            if clause.action == "delete":
+                continue
+            text = clause.values.get(column.name)
+            if text is not None:
+                new = assigned(F.expr(text), given[text], kind.dataType, column.name)
+            elif target is not None:
+                new = target[backquoted(column.name)]
+            else:
+                continue
+            value = F.when(F.col(ACTION) == index, new).otherwise(value)
+        values.append(value.alias(column.name))
+    return values
 
 
 def _types(rows: DataFrame, texts: Iterable[str]) -> dict[str, DataType]:
@@ -120,6 +122,13 @@ def numbered(source: DataFrame) -> DataFrame:
     return source.withColumn(SOURCE_ROW, F.monotonically_increasing_id())
 
 
+def candidates(source: DataFrame, alias: str, columns: Sequence[Column], clauses: Sequence[When], keys: Sequence[str]) -> DataFrame:
+    """Return all rows of a numbered source: SOURCE_ROW, ACTION of a row without a match, `keys` (SQL), and the values to insert."""
+    chosen = source.alias(alias).withColumn(ACTION, _clause(clauses))
+    values = _values(columns, chosen, clauses, None) if clauses else []
+    return chosen.select(SOURCE_ROW, ACTION, *map(F.expr, keys), *values)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The positions of the rows that clauses apply to. `actions`: ACTION → positions."""
@@ -131,7 +140,11 @@ class Outcome:
 
 def outcome(frame: DataFrame) -> Outcome:
     """Compute the outcome of a frame in the shape of `pairs` or `target_only`, in one Spark job that returns only positions."""
-    rows = frame.select(ACTION, LINEAGE_FILE, LINEAGE_POSITION).toArrow()
+    return outcome_of(frame.select(ACTION, LINEAGE_FILE, LINEAGE_POSITION).toArrow())
+
+
+def outcome_of(rows: pa.Table) -> Outcome:
+    """Return the outcome of fetched rows with the columns ACTION, LINEAGE_FILE and LINEAGE_POSITION."""
     if rows.num_rows == 0:
         return Outcome({}, repeated=False)
     chosen = pc.unique(rows.column(ACTION)).drop_null().to_pylist()

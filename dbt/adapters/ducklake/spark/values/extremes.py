@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -30,6 +32,10 @@ _ORDERED = (
     T.StringType,
 )
 """Types with the same text form and order in Spark, in column statistics and in literals. Floats differ: NaN and -0.0."""
+
+
+_KEY = "_ducklake_key"
+_TEXT = "_ducklake_key_text"
 
 
 @dataclass(frozen=True)
@@ -57,22 +63,60 @@ def measure(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -
     Args:
         source: the rows.
         alias: the alias of `source` in the keys.
-        keys: (target column, SQL over `alias` that must equal it). Left out are keys whose type is not exactly the column's, because their
-            order could differ, and UUIDs, whose text can be in upper or lower case in Spark.
+        keys: (target column, SQL over `alias` that must equal it); see `usable_keys`.
     """
     aliased = source.alias(alias)
-    usable = []
-    for column, text in keys:
-        expected = struct_type([column], ids=False).fields[0].dataType
-        if column.type != "uuid" and isinstance(expected, _ORDERED) and aliased.select(F.expr(text)).schema.fields[0].dataType == expected:
-            usable.append((column, text))
+    usable = usable_keys(aliased, keys)
     wanted = [F.count(F.lit(1))]
     for column, text in usable:
-        ends = [F.min(F.expr(text)), F.max(F.expr(text))]
-        wanted += [(F.unix_micros(end) if column.type == "timestamptz" else end).cast("string") for end in ends]
+        wanted += [F.expr(_text_form(column, end)) for end in (f"min({text})", f"max({text})")]
     row = aliased.agg(*wanted).collect()[0]
     ends_of = [(column, row[1 + 2 * i], row[2 + 2 * i]) for i, (column, _) in enumerate(usable)]
     return int(row[0]), [KeyRange(column, low, high) for column, low, high in ends_of if low is not None]
+
+
+def usable_keys(aliased: DataFrame, keys: Sequence[tuple[Column, str]]) -> list[tuple[Column, str]]:
+    """Return the keys whose ranges can limit a scan.
+
+    Left out are keys whose type is not exactly the column's, because their order could differ, and UUIDs, whose text can be in upper or
+    lower case in Spark.
+    """
+    usable = []
+    for column, text in keys:
+        expected = struct_type([column], ids=False).fields[0].dataType
+        if column.type != "uuid" and isinstance(expected, _ORDERED) and aliased.selectExpr(text).schema.fields[0].dataType == expected:
+            usable.append((column, text))
+    return usable
+
+
+def key_columns(usable: Sequence[tuple[Column, str]]) -> list[str]:
+    """Return SQL for the columns that `ranges_of` needs: each key and its text form."""
+    return [
+        text
+        for i, (column, key) in enumerate(usable)
+        for text in (f"({key}) AS {_KEY}{i}", f"{_text_form(column, f'({key})')} AS {_TEXT}{i}")
+    ]
+
+
+def key_names(usable: Sequence[tuple[Column, str]]) -> list[str]:
+    """Return the names of the columns of `key_columns`."""
+    return [name for i in range(len(usable)) for name in (f"{_KEY}{i}", f"{_TEXT}{i}")]
+
+
+def ranges_of(rows: pa.Table, usable: Sequence[tuple[Column, str]]) -> list[KeyRange]:
+    """Return the range of each key in fetched rows that have the columns of `key_columns`."""
+    ranges = []
+    for i, (column, _) in enumerate(usable):
+        values, texts = rows.column(f"{_KEY}{i}"), rows.column(f"{_TEXT}{i}")
+        present = len(values) - values.null_count
+        if present:
+            order = pc.array_sort_indices(values.combine_chunks())
+            ranges.append(KeyRange(column, texts[order[0].as_py()].as_py(), texts[order[present - 1].as_py()].as_py()))
+    return ranges
+
+
+def _text_form(column: Column, value: str) -> str:
+    return f"CAST({f'unix_micros({value})' if column.type == 'timestamptz' else value} AS STRING)"
 
 
 def within(frame: DataFrame, ranges: Sequence[KeyRange]) -> DataFrame:

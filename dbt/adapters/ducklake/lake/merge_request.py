@@ -1,0 +1,47 @@
+"""The request for a MERGE, and the rule that each row of the table matches at most one row of the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import DataError
+from ..format.files import ColumnFilter, ScanPlan
+from ..format.objects import Column, Table
+from ..spark.rows.match import Outcome, When
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class MergeRequest:
+    """A MERGE with bound names. Expressions are SQL over `target_alias` and `source_alias`."""
+
+    source: DataFrame
+    target_alias: str
+    source_alias: str
+    condition: str
+    keys: Sequence[tuple[Column, str]]
+    """(target column, SQL over the source) pairs that the condition compares for equality."""
+    matched: Sequence[When] = ()
+    not_matched: Sequence[When] = ()
+    not_matched_by_source: Sequence[When] = ()
+    within: Sequence[ColumnFilter] = ()
+    """Filters that every matching row of the table passes."""
+    virtual: tuple[str, ...] = ()
+    """The virtual columns of the target that the expressions name."""
+    planned: Callable[[ScanPlan], None] = lambda _plan: None
+    """Called with the scan plan of the table."""
+
+
+def refuse_repeated(table: Table, request: MergeRequest, found: Outcome) -> None:
+    """Refuse a target row that matches several source rows, unless it can only be deleted, as Spark does."""
+    only_delete = len(request.matched) == 1 and request.matched[0].action == "delete" and request.matched[0].condition is None
+    if request.matched and not only_delete and found.repeated:
+        raise DataError(
+            f"MERGE into {table.schema_name}.{table.name}: a row of the table matches more than one row of the source, so which values "
+            "it should get is undefined. Make the source unique by the keys of the ON condition (for instance with "
+            "`qualify row_number() over (partition by <key> order by <recency> desc) = 1`)"
+        )
