@@ -1,0 +1,96 @@
+"""UPDATE and MERGE give the same rows, row ids and changes whether this process writes the new rows or Spark does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.errors import DataError
+from dbt.adapters.ducklake.lake import small
+from tests.interop.conftest import Both
+
+CATALOGS = ["sqlite"]
+CREATE = """
+CREATE TABLE {table} (id INT NOT NULL, part STRING, amount DECIMAL(10, 2), day DATE, at TIMESTAMP, wall TIMESTAMP_NTZ, f DOUBLE, raw BINARY,
+    flag BOOLEAN, big DECIMAL(20, 0)) {layout}
+"""
+ROWS = """
+SELECT CAST(id AS INT) AS id, IF(id % 3 = 0, 'a', IF(id % 3 = 1, 'b b', NULL)) AS part, CAST(id / 4 AS DECIMAL(10, 2)) AS amount,
+    date_add(DATE '2026-01-01', CAST(id AS INT)) AS day, timestamp_seconds(id * 86400 + 0.5) AS at,
+    CAST(timestamp_seconds(id * 3600) AS TIMESTAMP_NTZ) AS wall, IF(id % 5 = 0, DOUBLE('NaN'), id / 7) AS f, CAST(string(id) AS BINARY) AS raw,
+    id % 2 = 0 AS flag, CAST(id AS DECIMAL(20, 0)) * 10000000000 AS big FROM range({start}, {end})
+"""
+MERGE = "MERGE INTO {table} t USING (SELECT *, id + 100 AS moved FROM ({rows})) s ON t.id = s.id"
+UPSERT = MERGE + " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+STATEMENTS = [
+    "UPDATE {table} SET amount = amount + 1 WHERE id BETWEEN 3 AND 7",
+    UPSERT.replace("{rows}", ROWS.format(start=5, end=25)),
+    "DELETE FROM {table} WHERE id % 4 = 0",
+    "UPDATE {table} SET id = id + 1000, part = 'c', f = NULL, raw = NULL WHERE id >= 15",
+    MERGE.replace("{rows}", ROWS.format(start=0, end=12))
+    + " WHEN MATCHED AND t.id = 1 THEN DELETE WHEN MATCHED AND t.id < 6 THEN UPDATE SET amount = s.amount * 2, part = upper(s.part)"
+    + " WHEN NOT MATCHED AND s.id = 4 THEN INSERT (id, part) VALUES (s.moved, 'new')",
+    MERGE.replace("{rows}", ROWS.format(start=200, end=203)) + " WHEN NOT MATCHED THEN INSERT *",
+    MERGE.replace("{rows}", ROWS.format(start=2, end=4)) + " WHEN MATCHED THEN DELETE",
+    UPSERT.replace("{rows}", ROWS.format(start=0, end=0)),
+    "UPDATE {table} SET flag = NULL",
+]
+FIRST_ROWS = 20
+"""How many rows a table begins with. The row ids of later rows depend on the order of their files, which is not defined."""
+LAYOUTS = ["", "PARTITIONED BY (part)", "PARTITIONED BY (bucket(3, id), year(day))", "SORTED BY (amount)"]
+
+
+def play(both: Both, table: str, layout: str) -> list[Any]:
+    """Run the statements on a new table, and return the counts, the rows with their ids, and the changes by snapshot."""
+    both.spark(CREATE.format(table=table, layout="" if "SORTED" in layout else layout))
+    if "SORTED" in layout:
+        both.spark(f"ALTER TABLE {table} SET {layout}")
+    both.spark(f"INSERT INTO {table} {ROWS.format(start=0, end=FIRST_ROWS)}")
+    first = both.session.catalog.latest().snapshot_id
+    counts = [both.session.execute(text.format(table=table)).rowcount for text in STATEMENTS]
+    rows = both.rows(f"SELECT * FROM {table}")
+    ids = {key: row_id for key, row_id in both.row_ids(table, "id").items() if row_id < FIRST_ROWS}
+    last = both.session.catalog.latest().snapshot_id
+    changes = both.duck.execute(
+        f"SELECT snapshot_id - {first}, if(rowid < {FIRST_ROWS}, rowid, NULL), change_type, id FROM ducklake_table_changes('lake', 'main', '{table}', {first + 1}, {last}) ORDER BY ALL"
+    ).fetchall()
+    return [counts, repr(rows), ids, changes]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_both_ways_are_equal(both: Both, monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
+    here = play(both, "here", layout)
+    monkeypatch.setattr(small, "MOST_VALUES", 0)
+    by_spark = play(both, "by_spark", layout)
+    assert here == by_spark
+
+
+def test_more_rows_than_the_limit_are_written_by_spark(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small, "MOST_VALUES", 10 * 4)
+    limited = play(both, "limited", "")
+    monkeypatch.setattr(small, "MOST_VALUES", 0)
+    assert limited == play(both, "by_spark", "")
+
+
+@pytest.mark.parametrize("values", [1_000_000, 0])
+def test_invalid_values_are_refused_and_nothing_changes(both: Both, monkeypatch: pytest.MonkeyPatch, values: int) -> None:
+    monkeypatch.setattr(small, "MOST_VALUES", values)
+    both.spark("CREATE TABLE t (id INT NOT NULL, n TINYINT)")
+    both.spark("INSERT INTO t SELECT id, id FROM range(20)")
+    with pytest.raises(DataError, match="n: 300 does not fit"):
+        both.spark("UPDATE t SET n = id + 299 WHERE id = 1")
+    with pytest.raises(DataError, match="id is NOT NULL"):
+        both.spark("UPDATE t SET id = NULL WHERE id = 1")
+    source = "(SELECT id, 300 AS n FROM range(19, 21))"
+    with pytest.raises(DataError, match="n: 300 does not fit"):
+        both.spark(f"MERGE INTO t USING {source} s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *")
+    both.spark(f"MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND s.id < 20 THEN INSERT *")
+    assert len(both.rows("SELECT * FROM t")) == 19
+    doubled = "(SELECT 3 AS id, 1 AS n UNION ALL SELECT 3, 2)"
+    with pytest.raises(DataError, match="more than one row of the source"):
+        both.spark(f"MERGE INTO t USING {doubled} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *")
+    both.spark(
+        "MERGE INTO t USING (SELECT 5 AS id, 300 AS n) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = 7 WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert (5, 7) in both.rows("SELECT * FROM t")
