@@ -50,6 +50,8 @@ HOMES = {
     "pyspark": {"spark"},
     "py4j": {"spark"},
     "pyarrow": {"spark"},
+    "pyroaring": {"format"},
+    "mmh3": {"format"},
 }
 LAZY = {"pyspark", "sqlalchemy", "sqlglot", "pyarrow", "pandas"}
 
