@@ -52,8 +52,9 @@ HOMES = {
     "pyarrow": {"spark"},
     "pyroaring": {"format"},
     "mmh3": {"format"},
+    "tenacity": {"catalog"},
 }
-LAZY = {"pyspark", "sqlalchemy", "sqlglot", "pyarrow", "pandas"}
+LAZY = {"pyspark", "sqlalchemy", "sqlglot", "pyarrow", "pandas", "tenacity"}
 
 
 def layer_of(path: Path) -> str:

@@ -137,7 +137,7 @@ class DuckLakeCredentials(Credentials):
 
     def lake_settings(self) -> LakeSettings:
         """Return the settings to open the lake and the attached lakes."""
-        from .catalog.transaction.transaction import RetrySettings
+        from .catalog.store.retries import RetrySettings
         from .session import LakeSettings
 
         retry = RetrySettings(**{RETRY_FIELDS[name]: value for name, value in self.retries.items()})
