@@ -50,8 +50,11 @@ HOMES = {
     "pyspark": {"spark"},
     "py4j": {"spark"},
     "pyarrow": {"spark"},
+    "pyroaring": {"format"},
+    "mmh3": {"format"},
+    "tenacity": {"catalog"},
 }
-LAZY = {"pyspark", "sqlalchemy", "sqlglot", "pyarrow", "pandas"}
+LAZY = {"pyspark", "sqlalchemy", "sqlglot", "pyarrow", "pandas", "tenacity"}
 
 
 def layer_of(path: Path) -> str:

@@ -83,30 +83,12 @@ class DuckLakeCredentials(Credentials):
         return redacted(self.path)
 
     def _connection_keys(self) -> tuple[str, ...]:
-        return (
-            "database",
-            "schema",
-            "path",
-            "data_path",
-            "metadata_schema",
-            "read_only",
-            "create_if_not_exists",
-            "data_inlining_row_limit",
-            "automatic_migration",
-            "snapshot_version",
-            "snapshot_time",
-            "attach",
-            "retries",
-            "spark",
-            "author",
-            "module_paths",
-        )
+        return tuple(each.name for each in dataclasses.fields(self))
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
         """Yield the fields that `dbt debug` prints and `target` contains, without secrets and unset fields."""
-        for key, value in super().connection_info(with_aliases=with_aliases):
-            if value not in (None, {}, []):
-                yield key, hidden(value)
+        shown = {key: value for key, value in super().connection_info(with_aliases=with_aliases) if value not in (None, {}, [])}
+        yield from hidden(shown).items()
 
     @classmethod
     def validate(cls, data: Any) -> None:
@@ -137,7 +119,7 @@ class DuckLakeCredentials(Credentials):
 
     def lake_settings(self) -> LakeSettings:
         """Return the settings to open the lake and the attached lakes."""
-        from .catalog.transaction.transaction import RetrySettings
+        from .catalog.store.retries import RetrySettings
         from .session import LakeSettings
 
         retry = RetrySettings(**{RETRY_FIELDS[name]: value for name, value in self.retries.items()})

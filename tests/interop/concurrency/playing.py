@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.ducklake.catalog.transaction.transaction import RetrySettings
+from dbt.adapters.ducklake.catalog.store.retries import RetrySettings
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
 from tests.fast_files import fast_folder

@@ -22,7 +22,8 @@ from .store.attach import LakeFacts, attach
 from .store.database import Database
 from .store.location import CatalogLocation, parse_location
 from .store.migrations.migrate import migrate
-from .transaction.transaction import RetrySettings, Transaction
+from .store.retries import RetrySettings
+from .transaction.transaction import Transaction
 
 
 @dataclass(frozen=True)

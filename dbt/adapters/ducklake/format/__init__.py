@@ -1,1 +1,1 @@
-"""The DuckLake format as pure values and rules: the standard library only, and no I/O."""
+"""The DuckLake format as pure values and rules, without I/O."""

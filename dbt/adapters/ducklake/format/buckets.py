@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import struct
 
+import mmh3
+
 from ..errors import StatementError
 from .partitioning import value_text
 from .statistics import FLOATS, Value
 from .types import decimal_parameters
 
-_MASK = 0xFFFFFFFF
 _SIGNED = frozenset({"boolean", "int8", "int16", "int32", "int64", "date"})
 _UNIT_NANOS = {
     "time": 1000,
@@ -31,7 +32,7 @@ def bucket(value: Value, type_name: str, count: int) -> int:
     Raises:
         StatementError: the type cannot be bucketed.
     """
-    return (murmur3(hashed_bytes(value, type_name)) & 0x7FFFFFFF) % count
+    return (mmh3.hash(hashed_bytes(value, type_name)) & 0x7FFFFFFF) % count
 
 
 def hashed_bytes(value: Value, type_name: str) -> bytes:
@@ -54,25 +55,3 @@ def hashed_bytes(value: Value, type_name: str) -> bytes:
         if text is not None:
             return text.encode()
     raise StatementError(f"a table cannot be partitioned by the bucket of a {type_name}")
-
-
-def murmur3(data: bytes) -> int:
-    """Return the unsigned 32-bit x86 Murmur3 hash with seed 0."""
-    state = 0
-    whole = len(data) // 4 * 4
-    for (block,) in struct.iter_unpack("<I", data[:whole]):
-        state = (_rotate(state ^ _mix(block), 13) * 5 + 0xE6546B64) & _MASK
-    if len(data) > whole:
-        state ^= _mix(int.from_bytes(data[whole:], "little"))
-    state ^= len(data)
-    state = (state ^ state >> 16) * 0x85EBCA6B & _MASK
-    state = (state ^ state >> 13) * 0xC2B2AE35 & _MASK
-    return state ^ state >> 16
-
-
-def _mix(block: int) -> int:
-    return _rotate(block * 0xCC9E2D51 & _MASK, 15) * 0x1B873593 & _MASK
-
-
-def _rotate(value: int, bits: int) -> int:
-    return (value << bits | value >> (32 - bits)) & _MASK

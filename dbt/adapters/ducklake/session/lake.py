@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..catalog.lake import LakeCatalog
 from ..catalog.store.location import parse_location
-from ..catalog.transaction.transaction import RetrySettings
+from ..catalog.store.retries import RetrySettings
 from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..format.identifiers import fold
 from ..lake.migrate import migrate
@@ -143,12 +142,7 @@ class Lake:
 
 def _open(settings: LakeSettings) -> LakeCatalog:
     """Open a catalog; retry as the settings specify if the database does not answer."""
-    for attempt in range(1, settings.retry.connect_attempts):
-        try:
-            return _open_once(settings)
-        except EngineError:
-            time.sleep(settings.retry.seconds(attempt))
-    return _open_once(settings)
+    return settings.retry.policy(EngineError, settings.retry.connect_attempts)(_open_once, settings)
 
 
 def _open_once(settings: LakeSettings) -> LakeCatalog:

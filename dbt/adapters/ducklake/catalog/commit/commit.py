@@ -7,13 +7,11 @@ delete files that contain the id of the new snapshot (`dated`).
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from ...errors import ConfigurationError, ConflictError, EngineError, StatementError
+from ...errors import ConflictError, EngineError, StatementError
 from ...format.changes import format_changes
 from ...format.objects import Snapshot
 from ...format.options import truth
@@ -22,35 +20,12 @@ from ..read.reader import DefinitionCache, SnapshotReader
 from ..staged import CommitMessage, RowChanges, Staged, StagedDeleteFile
 from ..store import tables as t
 from ..store.database import ConcurrentWriteError
+from ..store.retries import RetrySettings
 from .conflicts import require_no_conflict
 from .objects import write_objects
 from .options import read_options, write_staged_options
 from .rows import write_rows
 from .state import CommitState
-
-
-@dataclass(frozen=True)
-class RetrySettings:
-    """How often a commit is retried and how long it waits before each retry: `wait_ms` times `backoff` to the power of the attempt.
-
-    The defaults are those of the reference implementation (`ducklake_max_retry_count`, `ducklake_retry_wait_ms`, `ducklake_retry_backoff`).
-    """
-
-    max_retry_count: int = 10
-    wait_ms: float = 100
-    backoff: float = 1.5
-    connect_attempts: int = 1
-    """The maximum number of attempts to connect to the catalog database when a lake is opened."""
-
-    def __post_init__(self) -> None:
-        if self.connect_attempts < 1:
-            raise ConfigurationError("the retry settings must be: connect_attempts 1 or more")
-        if self.max_retry_count < 0 or self.wait_ms < 0 or self.backoff < 1:
-            raise ConfigurationError("the retry settings must be: max_retry_count 0 or more, wait_ms 0 or more, backoff 1 or more")
-
-    def seconds(self, attempt: int) -> float:
-        """Return the seconds to wait before an attempt, with random jitter so that concurrent writers do not collide again."""
-        return self.wait_ms / 1000 * random.uniform(0.5, 1) * self.backoff**attempt
 
 
 @dataclass
@@ -89,28 +64,33 @@ def commit(
         StatementError: the lake requires a commit message and none was set.
         EngineError: the database failed.
     """
-    for attempt in range(retry.max_retry_count + 1):
-        if attempt:
-            time.sleep(retry.seconds(attempt))
-        try:
-            return _attempt(cache, base, next_row_ids, progress)
-        except ConcurrentWriteError as error:  # the database certainly did not commit
-            reason = error
-            progress.uncertain = False
-        except EngineError as error:
-            if not progress.uncertain:
-                raise
-            raise EngineError(
-                f"{error}. It failed during the commit, so it is not known whether the snapshot exists: check the newest "
-                "snapshots before you run this again. The files that were written were not removed"
-            ) from error
-    raise ConflictError(
-        f"other writers kept the catalog busy for {retry.max_retry_count + 1} attempts ({reason}); nothing was written, "
-        "run it again or raise the retry settings"
-    )
+    try:
+        return retry.policy(ConcurrentWriteError)(_attempt, cache, base, next_row_ids, progress)
+    except ConcurrentWriteError as reason:
+        raise ConflictError(
+            f"other writers kept the catalog busy for {retry.max_retry_count + 1} attempts ({reason}); nothing was written, "
+            "run it again or raise the retry settings"
+        ) from reason
 
 
 def _attempt(cache: DefinitionCache, base: SnapshotReader, next_row_ids: Mapping[int, int], progress: CommitProgress) -> Snapshot | None:
+    try:
+        return _commit_once(cache, base, next_row_ids, progress)
+    except ConcurrentWriteError:  # the database certainly did not commit
+        progress.uncertain = False
+        raise
+    except EngineError as error:
+        if not progress.uncertain:
+            raise
+        raise EngineError(
+            f"{error}. It failed during the commit, so it is not known whether the snapshot exists: check the newest "
+            "snapshots before you run this again. The files that were written were not removed"
+        ) from error
+
+
+def _commit_once(
+    cache: DefinitionCache, base: SnapshotReader, next_row_ids: Mapping[int, int], progress: CommitProgress
+) -> Snapshot | None:
     start = base.snapshot.snapshot_id
     if names_snapshot(progress.staged, start):  # files are slow to write, so write them before taking the lock
         with cache.database.reading() as connection:

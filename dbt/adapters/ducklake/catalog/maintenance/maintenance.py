@@ -5,7 +5,6 @@ Specification: "Maintenance".
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,12 +15,12 @@ from sqlalchemy.engine import Connection
 
 from ...errors import ConflictError
 from ...format.paths import resolve
-from ..commit.commit import RetrySettings
 from ..read.history import SnapshotRecord
 from ..read.known_files import registered_files, scheduled_paths, schema_directories
 from ..store import tables as t
 from ..store.database import ConcurrentWriteError, Database
 from ..store.dialects import CatalogDialect
+from ..store.retries import RetrySettings
 from .expiry import expirable, expire
 
 T = TypeVar("T")
@@ -86,15 +85,15 @@ class Maintenance:
 
     def _write(self, work: Callable[[Connection], T]) -> T:
         self.database.require_writable()
-        for attempt in range(self.retry.max_retry_count + 1):
-            if attempt:
-                time.sleep(self.retry.seconds(attempt))
-            try:
-                with self.database.writing() as connection:
-                    return work(connection)
-            except ConcurrentWriteError as error:
-                reason = error
-        raise ConflictError(f"other writers kept the catalog busy ({reason}); nothing was changed, run it again")
+
+        def attempt() -> T:
+            with self.database.writing() as connection:
+                return work(connection)
+
+        try:
+            return self.retry.policy(ConcurrentWriteError)(attempt)
+        except ConcurrentWriteError as reason:
+            raise ConflictError(f"other writers kept the catalog busy ({reason}); nothing was changed, run it again") from reason
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ...errors import StatementError
 from ...format.files import ColumnFilter, Condition, DataFile, Filters, InlinedDeletes, ScanPlan, WriteOptions
 from ...format.objects import Macro, Snapshot, Table, View
 from ...format.options import Options
-from ..commit.commit import CommitProgress, RetrySettings, commit
+from ..commit.commit import CommitProgress, commit
 from ..commit.options import read_options
 from ..read.definitions import Definitions
 from ..read.overlay import staged_scan_plan
@@ -21,11 +21,12 @@ from ..read.reader import DefinitionCache, SnapshotReader
 from ..read.row_state import next_row_id, row_bytes
 from ..read.view import CatalogView
 from ..staged import CommitMessage, RowChanges, Staged, put
+from ..store.retries import RetrySettings
 from .objects import ObjectStaging
 from .rows import RowStaging
 from .staging import Staging
 
-__all__ = ["RetrySettings", "Savepoint", "Transaction"]
+__all__ = ["Savepoint", "Transaction"]
 
 Savepoint = Staged
 """The staged changes that `savepoint` returns and `restore` takes."""

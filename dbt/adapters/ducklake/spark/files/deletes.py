@@ -7,6 +7,7 @@ delete of a data file (`docs/decisions/0010`).
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -114,8 +115,7 @@ def write_deletion_vector(_data_path: str, data_file_id: int, directory: str, po
         ValueError: the positions are empty or not strictly ascending.
     """
     offsets = _checked(positions)
-    values = memoryview(offsets.buffers()[1])[8 * offsets.offset : 8 * (offsets.offset + len(offsets))].cast("q")
-    content = encode_deletion_vector(values)
+    content = encode_deletion_vector(array("Q", memoryview(offsets.buffers()[1])[8 * offsets.offset :][: 8 * len(offsets)].tobytes()))
     path = (with_separator(directory) + delete_file_name()).removesuffix(".parquet") + ".puffin"
     files, inner = storage.filesystem(path)
     if storage.is_local(path):

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
-import random
 import threading
-import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import URL, Connection
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.types import NULLTYPE
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 if TYPE_CHECKING:
     import duckdb
@@ -196,19 +195,18 @@ class DuckDBFile(DefaultDialect):
 
     def connect(self, file: str, *, read_only: bool = False) -> Any:
         """Open the file, waiting up to `BUSY_TIMEOUT_SECONDS` for another process that has it open."""
-        deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
-        while True:
-            try:
-                return _files(os.getpid()).open(file, read_only)
-            except self.dbapi.Error as error:  # type: ignore[union-attr]
-                if not is_in_use(error):
-                    raise
-                if time.monotonic() > deadline:
-                    raise self.dbapi.IOException(  # type: ignore[union-attr]
-                        f"{str(error).partition(' See also')[0]} A DuckDB file can be open in one process at a time; close it there, "
-                        "or DETACH the lake, then run this again"
-                    ) from error
-                time.sleep(random.uniform(0.002, 0.02))
+        waiting = Retrying(
+            retry=retry_if_exception(is_in_use), stop=stop_after_delay(BUSY_TIMEOUT_SECONDS), wait=wait_random(0.002, 0.02), reraise=True
+        )
+        try:
+            return waiting(_files(os.getpid()).open, file, read_only)
+        except self.dbapi.Error as error:  # type: ignore[union-attr]
+            if not is_in_use(error):
+                raise
+            raise self.dbapi.IOException(  # type: ignore[union-attr]
+                f"{str(error).partition(' See also')[0]} A DuckDB file can be open in one process at a time; close it there, "
+                "or DETACH the lake, then run this again"
+            ) from error
 
     def do_begin(self, dbapi_connection: Any) -> None:
         """Begin a transaction."""

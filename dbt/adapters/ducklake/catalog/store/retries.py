@@ -1,0 +1,48 @@
+"""The retry policy of a lake: how often the catalog database is tried again, and the waits before that."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+
+from ...errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class RetrySettings:
+    """How often a commit is retried and how long it waits before each retry: `wait_ms` times `backoff` to the power of the attempt.
+
+    The defaults are those of the reference implementation (`ducklake_max_retry_count`, `ducklake_retry_wait_ms`, `ducklake_retry_backoff`).
+    """
+
+    max_retry_count: int = 10
+    wait_ms: float = 100
+    backoff: float = 1.5
+    connect_attempts: int = 1
+    """The maximum number of attempts to connect to the catalog database when a lake is opened."""
+
+    def __post_init__(self) -> None:
+        if self.connect_attempts < 1:
+            raise ConfigurationError("the retry settings must be: connect_attempts 1 or more")
+        if self.max_retry_count < 0 or self.wait_ms < 0 or self.backoff < 1:
+            raise ConfigurationError("the retry settings must be: max_retry_count 0 or more, wait_ms 0 or more, backoff 1 or more")
+
+    def seconds(self, attempt: int) -> float:
+        """Return the seconds to wait before an attempt, with random jitter so that concurrent writers do not collide again."""
+        return self.wait_ms / 1000 * random.uniform(0.5, 1) * self.backoff**attempt
+
+    def policy(self, retried: type[Exception], attempts: int | None = None) -> Retrying:
+        """Return a callable that calls a function until it does not raise an error of the type `retried`, which the last attempt raises.
+
+        Args:
+            retried: the errors after which another attempt makes sense.
+            attempts: the maximum number of attempts; None for those of a commit.
+        """
+        return Retrying(
+            retry=retry_if_exception_type(retried),
+            stop=stop_after_attempt(self.max_retry_count + 1 if attempts is None else attempts),
+            wait=lambda state: self.seconds(state.attempt_number),
+            reraise=True,
+        )
