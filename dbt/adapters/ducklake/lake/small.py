@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from ..format.constraints import checks_of
 from ..format.files import ScanPlan
@@ -12,6 +12,9 @@ from ..spark.arrow.write import write_arrow
 from ..spark.rows.small import can_fetch
 from .context import Context
 from .order import stored_order
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_VALUES = 1_000_000
 """The maximum number of values (rows times columns) that one statement fetches."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..errors import CancelledError
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ScanPlan
 from ..format.objects import Table
 from ..spark.errors import translate
-from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of
+from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of, rows_of_clauses, rows_to_insert
 from ..spark.rows.positions import count, union
 from ..spark.rows.small import fetch_small
 from ..spark.values.extremes import KeyRange, key_columns, key_names, ranges_of, usable_keys
@@ -23,6 +19,7 @@ from .row_changes import end_rows
 from .small import planned_rows, write_small
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 _PAIR = (ACTION, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, SOURCE_ROW)
@@ -88,16 +85,8 @@ def merge_small(
     found = outcome_of(pairs)
     refuse_repeated(table, request, found)
     names = [column.name for column in table.columns]
-    updated = write_small(context, table, _chosen(pairs, updates).select([*names, LINEAGE_ROW_ID]), row_ids=True) if updates else 0
-    alone = source.rows.filter(pc.invert(pc.is_in(source.rows.column(SOURCE_ROW), pairs.column(SOURCE_ROW).combine_chunks())))
-    inserted = 0
-    if request.not_matched:
-        inserted = write_small(context, table, alone.filter(pc.is_valid(alone.column(ACTION))).select(names))
+    updated = write_small(context, table, rows_of_clauses(pairs, updates).select([*names, LINEAGE_ROW_ID]), row_ids=True) if updates else 0
+    inserted = write_small(context, table, rows_to_insert(source.rows, pairs).select(names)) if request.not_matched else 0
     deleted = sum(count(positions) for index, positions in found.actions.items() if index not in updates)
     end_rows(context, table, plan, union(found.actions.values()))
     return RowCounts(inserted, updated, deleted)
-
-
-def _chosen(pairs: pa.Table, clauses: Sequence[int]) -> pa.Table:
-    """Return the pairs to which one of the clauses applies."""
-    return pairs.filter(pc.is_in(pairs.column(ACTION), pa.array(clauses, pa.int32())))

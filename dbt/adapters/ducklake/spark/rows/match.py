@@ -152,6 +152,17 @@ def outcome_of(rows: pa.Table) -> Outcome:
     return Outcome(actions, repeated=repeats(rows))
 
 
+def rows_of_clauses(pairs: pa.Table, clauses: Sequence[int]) -> pa.Table:
+    """Return the fetched pairs to which one of the clauses applies."""
+    return pairs.filter(pc.is_in(pairs.column(ACTION), pa.array(clauses, pa.int32())))
+
+
+def rows_to_insert(source: pa.Table, pairs: pa.Table) -> pa.Table:
+    """Return the fetched rows of `candidates` that are in none of the fetched pairs and to which a clause applies."""
+    is_matched = pc.is_in(source.column(SOURCE_ROW), pairs.column(SOURCE_ROW).combine_chunks())
+    return source.filter(pc.and_(pc.invert(is_matched), pc.is_valid(source.column(ACTION))))
+
+
 def _clause(clauses: Sequence[When]) -> SparkColumn:
     """Return the index of the first clause whose condition is true, else NULL."""
     chosen = F.lit(None).cast("int")
