@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.store.location import parse_location
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from tests.fast_files import fast_folder
 
 FULL_MATRIX = os.environ.get("DUCKLAKE_TEST_MATRIX", "") == "full"
@@ -39,8 +39,7 @@ class CatalogPlace:
     metadata_schema: str | None = None
 
     def open(self, **options: Any) -> LakeCatalog:
-        location = parse_location(self.path, metadata_schema=self.metadata_schema)
-        return LakeCatalog.open(location, data_path=self.data_path, **options)
+        return LakeCatalog.open(CatalogSettings(self.path, self.data_path, metadata_schema=self.metadata_schema, **options))
 
 
 def selected_databases(databases: Sequence[Any], *, parity: bool = False) -> Sequence[Any]:

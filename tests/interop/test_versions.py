@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.store.location import parse_location
 from dbt.adapters.ducklake.catalog.store.migrations import migrate as migrations
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError, DuckLakeError, LakeError
 from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.format.versions import CURRENT
@@ -35,7 +35,7 @@ def older(request: pytest.FixtureRequest, tmp_path: Path) -> FrozenLake:
 
 
 def opened(lake: FrozenLake, **options: Any) -> LakeCatalog:
-    return LakeCatalog.open(parse_location(lake.path, metadata_schema=lake.metadata_schema), **options)
+    return LakeCatalog.open(CatalogSettings(lake.path, metadata_schema=lake.metadata_schema, **options))
 
 
 def duckdb_reads(lake: FrozenLake) -> dict[int, dict[str, Any]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.format.files import LINEAGE_ROW_ID, ROW_ID_COLUMN, ROW_ID_FIELD_ID
 from dbt.adapters.ducklake.format.objects import PartitionField, Table
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
@@ -31,7 +32,7 @@ def test_row_ids_have_their_field_id_and_duckdb_finds_them(spark: SparkSession, 
     columns = columns_of("a bigint", "l array<struct<x int>>")
     first = spark.sql("SELECT id, array(named_struct('x', cast(id AS int))) FROM range(5)")
     written.add("t", columns, lambda table: write_rows(first, columns, table.path, OPTIONS))
-    with LakeCatalog.open(written.place.path, data_path=written.place.data_path) as lake:
+    with LakeCatalog.open(CatalogSettings(written.place.path, data_path=written.place.data_path)) as lake:
         transaction = lake.begin()
         table = transaction.find("main", "t")
         assert isinstance(table, Table)

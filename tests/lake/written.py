@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.format.files import WriteOptions, WrittenFile
 from dbt.adapters.ducklake.format.objects import Column, PartitionField, Table
 from dbt.adapters.ducklake.format.types import Field, assign_ids, parse_type
@@ -52,7 +53,7 @@ class WrittenLake:
         partitioning: tuple[PartitionField, ...] = (),
     ) -> list[WrittenFile]:
         """Create a table and register the files that `write` returns for it."""
-        with LakeCatalog.open(self.place.path, data_path=self.place.data_path) as lake:
+        with LakeCatalog.open(CatalogSettings(self.place.path, data_path=self.place.data_path)) as lake:
             transaction = lake.begin()
             schema = transaction.schema("main")
             assert schema is not None
