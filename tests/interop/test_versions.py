@@ -12,10 +12,10 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.migrations import migrate as migrations
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError, DuckLakeError, LakeError
-from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.format.versions import CURRENT
 from dbt.adapters.ducklake.lake.migrate import migrate
 from dbt.adapters.ducklake.session import Lake, LakeSettings
+from tests.catalog_objects import table_of
 from tests.frozen import OLDER, FrozenLake, thaw
 from tests.interop.oracle import connect
 from tests.interop.version_places import in_duckdb, in_postgres, tables_of
@@ -165,9 +165,7 @@ def test_call_migrates_an_open_lake(tmp_path: Path) -> None:
             result = session.execute("CALL ducklake_migrate('lake')")
             assert result.rows is not None
             assert tuple(result.rows) == ((lake.version, CURRENT),)
-            table = reader.find("main", "log")
-            assert isinstance(table, Table)
-            assert reader.scan_plan(table).files
+            assert reader.scan_plan(table_of(reader, "log")).files
         session.execute("CREATE TABLE t (a int)")
         assert session.execute("CALL lake.migrate()").rows[0] == (CURRENT, CURRENT)  # type: ignore[index]
 

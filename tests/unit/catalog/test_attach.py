@@ -16,8 +16,9 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import ConfigurationError, EngineError, LakeError
 from dbt.adapters.ducklake.session import Lake, LakeSettings
+from tests.catalog_objects import COLUMNS
 from tests.places import CatalogPlace, empty_place
-from tests.unit.catalog.conftest import COLUMNS, create, metadata
+from tests.unit.catalog.conftest import create, metadata
 
 
 def test_a_fresh_catalog_equals_that_of_duckdb(lake: LakeCatalog, place: CatalogPlace) -> None:

@@ -12,7 +12,8 @@ from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import EngineError, LakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.format.files import ColumnFilter, ColumnStats, WrittenDeleteFile
 from dbt.adapters.ducklake.format.objects import Column, Default, PartitionField, Partitioning, SortField
-from tests.unit.catalog.conftest import COLUMNS, change, committed, create, file_of, insert, metadata, table_of, view_of
+from tests.catalog_objects import COLUMNS, committed, table_of, view_of
+from tests.unit.catalog.conftest import change, create, file_of, insert, metadata
 
 
 def log(lake: LakeCatalog) -> str | None:
