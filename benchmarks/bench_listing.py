@@ -22,6 +22,7 @@ from sqlalchemy.engine import Connection
 from timing import in_turn, report
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.docs import describe
 from dbt.adapters.ducklake.format.objects import Column, Table
 from dbt.adapters.ducklake.format.paths import new_uuid
@@ -196,7 +197,7 @@ def ways(url: str, size: str) -> dict[str, Callable[[int], object]]:
 
     def opened(query: Callable[[LakeCatalog], object]) -> Callable[[int], object]:
         def run(_: int) -> object:
-            catalog = LakeCatalog.open(url)
+            catalog = LakeCatalog.open(CatalogSettings(url))
             try:
                 return query(catalog)
             finally:
@@ -253,7 +254,7 @@ def main() -> None:
         queries: dict[str, dict[str, Callable[[int], object]]] = {}
         for name, (relations, snapshots) in lakes.items():
             url = arguments.url if name == "large" and arguments.url else f"sqlite:///{folder}/{name}.sqlite"
-            LakeCatalog.open(url, data_path=f"{folder}/{name}/", create_if_not_exists=True).close()
+            LakeCatalog.open(CatalogSettings(url, data_path=f"{folder}/{name}/", create_if_not_exists=True)).close()
             fill(url, relations, snapshots)
             queries[name] = ways(url, name)
             Path(folder, name).mkdir(exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,14 @@ class CatalogUnderTest:
         if runtime is not None:
             lake.runtime = runtime
         return lake
+
+
+@contextmanager
+def session_on(lake: Lake) -> Iterator[LakeSession]:
+    """Open a session on a lake; at the end both are closed, and Spark keeps running."""
+    with lake.session() as session:
+        yield session
+    lake.catalog.close()
 
 
 def pytest_report_header() -> str:
@@ -62,11 +71,8 @@ def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> CatalogUnderTest:
 @pytest.fixture
 def lake(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSession]:
     """A session on an empty lake that writes all rows to files. `test_inlining.py` covers inlined rows."""
-    opened = catalog.open(runtime, data_inlining_row_limit=0)
-    session = opened.session()
-    yield session
-    session.close()
-    opened.catalog.close()
+    with session_on(catalog.open(runtime, data_inlining_row_limit=0)) as session:
+        yield session
 
 
 @pytest.fixture(scope="session")

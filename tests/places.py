@@ -1,4 +1,4 @@
-"""The catalog databases for tests, and an empty location for a lake on one of them, without a session.
+"""The catalog databases for tests, and an empty location for a lake on one of them.
 
 `make test` runs a test whose outcome does not depend on the catalog database on one of them: the first that its module names. Tests marked
 `parity` run on all databases that their module names. If DUCKLAKE_TEST_MATRIX is "full" (`make test-all`), all tests do.
@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.store.location import parse_location
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
+from dbt.adapters.ducklake.session import Lake, LakeSettings
 from tests.fast_files import fast_folder
 
 FULL_MATRIX = os.environ.get("DUCKLAKE_TEST_MATRIX", "") == "full"
@@ -38,9 +39,13 @@ class CatalogPlace:
     data_path: str
     metadata_schema: str | None = None
 
-    def open(self, **options: Any) -> LakeCatalog:
-        location = parse_location(self.path, metadata_schema=self.metadata_schema)
-        return LakeCatalog.open(location, data_path=self.data_path, **options)
+    def open(self, **more: Any) -> LakeCatalog:
+        """Open the lake's catalog, without a session; `more` are other settings."""
+        return LakeCatalog.open(CatalogSettings(self.path, self.data_path, metadata_schema=self.metadata_schema, **more))
+
+    def lake(self, **more: Any) -> Lake:
+        """Open the lake for sessions; `more` are other settings."""
+        return Lake.open(LakeSettings(self.path, self.data_path, metadata_schema=self.metadata_schema, **more))
 
 
 def selected_databases(databases: Sequence[Any], *, parity: bool = False) -> Sequence[Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 
 PROJECT = "name: p\nversion: '1.0'\nprofile: p\nflags: {send_anonymous_usage_stats: false}\n"
 LONG = """
@@ -69,7 +70,7 @@ def test_an_interrupted_run_leaves_the_lake_unchanged(project: Path) -> None:
         deadline = time.monotonic() + 60
         while not list((project / "data").rglob("*/_temporary/*")) and time.monotonic() < deadline:
             time.sleep(0.2)  # wait until Spark writes
-        lake = LakeCatalog.open(f"ducklake:sqlite:{project}/lake.sqlite")
+        lake = LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{project}/lake.sqlite"))
         newest = lake.latest().snapshot_id
         os.kill(process.pid, signal.SIGINT)
         interrupted = time.monotonic()

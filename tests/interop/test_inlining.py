@@ -12,11 +12,11 @@ from sqlalchemy import text
 from dbt.adapters.ducklake.catalog.store.database import Database
 from dbt.adapters.ducklake.catalog.store.location import parse_location
 from dbt.adapters.ducklake.errors import ConflictError, DataError, NotFoundError, StatementError
-from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.lake.context import Context
 from dbt.adapters.ducklake.lake.flush import flush_inlined_data
 from dbt.adapters.ducklake.lake.seed import append_rows
 from dbt.adapters.ducklake.session import Lake, LakeSession
+from tests.catalog_objects import table_of
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import comparable_rows
 from tests.interop.oracle import connect as connect_duckdb
@@ -82,9 +82,7 @@ def files(catalog: CatalogUnderTest) -> int:
 def append(session: LakeSession, rows: list[tuple[Any, ...]], name: str = "t") -> None:
     """Insert rows without Spark."""
     transaction = session.catalog.begin()
-    table = transaction.find("main", name)
-    assert isinstance(table, Table)
-    append_rows(Context(session.catalog, transaction, session.spark), table, rows)
+    append_rows(Context(session.catalog, transaction, session.spark), table_of(transaction, name), rows)
     transaction.commit()
 
 

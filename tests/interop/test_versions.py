@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.store.location import parse_location
 from dbt.adapters.ducklake.catalog.store.migrations import migrate as migrations
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError, DuckLakeError, LakeError
-from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.format.versions import CURRENT
 from dbt.adapters.ducklake.lake.migrate import migrate
 from dbt.adapters.ducklake.session import Lake, LakeSettings
+from tests.catalog_objects import table_of
 from tests.frozen import OLDER, FrozenLake, thaw
 from tests.interop.oracle import connect
 from tests.interop.version_places import in_duckdb, in_postgres, tables_of
@@ -35,7 +35,7 @@ def older(request: pytest.FixtureRequest, tmp_path: Path) -> FrozenLake:
 
 
 def opened(lake: FrozenLake, **options: Any) -> LakeCatalog:
-    return LakeCatalog.open(parse_location(lake.path, metadata_schema=lake.metadata_schema), **options)
+    return LakeCatalog.open(CatalogSettings(lake.path, metadata_schema=lake.metadata_schema, **options))
 
 
 def duckdb_reads(lake: FrozenLake) -> dict[int, dict[str, Any]]:
@@ -165,9 +165,7 @@ def test_call_migrates_an_open_lake(tmp_path: Path) -> None:
             result = session.execute("CALL ducklake_migrate('lake')")
             assert result.rows is not None
             assert tuple(result.rows) == ((lake.version, CURRENT),)
-            table = reader.find("main", "log")
-            assert isinstance(table, Table)
-            assert reader.scan_plan(table).files
+            assert reader.scan_plan(table_of(reader, "log")).files
         session.execute("CREATE TABLE t (a int)")
         assert session.execute("CALL lake.migrate()").rows[0] == (CURRENT, CURRENT)  # type: ignore[index]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.format.files import ScanPlan
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.duckdb_instances import open_duckdb
@@ -57,7 +58,7 @@ class DuckLake:
 
     def plan(self, table: str, version: int | None = None, schema: str = "main") -> ScanPlan:
         """Return our catalog's scan plan of a table."""
-        with LakeCatalog.open(f"ducklake:sqlite:{self.catalog}") as catalog:
+        with LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{self.catalog}")) as catalog:
             reader = catalog.reader(catalog.latest() if version is None else catalog.resolve(version=version))
             found = reader.find(schema, table)
             assert found is not None, f"no table {table} at {version}"

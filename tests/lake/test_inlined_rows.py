@@ -11,17 +11,15 @@ import pytest
 from dbt.adapters.ducklake.errors import DataError, DuckLakeError
 from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
-from tests.catalogs import CatalogUnderTest
+from tests.catalogs import CatalogUnderTest, session_on
 from tests.interop.oracle import connect as connect_duckdb
 
 
 @pytest.fixture
 def session(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSession]:
     """A session on an empty lake with the default limit."""
-    lake = catalog.open(runtime)
-    with lake.session() as opened:
+    with session_on(catalog.open(runtime)) as opened:
         yield opened
-    lake.catalog.close()
 
 
 @pytest.fixture

@@ -11,16 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.errors import StatementError
-from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.session import LakeSession
+from tests.catalog_objects import table_of
 
 ROWS = "SELECT id AS a, cast(id * 7919 % 1000 AS int) AS b, md5(cast(id AS string)) AS s FROM range({})"
 
 
 def files(lake: LakeSession, name: str = "t") -> list[str]:
-    table = lake.catalog.reader().find("main", name)
-    assert isinstance(table, Table)
-    return [file.path for file in lake.catalog.reader().scan_plan(table).files]
+    reader = lake.catalog.reader()
+    return [file.path for file in reader.scan_plan(table_of(reader, name)).files]
 
 
 def footer(path: str) -> pq.FileMetaData:

@@ -22,17 +22,16 @@ from dbt.adapters.ducklake.errors import (
 from dbt.adapters.ducklake.lake import row_changes
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
+from tests.catalogs import CatalogUnderTest, session_on
 
 
 @pytest.fixture
 def lake(tmp_path: Path, runtime: SparkRuntime) -> Iterator[LakeSession]:
     """A lake on SQLite with a table t of five rows in one file."""
-    opened = Lake.open(LakeSettings(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/", data_inlining_row_limit=0))
-    opened.runtime = runtime
-    with opened.session() as session:
+    place = CatalogUnderTest("sqlite", f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/")
+    with session_on(place.open(runtime, data_inlining_row_limit=0)) as session:
         session.execute("CREATE TABLE t AS SELECT CAST(id AS INT) AS id, concat('n', id) AS name FROM range(1, 6) DISTRIBUTE BY 1")
         yield session
-    opened.catalog.close()
 
 
 def rows(lake: LakeSession, query: str) -> list[tuple[object, ...]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.format.files import LINEAGE_ROW_ID, ROW_ID_COLUMN, ROW_ID_FIELD_ID
-from dbt.adapters.ducklake.format.objects import PartitionField, Table
+from dbt.adapters.ducklake.format.objects import PartitionField
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
 from dbt.adapters.ducklake.spark.files.footers import read_footer
 from dbt.adapters.ducklake.spark.write.write import write_rows
+from tests.catalog_objects import table_of
 from tests.lake.written import OPTIONS, WrittenLake, columns_of
 
 if TYPE_CHECKING:
@@ -31,10 +31,9 @@ def test_row_ids_have_their_field_id_and_duckdb_finds_them(spark: SparkSession, 
     columns = columns_of("a bigint", "l array<struct<x int>>")
     first = spark.sql("SELECT id, array(named_struct('x', cast(id AS int))) FROM range(5)")
     written.add("t", columns, lambda table: write_rows(first, columns, table.path, OPTIONS))
-    with LakeCatalog.open(written.place.path, data_path=written.place.data_path) as lake:
+    with written.place.open() as lake:
         transaction = lake.begin()
-        table = transaction.find("main", "t")
-        assert isinstance(table, Table)
+        table = table_of(transaction)
         changed = spark.sql(f"SELECT id + 100 AS a, array(named_struct('x', -1)) AS l, id AS {LINEAGE_ROW_ID} FROM range(2)")
         files = write_rows(changed, columns, table.path, OPTIONS, row_ids=True)
         root = read_schema(read_footer(files[0].path, files[0].size_bytes))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.format.files import WriteOptions, WrittenFile
 from dbt.adapters.ducklake.format.objects import Column, PartitionField, Table
 from dbt.adapters.ducklake.format.types import Field, assign_ids, parse_type
 from tests.interop.oracle import connect
+from tests.places import CatalogPlace
 
 Write = Callable[[Table], list[WrittenFile]]
 
@@ -29,19 +28,12 @@ def columns_of(*definitions: str) -> tuple[Column, ...]:
     return assign_ids(fields, 1)
 
 
-@dataclass(frozen=True)
-class Place:
-    path: str
-    data_path: str
-    metadata_schema: str | None = None
-
-
 class WrittenLake:
     """One SQLite lake."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.place = Place(f"ducklake:sqlite:{home}/lake.sqlite", f"{home}/files/")
+        self.place = CatalogPlace(f"ducklake:sqlite:{home}/lake.sqlite", f"{home}/files/")
 
     def add(
         self,
@@ -52,7 +44,7 @@ class WrittenLake:
         partitioning: tuple[PartitionField, ...] = (),
     ) -> list[WrittenFile]:
         """Create a table and register the files that `write` returns for it."""
-        with LakeCatalog.open(self.place.path, data_path=self.place.data_path) as lake:
+        with self.place.open() as lake:
             transaction = lake.begin()
             schema = transaction.schema("main")
             assert schema is not None

@@ -17,7 +17,7 @@ from dbt.artifacts.resources import NodeConfig, SeedConfig, SnapshotConfig
 
 from dbt.adapters.ducklake.foreign_configs import WITHOUT_MEANING, config_warnings
 from dbt.adapters.ducklake.impl import DuckLakeAdapter, DuckLakeConfig
-from dbt.adapters.ducklake.merge_configs import MERGE_CONFIGS
+from dbt.adapters.ducklake.merge_fields import MERGE_CONFIGS, effects
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs/configs"
@@ -28,8 +28,12 @@ NO_MACRO_OF_OURS = {"ephemeral", "python", "source"}
 """Pages without a macro of ours: two materializations of dbt, and sources."""
 HEADINGS = ("Configs", "Another run", "Errors")
 READ = re.compile(r"""\bconfig\.get\(\s*['"](\w+)['"]""")
-BY_FUNCTION = {"should_full_refresh()": "full_refresh", "config.persist_relation_docs()": "persist_docs"}
-"""Configs that dbt reads with a function of its own."""
+BY_FUNCTION = {
+    "should_full_refresh()": ["full_refresh"],
+    "config.persist_relation_docs()": ["persist_docs"],
+    "adapter.merge_config_names()": MERGE_CONFIGS,
+}
+"""Configs that a function of dbt or of the adapter reads or names."""
 RENAMED = {"snapshot_table_column_names": "snapshot_meta_column_names"}
 """Configs that dbt passes to macros under another name than the user's."""
 OF_SOURCES = {"snapshot_version", "snapshot_time", "external_location", "formatter"}
@@ -54,7 +58,7 @@ def read(*files: Path) -> set[str]:
     macros = "".join(map(text, files or sorted(MACROS.rglob("*.sql"))))
     adapter = "" if files else "".join(map(text, sorted((ROOT / "dbt/adapters/ducklake").glob("*.py"))))
     found = {RENAMED.get(name, name) for name in READ.findall(macros + adapter) if not name.startswith("__dbt_internal")}
-    return found | {name for call, name in BY_FUNCTION.items() if call in macros}
+    return found | {name for call, names in BY_FUNCTION.items() if call in macros for name in names}
 
 
 def strategies() -> list[str]:
@@ -78,8 +82,9 @@ def test_the_adapter_declares_its_own_configs() -> None:
     assert {field.name for field in fields(DuckLakeConfig)} - {"_extra"} == read() - DECLARED_BY_DBT - OF_DBT - OF_SOURCES
 
 
-def test_every_merge_config_is_on_the_page_of_merge() -> None:
-    assert set(MERGE_CONFIGS) == set(documented(page_of("merge")))
+def test_the_page_of_merge_has_every_merge_config_with_its_effect() -> None:
+    rows = [line.strip("| ").split(" | ") for line in text(page_of("merge")).splitlines() if line.startswith("| `")]
+    assert {name.strip("`"): does for name, _, does in rows} == effects()
 
 
 def test_configs_without_effect_are_listed() -> None:

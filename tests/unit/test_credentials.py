@@ -42,14 +42,14 @@ def test_the_whole_profile_is_passed_to_the_lake() -> None:
     ).lake_settings()
 
     assert (found.path, found.data_path, found.database) == ("ducklake:postgres:dbname=x host=db", "files/", "sales")
-    assert (found.metadata_schema, found.create_if_not_exists) == ("meta", False)
+    assert (found.metadata_schema, found.creates) == ("meta", False)
     assert (found.retry.max_retry_count, found.retry.wait_ms, found.retry.backoff) == (3, 20, 2.0)
     assert found.spark.config == {"spark.sql.shuffle.partitions": "4"}
 
 
 def test_a_read_only_lake_is_not_created() -> None:
-    assert credentials(read_only=True).lake_settings().create_if_not_exists is False
-    assert credentials().lake_settings().create_if_not_exists is True
+    assert credentials(read_only=True).lake_settings().creates is False
+    assert credentials().lake_settings().creates is True
 
 
 def test_attached_lakes_have_their_own_settings() -> None:
@@ -66,7 +66,7 @@ def test_attached_lakes_have_their_own_settings() -> None:
         .attached
     )
 
-    assert (here.database, here.path, here.data_path, here.create_if_not_exists) == ("b", "b.sqlite", "files/", False)
+    assert (here.database, here.path, here.data_path, here.creates) == ("b", "b.sqlite", "files/", False)
     assert here.snapshot_time == datetime(2026, 1, 31, tzinfo=timezone.utc)
     assert here.retry.max_retry_count == 3
     assert (past.database, past.read_only, past.snapshot_version) == ("c", True, None)
@@ -76,7 +76,7 @@ def test_attached_lakes_have_their_own_settings() -> None:
 def test_a_snapshot_can_come_from_jinja_or_the_environment(given: object, meant: int | None) -> None:
     settings = credentials(snapshot_version=given).lake_settings()
 
-    assert (settings.snapshot_version, settings.create_if_not_exists) == (meant, meant is None)
+    assert (settings.snapshot_version, settings.creates) == (meant, meant is None)
 
 
 def test_attached_lakes_are_shown_without_their_secrets() -> None:

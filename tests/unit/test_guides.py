@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError, DuckLakeError
-from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
+from tests.catalog_objects import table_of
 from tests.duckdb_instances import open_duckdb
 from tests.guides import GUIDES, block, titles
 from tests.postgres import server_directory
@@ -32,9 +32,7 @@ def rows(settings: LakeSettings) -> list[int]:
     """Return the rows of the table, which are few enough to be inlined."""
     with Lake.open(settings) as lake:
         reader = lake.catalog.reader(lake.catalog.latest())
-        table = reader.find("main", "orders")
-        assert isinstance(table, Table)
-        return [row[0] for inlined in reader.scan_plan(table).inlined for row in inlined.rows]
+        return [row[0] for inlined in reader.scan_plan(table_of(reader, "orders")).inlined for row in inlined.rows]
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.ducklake.merge_configs import MERGE_CONFIGS, check, missing_keys, plan
+from dbt.adapters.ducklake.merge_configs import check, missing_keys, plan
+from dbt.adapters.ducklake.merge_fields import MERGE_CONFIGS
 
 MATCHED, MISSING = "when_matched", "when_not_matched"
 REFUSED: list[tuple[dict[str, Any], str]] = [

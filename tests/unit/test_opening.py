@@ -15,6 +15,7 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
 from dbt.adapters.ducklake.credentials import DuckLakeCredentials
 from dbt.adapters.ducklake.errors import ConfigurationError, EngineError
+from dbt.adapters.ducklake.session import LakeSettings, connect
 
 
 def manager(tmp_path: Path, **profile: Any) -> DuckLakeConnectionManager:
@@ -54,6 +55,14 @@ def test_a_permanent_error_is_not_tried_again(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(FailedToConnectError, match="no such lake"):
         manager(tmp_path, retries={"connect_attempts": 5}).lake()
     assert len(calls) == 1
+
+
+def test_connect_takes_every_setting_of_a_lake(tmp_path: Path) -> None:
+    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/", database="sales", data_inlining_row_limit=3) as session:
+        assert session.lake.names == ("sales",)
+        assert session.catalog.inlining_row_limit == 3
+    with pytest.raises(ConfigurationError, match="`read_only: true` and `automatic_migration: true` contradict each other"):
+        LakeSettings(f"{tmp_path}/lake.sqlite", read_only=True, automatic_migration=True)
 
 
 def test_modules_in_the_folders_of_the_profile_can_be_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

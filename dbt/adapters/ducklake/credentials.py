@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, make_dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
-from .attachments import Attachment, attachments, check_lake
+from .attachments import LAKE_FIELDS, attachments, catalog_settings
+from .catalog.store.settings import CatalogSettings
 from .errors import ConfigurationError
 from .spark.session.settings import SparkSettings
 from .unknown import refuse_unknown
@@ -28,42 +29,36 @@ _SECRET_NAME = re.compile(_SECRET_WORD, re.IGNORECASE)
 
 RETRY_FIELDS = {"count": "max_retry_count", "wait_ms": "wait_ms", "backoff": "backoff", "connect_attempts": "connect_attempts"}
 """The field of `RetrySettings` for each name in the profile."""
+_ANY_FORM = {"snapshot_version": Any, "snapshot_time": Any}
+"""Fields that may come from Jinja or the environment as text; `pin` reads them."""
+_LakeFields: Any = make_dataclass(
+    "_LakeFields",
+    [
+        (
+            each.name,
+            _ANY_FORM.get(each.name, LAKE_FIELDS[each.name]),
+            field(default="" if each.name == "path" else each.default, repr=each.repr),
+        )
+        for each in dataclasses.fields(CatalogSettings)
+    ],
+)
+"""The fields of `CatalogSettings`, made here because dbt's class of credentials cannot inherit from a frozen one."""
 
 
 @dataclass
-class DuckLakeCredentials(Credentials):
-    """One output of a profile.
+class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the class is made from a list
+    """One output of a profile: the fields of `CatalogSettings`, and these. `catalog` is an alias of `database`.
 
     Args:
-        database: the name of the lake in SQL, `database.schema.table`; `catalog` is an alias of this field.
         schema: the schema of models that have no other.
-        path: the catalog database: an SQLAlchemy URL or DuckDB's `ducklake:…` attach string.
-        data_path: the location of a new lake's Parquet files; an existing lake has it in its catalog.
-        metadata_schema: the schema of the catalog database that contains the lake's tables.
-        read_only: refuse every write.
-        create_if_not_exists: create the lake if the catalog database has none; by default yes, unless read_only.
-        data_inlining_row_limit: the number of rows up to which a statement's rows are inlined, unless an option of the lake sets it.
-        automatic_migration: migrate a lake of an older format version to the current one when it is opened.
-        snapshot_version: open the lake read-only at this snapshot.
-        snapshot_time: open the lake read-only at this timestamp; one without a zone is in UTC.
-        attach: further lakes, each under an `alias`; see `attachments.Attachment`.
+        attach: further lakes, each with the fields of `CatalogSettings`, and `alias` for `database`.
         retries: how often, and after how many milliseconds, commits and connections are retried: the names of `RETRY_FIELDS`.
-        module_paths: folders with Python modules that Python models import.
-        spark: how to get Spark: `master` or `remote`, `app_name`, `config`.
+        spark: how to get Spark: the fields of `SparkSettings`.
         author: the author of the snapshots.
+        module_paths: folders with Python modules that Python models import.
     """
 
-    database: str = "lake"
     schema: str = "main"
-    path: str = field(default="", repr=False)
-    data_path: str | None = field(default=None, repr=False)
-    metadata_schema: str | None = None
-    read_only: bool = False
-    create_if_not_exists: bool | None = None
-    data_inlining_row_limit: int | None = None
-    automatic_migration: bool | None = None
-    snapshot_version: Any = None
-    snapshot_time: Any = None
     attach: list[Any] | None = field(default=None, repr=False)
     retries: dict[str, Any] = field(default_factory=dict)
     spark: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -83,7 +78,7 @@ class DuckLakeCredentials(Credentials):
         return redacted(self.path)
 
     def _connection_keys(self) -> tuple[str, ...]:
-        return tuple(each.name for each in dataclasses.fields(self))
+        return tuple(each.name for each in dataclasses.fields(self) if not each.name.startswith("_"))
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
         """Yield the fields that `dbt debug` prints and `target` contains, without secrets and unset fields."""
@@ -106,7 +101,7 @@ class DuckLakeCredentials(Credentials):
                 "The profile has no `path`. Set it to the catalog database, "
                 "for example `path: ducklake:sqlite:lake.sqlite` or `path: postgresql+psycopg://user@host/database`"
             )
-        check_lake(self)
+        self.catalog_settings()
         self.attachments()
         refuse_unknown("`retries`", self.retries, RETRY_FIELDS)
         for name, value in self.retries.items():
@@ -123,22 +118,21 @@ class DuckLakeCredentials(Credentials):
         from .session import LakeSettings
 
         retry = RetrySettings(**{RETRY_FIELDS[name]: value for name, value in self.retries.items()})
-        common = LakeSettings(self.path, retry=retry, spark=self.spark_settings())
-        own = Attachment(
-            self.path,
-            self.database,
-            self.data_path,
-            self.metadata_schema,
-            self.read_only,
-            self.create_if_not_exists,
-            self.data_inlining_row_limit,
-            bool(self.automatic_migration),
-            self.snapshot_version,
-            self.snapshot_time,
-        )
-        return replace(own.settings(common), attached=tuple(each.settings(common) for each in self.attachments()))
 
-    def attachments(self) -> list[Attachment]:
+        def opened(lake: CatalogSettings, attached: Iterable[LakeSettings] = ()) -> LakeSettings:
+            return LakeSettings(**vars(lake), retry=retry, spark=self.spark_settings(), attached=tuple(attached))
+
+        return opened(self.catalog_settings(), map(opened, self.attachments()))
+
+    def catalog_settings(self) -> CatalogSettings:
+        """Return the settings of the profile's own lake, checked.
+
+        Raises:
+            DbtRuntimeError: see `attachments.catalog_settings`.
+        """
+        return catalog_settings({name: getattr(self, name) for name in LAKE_FIELDS})
+
+    def attachments(self) -> list[CatalogSettings]:
         """Return the attached lakes, checked.
 
         Raises:

@@ -22,6 +22,7 @@ from .format.identifiers import backquoted
 from .format.objects import Table
 from .layout import Layout, documentation_actions, layout_actions, layout_of, reset_actions
 from .merge_configs import MergePlan, check, missing_keys, plan
+from .merge_fields import MERGE_CONFIGS, MergeConfigs
 from .metadata import LakeMetadata
 from .provenance import provenance_of
 from .python_submissions import run_model
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class DuckLakeConfig(AdapterConfig):
-    """Model configurations of this adapter, in addition to dbt's."""
+class DuckLakeConfig(MergeConfigs, AdapterConfig):
+    """Model configurations of this adapter, in addition to dbt's: the merge configs, and these."""
 
     partition_by: str | list[str] | None = None
     partitioned_by: str | list[str] | None = None
@@ -47,26 +48,6 @@ class DuckLakeConfig(AdapterConfig):
     tblproperties: dict[str, Any] | None = None
     options: dict[str, Any] | None = None
     tmp_relation_type: str | None = None
-    merge_update_columns: list[str] | None = None
-    merge_exclude_columns: list[str] | None = None
-    merge_update_condition: str | None = None
-    merge_insert_condition: str | None = None
-    merge_update_set_expressions: dict[str, str] | None = None
-    merge_on_using_columns: list[str] | None = None
-    merge_clauses: dict[str, Any] | None = None
-    matched_condition: str | None = None
-    not_matched_condition: str | None = None
-    not_matched_by_source_action: str | None = None
-    not_matched_by_source_condition: str | None = None
-    skip_matched_step: bool | None = None
-    skip_not_matched_step: bool | None = None
-    source_alias: str | None = None
-    target_alias: str | None = None
-    update_condition: str | None = None
-    insert_condition: str | None = None
-    delete_condition: str | None = None
-    merge_update_columns_default_rule: str | None = None
-    merge_update_columns_rules: dict[str, str] | None = None
     commit_message: str | None = None
     commit_author: str | None = None
     commit_extra_info: str | dict[str, Any] | None = None
@@ -264,6 +245,11 @@ class DuckLakeAdapter(LakeMetadata):
             return [] if found is None else documentation_actions(found, tags, meta)
 
     # -- merges ----------------------------------------------------------------------------------------------------------------
+
+    @available
+    def merge_config_names(self) -> tuple[str, ...]:
+        """Return the names of the merge configs, for macros to read."""
+        return MERGE_CONFIGS
 
     @available.parse_none
     def check_merge_configs(self, configs: Mapping[str, Any], unique_key: str | list[str] | None, known: list[str]) -> None:

@@ -15,25 +15,13 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from .format.identifiers import fold
 from .merge_clauses import Clause, Columns, Names, bare, clause_of, problems_of
+from .merge_fields import MERGE_CONFIGS, configs_of
 
-MERGE_CONFIGS = (
-    "merge_update_columns", "merge_exclude_columns", "merge_update_condition", "merge_insert_condition", "merge_update_set_expressions",
-    "merge_on_using_columns", "merge_clauses", "matched_condition", "not_matched_condition", "not_matched_by_source_action",
-    "not_matched_by_source_condition", "skip_matched_step", "skip_not_matched_step", "source_alias", "target_alias",
-    "update_condition", "insert_condition", "delete_condition", "merge_update_columns_default_rule", "merge_update_columns_rules",
-)  # fmt: skip
 _REFUSED = {
     "merge_returning_columns": "MERGE of a lake returns no rows; leave it out",
     "merge_with_schema_evolution": "set on_schema_change: append_new_columns instead",
 }
-_STRINGS = (
-    "merge_update_condition", "merge_insert_condition", "matched_condition", "not_matched_condition", "not_matched_by_source_action",
-    "not_matched_by_source_condition", "source_alias", "target_alias", "update_condition", "insert_condition", "delete_condition",
-    "merge_update_columns_default_rule",
-)  # fmt: skip
-_MAPS = ("merge_update_set_expressions", "merge_update_columns_rules", "merge_clauses")
-_LISTS = ("merge_update_columns", "merge_exclude_columns", "merge_on_using_columns")
-_FLAGS = ("skip_matched_step", "skip_not_matched_step")
+_STRINGS, _MAPS, _LISTS, _FLAGS = map(configs_of, (str, dict, list, bool))
 _ALLOWED_WITH_CLAUSES = ("merge_clauses", "merge_on_using_columns", "source_alias", "target_alias")
 _ALIASES = (
     ("merge_update_condition", "matched_condition", "update_condition"),
@@ -75,7 +63,7 @@ def check(configs: Mapping[str, Any], unique_key: str | Sequence[str] | None, kn
     """Check merge configs.
 
     Args:
-        configs: the values of `MERGE_CONFIGS`; None: not set.
+        configs: the values of the configs of `MergeConfigs`; None: not set.
         unique_key: the config `unique_key`.
         known: the names of all configs of the node, to find misspelled ones.
 

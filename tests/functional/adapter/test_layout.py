@@ -7,7 +7,7 @@ import json
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 
-from dbt.adapters.ducklake.format.objects import Table
+from tests.catalog_objects import table_of
 from tests.functional.adapter.test_one_node_one_snapshot import OnALake
 
 LAID_OUT = "partition_by=['part'], sorted_by='id desc', tblproperties={'parquet_compression': 'zstd', 'team': 'blue'}"
@@ -45,8 +45,7 @@ class TestLayout(OnALake):
         return {"seeds": first}
 
     def state(self, project, lake, name):
-        table = lake.reader().find(project.test_schema, name)
-        assert isinstance(table, Table)
+        table = table_of(lake.reader(), name, project.test_schema)
         names = {column.column_id: column.name for column in table.columns}
         keys = [names[key.column_id] for key in (table.partitioning.fields if table.partitioning else ())]
         options = {row.key: row.value for row in lake.options().rows if row.scope == "table" and row.scope_id == table.table_id}

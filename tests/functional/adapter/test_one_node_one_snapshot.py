@@ -11,6 +11,7 @@ from dbt.tests.util import run_dbt, write_file
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.read.history import SnapshotRecord
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 
 
 class OnALake:
@@ -18,7 +19,7 @@ class OnALake:
 
     @pytest.fixture
     def lake(self, project: TestProjInfo) -> Iterator[LakeCatalog]:
-        catalog = LakeCatalog.open(project.adapter.config.credentials.path)
+        catalog = LakeCatalog.open(CatalogSettings(project.adapter.config.credentials.path))
         yield catalog
         catalog.close()
 

@@ -11,7 +11,8 @@ import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
-from dbt.adapters.ducklake.format.objects import Column, Table
+from dbt.adapters.ducklake.format.objects import Column
+from tests.catalog_objects import COLUMNS, committed, table_of
 from tests.interop import oracle
 from tests.interop.parquet_files import write_file
 from tests.places import METADATA_SCHEMA, METADATA_SCHEMA_NAME, REFERENCE_DATABASES, CatalogPlace, empty_place
@@ -47,20 +48,7 @@ def duckdb_on(place: CatalogPlace) -> Iterator[Connect]:
         connection.close()
 
 
-A, B = Column(1, "a", "int32"), Column(2, "b", "varchar")
-
-
-def committed(lake: LakeCatalog, work: Callable[[Transaction], Any]) -> Any:
-    transaction = lake.begin()
-    result = work(transaction)
-    assert transaction.commit() is not None
-    return result
-
-
-def table_of(source: Any, name: str = "t") -> Table:
-    found = source.find("main", name)
-    assert isinstance(found, Table)
-    return found
+A, B = COLUMNS
 
 
 def create(lake: LakeCatalog, *columns: Column, rows: list[dict[str, Any]] | None = None, **more: Any) -> None:

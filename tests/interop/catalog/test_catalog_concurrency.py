@@ -9,8 +9,9 @@ import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import ConflictError
+from tests.catalog_objects import table_of
 from tests.interop import oracle
-from tests.interop.catalog.conftest import Connect, create, table_of
+from tests.interop.catalog.conftest import Connect, create
 from tests.interop.parquet_files import write_file
 from tests.places import CatalogPlace
 

@@ -12,9 +12,10 @@ import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
-from dbt.adapters.ducklake.format.objects import Column, Default, PartitionField, Partitioning, SortField, View
+from dbt.adapters.ducklake.format.objects import Column, Default, PartitionField, Partitioning, SortField
+from tests.catalog_objects import table_of, view_of
 from tests.interop import oracle
-from tests.interop.catalog.conftest import rows_of, table_of
+from tests.interop.catalog.conftest import rows_of
 from tests.interop.parquet_files import write_deletes, write_file
 from tests.places import REFERENCE_DATABASES, CatalogPlace, empty_place
 
@@ -152,11 +153,6 @@ def test_tables_and_their_columns(twins: Twins) -> None:
 
 
 def test_comments_layout_schemas_and_views(twins: Twins) -> None:
-    def view(tx: Transaction) -> View:
-        found = tx.find("main", "v")
-        assert isinstance(found, View)
-        return found
-
     script: Script = [
         ("CREATE TABLE t(a INTEGER NOT NULL, b VARCHAR)", new_table()),
         ("COMMENT ON TABLE t IS 'it''s'", altered(lambda t: replace(t, comment="it's"))),
@@ -170,8 +166,8 @@ def test_comments_layout_schemas_and_views(twins: Twins) -> None:
         ("CREATE SCHEMA other", lambda tx: tx.objects.new_schema("other")),
         ("CREATE TABLE other.u(a INTEGER NOT NULL, b VARCHAR)", lambda tx: tx.objects.new_table(tx.schema("other"), "u", columns())),  # type: ignore[arg-type]
         ('CREATE VIEW v("x", "y z") AS SELECT a, b FROM lake.main.t', lambda tx: tx.objects.new_view(tx.schema("main"), "v", "SELECT a, b FROM {DUCKLAKE_CATALOG}.main.t", column_aliases=["x", "y z"])),  # type: ignore[arg-type]
-        ("COMMENT ON VIEW v IS 'seen'", lambda tx: tx.objects.put_view(replace(view(tx), comment="seen"))),
-        ("DROP VIEW v", lambda tx: tx.objects.drop_view(view(tx))),
+        ("COMMENT ON VIEW v IS 'seen'", lambda tx: tx.objects.put_view(replace(view_of(tx, "v"), comment="seen"))),
+        ("DROP VIEW v", lambda tx: tx.objects.drop_view(view_of(tx, "v"))),
         ("DROP TABLE other.u", lambda tx: tx.objects.drop_table(table_of_other(tx))),
         ("DROP SCHEMA other", lambda tx: tx.objects.drop_schema(tx.schema("other"))),  # type: ignore[arg-type]
     ]  # fmt: skip

@@ -11,8 +11,9 @@ import duckdb
 import pytest
 
 from dbt.adapters.ducklake.format.objects import Column
+from tests.catalog_objects import table_of
 from tests.interop import oracle
-from tests.interop.catalog.conftest import Connect, table_of
+from tests.interop.catalog.conftest import Connect
 from tests.places import CatalogPlace
 
 SCALARS: dict[str, list[str]] = {

@@ -10,8 +10,9 @@ import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
-from dbt.adapters.ducklake.format.objects import Column, Default, PartitionField, Partitioning, Table, View
-from tests.interop.catalog.conftest import A, B, Connect, committed, create, insert, rows_of, table_of
+from dbt.adapters.ducklake.format.objects import Column, Default, PartitionField, Partitioning, Table
+from tests.catalog_objects import committed, table_of, view_of
+from tests.interop.catalog.conftest import A, B, Connect, create, insert, rows_of
 from tests.interop.parquet_files import write_deletes, write_file
 from tests.places import CatalogPlace
 
@@ -52,7 +53,7 @@ def test_we_read_definitions_that_duckdb_created(place: CatalogPlace, duckdb_on:
     duck.execute("CREATE SCHEMA other")
     with place.open() as lake:
         reader = lake.reader()
-        table, view = table_of(reader), reader.find("MAIN", "V")
+        table, view = table_of(reader), view_of(reader, "V", "MAIN")
         assert [c.name for c in table.columns] == ["a", "s", "m", "d", "b"]
         assert table.columns[0] == Column(1, "a", "int32", nullable=False, comment="key")
         assert [(c.column_id, c.name, c.type) for c in table.columns[1].walk()] == [
@@ -67,7 +68,6 @@ def test_we_read_definitions_that_duckdb_created(place: CatalogPlace, duckdb_on:
         assert table.comment == "hi"
         assert table.partitioning.fields == (PartitionField(1),)
         assert [(s.expression, s.direction, s.nulls) for s in table.sorting] == [("a", "DESC", "NULLS_LAST")]
-        assert isinstance(view, View)
         assert (view.column_aliases, view.comment) == (("x", "y z"), "seen")
         assert [s.name for s in reader.schemas()] == ["main", "other"]
 
@@ -280,8 +280,7 @@ def test_views_schemas_and_their_comments(lake: LakeCatalog, duckdb_on: Connect)
     assert duck.execute("SELECT comment FROM duckdb_views() WHERE view_name = 'v'").fetchone() == ("seen",)
 
     def change(transaction: Transaction) -> None:
-        view = transaction.find("out put", "v")
-        assert isinstance(view, View)
+        view = view_of(transaction, "v", "out put")
         assert view.tags == {"dbt_ducklake.k": "1"}
         transaction.objects.put_view(
             replace(view, sql="SELECT b FROM {DUCKLAKE_CATALOG}.main.t", column_aliases=(), name="w", comment=None)

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from dbt.adapters.ducklake.errors import NotFoundError, StatementError
-from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
+from dbt.adapters.ducklake.session import LakeSession
 from tests.interop import oracle
 from tests.interop.catalog.conftest import Connect
 from tests.places import CatalogPlace
@@ -80,7 +80,7 @@ class Sides:
     """One lake, with our session and DuckDB on it."""
 
     def __init__(self, place: CatalogPlace) -> None:
-        self.lake = Lake.open(LakeSettings(place.path, place.data_path, metadata_schema=place.metadata_schema))
+        self.lake = place.lake()
         self.session: LakeSession = self.lake.session()
         self.place = place
 

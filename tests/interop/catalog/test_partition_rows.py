@@ -8,7 +8,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
+from dbt.adapters.ducklake.session import LakeSession
+from tests.catalogs import session_on
 from tests.interop.catalog.conftest import rows_of
 from tests.places import CatalogPlace
 
@@ -46,13 +47,11 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LakeSessio
 
     directory = tmp_path_factory.mktemp("partitions")
     place = CatalogPlace(f"ducklake:sqlite:{directory}/lake.sqlite", f"{directory}/files/")
-    lake = Lake.open(LakeSettings(place.path, place.data_path, data_inlining_row_limit=0))
-    with lake.session() as session:
+    with session_on(place.lake(data_inlining_row_limit=0)) as session:
         duck = oracle.connect(place, data_inlining_row_limit=0)
         duck.execute("USE lake")
         yield session, duck, place.data_path
         duck.close()
-    lake.catalog.close()
 
 
 def described(duck: duckdb.DuckDBPyConnection, table: str) -> list[list[tuple[Any, ...]]]:

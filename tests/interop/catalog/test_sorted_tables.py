@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.errors import NotFoundError, StatementError
-from dbt.adapters.ducklake.format.objects import Table
-from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
+from dbt.adapters.ducklake.session import LakeSession
+from tests.catalog_objects import table_of
+from tests.catalogs import session_on
 from tests.interop.catalog.conftest import Connect, rows_of
 from tests.places import CatalogPlace
 
@@ -23,16 +24,8 @@ SORTS = """
 
 @pytest.fixture
 def session(place: CatalogPlace) -> Iterator[LakeSession]:
-    lake = Lake.open(LakeSettings(place.path, place.data_path, metadata_schema=place.metadata_schema, data_inlining_row_limit=0))
-    with lake.session() as opened:
+    with session_on(place.lake(data_inlining_row_limit=0)) as opened:
         yield opened
-    lake.catalog.close()
-
-
-def table(session: LakeSession, name: str = "t") -> Table:
-    found = session.catalog.reader().find("main", name)
-    assert isinstance(found, Table)
-    return found
 
 
 SAME = [
@@ -128,7 +121,8 @@ def test_sort_keys_that_duckdb_could_not_use_are_refused(session: LakeSession, o
 
 
 def values_in(session: LakeSession, name: str = "t") -> list[list[Any]]:
-    files = session.catalog.reader().scan_plan(table(session, name)).files
+    reader = session.catalog.reader()
+    files = reader.scan_plan(table_of(reader, name)).files
     return [[tuple(row.values()) for row in pq.read_table(file.path, partitioning=None).to_pylist()] for file in files]
 
 

@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import lit
 
 from dbt.adapters.ducklake.errors import DuckLakeError
-from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.read.scan import scan
 from dbt.adapters.ducklake.spark.rows.fetch import fetch
+from tests.catalog_objects import table_of
 from tests.catalogs import CatalogUnderTest
 from tests.interop import oracle
 from tests.interop.conftest import comparable
@@ -88,9 +88,8 @@ class Ours:
     def _frame(self, table: TableShape, version: int | None) -> DataFrame:
         catalog = self.session.catalog
         reader = catalog.reader(catalog.latest() if version is None else catalog.resolve(version=version))
-        found = reader.find(table.schema, table.name)
-        assert isinstance(found, Table)
-        return scan(self.session.spark(), reader.scan_plan(found), virtual=("rowid",))
+        plan = reader.scan_plan(table_of(reader, table.name, table.schema))
+        return scan(self.session.spark(), plan, virtual=("rowid",))
 
     def selected(self, table: TableShape, version: int | None, condition: str = "true") -> Rows:
         """Return the rows of a table as a query of the session returns them, without ids."""

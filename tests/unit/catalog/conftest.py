@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,11 @@ import pytest
 from sqlalchemy import Connection, create_engine, text
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
-from dbt.adapters.ducklake.format.objects import Column, Table, View
+from dbt.adapters.ducklake.format.objects import Column, Table
 from dbt.adapters.ducklake.format.paths import new_uuid
+from tests.catalog_objects import COLUMNS, committed, table_of
 from tests.places import EVERY_DATABASE, METADATA_SCHEMA, CatalogPlace, empty_place
-
-COLUMNS = (Column(1, "a", "int32"), Column(2, "b", "varchar"))
 
 
 @pytest.fixture(params=[*EVERY_DATABASE, METADATA_SCHEMA])
@@ -36,25 +34,6 @@ def sqlite_lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lake
     """A lake for tests that need only one database."""
     with empty_place("sqlite", request, tmp_path).open() as opened:
         yield opened
-
-
-def table_of(source: Any, name: str = "t", schema: str = "main") -> Table:
-    found = source.find(schema, name)
-    assert isinstance(found, Table)
-    return found
-
-
-def view_of(source: Any, name: str, schema: str = "main") -> View:
-    found = source.find(schema, name)
-    assert isinstance(found, View)
-    return found
-
-
-def committed(lake: LakeCatalog, work: Callable[[Transaction], Any]) -> Any:
-    transaction = lake.begin()
-    result = work(transaction)
-    assert transaction.commit() is not None
-    return result
 
 
 def create(lake: LakeCatalog, name: str = "t", columns: tuple[Column, ...] = COLUMNS, **more: Any) -> Table:

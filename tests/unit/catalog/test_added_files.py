@@ -12,7 +12,8 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.format.files import MappedField
-from tests.unit.catalog.conftest import committed, create, file_of, table_of
+from tests.catalog_objects import committed, table_of
+from tests.unit.catalog.conftest import create, file_of
 
 MAPPING = (MappedField("a", 1), MappedField("b", 2))
 

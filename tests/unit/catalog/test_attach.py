@@ -13,10 +13,12 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import ConfigurationError, EngineError, LakeError
 from dbt.adapters.ducklake.session import Lake, LakeSettings
+from tests.catalog_objects import COLUMNS
 from tests.places import CatalogPlace, empty_place
-from tests.unit.catalog.conftest import COLUMNS, create, metadata
+from tests.unit.catalog.conftest import create, metadata
 
 
 def test_a_fresh_catalog_equals_that_of_duckdb(lake: LakeCatalog, place: CatalogPlace) -> None:
@@ -40,17 +42,17 @@ def test_an_existing_lake_needs_no_data_path_and_refuses_another(lake: LakeCatal
 def test_a_new_lake_needs_a_data_path_and_stores_it_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigurationError, match="data_path"):
-        LakeCatalog.open("lake.sqlite")
-    with LakeCatalog.open("lake.sqlite", data_path="files") as lake:
+        LakeCatalog.open(CatalogSettings("lake.sqlite"))
+    with LakeCatalog.open(CatalogSettings("lake.sqlite", data_path="files")) as lake:
         assert lake.data_path == f"{tmp_path}/files/"
 
 
 def test_nothing_is_created_without_create_if_not_exists(tmp_path: Path) -> None:
     for options in ({"read_only": True}, {"create_if_not_exists": False}):
         with pytest.raises(ConfigurationError, match="no catalog"):
-            LakeCatalog.open(f"{tmp_path}/lake.sqlite", data_path="files", **options)  # type: ignore[arg-type]
+            LakeCatalog.open(CatalogSettings(f"{tmp_path}/lake.sqlite", data_path="files", **options))  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="directory"):
-        LakeCatalog.open(f"{tmp_path}/nowhere/lake.sqlite", data_path="files")
+        LakeCatalog.open(CatalogSettings(f"{tmp_path}/nowhere/lake.sqlite", data_path="files"))
     assert os.listdir(tmp_path) == []
 
 
@@ -76,7 +78,7 @@ def test_encrypted_lakes_are_refused(sqlite_lake: LakeCatalog) -> None:
     with sqlite3.connect(str(sqlite_lake.location.file)) as connection:
         connection.execute("UPDATE ducklake_metadata SET value = 'true' WHERE key = 'encrypted'")
     with pytest.raises(LakeError, match="encrypted"):
-        LakeCatalog.open(sqlite_lake.location)
+        LakeCatalog.open(CatalogSettings(str(sqlite_lake.location.file)))
 
 
 def test_a_read_only_lake_can_only_be_read(place: CatalogPlace) -> None:
@@ -93,12 +95,12 @@ def test_a_read_only_lake_can_only_be_read(place: CatalogPlace) -> None:
 def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:
     (tmp_path / "lake.sqlite").write_text("hello, this is not a database at all, but long enough to look")
     with pytest.raises(EngineError, match="not a database"):
-        LakeCatalog.open(f"{tmp_path}/lake.sqlite", data_path="files")
+        LakeCatalog.open(CatalogSettings(f"{tmp_path}/lake.sqlite", data_path="files"))
 
 
 def test_the_error_names_a_server_that_does_not_answer_without_its_password() -> None:
     with pytest.raises(EngineError) as caught:
-        LakeCatalog.open("postgresql://me:s3cret@127.0.0.1:1/lake", data_path="files")
+        LakeCatalog.open(CatalogSettings("postgresql://me:s3cret@127.0.0.1:1/lake", data_path="files"))
     assert "127.0.0.1" in str(caught.value)
     assert "s3cret" not in str(caught.value)
 

@@ -13,8 +13,9 @@ from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.format.files import WrittenDeleteFile
 from dbt.adapters.ducklake.format.objects import Column
+from tests.catalog_objects import COLUMNS, table_of, view_of
 from tests.places import EVERY_DATABASE
-from tests.unit.catalog.conftest import COLUMNS, change, create, file_of, insert, metadata, table_of, view_of
+from tests.unit.catalog.conftest import change, create, file_of, insert, metadata
 
 Work = Callable[[Transaction], Any]
 

@@ -12,8 +12,9 @@ from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError
 from dbt.adapters.ducklake.format.files import ColumnFilter, ColumnStats, WrittenDeleteFile
 from dbt.adapters.ducklake.format.objects import Column, PartitionField
+from tests.catalog_objects import committed, table_of
 from tests.places import CatalogPlace, empty_place
-from tests.unit.catalog.conftest import catalog_writer, change, committed, create, file_of, insert, table_of
+from tests.unit.catalog.conftest import catalog_writer, change, create, file_of, insert
 
 Work = Callable[[Transaction], Any]
 COLUMNS = (Column(1, "a", "int32"), Column(2, "b", "varchar"), Column(3, "f", "float64"))

@@ -14,8 +14,9 @@ from sqlalchemy import inspect
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.dialects import duckdb_driver
 from dbt.adapters.ducklake.errors import EngineError
+from tests.catalog_objects import table_of
 from tests.places import CatalogPlace, empty_place
-from tests.unit.catalog.conftest import create, file_of, insert, table_of
+from tests.unit.catalog.conftest import create, file_of, insert
 
 OTHER_PROCESS = """
 import sys, duckdb

@@ -10,8 +10,9 @@ import pytest
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError, NotFoundError
+from tests.catalog_objects import COLUMNS, committed, table_of
 from tests.places import CatalogPlace
-from tests.unit.catalog.conftest import COLUMNS, committed, create, file_of, insert, table_of
+from tests.unit.catalog.conftest import create, file_of, insert
 
 EXPIRED = "snapshot 2, which this reads, was expired"
 

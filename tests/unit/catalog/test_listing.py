@@ -14,8 +14,8 @@ from sqlalchemy.engine import Engine
 
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.format.objects import Column
+from tests.catalog_objects import COLUMNS, committed, table_of
 from tests.places import CatalogPlace, empty_place
-from tests.unit.catalog.conftest import COLUMNS, committed, table_of
 
 MANY = 100
 

@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.location import parse_location
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import ConfigurationError
 
 
@@ -79,14 +80,14 @@ def test_a_name_after_ducklake_is_the_same_file_for_duckdb(name: str, tmp_path: 
         import_extension("ducklake", con=connection)
         connection.execute(f"ATTACH 'ducklake:{tmp_path}/{name}' AS lake")
         connection.execute("CREATE TABLE lake.t (a INTEGER)")
-    with LakeCatalog.open(f"ducklake:{tmp_path}/{name}") as lake:
+    with LakeCatalog.open(CatalogSettings(f"ducklake:{tmp_path}/{name}")) as lake:
         assert lake.latest().snapshot_id == 1
 
 
 @pytest.mark.parametrize("name", ["a b.x", "a?b.x", "a#b%20.x", "ä&=.x", "a'b.x"])
 @pytest.mark.parametrize("database", ["sqlite", "duckdb"])
 def test_any_file_name_is_accepted(name: str, database: str, tmp_path: Path) -> None:
-    with LakeCatalog.open(f"ducklake:{database}:{tmp_path}/{name}", data_path="files") as lake:
+    with LakeCatalog.open(CatalogSettings(f"ducklake:{database}:{tmp_path}/{name}", data_path="files")) as lake:
         assert lake.latest().snapshot_id == 0
         assert str(lake.location) == f"{tmp_path}/{name}"
     assert os.listdir(tmp_path) == [name]

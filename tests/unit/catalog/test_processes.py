@@ -12,8 +12,9 @@ import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import ConflictError
+from tests.catalog_objects import table_of
 from tests.places import CatalogPlace
-from tests.unit.catalog.conftest import create, file_of, metadata, table_of
+from tests.unit.catalog.conftest import create, file_of, metadata
 
 ROUNDS = 10
 

@@ -13,7 +13,8 @@ from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConflictError, NotFoundError
 from dbt.adapters.ducklake.lake.context import Context
 from dbt.adapters.ducklake.lake.rollback import roll_back
-from tests.unit.catalog.conftest import COLUMNS, committed, create, table_of, view_of
+from tests.catalog_objects import COLUMNS, committed, table_of, view_of
+from tests.unit.catalog.conftest import create
 
 
 def no_spark() -> NoReturn:

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import EngineError, LakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.format.files import ColumnFilter, ColumnStats, WrittenDeleteFile
 from dbt.adapters.ducklake.format.objects import Column, Default, PartitionField, Partitioning, SortField
-from tests.unit.catalog.conftest import COLUMNS, change, committed, create, file_of, insert, metadata, table_of, view_of
+from tests.catalog_objects import COLUMNS, committed, table_of, view_of
+from tests.unit.catalog.conftest import change, create, file_of, insert, metadata
 
 
 def log(lake: LakeCatalog) -> str | None:
@@ -414,7 +416,7 @@ def test_live_tables_without_columns_are_ignored(sqlite_lake: LakeCatalog) -> No
     create(sqlite_lake)
     with sqlite3.connect(str(sqlite_lake.location.file)) as connection:
         connection.execute("UPDATE ducklake_column SET end_snapshot = 1")
-    with LakeCatalog.open(sqlite_lake.location) as again:
+    with LakeCatalog.open(CatalogSettings(str(sqlite_lake.location.file))) as again:
         assert again.reader().relations() == []
         assert again.reader().find("main", "t") is None
 

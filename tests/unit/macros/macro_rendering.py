@@ -17,6 +17,7 @@ import dbt.include.ducklake as our_project
 from dbt.adapters.ducklake.column import DuckLakeColumn
 from dbt.adapters.ducklake.layout import Layout, layout_of
 from dbt.adapters.ducklake.merge_configs import MergePlan, check, plan
+from dbt.adapters.ducklake.merge_fields import MERGE_CONFIGS
 from dbt.adapters.ducklake.relation import DuckLakeRelation
 
 PREFIXES = ("ducklake", "spark", "default")
@@ -69,6 +70,9 @@ class Adapter:
 
     def layout(self, configs: Any) -> Layout:
         return layout_of(configs)
+
+    def merge_config_names(self) -> tuple[str, ...]:
+        return MERGE_CONFIGS
 
     def check_merge_configs(self, configs: Any, unique_key: Any, known: list[str]) -> str:
         check(configs, unique_key, known)

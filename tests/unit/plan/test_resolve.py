@@ -11,7 +11,7 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import LakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
-from dbt.adapters.ducklake.format.objects import FUNCTION_TAG, Column, Table
+from dbt.adapters.ducklake.format.objects import FUNCTION_TAG, Table
 from dbt.adapters.ducklake.format.paths import new_uuid
 from dbt.adapters.ducklake.plan.bound import Bound, BoundFunction, BoundQuery, BoundTable, RowsRead
 from dbt.adapters.ducklake.plan.names import Names, TemporaryView
@@ -20,9 +20,8 @@ from dbt.adapters.ducklake.plan.scans import ScanPlans
 from dbt.adapters.ducklake.plan.view import LakeView, Settings
 from dbt.adapters.ducklake.sql.references import references
 from dbt.adapters.ducklake.sql.values import Name, TimeTravel
+from tests.catalog_objects import COLUMNS, table_of
 from tests.places import empty_place
-
-COLUMNS = (Column(1, "a", "int32"), Column(2, "b", "varchar"))
 
 
 @dataclass
@@ -81,14 +80,12 @@ def session(request: pytest.FixtureRequest, tmp_path: object) -> Iterator[Sessio
         catalog.close()
 
 
-def table_of(session: Session, lake: str = "lake") -> Table:
-    found = session.lakes.view(lake).find("main", "t")
-    assert isinstance(found, Table)
-    return found
+def table_in(session: Session, lake: str = "lake") -> Table:
+    return table_of(session.lakes.view(lake))
 
 
 def add_file(session: Session, low: int, high: int) -> None:
-    table = table_of(session)
+    table = table_in(session)
     stats = (ColumnStats(1, 50, 10, 0, str(low), str(high)), ColumnStats(2, 50, 10, 0, "x", "y"))
     session.write().rows.add_files(table, [WrittenFile(f"{table.path}{new_uuid()}.parquet", 10, 1000, 300, stats)])
 
@@ -132,7 +129,7 @@ def test_files_that_no_condition_needs_are_left_out_of_the_value(session: Sessio
     assert whole.pieces[1] == none.pieces[1]
     assert whole.pieces[1] != some.pieces[1]
     (depends,) = some.depends_on
-    assert (depends.lake, depends.table_id, [each.column_id for each in depends.filters]) == ("lake", table_of(session).table_id, [1])
+    assert (depends.lake, depends.table_id, [each.column_id for each in depends.filters]) == ("lake", table_in(session).table_id, [1])
 
 
 def test_a_view_is_resolved_in_its_own_schema(session: Session) -> None:
@@ -157,7 +154,7 @@ def test_a_temporary_view_is_resolved_when_it_is_used(session: Session) -> None:
     after = session.bound("select * from v", temporary=temporary)
     assert before.pieces[1] != after.pieces[1]
     assert [files.read for files in after.reads] == [1]
-    assert list(after.depends_on) == [RowsRead("lake", table_of(session).table_id)]
+    assert list(after.depends_on) == [RowsRead("lake", table_in(session).table_id)]
 
 
 def test_a_function_is_resolved_with_the_relations_in_its_body(session: Session) -> None:
@@ -168,7 +165,7 @@ def test_a_function_is_resolved_with_the_relations_in_its_body(session: Session)
     assert shape(bound) == "select <BoundFunction main.newest>(), main.other()"
     (function,) = bound.relations
     assert isinstance(function, BoundFunction)
-    assert list(bound.depends_on) == [RowsRead("lake", table_of(session).table_id)]
+    assert list(bound.depends_on) == [RowsRead("lake", table_in(session).table_id)]
 
 
 def test_an_earlier_snapshot_depends_on_no_concurrent_writer(session: Session) -> None:

@@ -20,9 +20,10 @@ from .read.history import SnapshotRecord, first_snapshot_from, resolve, snapshot
 from .read.reader import DefinitionCache, SnapshotReader
 from .store.attach import LakeFacts, attach
 from .store.database import Database
-from .store.location import CatalogLocation, parse_location
+from .store.location import CatalogLocation
 from .store.migrations.migrate import migrate
 from .store.retries import RetrySettings
+from .store.settings import CatalogSettings
 from .transaction.transaction import Transaction
 
 
@@ -30,9 +31,9 @@ from .transaction.transaction import Transaction
 class _Opened:
     database: Database
     facts: LakeFacts
+    settings: CatalogSettings
     cache: DefinitionCache
     retry: RetrySettings
-    inlining_row_limit: int | None
 
 
 class LakeCatalog:
@@ -42,50 +43,27 @@ class LakeCatalog:
         self._opened = opened
 
     @classmethod
-    def open(  # noqa: PLR0913 (the public settings of a lake, all optional and by name)
-        cls,
-        location: CatalogLocation | str,
-        *,
-        data_path: str | None = None,
-        read_only: bool = False,
-        create_if_not_exists: bool = True,
-        snapshot_version: int | None = None,
-        snapshot_time: datetime | None = None,
-        name: str | None = None,
-        retry: RetrySettings | None = None,
-        data_inlining_row_limit: int | None = None,
-    ) -> LakeCatalog:
-        """Open a lake.
+    def open(cls, settings: CatalogSettings, retry: RetrySettings | None = None) -> LakeCatalog:
+        """Open a lake; create it if it does not exist and the settings allow it. `automatic_migration` is left to the caller.
 
         Args:
-            location: the catalog database, as a location or in one of the forms of `parse_location`.
-            data_path: the directory of a new lake's files; a relative path is relative to the working directory and stored absolute.
-                For an existing lake it can be left out; otherwise it must be the stored path.
-            read_only: whether to refuse every change.
-            create_if_not_exists: whether to create a lake that does not exist.
-            snapshot_version: open the lake read-only at this snapshot, which is then its newest.
-            snapshot_time: open the lake read-only at the newest snapshot up to this timestamp; UTC if it has no zone.
-            name: the lake's name in errors.
+            settings: the location and options of the lake.
             retry: the retry settings of commits; None for the defaults.
-            data_inlining_row_limit: the inlining limit, in rows, of tables without a stored option; None for the default.
 
         Raises:
-            ConfigurationError: the catalog does not exist, or the settings are contradictory.
+            ConfigurationError: the catalog does not exist, or contradicts the settings.
             LakeError: this version cannot read the lake.
             NotFoundError: the snapshot does not exist.
             EngineError: the database cannot be reached.
         """
-        if isinstance(location, str):
-            location = parse_location(location)
-        is_past = snapshot_version is not None or snapshot_time is not None
-        database = Database(location, read_only=read_only or is_past, lake=name)
+        database = Database(settings.location, read_only=settings.only_reads, lake=settings.database)
         try:
-            facts = attach(database, data_path=data_path, create_if_not_exists=create_if_not_exists)
-            database.at = resolve(database, snapshot_version, snapshot_time) if is_past else None
+            facts = attach(database, settings)
+            database.at = resolve(database, settings.snapshot_version, settings.snapshot_time) if settings.is_past else None
         except BaseException:
             database.close()
             raise
-        return cls(_Opened(database, facts, DefinitionCache(database, facts.data_path), retry or RetrySettings(), data_inlining_row_limit))
+        return cls(_Opened(database, facts, settings, DefinitionCache(database, facts.data_path), retry or RetrySettings()))
 
     @property
     def data_path(self) -> str:
@@ -206,7 +184,7 @@ class LakeCatalog:
     @property
     def inlining_row_limit(self) -> int:
         """The inlining limit, in rows, of tables without a stored option `data_inlining_row_limit`."""
-        given = self._opened.inlining_row_limit
+        given = self._opened.settings.data_inlining_row_limit
         return int(DEFAULTS["data_inlining_row_limit"]) if given is None else given
 
     def can_inline(self, columns: Sequence[Column], rows: Sequence[tuple[Any, ...]] = ()) -> bool:

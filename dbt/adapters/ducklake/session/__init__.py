@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..run.result import Result
 from ..spark.session.settings import SparkSettings
@@ -28,45 +28,33 @@ __all__ = ["Lake", "LakeSession", "LakeSettings", "Result", "connect"]
 
 
 @contextmanager
-def connect(  # noqa: PLR0913 (keyword-only settings of a public function)
+def connect(
     path: str,
     data_path: str | None = None,
     *,
-    database: str = "lake",
     schema: str = "main",
     spark: SparkSession | None = None,
     spark_config: Mapping[str, str] | None = None,
-    read_only: bool = False,
-    automatic_migration: bool = False,
     attach: Sequence[LakeSettings] = (),
+    **settings: Any,
 ) -> Iterator[LakeSession]:
     """Open a session on the lake whose catalog is at `path`.
 
     Args:
         path: an SQLAlchemy URL or DuckDB's attach string, such as `ducklake:sqlite:lake.sqlite` or `ducklake:postgres:dbname=lake host=db`.
         data_path: where the Parquet files are; needed only to create a lake.
-        database: the lake's name in three-part names.
         schema: the current schema.
         spark: a Spark session to use; it is never stopped. Without it, Spark is started when a statement first needs it.
         spark_config: Spark settings, such as `{"spark.master": "local[4]"}`.
-        read_only: refuse every change.
-        automatic_migration: migrate a lake of an older format version to the current one.
         attach: further lakes, each with its own `database`: `LakeSettings("ducklake:raw.duckdb", database="raw", snapshot_version=7)`.
+        settings: other fields of `LakeSettings`, such as `database="sales"` or `read_only=True`.
 
     Raises:
         DuckLakeError: see `dbt.adapters.ducklake.errors`.
     """
     config = dict(spark_config or {})
     master = config.pop("spark.master", None)
-    settings = SparkSettings(config=config) if master is None else SparkSettings(master=master, config=config)
-    opened = LakeSettings(
-        path,
-        data_path,
-        database=database,
-        read_only=read_only,
-        automatic_migration=automatic_migration,
-        spark=settings,
-        attached=tuple(attach),
-    )
+    started = SparkSettings(config=config) if master is None else SparkSettings(master=master, config=config)
+    opened = LakeSettings(path, data_path, spark=started, attached=tuple(attach), **settings)
     with Lake.open(opened, spark) as lake, lake.session(schema) as session:
         yield session

@@ -6,12 +6,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ..catalog.lake import LakeCatalog
-from ..catalog.store.location import parse_location
 from ..catalog.store.retries import RetrySettings
+from ..catalog.store.settings import CatalogSettings
 from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..format.identifiers import fold
 from ..lake.migrate import migrate
@@ -25,21 +24,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LakeSettings:
-    """The location and options of a lake; docs/profile.md describes each field."""
+class LakeSettings(CatalogSettings):
+    """The settings of a lake, of its retries and of Spark, and the attached lakes; docs/profile.md describes each field."""
 
-    path: str
-    data_path: str | None = None
-    database: str = "lake"
-    metadata_schema: str | None = None
-    read_only: bool = False
-    create_if_not_exists: bool = True
-    data_inlining_row_limit: int | None = None
-    automatic_migration: bool = False
-    snapshot_version: int | None = None
-    snapshot_time: datetime | None = None
     retry: RetrySettings = field(default_factory=RetrySettings)
+    """How often, and after how many milliseconds, commits and connections are retried."""
     spark: SparkSettings = field(default_factory=SparkSettings)
+    """How to get Spark."""
     attached: tuple[LakeSettings, ...] = ()
     """Further lakes, each with its own name as `database`; they share one Spark."""
 
@@ -146,17 +137,7 @@ def _open(settings: LakeSettings) -> LakeCatalog:
 
 
 def _open_once(settings: LakeSettings) -> LakeCatalog:
-    catalog = LakeCatalog.open(
-        parse_location(settings.path, metadata_schema=settings.metadata_schema),
-        data_path=settings.data_path,
-        read_only=settings.read_only,
-        create_if_not_exists=settings.create_if_not_exists,
-        snapshot_version=settings.snapshot_version,
-        snapshot_time=settings.snapshot_time,
-        name=settings.database,
-        retry=settings.retry,
-        data_inlining_row_limit=settings.data_inlining_row_limit,
-    )
+    catalog = LakeCatalog.open(settings, settings.retry)
     if settings.automatic_migration:
         try:
             migrate(catalog)

@@ -20,6 +20,7 @@ from ...format.versions import CURRENT, is_older
 from . import tables as t
 from .database import ConcurrentWriteError, Database, insert_rows
 from .migrations.older import OlderCatalog, read_source
+from .settings import CatalogSettings
 
 CREATED_BY = "dbt-ducklake"
 
@@ -33,17 +34,17 @@ class LakeFacts:
     created_by: str | None
 
 
-def attach(database: Database, *, data_path: str | None, create_if_not_exists: bool = True) -> LakeFacts:
+def attach(database: Database, settings: CatalogSettings) -> LakeFacts:
     """Open a lake, creating it if necessary.
 
     Raises:
         ConfigurationError: the catalog does not exist and must not be created, or `data_path` is missing or different.
         LakeError: the lake's format version is not supported, or the lake is encrypted.
     """
-    _require_file(database, create_if_not_exists)
+    _require_file(database, settings.creates)
     facts = _read_facts(database)
     if facts is None:
-        _initialize(database, data_path, create_if_not_exists)
+        _initialize(database, settings)
         facts = _read_facts(database)
     if facts is None:
         raise LakeError(f"the catalog {database.location} could not be created")
@@ -54,7 +55,7 @@ def attach(database: Database, *, data_path: str | None, create_if_not_exists: b
     stored = facts.get("data_path")
     if stored is None:
         raise LakeError(f"the catalog {database.location} has no entry 'data_path' in ducklake_metadata; it is not a usable lake")
-    _require_same_path(stored, data_path)
+    _require_same_path(stored, settings.data_path)
     if (facts.get("encrypted") or "").lower() == "true":
         raise LakeError(
             f"the lake {database.location} is encrypted; Spark cannot read files that DuckDB encrypted. "
@@ -63,12 +64,12 @@ def attach(database: Database, *, data_path: str | None, create_if_not_exists: b
     return LakeFacts(with_separator(stored), False, facts.get("created_by"))
 
 
-def _require_file(database: Database, create_if_not_exists: bool) -> None:
+def _require_file(database: Database, creates: bool) -> None:
     """Require that the catalog file exists or may be created, because SQLite and DuckDB create an empty file for a mistyped name."""
     file = database.location.file
     if file is None or os.path.exists(file):
         return
-    if database.read_only or not create_if_not_exists:
+    if database.read_only or not creates:
         raise ConfigurationError(
             f"there is no catalog at {file}; correct 'path', or allow its creation with create_if_not_exists: true and read_only: false"
         )
@@ -93,13 +94,13 @@ def _facts(connection: Connection, database: Database) -> dict[str, str]:
     return {row.key: row.value for row in connection.execute(query)}
 
 
-def _initialize(database: Database, data_path: str | None, create_if_not_exists: bool) -> None:
-    if database.read_only or not create_if_not_exists:
+def _initialize(database: Database, settings: CatalogSettings) -> None:
+    if database.read_only or not settings.creates:
         raise ConfigurationError(
             f"the database {database.location} has no DuckLake catalog; correct 'path' or 'metadata_schema', "
             "or allow its creation with create_if_not_exists: true and read_only: false"
         )
-    data_path = data_path or database.location.default_data_path
+    data_path = settings.data_path or database.location.default_data_path
     if not data_path:
         raise ConfigurationError("a new lake needs 'data_path': the directory or URL of its Parquet files")
     try:

@@ -19,30 +19,13 @@
 {%- endmacro %}
 
 
-{# The merge configs of the node; docs/configs/strategies/merge.md describes them. #}
+{# The merge configs of the node; `merge_fields.py` lists them and docs/configs/strategies/merge.md describes them. #}
 {% macro merge_configs() %}
-  {% do return({
-    'merge_update_columns': config.get('merge_update_columns'),
-    'merge_exclude_columns': config.get('merge_exclude_columns'),
-    'merge_update_condition': config.get('merge_update_condition'),
-    'merge_insert_condition': config.get('merge_insert_condition'),
-    'merge_update_set_expressions': config.get('merge_update_set_expressions'),
-    'merge_on_using_columns': config.get('merge_on_using_columns'),
-    'merge_clauses': config.get('merge_clauses'),
-    'matched_condition': config.get('matched_condition'),
-    'not_matched_condition': config.get('not_matched_condition'),
-    'not_matched_by_source_action': config.get('not_matched_by_source_action'),
-    'not_matched_by_source_condition': config.get('not_matched_by_source_condition'),
-    'skip_matched_step': config.get('skip_matched_step'),
-    'skip_not_matched_step': config.get('skip_not_matched_step'),
-    'source_alias': config.get('source_alias'),
-    'target_alias': config.get('target_alias'),
-    'update_condition': config.get('update_condition'),
-    'insert_condition': config.get('insert_condition'),
-    'delete_condition': config.get('delete_condition'),
-    'merge_update_columns_default_rule': config.get('merge_update_columns_default_rule'),
-    'merge_update_columns_rules': config.get('merge_update_columns_rules')
-  }) %}
+  {%- set found = {} -%}
+  {%- for name in adapter.merge_config_names() -%}
+    {%- do found.update({name: config.get(name)}) -%}
+  {%- endfor -%}
+  {% do return(found) %}
 {% endmacro %}
 
 
