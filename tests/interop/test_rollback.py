@@ -411,7 +411,7 @@ def test_a_refused_rollback_names_the_reason_and_changes_nothing(both: Both, tmp
     (lost,) = [path for path in files() if both.duck.execute(f"SELECT count(*) FROM '{path}'").fetchone() == (5,)]
     Path(lost).rename(lost + ".away")
     for dry_run in ("true", "false"):
-        assert_refused(f"version => {then}, table_name => 'renamed', dry_run => {dry_run}", "lost a file", LakeError)
+        assert_refused(f"version => {then}, table_name => 'renamed', dry_run => {dry_run}", "the lake has lost it", LakeError)
     Path(lost + ".away").rename(lost)
     session.execute(f"CALL ducklake_rollback('lake', version => {then}, table_name => 'renamed')")
     assert [row[1] for row in rows(both, "renamed")] == [0, 2, 3, 4, 5]

@@ -169,7 +169,7 @@ class TestReplay:
         if other.execute("UPDATE t SET n = 2 WHERE id = 7").rowcount == 0:
             other.execute("INSERT INTO t VALUES (7, 2)")
         other.commit()
-        with pytest.raises(ConflictError, match="answer"):
+        with pytest.raises(ConflictError, match="a result that the caller received"):
             session.commit()
         assert both.rows("SELECT * FROM t") == [(7, 2)]
 
@@ -201,7 +201,7 @@ class TestReplay:
         assert rows(session, "SELECT coalesce(max(id), 0) + 1 FROM t") == [(1,)]
         session.execute("INSERT INTO t VALUES (1)")
         writer("INSERT INTO t VALUES (1)")
-        with pytest.raises(ConflictError, match="answer"):
+        with pytest.raises(ConflictError, match="a result that the caller received"):
             session.commit()
         assert both.rows("SELECT * FROM t") == [(1,)]
 
