@@ -27,7 +27,7 @@ def check_rules(files: Sequence[WrittenFile], columns: Sequence[Column]) -> None
         node.column_id: (column, leaf_type(node.type).limits[1])
         for column in columns
         for node in column.walk()
-        if leaf_type(node.type).unsigned
+        if leaf_type(node.type).unsigned and leaf_type(node.type).has_bounds
     }
     for file in files:
         for stats in file.column_stats:

@@ -68,7 +68,7 @@ def _cell(value: Any, column: Column) -> Any:
     leaf = leaf_type(base_type(column.type))
     if value is None or isinstance(value, bool | float | bytes):
         return value
-    if isinstance(value, int | Decimal) and leaf.postgres != "varchar":
+    if isinstance(value, int | Decimal) and not (leaf.is_integer and leaf.postgres == "varchar"):
         return value
     text = cell_text(value, column)
     if leaf.is_text:
