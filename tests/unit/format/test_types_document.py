@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dbt.adapters.ducklake.format.types import NESTED, SPARK_NAMES, parse_type
+from dbt.adapters.ducklake.format.leaf_types import LEAF_TYPES
+from dbt.adapters.ducklake.format.types import NESTED, parse_type
 from tests.interop.types.cases import CASES
 
+SPARK_NAMES = {leaf.name: leaf.spark for leaf in LEAF_TYPES.values() if leaf.name not in ("decimal", "unknown")}
 DOCUMENT = Path(__file__).parents[3] / "docs" / "types.md"
 
 
@@ -19,10 +21,9 @@ def _rows() -> dict[str, list[str]]:
 
 def test_every_type_has_a_row_with_its_spark_type() -> None:
     rows = _rows()
-    assert set(rows) == (set(SPARK_NAMES) - {"unknown"}) | NESTED | {"decimal(p,s)"}
+    assert set(rows) == set(SPARK_NAMES) | NESTED | {"decimal(p,s)"}
     for stored, name in SPARK_NAMES.items():
-        if stored != "unknown":
-            assert rows[stored][1] == f"`{name}`"
+        assert rows[stored][1] == f"`{name}`"
 
 
 def test_the_names_of_the_ddl_are_accepted() -> None:
@@ -37,4 +38,4 @@ def test_types_that_spark_cannot_represent_are_marked() -> None:
     for case in CASES:
         if case.not_in_spark:
             assert re.search("error|as `int128`", rows[case.stored][4])
-    assert {case.stored for case in CASES if not case.stored.startswith("decimal")} == set(SPARK_NAMES) - {"unknown"}
+    assert {case.stored for case in CASES if not case.stored.startswith("decimal")} == set(SPARK_NAMES)

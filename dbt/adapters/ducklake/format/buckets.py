@@ -11,19 +11,10 @@ import struct
 import mmh3
 
 from ..errors import StatementError
+from .leaf_types import Encoding, leaf_type
 from .partitioning import value_text
-from .statistics import FLOATS, Value
+from .statistics import Value
 from .types import decimal_parameters
-
-_SIGNED = frozenset({"boolean", "int8", "int16", "int32", "int64", "date"})
-_UNIT_NANOS = {
-    "time": 1000,
-    "timestamp": 1000,
-    "timestamptz": 1000,
-    "timestamp_s": 1_000_000_000,
-    "timestamp_ms": 1_000_000,
-    "timestamp_ns": 1,
-}
 
 
 def bucket(value: Value, type_name: str, count: int) -> int:
@@ -41,17 +32,22 @@ def hashed_bytes(value: Value, type_name: str) -> bytes:
     Raises:
         StatementError: the type cannot be bucketed.
     """
-    parameters = decimal_parameters(type_name)
-    if isinstance(value, bytes) and type_name in {"varchar", "json", "blob", "uuid"}:
-        return value
-    if isinstance(value, float) and type_name in FLOATS:
-        return struct.pack("<d", value + 0.0)
-    if isinstance(value, int):
-        if type_name in _SIGNED or (parameters is not None and parameters[0] <= 18):
+    leaf, parameters = leaf_type(type_name), decimal_parameters(type_name)
+    match leaf.encoding, value:
+        case Encoding.TEXT | Encoding.BLOB, bytes():
+            return value
+        case Encoding.FLOAT, float():
+            return struct.pack("<d", value + 0.0)
+        case Encoding.BOOLEAN | Encoding.DATE, int():
             return struct.pack("<q", int(value))
-        if type_name in _UNIT_NANOS:
-            return struct.pack("<q", value // _UNIT_NANOS[type_name])
-        text = str(value) if type_name in {"int128", "uint128"} else value_text(type_name, value)
-        if text is not None:
-            return text.encode()
+        case Encoding.INTEGER, int() if not leaf.unsigned:
+            return struct.pack("<q", int(value))
+        case Encoding.DECIMAL, int() if parameters is not None and parameters[0] <= 18:
+            return struct.pack("<q", int(value))
+        case Encoding.TIME | Encoding.TIMESTAMP, int():
+            return struct.pack("<q", value // leaf.unit_nanos)
+        case _, int():
+            text = value_text(type_name, value)
+            if text is not None:
+                return text.encode()
     raise StatementError(f"a table cannot be partitioned by the bucket of a {type_name}")

@@ -8,42 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .identifiers import double_quoted
+from .leaf_types import STORED_NAMES
 from .objects import Column
+from .types import NESTED
 
 NAMES: Mapping[str, str] = {
-    "boolean": "BOOLEAN",
-    "int8": "TINYINT",
-    "int16": "SMALLINT",
-    "int32": "INTEGER",
-    "int64": "BIGINT",
-    "int128": "HUGEINT",
-    "uint8": "UTINYINT",
-    "uint16": "USMALLINT",
-    "uint32": "UINTEGER",
-    "uint64": "UBIGINT",
-    "uint128": "UHUGEINT",
-    "float32": "FLOAT",
-    "float64": "DOUBLE",
-    "decimal": "DECIMAL",
-    "date": "DATE",
-    "time": "TIME",
-    "timetz": "TIME WITH TIME ZONE",
-    "time_ns": "TIME_NS",
-    "timestamp": "TIMESTAMP",
-    "timestamp_us": "TIMESTAMP",
-    "timestamp_s": "TIMESTAMP_S",
-    "timestamp_ms": "TIMESTAMP_MS",
-    "timestamp_ns": "TIMESTAMP_NS",
-    "timestamptz": "TIMESTAMP WITH TIME ZONE",
-    "interval": "INTERVAL",
-    "varchar": "VARCHAR",
-    "json": "JSON",
-    "blob": "BLOB",
-    "uuid": "UUID",
-    "variant": "VARIANT",
-    "list": "LIST",
-    "struct": "STRUCT",
-    "map": "MAP",
+    **{name: leaf.duckdb for name, leaf in STORED_NAMES.items() if leaf.duckdb is not None},
+    **{name: name.upper() for name in NESTED},
 }
 """DuckLake's name without parameters → DuckDB's name."""
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 
-from .statistics import FLOATS, Bounds, float_text, to_float32
+from .leaf_types import leaf_type
+from .statistics import Bounds, float_text, to_float32
 
-_EXACT_BITS = {"float32": 24, "float64": 53}
+_EXACT_BITS = {32: 24, 64: 53}
+"""Bits of a float → the bits of the whole numbers that it represents exactly."""
 _LONG_DIGITS = 18
 """The maximum digits of a decimal that DuckDB stores in 64 bits."""
 
@@ -20,7 +22,7 @@ _LONG_DIGITS = 18
 def prunable_bounds(type_name: str, bounds: Bounds) -> Bounds:
     """Return the bounds, or none if a DuckDB condition on the value at either of them would miss it."""
     least, greatest = bounds
-    if type_name not in FLOATS or least is None or greatest is None:
+    if not leaf_type(type_name).is_float or least is None or greatest is None:
         return bounds
     low, high = _rounded(type_name, float(least)), _rounded(type_name, float(greatest))
     missed = any(read < low for read in _read(type_name, low)) or any(read > high for read in _read(type_name, high))
@@ -44,7 +46,7 @@ def read_by_duckdb(type_name: str, text: str) -> float:
     whole, _, fraction = text.partition(".")
     unscaled, scale = int(whole + fraction), len(fraction)
     power = 10**scale
-    if abs(unscaled) <= 1 << _EXACT_BITS[type_name]:
+    if abs(unscaled) <= 1 << _EXACT_BITS[leaf_type(type_name).bits]:
         return _rounded(type_name, _rounded(type_name, unscaled) / _rounded(type_name, power))
     quotient, rest = divmod(abs(unscaled), power)
     is_huge = unscaled < 0 and len(whole + fraction) - 1 > _LONG_DIGITS

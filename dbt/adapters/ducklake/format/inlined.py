@@ -14,6 +14,7 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from ..errors import LakeError
+from .leaf_types import NO_LEAF, STORED_NAMES
 from .nested_text import parse_nested
 from .objects import Column
 from .statistics import to_float32
@@ -21,7 +22,6 @@ from .statistics import to_float32
 RESERVED_NAMES = frozenset({"row_id", "begin_snapshot", "end_snapshot", "_ducklake_internal_row_id", "_ducklake_internal_snapshot_id"})
 """A table cannot be inlined if one of its columns has one of these names."""
 
-_INTEGERS = frozenset({"int8", "int16", "int32", "int64", "int128", "uint8", "uint16", "uint32", "uint64", "uint128"})
 _PRECISE = Context(prec=80)
 """Decimals have up to 38 digits; Python's default context rounds to 28."""
 _NESTED = frozenset({"list", "struct", "map"})
@@ -54,11 +54,13 @@ def base_type(stored: str) -> str:
 
 
 def _scalar(value: Any, stored: str) -> Any:
-    name = base_type(stored)
-    if name in _INTEGERS:
+    leaf = STORED_NAMES.get(base_type(stored), NO_LEAF)
+    if leaf.is_integer:
         return int(value)
-    convert = _CONVERSIONS.get(name)
-    return convert(value) if convert is not None else _decimal(value, stored) if name == "decimal" else _text(value)
+    if leaf.name == "decimal":
+        return _decimal(value, stored)
+    convert = _CONVERSIONS.get(leaf.name) or _BY_SPARK_TYPE.get(leaf.spark, _text)
+    return convert(value)
 
 
 def _text(value: Any) -> str:
@@ -156,25 +158,21 @@ def _variant(value: Any) -> tuple[bytes, bytes]:
     return bytes.fromhex(encoded), bytes.fromhex(metadata)
 
 
-_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+_BY_SPARK_TYPE: dict[str, Callable[[Any], Any]] = {
     "boolean": _boolean,
-    "float32": _float32,
-    "float64": float,
-    "varchar": _text,
-    "json": _text,
-    "uuid": _text,
-    "blob": _blob,
+    "float": _float32,
+    "double": float,
     "date": _date,
-    "time": _time,
-    "timestamp": _timestamp,
-    "timestamp_us": _timestamp,
-    "timestamp_s": _timestamp,
-    "timestamp_ms": _timestamp,
-    "timestamptz": _timestamptz,
-    "interval": _interval,
+    "time(6)": _time,
+    "timestamp_ntz": _timestamp,
+    "timestamp": _timestamptz,
+    "binary": _blob,
     "variant": _variant,
 }
+"""The conversion for each Spark type; other values are texts."""
 
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {"interval": _interval, "geometry": _text}
+"""The conversion of types that differ from other types with the same Spark type."""
 
 _PART = re.compile(r"([+-]?\d+)\s*(year|mon|month|week|day|hour|minute|second|millisecond|microsecond)s?\b", re.IGNORECASE)
 _CLOCK = re.compile(r"([+-]?)(\d+):(\d{2})(?::(\d{2})(?:\.(\d{1,6})\d*)?)?")

@@ -11,15 +11,11 @@ from decimal import Decimal
 from typing import Any
 
 from .inlined import base_type, decode
+from .leaf_types import Cell, leaf_type
 from .nested_text import format_nested
 from .objects import Column
 from .statistics import decimal_text, encode, float_text
 from .types import NESTED, decimal_parameters
-
-WIDE_INTEGERS = frozenset({"uint64", "int128", "uint128"})
-"""Integers that not every catalog database has a type for; they are stored as digits."""
-_COUNTED = WIDE_INTEGERS | {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float32", "float64"}
-_NUMBERS = frozenset({"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"})
 
 
 def text_cell(value: Any, column: Column) -> Any:
@@ -30,11 +26,11 @@ def text_cell(value: Any, column: Column) -> Any:
     """
     if value is None:
         return None
-    name = base_type(column.type)
-    if name in _NUMBERS:
-        return int(value)
-    if name == "blob":
-        return bytes(value)
+    match leaf_type(base_type(column.type)).cell:
+        case Cell.NUMBER:
+            return int(value)
+        case Cell.BLOB:
+            return bytes(value)
     return cell_text(value, column)
 
 
@@ -114,7 +110,8 @@ def conformed(value: Any, old: Column, new: Column) -> Any:
             }
     if new.type == old.type:
         return value
-    if isinstance(value, bool | float) and base_type(new.type) in _COUNTED:  # their texts differ from the number's
+    leaf = leaf_type(base_type(new.type))
+    if isinstance(value, bool | float) and (leaf.is_integer or leaf.is_float):  # their texts differ from the number's
         return decode(float(value) if isinstance(value, float) else int(value), new)
     return decode(scalar_text(value, old.type), new)
 

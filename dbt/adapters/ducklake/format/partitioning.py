@@ -12,17 +12,16 @@ from urllib.parse import quote
 
 from ..errors import LakeError, StatementError
 from .identifiers import fold
+from .leaf_types import Encoding, leaf_type
 from .objects import Column, PartitionField
-from .statistics import FLOATS, Value, encode_plain
+from .statistics import Value, encode_plain
 from .timestamps import DAY_NANOS, INFINITY_DAYS, INFINITY_MICROS, civil_from_days
 
 TIME_PARTS = ("year", "month", "day", "hour")
 NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 _BUCKET = re.compile(r"bucket\((\d+)\)")
-_WITH_DATE = frozenset({"date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz"})
 _INFINITE_NANOS = (INFINITY_MICROS, INFINITY_MICROS * 1000)
 """Infinity of timestamp_ns, and of the other timestamps, which DuckDB counts in microseconds."""
-_WITH_HOUR = (_WITH_DATE - {"date"}) | {"time"}
 
 
 def bucket_count(transform: str) -> int | None:
@@ -50,13 +49,13 @@ def check_transform(column: Column, transform: str) -> None:
     Raises:
         StatementError: the transform is unknown, or the column's type does not support it.
     """
-    allowed = {"year": _WITH_DATE, "month": _WITH_DATE, "day": _WITH_DATE, "hour": _WITH_HOUR | {"date"}}
-    if transform in allowed:
-        if column.type not in allowed[transform]:
+    leaf = leaf_type(column.type)
+    if transform in TIME_PARTS:
+        if not leaf.is_dated and (transform != "hour" or leaf.encoding is not Encoding.TIME):
             raise StatementError(f"{transform}({column.name}) needs a date or timestamp, {column.name} is {column.type}")
     elif transform != "identity" and bucket_count(transform) is None:
         raise StatementError(f"{transform} is not a way to partition: use identity, year, month, day, hour or bucket(n)")
-    if column.children or column.type in {"variant", "geometry"}:
+    if column.children or not leaf.partitions:
         raise StatementError(f"a table cannot be partitioned by {column.name}, a {column.type}")
 
 
@@ -89,14 +88,17 @@ def value_text(type_name: str, value: Value | None) -> str | None:
     """Return the text of an identity key's value, encoded as a `statistics.Value`; None for NULL."""
     if value is None:
         return None
-    if type_name == "boolean":
-        return "true" if value else "false"
-    if isinstance(value, float) and value != value and type_name in FLOATS:
-        return "nan"
-    if isinstance(value, bytes):
-        return blob_text(value) if type_name == "blob" else value.decode()
-    if isinstance(value, int) and type_name in {"int128", "uint128"}:
-        return str(value)
+    match leaf_type(type_name).encoding, value:
+        case Encoding.BOOLEAN, _:
+            return "true" if value else "false"
+        case Encoding.FLOAT, float() if value != value:
+            return "nan"
+        case Encoding.BLOB, bytes():
+            return blob_text(value)
+        case _, bytes():
+            return value.decode()
+        case Encoding.HUGE, int():
+            return str(value)
     text = encode_plain(value, type_name)
     if text is None:
         raise StatementError(f"a table cannot be partitioned by a column of the type {type_name}")

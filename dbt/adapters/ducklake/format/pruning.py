@@ -18,13 +18,15 @@ from decimal import Decimal
 
 from .buckets import bucket
 from .files import ColumnFilter, ColumnRange, ColumnStats
+from .leaf_types import Encoding, leaf_type
 from .partitioning import bucket_count
-from .statistics import FLOATS, INTEGERS, TEXTS, TIMESTAMPS, Value, decode, encode_plain, is_empty, outside
+from .statistics import Value, decode, encode_plain, is_empty, outside
 from .timestamps import DAY_NANOS, days_from_civil
 from .types import decimal_parameters
 
 _HOUR_NANOS = DAY_NANOS // 24
-_LOCAL = TIMESTAMPS - {"timestamptz"}
+_EXACT_TEXTS = (Encoding.BOOLEAN, Encoding.INTEGER, Encoding.DECIMAL, Encoding.DATE)
+"""Encodings of types of which each value has only one text as a partition value."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class KeyValue:
 
 def excluded(filter_: ColumnFilter, stats: ColumnStats, type_name: str) -> bool:
     """Whether the statistics of a file prove that no value of the column passes the filter."""
-    if filter_.nulls and (stats.null_count != 0 or not _counts_nulls(type_name)):
+    counts_nulls = leaf_type(type_name).has_bounds  # of other types, not every writer counts the NULLs
+    if filter_.nulls and (stats.null_count != 0 or not counts_nulls):
         return False
     return all(_misses(range_, stats, type_name) for range_ in filter_.ranges)
 
@@ -67,16 +70,8 @@ def _misses(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
     return outside(range_, stats, type_name)
 
 
-def _counts_nulls(type_name: str) -> bool:
-    """Whether every writer counts the NULLs of this type."""
-    return (
-        type_name in INTEGERS | FLOATS | TIMESTAMPS | TEXTS | {"boolean", "date", "time", "blob"}
-        or decimal_parameters(type_name) is not None
-    )
-
-
 def _excluded_by_key(filter_: ColumnFilter, key: KeyValue, type_name: str) -> bool:
-    exact = type_name in INTEGERS | {"boolean", "date", "varchar"} or decimal_parameters(type_name) is not None
+    exact = type_name == "varchar" or leaf_type(type_name).encoding in _EXACT_TEXTS
     count = bucket_count(key.transform)
     if not exact or (count is None and key.transform != "identity"):
         return False
@@ -105,7 +100,7 @@ def _calendar(keys: Sequence[KeyValue], type_name: str) -> ColumnStats | None:
 
     A part that is NULL proves nothing, because it may mean NULL or infinity.
     """
-    if type_name not in _LOCAL | {"date"}:
+    if type_name == "timestamptz" or not leaf_type(type_name).is_dated:
         return None
     parts = {key.transform: key.value for key in keys if key.transform in ("year", "month", "day", "hour")}
     known = []

@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .files import ColumnStats
+from .leaf_types import Encoding, leaf_type
 from .objects import Column
-from .statistics import FLOATS, UNBOUNDED, Value, decode, encode_bounds, plain_value
+from .statistics import Value, decode, encode_bounds, plain_value
 from .types import decimal_parameters
-
-_TEXT_TYPES = frozenset({"varchar", "json", "uuid"})
 
 
 def stats_of_rows(columns: Sequence[Column], rows: Sequence[Sequence[Any]]) -> tuple[ColumnStats, ...]:
@@ -41,10 +40,10 @@ def _leaves(column: Column, values: list[Any]) -> Iterator[tuple[Column, list[An
 
 def _stats(leaf: Column, values: list[Any]) -> ColumnStats:
     present = [value for value in values if value is not None]
-    is_float = leaf.type in FLOATS
+    is_float = leaf_type(leaf.type).is_float
     numbers = [value for value in present if not (is_float and value != value)]
     bounds: tuple[str | None, str | None] = (None, None)
-    if numbers and leaf.type not in UNBOUNDED:
+    if numbers and leaf_type(leaf.type).has_bounds:
         plain = [_plain(value, leaf.type) for value in numbers]
         if None not in plain:
             bounds = encode_bounds(leaf.type, min(plain), max(plain))  # type: ignore[type-var]
@@ -60,7 +59,7 @@ def _stats(leaf: Column, values: list[Any]) -> ColumnStats:
 
 
 def _plain(value: Any, type_name: str) -> Value | None:
-    if isinstance(value, str) and type_name not in _TEXT_TYPES:
+    if isinstance(value, str) and leaf_type(type_name).encoding is not Encoding.TEXT:
         number = decode(type_name, value)
         return number if isinstance(number, int) and decimal_parameters(type_name) is None else None
     return plain_value(value, type_name)

@@ -21,6 +21,7 @@ from functools import reduce
 
 from .files import ColumnRange, ColumnStats
 from .geometry import extent_of_json
+from .leaf_types import Encoding, LeafType, leaf_type
 from .timestamps import INFINITY_MICROS, date_text, parse_date, parse_time, parse_timestamp, time_text, timestamp_text
 from .types import decimal_parameters
 from .variant_stats import united
@@ -34,29 +35,25 @@ Bounds = tuple[str | None, str | None]
 LONGEST = 256
 """The maximum length of the bound of a text or blob, in bytes."""
 
-INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
-FLOATS = frozenset({"float32", "float64"})
-TIMESTAMPS = frozenset({"timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz"})
-TEXTS = frozenset({"varchar", "json", "uuid"})
-UNBOUNDED = frozenset({"int128", "uint128", "interval", "timetz", "time_ns", "geometry", "variant", "unknown"})
-_BOGUS_COUNTS = frozenset({"timetz", "interval", "time_ns", "geometry", "variant", "unknown"})
-"""Types for which the reference implementation always writes a value count of 0."""
 _EPOCH = datetime(1970, 1, 1)
 _EXACT = Context(prec=80)
-_UNIT_NANOS = {"timestamp_s": 1_000_000_000, "timestamp_ms": 1_000_000}
+_WHOLE = (Encoding.INTEGER, Encoding.HUGE, Encoding.NONE)
+"""Encodings of types whose decimals are whole numbers."""
 
 
 def encode_bounds(type_name: str, least: Value | None, greatest: Value | None) -> Bounds:
     """Return the texts of the least and greatest value of a column of the stored type `type_name`; None for no bound."""
-    if least is None or greatest is None or type_name in UNBOUNDED:
+    leaf = leaf_type(type_name)
+    if least is None or greatest is None or not leaf.has_bounds:
         return None, None
     if isinstance(least, bytes) and isinstance(greatest, bytes):
-        cut = _next_greater(greatest, type_name != "blob") if len(greatest) > LONGEST else greatest
+        is_text = leaf.encoding is not Encoding.BLOB
+        cut = _next_greater(greatest, is_text) if len(greatest) > LONGEST else greatest
         if cut is None:
             return None, None
-        return encode_plain(_cut(least, type_name != "blob"), type_name), encode_plain(cut, type_name)
-    unit = _UNIT_NANOS.get(type_name)
-    if unit is not None and isinstance(least, int) and isinstance(greatest, int):
+        return encode_plain(_cut(least, is_text), type_name), encode_plain(cut, type_name)
+    if leaf.is_coarse and isinstance(least, int) and isinstance(greatest, int):
+        unit = leaf.unit_nanos
         return encode_plain(least // unit * unit, type_name), encode_plain(-(-greatest // unit) * unit, type_name)
     return encode_plain(least, type_name), encode_plain(greatest, type_name)
 
@@ -72,22 +69,22 @@ def encode(value: object, type_name: str) -> str | None:
 
 def plain_value(value: object, type_name: str) -> Value | None:
     """Convert a Python value of the stored type `type_name` to a `Value`; None if it is not of that type."""
-    parameters = decimal_parameters(type_name)
+    leaf, parameters = leaf_type(type_name), decimal_parameters(type_name)
     match value:
         case str():
             return value.encode()
-        case datetime() if type_name in TIMESTAMPS:
+        case datetime() if leaf.is_timestamp:
             naive = value if value.tzinfo is None else value.astimezone(timezone.utc).replace(tzinfo=None)
             return (naive - _EPOCH) // timedelta(microseconds=1) * 1000
-        case date() if type_name == "date":
+        case date() if leaf.encoding is Encoding.DATE:
             return value.toordinal() - _EPOCH.toordinal()
-        case time() if type_name == "time":
+        case time() if leaf.encoding is Encoding.TIME:
             return ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000_000 + value.microsecond * 1000
         case Decimal() if parameters is not None and value.is_finite():
             return int(value.scaleb(parameters[1], _EXACT).to_integral_value(context=_EXACT))
-        case Decimal() if (type_name in INTEGERS or type_name in UNBOUNDED) and value.is_finite():
+        case Decimal() if leaf.encoding in _WHOLE and value.is_finite():
             return int(value)
-        case int() if type_name in FLOATS:
+        case int() if leaf.is_float:
             return float(value)
         case int() if parameters is not None:
             return int(value * 10 ** parameters[1])
@@ -100,17 +97,18 @@ def plain_value(value: object, type_name: str) -> Value | None:
 
 def encode_plain(value: Value, type_name: str) -> str | None:
     """Return the text of a value from `plain_value`, as `encode` does."""
-    match value:
-        case bytes() if type_name == "blob":
+    leaf = leaf_type(type_name)
+    match leaf.encoding, value:
+        case Encoding.BLOB, bytes():
             return value.hex().upper()
-        case bytes() if type_name in TEXTS:
+        case Encoding.TEXT, bytes():
             return _text(value)
-        case float() if type_name in FLOATS:
+        case Encoding.FLOAT, float():
             return float_text(value, type_name)
-        case bool() if type_name == "boolean":
+        case Encoding.BOOLEAN, bool():
             return "1" if value else "0"
-        case int() if not isinstance(value, bool):
-            return _integer_text(type_name, value)
+        case _, int() if not isinstance(value, bool):
+            return _integer_text(leaf, type_name, value)
     return None
 
 
@@ -184,7 +182,7 @@ def outside(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
     high = decode(type_name, range_.high) if range_.high is not None else None
     least = decode(type_name, stats.min_value) if stats.min_value is not None else None
     greatest = decode(type_name, stats.max_value) if stats.max_value is not None else None
-    if type_name in FLOATS:
+    if leaf_type(type_name).is_float:
         least, greatest = _slack(least, -1), _slack(greatest, 1)
         if range_.high is None and stats.contains_nan is not False:
             greatest = None
@@ -219,50 +217,58 @@ def is_empty(stats: ColumnStats, type_name: str) -> bool:
     A value count of 0 alone does not prove it: the reference implementation miscounts fields of structs in lists.
     """
     unbounded = stats.min_value is None and stats.max_value is None
-    return stats.value_count == 0 and unbounded and type_name not in _BOGUS_COUNTS
+    return stats.value_count == 0 and unbounded and leaf_type(type_name).encoding is not Encoding.NONE
 
 
 def _decode(type_name: str, text: str) -> Decimal | int | float | bytes | None:
-    if type_name == "boolean":
-        return {"0": 0, "1": 1, "false": 0, "true": 1}.get(text.lower())
-    if type_name in INTEGERS or type_name in {"int128", "uint128"}:
-        return int({"true": "1", "false": "0"}.get(text, text))
-    if type_name in FLOATS:
-        value = float(text)
-        return value if value == value else None
-    if decimal_parameters(type_name) is not None:
-        number = Decimal(text)
-        return number if number.is_finite() else None
-    if type_name == "date":
-        return parse_date(text)
-    if type_name == "time":
-        return parse_time(text)
-    if type_name in TIMESTAMPS:
-        nanos, offset = parse_timestamp(text)
-        if type_name == "timestamptz":
-            return None if offset is None else nanos - offset * 1_000_000_000
-        return nanos
-    if type_name == "uuid":
-        return text.lower().encode()
-    return text.encode() if type_name in TEXTS else None
+    match leaf_type(type_name).encoding:
+        case Encoding.BOOLEAN:
+            return {"0": 0, "1": 1, "false": 0, "true": 1}.get(text.lower())
+        case Encoding.INTEGER | Encoding.HUGE:
+            return int({"true": "1", "false": "0"}.get(text, text))
+        case Encoding.FLOAT:
+            value = float(text)
+            return value if value == value else None
+        case Encoding.DECIMAL:
+            number = Decimal(text)
+            return number if number.is_finite() else None
+        case Encoding.DATE:
+            return parse_date(text)
+        case Encoding.TIME:
+            return parse_time(text)
+        case Encoding.TIMESTAMP:
+            nanos, offset = parse_timestamp(text)
+            if type_name == "timestamptz":
+                return None if offset is None else nanos - offset * 1_000_000_000
+            return nanos
+        case Encoding.TEXT:
+            return (text.lower() if type_name == "uuid" else text).encode()
+    return None
 
 
-def _integer_text(type_name: str, value: int) -> str | None:
-    if type_name in INTEGERS:
-        return str(value)
-    parameters = decimal_parameters(type_name)
-    if parameters is not None:
-        return decimal_text(value, *parameters)
-    if type_name == "date":
-        return date_text(value)
-    if type_name == "time":
-        return time_text(value)
+def _integer_text(leaf: LeafType, type_name: str, value: int) -> str | None:
+    match leaf.encoding:
+        case Encoding.INTEGER:
+            return str(value)
+        case Encoding.DECIMAL:
+            parameters = decimal_parameters(type_name)
+            return None if parameters is None else decimal_text(value, *parameters)
+        case Encoding.DATE:
+            return date_text(value)
+        case Encoding.TIME:
+            return time_text(value)
+        case Encoding.TIMESTAMP:
+            return _timestamp_text(type_name, value)
+    return None
+
+
+def _timestamp_text(type_name: str, value: int) -> str:
     if type_name == "timestamptz":
         text = timestamp_text(value)
         return text if text.endswith("infinity") else text + "+00"
     if type_name == "timestamp_ns" and abs(value) >= INFINITY_MICROS:  # infinity of this type is the greatest number of nanoseconds
         return timestamp_text(value * 1000)
-    return timestamp_text(value) if type_name in TIMESTAMPS else None
+    return timestamp_text(value)
 
 
 def _text(value: bytes) -> str | None:
@@ -307,7 +313,7 @@ def _pick(type_name: str, left: str | None, right: str | None, *, greatest: bool
         return None
     if left == right:
         return left
-    if type_name == "blob":
+    if leaf_type(type_name).encoding is Encoding.BLOB:
         pair = _blob(left), _blob(right)
         return None if None in pair else (left if (pair[0] > pair[1]) == greatest else right)  # type: ignore[operator]
     a, b = decode(type_name, left), decode(type_name, right)

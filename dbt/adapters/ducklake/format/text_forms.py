@@ -20,6 +20,3 @@ TIMESTAMP_NS = "^([0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?
 
 TIME_NANOS = "^([01][0-9]|2[0-4]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?$"
 """`01:02:03.123456789`."""
-
-PATTERNS = {"uuid": UUID, "timetz": TIME_WITH_ZONE, "time_ns": TIME_NANOS, "interval": INTERVAL}
-"""The pattern of each stored type that is checked."""

@@ -7,71 +7,16 @@ and DuckDB. Lengths of `CHAR(n)` and `VARCHAR(n)` are dropped, because DuckLake 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import StatementError
 from .datatype import DataType, Field, decimal
 from .identifiers import fold
+from .leaf_types import LEAF_TYPES, LeafType
 
-WRITTEN_NAMES: Mapping[str, tuple[str, ...]] = {
-    "boolean": ("boolean", "bool", "logical"),
-    "int8": ("tinyint", "byte", "int1"),
-    "int16": ("smallint", "short", "int2", "int16"),
-    "int32": ("int", "integer", "int4", "int32", "signed"),
-    "int64": ("bigint", "long", "int8", "int64"),
-    "int128": ("hugeint", "int128"),
-    "uint8": ("utinyint", "uint8"),
-    "uint16": ("usmallint", "uint16"),
-    "uint32": ("uinteger", "uint32"),
-    "uint64": ("ubigint", "uint64"),
-    "uint128": ("uhugeint", "uint128"),
-    "float32": ("float", "real", "float4", "float32"),
-    "float64": ("double", "double precision", "float8", "float64"),
-    "decimal": ("decimal", "dec", "numeric", "number"),
-    "varchar": (
-        "string",
-        "varchar",
-        "char",
-        "character",
-        "text",
-        "character varying",
-        "char varying",
-        "nvarchar",
-        "nchar",
-        "bpchar",
-        "void",
-        "null",
-    ),
-    "blob": ("binary", "varbinary", "binary varying", "blob", "bytea", "bytes"),
-    "date": ("date",),
-    "time": ("time", "time without time zone"),
-    "time_ns": ("time_ns",),
-    "timetz": ("timetz", "time with time zone"),
-    "timestamptz": (
-        "timestamp",
-        "timestamp_ltz",
-        "timestamptz",
-        "timestamp with time zone",
-        "timestamp with local time zone",
-    ),
-    "timestamp": ("timestamp_ntz", "timestamp without time zone", "datetime", "timestamp_us"),
-    "timestamp_s": ("timestamp_s",),
-    "timestamp_ms": ("timestamp_ms",),
-    "timestamp_ns": ("timestamp_ns",),
-    "interval": ("interval",),
-    "json": ("json", "jsonb"),
-    "uuid": ("uuid", "guid"),
-    "geometry": ("geometry",),
-    "variant": ("variant",),
-}
-"""DuckLake's leaf types and the names that users write for them."""
-
-_BY_WRITTEN_NAME = {written: name for name, names in WRITTEN_NAMES.items() for written in names}
+_BY_WRITTEN_NAME = {written: leaf for leaf in LEAF_TYPES.values() for written in leaf.written}
 _PHRASES = sorted({tuple(name.split()) for name in _BY_WRITTEN_NAME if " " in name}, key=len, reverse=True)
 _INTERVAL_UNITS = frozenset({"year", "month", "day", "hour", "minute", "second"})
-_LENGTH_TYPES = frozenset({"varchar", "blob"})
-_PRECISION_TYPES = frozenset({"time", "timetz", "timestamp", "timestamptz"})
 _TOKEN = re.compile(
     r"""
     \s+
@@ -232,28 +177,26 @@ class _TypeParser:
                 written = " ".join(phrase)
                 break
         arguments = arguments or self._arguments()
-        name = _BY_WRITTEN_NAME.get(written)
-        if name is None:
+        leaf = _BY_WRITTEN_NAME.get(written)
+        if leaf is None:
             raise self._error(f"there is no type {written}")
-        if name == "varchar" and self._words("collate") and self._take("word").lower() not in {"utf8_binary", "binary"}:
+        if leaf.name == "varchar" and self._words("collate") and self._take("word").lower() not in {"utf8_binary", "binary"}:
             raise self._error("DuckLake has no collations")
-        return self._with_arguments(name, written, arguments)
+        return self._with_arguments(leaf, written, arguments)
 
-    def _with_arguments(self, name: str, written: str, arguments: list[int]) -> DataType:
-        if name == "decimal":
+    def _with_arguments(self, leaf: LeafType, written: str, arguments: list[int]) -> DataType:
+        if leaf.name == "decimal":
             if len(arguments) > 2:
                 raise self._error("a decimal has a precision and a scale")
             precision, scale = [*arguments, *(10, 0)[len(arguments) :]]
             return decimal(precision, scale)
         if written == "float" and len(arguments) == 1:
             return DataType("float32" if arguments[0] <= 24 else "float64")
-        if not arguments or (name in _LENGTH_TYPES and len(arguments) == 1):
-            return DataType(name)
-        if name in _PRECISION_TYPES and len(arguments) == 1:
-            if arguments[0] > 6:
-                raise self._error("times have microseconds, a precision of at most 6")
-            return DataType(name)
-        raise self._error(f"{written} takes no parameters")
+        if arguments and (leaf.parameter is None or len(arguments) != 1):
+            raise self._error(f"{written} takes no parameters")
+        if arguments and leaf.parameter == "precision" and arguments[0] > 6:
+            raise self._error("times have microseconds, a precision of at most 6")
+        return DataType(leaf.name)
 
     def _arguments(self) -> list[int]:
         if not self._mark("("):

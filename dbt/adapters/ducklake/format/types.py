@@ -10,16 +10,16 @@ Specification: the page "Data Types". A `DataType` has no ids; a `Column` of `ob
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from ..errors import LakeError
 from .datatype import DataType, Field, decimal, decimal_parameters
+from .leaf_types import LEAF_TYPES, STORED_NAMES, leaf_type
 from .objects import Column
 from .type_text import parse_type
 
 __all__ = [
     "NESTED",
-    "SPARK_NAMES",
     "DataType",
     "Field",
     "assign_ids",
@@ -38,40 +38,6 @@ __all__ = [
 NESTED = frozenset({"list", "map", "struct"})
 """The stored names of types whose fields are columns of their own."""
 
-SPARK_NAMES: Mapping[str, str] = {
-    "boolean": "boolean",
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "int128": "decimal(38,0)",
-    "uint8": "smallint",
-    "uint16": "int",
-    "uint32": "bigint",
-    "uint64": "decimal(20,0)",
-    "uint128": "decimal(38,0)",
-    "float32": "float",
-    "float64": "double",
-    "date": "date",
-    "time": "time(6)",
-    "time_ns": "string",
-    "timetz": "string",
-    "timestamp": "timestamp_ntz",
-    "timestamp_s": "timestamp_ntz",
-    "timestamp_ms": "timestamp_ntz",
-    "timestamp_ns": "string",
-    "timestamptz": "timestamp",
-    "interval": "string",
-    "varchar": "string",
-    "json": "string",
-    "uuid": "string",
-    "blob": "binary",
-    "geometry": "binary",
-    "variant": "variant",
-    "unknown": "string",
-}
-"""The Spark type of each leaf type of DuckLake, except decimals, which are the same in both."""
-
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -85,13 +51,11 @@ def from_stored(text: str, fields: tuple[Field, ...] = ()) -> DataType:
     parameters = decimal_parameters(name)
     if parameters is not None:
         return DataType("decimal({},{})".format(*parameters))
-    if name == "timestamp_us":
-        return DataType("timestamp")
     if name in NESTED:
         return DataType(name, fields)
-    if name not in SPARK_NAMES:
+    if name not in STORED_NAMES or name == "decimal":
         raise LakeError(f"the catalog has a column of the unknown type {text!r}: a newer version of dbt-ducklake may support it")
-    return DataType(name)
+    return DataType(STORED_NAMES[name].name)
 
 
 def stored(type_: DataType) -> str:
@@ -113,7 +77,7 @@ def spark_name(type_: DataType) -> str:
             parameters = decimal_parameters(name)
             if parameters is not None:
                 return "decimal({},{})".format(*parameters)
-            return SPARK_NAMES[name] if name in SPARK_NAMES else SPARK_NAMES[from_stored(name).name]
+            return LEAF_TYPES[from_stored(name).name].spark
     raise AssertionError("unreachable")
 
 
@@ -156,51 +120,12 @@ def can_promote(old: str, new: str) -> bool:
     if old_decimal is not None and new_decimal is not None:
         (p, s), (q, t) = old_decimal, new_decimal
         return (p, s) != (q, t) and t >= s and q - t >= p - s
-    if old_decimal is not None:
-        return new in {"float32", "float64", "variant"}
+    before, after = leaf_type(old), leaf_type(new)
     if new_decimal is not None:
-        digits = _DIGITS.get(old)
-        return digits is not None and new_decimal[0] - new_decimal[1] >= digits
-    if old in _BITS and new in _BITS:
-        return _wider_integer(old, new)
-    return new in _PROMOTIONS.get(old, frozenset())
-
-
-_BITS = {f"{sign}int{bits}": bits for sign in ("", "u") for bits in (8, 16, 32, 64, 128)}
-_DIGITS = {
-    "int8": 3,
-    "uint8": 3,
-    "int16": 5,
-    "uint16": 5,
-    "int32": 10,
-    "uint32": 10,
-    "int64": 19,
-    "uint64": 20,
-    "int128": 38,
-    "uint128": 38,
-}
-_FLOATS = frozenset({"float32", "float64", "variant"})
-_PROMOTIONS: Mapping[str, frozenset[str]] = {
-    **{name: _FLOATS for name in _BITS if not name.endswith("128")},
-    "int128": frozenset({"float32", "float64"}),
-    "uint128": frozenset({"float32", "float64"}),
-    "boolean": frozenset({*_BITS, "variant"}),
-    "float32": frozenset({"float64", "variant"}),
-    "float64": frozenset({"variant"}),
-    "date": frozenset({"timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz", "variant"}),
-    "timestamp": frozenset({"timestamp_ns", "timestamptz", "variant"}),
-    "timestamp_s": frozenset({"timestamp", "timestamp_ms", "timestamp_ns"}),
-    "timestamp_ms": frozenset({"timestamp", "timestamp_ns"}),
-    "timestamptz": frozenset({"variant"}),
-    "varchar": frozenset({"json", "variant"}),
-    "blob": frozenset({"variant"}),
-}
-
-
-def _wider_integer(old: str, new: str) -> bool:
-    if old.startswith("u") or not new.startswith("u"):
-        return _BITS[new] > _BITS[old]
-    return False
+        return before.is_integer and new_decimal[0] - new_decimal[1] >= before.digits
+    if before.is_integer and after.is_integer:
+        return after.bits > before.bits and (before.unsigned or not after.unsigned)
+    return new in before.promotions
 
 
 def _column(field: Field, column_id: int, nullable: bool) -> Column:

@@ -22,16 +22,17 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from sqlglot import exp
 
 from ..format.files import ColumnRange
+from ..format.leaf_types import leaf_type
 from ..format.objects import Column
-from ..format.statistics import FLOATS, TIMESTAMPS, decimal_text, encode_plain
+from ..format.statistics import decimal_text, encode_plain
 from ..format.timestamps import DAY_NANOS, date_text, parse_timestamp
 from ..format.types import decimal_parameters
 
 Zone = Callable[[], bool]
 """Returns whether the session's zone is UTC; called only where it matters."""
 
-_DIGITS = {"int8": 3, "int16": 5, "int32": 10, "int64": 20, "uint8": 5, "uint16": 10, "uint32": 20, "uint64": 20}
-"""Digits of the decimal to which Spark converts an integer column for a comparison."""
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20, "decimal(20,0)": 20}
+"""Digits of the decimal to which Spark converts an integer of this Spark type for a comparison."""
 _MOST_DIGITS = 38
 _EXACT = Context(prec=200)
 _NUMBER = re.compile(r"\d{1,38}(?:\.\d{0,38})?|\.\d{1,38}")
@@ -100,12 +101,13 @@ def _number(text: str) -> Constant | None:
 def comparable(column: Column, constants: Sequence[Constant]) -> bool:
     """Return whether Spark compares all constants of one comparison or IN list with the column in the column's own order."""
     kinds = {each.kind for each in constants}
-    if column.type in TIMESTAMPS or column.type == "date":
+    leaf = leaf_type(column.type)
+    if leaf.is_dated:
         allowed = [{"date"}, {"instant"}, {"wall clock"}, {"text"}]
         return kinds in allowed and all(isinstance(each.value, str) and _timestamp(each.value) for each in constants)
-    if column.type in FLOATS:
+    if leaf.is_float:
         return kinds <= {"number", "double"}
-    if column.type in ("varchar", "json"):
+    if leaf.is_text:
         return kinds <= {"text"}
     if column.type == "boolean":
         return kinds <= {"boolean"}
@@ -125,7 +127,8 @@ def _digits(type_name: str) -> tuple[int, int] | None:
     parameters = decimal_parameters(type_name)
     if parameters is not None:
         return parameters[0] - parameters[1], parameters[1]
-    return (_DIGITS[type_name], 0) if type_name in _DIGITS else None
+    digits = _DIGITS.get(leaf_type(type_name).spark)
+    return None if digits is None else (digits, 0)
 
 
 def between(column: Column, low: Constant | None, high: Constant | None, zone: Zone, *, strict: bool = False) -> ColumnRange | None:
@@ -142,7 +145,7 @@ def between(column: Column, low: Constant | None, high: Constant | None, zone: Z
 
 def prefixed(column: Column, prefix: str) -> ColumnRange | None:
     """Return the range of the strings that begin with a prefix."""
-    if column.type not in ("varchar", "json") or not prefix or ord(prefix[-1]) > _LAST_CHARACTER:
+    if not leaf_type(column.type).is_text or not prefix or ord(prefix[-1]) > _LAST_CHARACTER:
         return None
     return ColumnRange(column.column_id, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1))
 
@@ -152,12 +155,12 @@ def _bound(column: Column, constant: Constant, side: int, strict: bool, zone: Zo
     match constant.value:
         case bool() as truth:
             return None if strict else encode_plain(truth, "boolean")
-        case Decimal() | float() as number if column.type in FLOATS:
+        case Decimal() | float() as number if leaf_type(column.type).is_float:
             value = float(number)
             return repr(value) if abs(value) != float("inf") else None
         case Decimal() as number:
             return _number_bound(column.type, number, side, strict)
-        case str() as text if column.type in TIMESTAMPS or column.type == "date":
+        case str() as text if leaf_type(column.type).is_dated:
             return _timestamp_bound(column.type, constant.kind, text, side, strict, zone)
         case str() as text:
             return text

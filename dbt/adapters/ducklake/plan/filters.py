@@ -27,6 +27,7 @@ from sqlglot.errors import SqlglotError
 
 from ..format.files import ColumnFilter, ColumnRange
 from ..format.identifiers import fold
+from ..format.leaf_types import leaf_type
 from ..format.objects import Column, Table
 from ..sql.values import Reference, Sql
 from .constants import Constant, Zone, between, comparable, constant, prefixed
@@ -213,7 +214,7 @@ def _in(column: Column, values: Sequence[Constant | None], zone: Zone) -> Column
 
 
 def _like(column: Column, pattern: str, zone: Zone) -> ColumnFilter | None:
-    if column.type not in ("varchar", "json"):
+    if not leaf_type(column.type).is_text:
         return None
     prefix = re.split("[%_]", pattern, maxsplit=1)[0]
     if prefix != pattern:

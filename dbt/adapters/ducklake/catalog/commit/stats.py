@@ -17,15 +17,13 @@ from sqlalchemy import delete, select
 from sqlalchemy.engine import Connection
 
 from ...format.files import ColumnStats
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
-from ...format.statistics import UNBOUNDED, decode, merge_stats
+from ...format.statistics import decode, merge_stats
 from ..staged import RowChanges
 from ..store import tables as t
 from ..store.database import batches
 from .state import CommitState
-
-_EXTRA = frozenset({"geometry", "variant"})
-"""Types that have `extra_stats` instead of bounds."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,8 @@ def _write_columns(
 def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnStats | None:
     """Return the statistics of a column's existing rows; None if they are unknown."""
     if row is not None:
-        bounds_known = row.extra_stats is not None if leaf.type in _EXTRA else row.min_value is not None and row.max_value is not None
+        has_extra = leaf_type(leaf.type).extra_stats
+        bounds_known = row.extra_stats is not None if has_extra else row.min_value is not None and row.max_value is not None
         nulls = 1 if row.contains_null or row.contains_null is None else 0
         if not bounds_known:
             return None
@@ -120,9 +119,10 @@ def is_known(type_name: str, stats: ColumnStats) -> bool:
 
     Geometries and variants need `extra_stats` instead: the extent or the parts.
     """
-    if type_name in _EXTRA:
+    leaf = leaf_type(type_name)
+    if leaf.extra_stats:
         return stats.extra_stats is not None
-    if type_name in UNBOUNDED:
+    if not leaf.has_bounds:
         return False
     return stats.value_count == 0 or (stats.min_value is not None and stats.max_value is not None)
 

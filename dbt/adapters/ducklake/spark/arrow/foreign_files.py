@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 from ...errors import DataError, LakeError, StatementError
 from ...format.files import ColumnStats, MappedField, WrittenFile
 from ...format.identifiers import fold
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
 from ...format.partitioning import bucket_count, key_columns, key_names
 from ...format.row_statistics import stats_of_rows
-from ...format.statistics import FLOATS
 from ...format.types import decimal_parameters
 from ..files import storage
 from ..files.footer_statistics import column_stats
@@ -32,31 +32,6 @@ from .partitions import identity_text
 from .rows import python_rows
 from .values import array_of
 
-_INTEGERS = ("int(8)", "uint(8)", "int(16)", "uint(16)", "int(32)", "uint(32)", "int(64)")
-_UNSIGNED = ("uint(8)", "uint(16)", "uint(32)", "uint(64)")
-_TIMESTAMPS = ("timestamp(millis)", "timestamp(micros)", "int96")
-_ACCEPTED: Mapping[str, tuple[str, ...]] = {
-    "boolean": ("boolean",),
-    "int8": _INTEGERS[:1],
-    "int16": _INTEGERS[:3],
-    "int32": _INTEGERS[:5],
-    "int64": _INTEGERS,
-    **{f"uint{8 << power}": _UNSIGNED[: power + 1] for power in range(4)},
-    "float32": ("float",),
-    "float64": ("float", "double"),
-    "date": ("date",),
-    "time": ("time(millis)", "time(micros)"),
-    "timestamp": (*_TIMESTAMPS, "timestamp(nanos)"),
-    "timestamp_s": _TIMESTAMPS,
-    "timestamp_ms": _TIMESTAMPS,
-    "timestamp_ns": (*_TIMESTAMPS, "timestamp(nanos)"),
-    "timestamptz": ("timestamptz(millis)", "timestamptz(micros)", "timestamptz(nanos)"),
-    "varchar": ("string",),
-    "json": ("json",),
-    "uuid": ("uuid",),
-    "interval": ("interval",),
-    "geometry": ("geometry",),
-}
 _WITHOUT_BOUNDS = ("int96", "uuid")
 """Kinds whose footer bounds are not values of the column's type."""
 
@@ -179,7 +154,7 @@ class _Match:
             raise DataError(
                 f"field {where} of {self.path} is {field.kind}; column {where} of {self._name} is {column.type} and takes {wanted}"
             )
-        stats = column_stats(self.metadata, self.leaf, column, {} if column.type in FLOATS else None)
+        stats = column_stats(self.metadata, self.leaf, column, {} if leaf_type(column.type).is_float else None)
         if _is_foreign_bound(column.type, field.kind):
             stats = replace(stats, min_value=None, max_value=None)
         self.leaf += 1
@@ -223,7 +198,7 @@ def _kinds(type_name: str, kind: str) -> tuple[str, ...]:
         return (kind,) if kind == "binary" or kind.startswith("fixed(") else ("binary",)
     decimals = decimal_parameters(type_name)
     if decimals is None:
-        return _ACCEPTED.get(type_name, ())
+        return leaf_type(type_name).accepted_kinds
     stored = decimal_parameters(kind)
     fits = stored is not None and stored[1] <= decimals[1] and stored[0] - stored[1] <= decimals[0] - decimals[1]
     return (kind,) if fits else (f"decimals up to {type_name}",)

@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from ...format.buckets import bucket
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column, PartitionField
 from ...format.partitioning import TIME_PARTS, bucket_count, check_transform, key_columns, time_part, value_text
-from ...format.statistics import TIMESTAMPS, Value, plain_value
+from ...format.statistics import Value, plain_value
 
 
 def split(
@@ -59,7 +60,7 @@ def _values(data: pa.ChunkedArray, type_name: str) -> list[Value | None]:
         return list(data.cast(pa.int32()).to_pylist())
     if type_name == "timestamp_ns":
         return list(data.cast(pa.int64()).to_pylist())
-    if type_name in TIMESTAMPS or type_name == "time":
+    if leaf_type(type_name).unit_nanos:
         return [None if v is None else v * 1000 for v in data.cast(pa.int64()).to_pylist()]
     return [None if v is None else plain_value(v, type_name) for v in data.to_pylist()]
 

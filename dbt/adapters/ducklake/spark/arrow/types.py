@@ -7,38 +7,31 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from ...errors import StatementError
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 from ...format.types import decimal_parameters
 
 FIELD_ID = b"PARQUET:field_id"
 """The key in a field's metadata where PyArrow's Parquet writer expects the field id."""
 
-_LEAVES: dict[str, pa.DataType] = {
+_BY_SPARK_TYPE: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
-    "int8": pa.int8(),
-    "int16": pa.int16(),
-    "int32": pa.int32(),
-    "int64": pa.int64(),
-    "int128": pa.decimal128(38, 0),
-    "uint8": pa.int16(),
-    "uint16": pa.int32(),
-    "uint32": pa.int64(),
-    "uint64": pa.decimal128(20, 0),
-    "uint128": pa.decimal128(38, 0),
-    "float32": pa.float32(),
-    "float64": pa.float64(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "decimal(20,0)": pa.decimal128(20, 0),
+    "decimal(38,0)": pa.decimal128(38, 0),
+    "float": pa.float32(),
+    "double": pa.float64(),
     "date": pa.date32(),
-    "time": pa.time64("us"),
-    "timestamp": pa.timestamp("us"),
-    "timestamp_s": pa.timestamp("us"),
-    "timestamp_ms": pa.timestamp("us"),
-    "timestamp_ns": pa.timestamp("ns"),
-    "timestamptz": pa.timestamp("us", "UTC"),
-    "blob": pa.binary(),
-    "geometry": pa.binary(),
+    "time(6)": pa.time64("us"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "string": pa.string(),
+    "binary": pa.binary(),
     "variant": pa.struct([pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary(), False)]),
 }
-_TEXTS = frozenset({"varchar", "json", "uuid", "interval", "timetz", "time_ns", "unknown"})
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
@@ -72,10 +65,11 @@ def arrow_type(column: Column) -> pa.DataType:
     parameters = decimal_parameters(column.type)
     if parameters is not None:
         return pa.decimal128(*parameters)
-    if column.type in _TEXTS:
-        return pa.string()
-    if column.type not in _LEAVES:
+    if column.type == "timestamp_ns":  # a string in Spark
+        return pa.timestamp("ns")
+    found = _BY_SPARK_TYPE.get(leaf_type(column.type).spark)
+    if found is None:
         raise StatementError(
             f"column {column.name} is a {column.type}, which cannot be written without Spark: insert its rows with a query"
         )
-    return _LEAVES[column.type]
+    return found

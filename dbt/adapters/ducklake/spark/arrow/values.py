@@ -14,32 +14,18 @@ import pyarrow as pa
 
 from ...errors import DataError, StatementError
 from ...format.geometry import extent_of, wkb_of_text
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 from ...format.statistics import float_text
-from ...format.text_forms import PATTERNS
+from ...format.text_forms import INTERVAL, UUID
 from ...format.timestamps import DAY_NANOS, INFINITY_MICROS, parse_date, parse_time, parse_timestamp
 from ...format.types import data_type_of, decimal_parameters, spark_name
 from .types import arrow_type
 
-_INTEGER_LIMITS = {
-    **{f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)},
-    "int128": (-(10**38) + 1, 10**38 - 1),
-    "uint128": (0, 10**38 - 1),
-}
 _BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
     **dict.fromkeys(("false", "f", "no", "n", "0"), False),
 }
-_PLAIN: Mapping[str, type] = {
-    "varchar": str,
-    "boolean": bool,
-    "int64": int,
-    "int32": int,
-    "float64": float,
-    "blob": bytes,
-}
-_TEXT_FORMS = {name: re.compile(pattern) for name, pattern in PATTERNS.items()}
 _EXACT = Context(prec=100)
 _EPOCH = datetime(1970, 1, 1)
 
@@ -86,15 +72,22 @@ def converter(column: Column) -> Convert:
             return lambda value: _struct(value, fields)
     if column.type == "variant":
         return lambda value: _variant(value, column)
-    if column.type in _INTEGER_LIMITS:
-        return _integer(*_INTEGER_LIMITS[column.type], as_decimal=pa.types.is_decimal(arrow_type(column)))
-    parameters = decimal_parameters(column.type)
-    return _decimal(*parameters) if parameters is not None else _LEAVES.get(column.type, _text)
+    leaf, parameters = leaf_type(column.type), decimal_parameters(column.type)
+    if parameters is not None:
+        return _decimal(*parameters)
+    if leaf.is_integer:
+        return _integer(*leaf.limits, as_decimal=pa.types.is_decimal(arrow_type(column)))
+    if leaf.is_coarse:
+        return _rounded(leaf.unit_nanos // 1000)
+    found = _CONVERTERS.get(leaf.name) or _BY_SPARK_TYPE.get(leaf.spark)
+    if found is None and leaf.pattern is not None:
+        return _form(leaf.pattern)
+    return found or _text
 
 
 def _is_plain(values: Iterable[Any], type_name: str) -> bool:
     """Whether all values already have the Python type that PyArrow converts correctly to the column's type."""
-    wanted = _PLAIN.get(type_name)
+    wanted = leaf_type(type_name).arrow_accepts
     return wanted is not None and {type(value) for value in values} <= {wanted, type(None)}
 
 
@@ -229,19 +222,24 @@ def _blob(value: Any) -> bytes:
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
-def _form(name: str, value: Any) -> str:
-    text = _text(value).strip()
-    if not _TEXT_FORMS[name].search(text):
-        raise ValueError
-    return text
+def _form(pattern: str) -> Convert:
+    """Return a function that converts to a text and checks that it matches a pattern."""
+    compiled = re.compile(pattern)
+
+    def convert(value: Any) -> str:
+        text = _text(value).strip()
+        if not compiled.search(text):
+            raise ValueError
+        return text
+
+    return convert
+
+
+_uuid_text, _interval_text = _form(UUID), _form(INTERVAL)
 
 
 def _uuid(value: Any) -> str:
-    return _form("uuid", value).lower()
-
-
-def _time_with_zone(value: Any) -> str:
-    return _form("timetz", value)
+    return str(_uuid_text(value)).lower()
 
 
 def _interval(value: Any) -> str:
@@ -249,7 +247,7 @@ def _interval(value: Any) -> str:
         seconds, micros = value.seconds, value.microseconds
         clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{micros:06d}"
         return f"{value.days} days {clock}"
-    return _form("interval", value)
+    return str(_interval_text(value))
 
 
 def _rounded(unit: int) -> Convert:
@@ -301,22 +299,22 @@ def _struct(value: Any, fields: Mapping[str, Convert]) -> dict[str, Any]:
     return {name: convert(item) for (name, convert), item in zip(fields.items(), items, strict=True)}
 
 
-_LEAVES: dict[str, Convert] = {
+_BY_SPARK_TYPE: dict[str, Convert] = {
     "boolean": _boolean,
-    "float32": _float32,
-    "float64": _float,
+    "float": _float32,
+    "double": _float,
     "date": _date,
-    "time": _time,
-    "timestamp": _timestamp,
-    "timestamp_s": _rounded(1_000_000),
-    "timestamp_ms": _rounded(1000),
+    "time(6)": _time,
+    "timestamp_ntz": _timestamp,
+    "timestamp": _instant,
+    "binary": _blob,
+}
+
+_CONVERTERS: dict[str, Convert] = {
     "timestamp_ns": _nanos,
-    "geometry": _geometry,
-    "timestamptz": _instant,
-    "blob": _blob,
-    "uuid": _uuid,
-    "timetz": _time_with_zone,
-    "time_ns": lambda value: _form("time_ns", value),
     "interval": _interval,
     "json": _json,
+    "uuid": _uuid,
+    "geometry": _geometry,
 }
+"""The converters of types that differ from other types with the same Spark type. Texts with a pattern are checked by it."""

@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 
 from ...errors import DataError
 from ...format.files import LINEAGE_ROW_ID, ROW_ID, WriteOptions, WrittenFile
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column, PartitionField, SortField
 from ...format.partitioning import directory as partition_directory
 from ...format.partitioning import key_columns, key_names
 from ...format.paths import data_file_name, with_separator
-from ...format.statistics import FLOATS
 from ..files import storage
 from ..files.footers import FileToRead, read_file
 from ..files.write_options import arrow_options
@@ -148,7 +148,7 @@ def _nans(table: pa.Table, columns: Sequence[Column]) -> dict[int, bool]:
     """Return column id → whether it contains NaN, for all float leaves, because PyArrow's footer bounds ignore NaN."""
     found: dict[int, bool] = {}
     for column, data in zip(columns, table.columns, strict=True):
-        if any(node.type in FLOATS for node in column.walk()):
+        if any(leaf_type(node.type).is_float for node in column.walk()):
             _leaf_nans(column, data.combine_chunks(), found)
     return found
 
@@ -165,5 +165,5 @@ def _leaf_nans(column: Column, data: pa.Array, found: dict[int, bool]) -> None:
         case "struct", children:
             for child, array in zip(children, data.flatten(), strict=True):
                 _leaf_nans(child, array, found)
-        case name, _ if name in FLOATS:
+        case name, _ if leaf_type(name).is_float:
             found[column.column_id] = bool(pc.any(pc.is_nan(data)).as_py())

@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 
 from ...format.files import ColumnStats
 from ...format.float_literals import prunable_bounds
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column
-from ...format.statistics import FLOATS, UNBOUNDED, encode_bounds
+from ...format.statistics import encode_bounds
 
 _UNIT_NANOS = {"milliseconds": 1_000_000, "microseconds": 1000, "nanoseconds": 1}
 
@@ -33,19 +34,19 @@ def column_stats(metadata: pq.FileMetaData, number: int, column: Column, contain
     stats = leaf_stats(metadata, number, column.column_id, column.type)
     least, greatest = prunable_bounds(column.type, (stats.min_value, stats.max_value))
     nan = stats.contains_nan
-    if contains_nan is not None and column.type in FLOATS:
+    if contains_nan is not None and leaf_type(column.type).is_float:
         nan = contains_nan.get(column.column_id)
     return replace(stats, min_value=least, max_value=greatest, contains_nan=nan)
 
 
 def leaf_stats(metadata: pq.FileMetaData, number: int, column_id: int, type_name: str) -> ColumnStats:
     """Return the statistics of the file's column `number`, of the DuckLake type `type_name`; a NaN must appear as a bound."""
-    unit = _unit(metadata, number)
+    leaf, unit = leaf_type(type_name), _unit(metadata, number)
     running = _Running()
     for group in range(metadata.num_row_groups):
         running.add(metadata.row_group(group).column(number), unit)
     bounds: tuple[str | None, str | None] = (None, None)
-    if not running.unknown and type_name not in UNBOUNDED:
+    if not running.unknown and leaf.has_bounds:
         bounds = encode_bounds(type_name, running.least, running.greatest)
     nan = None if running.unknown and not running.nan else running.nan
     return ColumnStats(
@@ -55,7 +56,7 @@ def leaf_stats(metadata: pq.FileMetaData, number: int, column_id: int, type_name
         null_count=running.nulls,
         min_value=bounds[0],
         max_value=bounds[1],
-        contains_nan=nan if type_name in FLOATS else None,
+        contains_nan=nan if leaf.is_float else None,
     )
 
 

@@ -15,8 +15,9 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from ...errors import LakeError
 from ...format.files import InlinedRows, ScanPlan
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column
-from ...format.types import from_stored
+from ...format.types import NESTED, from_stored
 from ..files.physical import FileField
 from ..values.conversions import convert
 from ..values.types import spark_type
@@ -29,32 +30,6 @@ if TYPE_CHECKING:
 
 ROW_ID = "__ducklake_row_id"
 BEGIN_SNAPSHOT = "__ducklake_begin_snapshot"
-
-_KINDS = {
-    "boolean": "boolean",
-    "int8": "int(8)",
-    "int16": "int(16)",
-    "int32": "int(32)",
-    "int64": "int(64)",
-    "uint8": "uint(8)",
-    "uint16": "uint(16)",
-    "uint32": "uint(32)",
-    "uint64": "uint(64)",
-    "int128": "decimal(38,0)",
-    "uint128": "decimal(38,0)",
-    "float32": "float",
-    "float64": "double",
-    "date": "date",
-    "time": "time(micros)",
-    "timestamp": "timestamp(micros)",
-    "timestamp_s": "timestamp(micros)",
-    "timestamp_ms": "timestamp(micros)",
-    "timestamptz": "timestamptz(micros)",
-    "blob": "binary",
-    "geometry": "geometry",
-    "variant": "variant",
-}
-"""The `FileField.kind` of the inlined values of each type; values of other types are strings."""
 
 
 def read_inlined(spark: SparkSession, plan: ScanPlan, rows: InlinedRows) -> tuple[DataFrame, list[SparkColumn]]:
@@ -104,6 +79,6 @@ def _array(table: str, column: Column, old: Column, reading: Reading, values: Se
 def _as_file_field(column: Column) -> FileField:
     """Describe a column of inlined rows as the field of a file."""
     kind = from_stored(column.type).name
-    if not kind.startswith("decimal") and kind not in ("list", "map", "struct"):
-        kind = _KINDS.get(kind, "string")
+    if kind not in NESTED and not kind.startswith("decimal"):
+        kind = leaf_type(kind).inlined_kind
     return FileField(column.name, column.column_id, kind, tuple(_as_file_field(child) for child in column.children))

@@ -9,15 +9,12 @@ import re
 
 from pyspark.sql import types as T
 
+from ...format.leaf_types import leaf_type
 from ...format.types import decimal_parameters
 from ..files.physical import FileField
 from ..values.conversions import Conversion, Refuse
 
-VARIOUSLY_STORED = frozenset({"int128", "uint128", "uuid", "timetz", "time_ns", "interval", "timestamp_ns", "unknown", "variant"})
-"""Types that DuckDB and other writers store differently, so that the file's footer is needed."""
-
 _INTEGERS = ("int(8)", "int(16)", "int(32)", "int(64)", "uint(8)", "uint(16)", "uint(32)", "uint(64)")
-_NAIVE = ("timestamp", "timestamp_s", "timestamp_ms", "timestamp_us")
 _TEXT = ("string", "json", "binary")
 Request = tuple[T.DataType | None, Conversion]
 
@@ -57,7 +54,7 @@ def variant_kind(field: FileField) -> str:
 def _text(kind: str, stored: str, final: T.DataType) -> Request | None:
     """Read strings, bytes, and types that Spark can only represent as strings."""
     if isinstance(final, T.StringType):
-        if stored in ("string", "json") or (stored == "binary" and kind in ("varchar", "json")):
+        if stored in ("string", "json") or (stored == "binary" and leaf_type(kind).is_text):
             return final, None
         match kind, stored:
             case "uuid", "uuid" | "fixed(16)" | "binary":
@@ -112,9 +109,9 @@ def _temporal(kind: str, stored: str, final: T.DataType) -> Request | None:
         if stored == "time(micros)":
             return final, None
         return (T.StringType(), "cast") if stored == "string" else None
-    if kind not in (*_NAIVE, "timestamptz"):
+    naive = isinstance(final, T.TimestampNTZType)
+    if kind != "timestamptz" and not naive:
         return None
-    naive = kind in _NAIVE
     match = re.fullmatch(r"timestamp(?:tz)?\((\w+)\)", stored)
     if match is not None and match.group(1) != "nanos":
         return final, None

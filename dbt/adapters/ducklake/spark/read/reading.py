@@ -15,13 +15,14 @@ from pyspark.sql.types import ArrayType, DataType, LongType, MapType, StructFiel
 
 from ...errors import LakeError
 from ...format.files import MappedField, ScanPlan
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column
-from ...format.types import decimal_parameters, from_stored
+from ...format.types import data_type_of, decimal_parameters, from_stored, spark_name
 from ..files.physical import FileField, field_by_id, field_by_name
 from ..values.conversions import Constant, Conversion, Elements, Entries, Fields, Refuse, same_type
 from ..values.defaults import initial_literal
 from ..values.types import spark_type
-from .leaf_reading import VARIOUSLY_STORED, leaf_reading, variant_kind
+from .leaf_reading import leaf_reading, variant_kind
 
 LIST_ELEMENT_NAMES = ("list", "element", "array")
 """The names of a list's element in a name mapping (DuckDB writes `list`)."""
@@ -30,9 +31,9 @@ _HIDDEN = "__c"
 RESERVED = ("_metadata", "_ducklake", "__ducklake", _HIDDEN)
 """Prefixes of names that a scan uses itself; a column with such a name is read under its hidden name."""
 _FILLED_IN = frozenset(
-    {"boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float32", "float64", "varchar", "json", "date"}
-    | {"timestamp", "timestamp_us", "timestamp_s", "timestamp_ms", "timestamptz"}
+    ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp_ntz", "timestamp", "string")
 )
+"""Spark types for which Spark's Parquet reader handles EXISTS_DEFAULT correctly."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def needs_footer(plan: ScanPlan) -> bool:
     nodes = [(depth, node) for column in plan.columns for depth, node in enumerate(column.walk())]
     return any(
         node.column_id in plan.retyped
-        or node.type.lower() in VARIOUSLY_STORED
+        or leaf_type(node.type.lower()).variously_stored
         or (node.initial_default is not None and (depth > 0 or not _reader_fills_in(node)))
         for depth, node in nodes
     )
@@ -123,7 +124,7 @@ def needs_footer(plan: ScanPlan) -> bool:
 def _reader_fills_in(column: Column) -> bool:
     """Whether Spark's Parquet reader handles the column's EXISTS_DEFAULT correctly: it truncates decimals to 64 bits."""
     parameters = decimal_parameters(column.type)
-    supported = parameters[0] <= 18 if parameters is not None else column.type.lower() in _FILLED_IN
+    supported = parameters[0] <= 18 if parameters is not None else spark_name(data_type_of(column)) in _FILLED_IN
     return supported and not isinstance(initial_value(column), Refuse)
 
 

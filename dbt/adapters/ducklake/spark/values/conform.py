@@ -6,14 +6,16 @@ Spark writes field ids to a file only if they are metadata of an alias of each c
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ...errors import DataError
+from ...format.leaf_types import LeafType, leaf_type
 from ...format.objects import Column
-from ...format.text_forms import PATTERNS, TIMESTAMP_NS
+from ...format.text_forms import TIMESTAMP_NS
 from ...format.timestamps import INFINITY_MICROS, LEAST_NANOS
 from .assignment import assigned, failure
 from .rules import null_text
@@ -22,7 +24,8 @@ from .types import FIELD_ID, file_type, spark_type
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
 
-_CHECKED = frozenset({*PATTERNS, "json", "uint128", "timestamp_s", "timestamp_ms", "timestamp_ns"})
+    Check = Callable[[SparkColumn, LeafType, str], SparkColumn]
+
 _MARK = re.compile(r"\[DUCKLAKE_DATA\](.*?)\[/DUCKLAKE_DATA\]", re.DOTALL)
 
 
@@ -48,7 +51,7 @@ def data_error(error: BaseException | str) -> DataError | None:
 
 
 def _is_checked(column: Column) -> bool:
-    return any(node.type in _CHECKED for node in column.walk())
+    return any(_check_of(leaf_type(node.type)) is not None for node in column.walk())
 
 
 def _checked(value: SparkColumn, column: Column, where: str) -> SparkColumn:
@@ -56,13 +59,6 @@ def _checked(value: SparkColumn, column: Column, where: str) -> SparkColumn:
     if not _is_checked(column):
         return value
     match column.type, column.children:
-        case ("timestamp_s" | "timestamp_ms") as name, _:
-            return _rounded(value, 1_000_000 if name == "timestamp_s" else 1000)
-        case "timestamp_ns", _:
-            return _nanos(value, where)
-        case "uint128", _:
-            refusal = failure(F.lit(f"column {where}: a negative number does not fit the type uint128"))
-            return F.when(value.isNull() | (value >= 0), value).otherwise(refusal.cast(T.DecimalType(38, 0)))
         case "list", (element,):
             return F.transform(value, lambda item: _checked(item, element, f"{where}.element"))
         case "map", (key, inner):
@@ -71,9 +67,28 @@ def _checked(value: SparkColumn, column: Column, where: str) -> SparkColumn:
         case "struct", children:
             fields = [_checked(value.getField(c.name), c, f"{where}.{c.name}").alias(c.name) for c in children]
             return F.when(value.isNull(), None).otherwise(F.struct(*fields))
-    valid = _is_json(value) if column.type == "json" else value.rlike(PATTERNS[column.type])
-    refusal = failure(F.concat(F.lit(f"column {where}: '"), value, F.lit(f"' is not of the type {column.type}")))
-    return F.when(value.isNull() | valid, F.lower(value) if column.type == "uuid" else value).otherwise(refusal)
+    leaf = leaf_type(column.type)
+    check = _check_of(leaf)
+    return value if check is None else check(value, leaf, where)
+
+
+def _check_of(leaf: LeafType) -> Check | None:
+    """Return what Spark's cast does not do for a type; None if the cast is enough."""
+    if leaf.is_coarse:
+        return _rounded
+    return _CHECKS.get(leaf.name) or (None if leaf.pattern is None else _text)
+
+
+def _text(value: SparkColumn, leaf: LeafType, where: str) -> SparkColumn:
+    """Refuse strings that are no values of the type."""
+    valid = _is_json(value) if leaf.pattern is None else value.rlike(leaf.pattern)
+    refusal = failure(F.concat(F.lit(f"column {where}: '"), value, F.lit(f"' is not of the type {leaf.name}")))
+    return F.when(value.isNull() | valid, F.lower(value) if leaf.name == "uuid" else value).otherwise(refusal)
+
+
+def _not_negative(value: SparkColumn, leaf: LeafType, where: str) -> SparkColumn:
+    refusal = failure(F.lit(f"column {where}: a negative number does not fit the type {leaf.name}"))
+    return F.when(value.isNull() | (value >= 0), value).otherwise(refusal.cast(T.DecimalType(38, 0)))
 
 
 def _is_json(value: SparkColumn) -> SparkColumn:
@@ -81,15 +96,16 @@ def _is_json(value: SparkColumn) -> SparkColumn:
     return F.try_parse_json(value).isNotNull() | (F.get_json_object(value, "$").isNotNull() & ~value.contains("'"))
 
 
-def _rounded(value: SparkColumn, unit: int) -> SparkColumn:
-    """Round a timestamp to `unit` microseconds as DuckDB does, independent of the session's time zone."""
+def _rounded(value: SparkColumn, leaf: LeafType, _where: str) -> SparkColumn:
+    """Round a timestamp to the type's unit as DuckDB does, independent of the session's time zone."""
+    unit = leaf.unit_nanos // 1000
     half = wall_micros(value) + F.lit(unit // 2)
     change = F.lit(unit // 2) - F.pmod(half, F.lit(unit))
     seconds = change.cast("decimal(18,6)") / F.lit(1_000_000).cast("decimal(7,0)")
     return (value + F.make_dt_interval(secs=seconds.cast("decimal(18,6)"))).cast("timestamp_ntz")
 
 
-def _nanos(value: SparkColumn, where: str) -> SparkColumn:
+def _nanos(value: SparkColumn, _leaf: LeafType, where: str) -> SparkColumn:
     """Convert a string such as `2020-01-02 03:04:05.123456789` to nanoseconds since 1970."""
     seconds = wall_micros(F.regexp_extract(value, TIMESTAMP_NS, 1).cast("timestamp_ntz"))
     fraction = F.rpad(F.regexp_extract(value, TIMESTAMP_NS, 5), 9, "0").cast("bigint")
@@ -106,3 +122,7 @@ def _nanos(value: SparkColumn, where: str) -> SparkColumn:
 def wall_micros(value: SparkColumn) -> SparkColumn:
     """Convert a timestamp without a time zone to microseconds since 1970-01-01 00:00:00."""
     return F.unix_micros(F.concat(value.cast("string"), F.lit("Z")).cast("timestamp"))
+
+
+_CHECKS: Mapping[str, Check] = {"timestamp_ns": _nanos, "uint128": _not_negative, "json": _text}
+"""The checks of single types. Other types with a pattern are checked by it, and timestamps are rounded to their unit."""

@@ -13,6 +13,8 @@ from decimal import Decimal, InvalidOperation
 from ...errors import LakeError
 from ...format.geometry import wkb_of_text
 from ...format.identifiers import text_literal
+from ...format.inlined import base_type
+from ...format.leaf_types import NO_LEAF, STORED_NAMES, Encoding
 from ...format.objects import Column
 from ...format.timestamps import DAY_NANOS, civil_from_days, parse_date, parse_timestamp, time_text, timestamp_text
 
@@ -31,17 +33,21 @@ def initial_literal(column: Column) -> str | None:
     text = column.initial_default
     if text is None:
         return None
-    kind = column.type.strip().lower()
-    writer = _decimal if kind.startswith("decimal") else _WRITERS.get(kind)
+    leaf = STORED_NAMES.get(base_type(column.type), NO_LEAF)
+    writer = _WRITERS.get(leaf.name) or _BY_SPARK_TYPE.get(leaf.spark)
     try:
         if writer is not None:
-            return writer(text.strip() if kind not in ("varchar", "json", "blob") else text)
+            return writer(text if leaf.is_text or leaf.encoding is Encoding.BLOB else text.strip())
     except (ValueError, InvalidOperation):
         pass
     raise LakeError(
         f"column {column.name} of type {column.type} has the initial default {text!r}, which Spark cannot represent. "
         "Rewrite the table's older files with DuckDB (CALL ducklake_rewrite_data_files) or drop the column"
     )
+
+
+def _refuse(text: str) -> str:
+    raise ValueError(text)
 
 
 def _boolean(text: str) -> str:
@@ -123,34 +129,32 @@ def _nanos(text: str) -> str:
     return text_literal(timestamp_text(parse_timestamp(text)[0]))
 
 
-_WRITERS: Mapping[str, Callable[[str], str]] = {
+def _geometry(text: str) -> str:
+    return f"X'{wkb_of_text(text).hex().upper()}'"
+
+
+def _uuid(text: str) -> str:
+    return text_literal(text.lower())
+
+
+_BY_SPARK_TYPE: Mapping[str, Callable[[str], str]] = {
     "boolean": _boolean,
-    "int8": _integer("Y"),
-    "int16": _integer("S"),
-    "int32": _integer(""),
-    "int64": _integer("L"),
-    "int128": _decimal,
-    "uint8": _integer("S"),
-    "uint16": _integer(""),
-    "uint32": _integer("L"),
-    "uint64": _decimal,
-    "uint128": _decimal,
-    "float32": _floating("F"),
-    "float64": _floating("D"),
+    "tinyint": _integer("Y"),
+    "smallint": _integer("S"),
+    "int": _integer(""),
+    "bigint": _integer("L"),
+    "decimal": _decimal,
+    "decimal(20,0)": _decimal,
+    "decimal(38,0)": _decimal,
+    "float": _floating("F"),
+    "double": _floating("D"),
     "date": _date,
-    "time": _time,
-    "time_ns": text_literal,
-    "timetz": text_literal,
-    "timestamp": _naive,
-    "timestamp_us": _naive,
-    "timestamp_s": _naive,
-    "timestamp_ms": _naive,
-    "timestamp_ns": _nanos,
-    "geometry": lambda text: f"X'{wkb_of_text(text).hex().upper()}'",
-    "timestamptz": _zoned,
-    "interval": text_literal,
-    "varchar": text_literal,
-    "json": text_literal,
-    "uuid": lambda text: text_literal(text.lower()),
-    "blob": _blob,
+    "time(6)": _time,
+    "timestamp_ntz": _naive,
+    "timestamp": _zoned,
+    "string": text_literal,
+    "binary": _blob,
 }
+
+_WRITERS: Mapping[str, Callable[[str], str]] = {"timestamp_ns": _nanos, "uuid": _uuid, "geometry": _geometry, "unknown": _refuse}
+"""The writers of types that differ from other types with the same Spark type."""

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from ...errors import DataError, LakeError
 from ...format.files import ColumnStats, WrittenFile
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column
-
-_UNSIGNED = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
 
 
 def null_text(column: Column) -> str:
@@ -25,7 +24,10 @@ def check_rules(files: Sequence[WrittenFile], columns: Sequence[Column]) -> None
     """
     required = {column.column_id: column for column in columns if not column.nullable and not column.children}
     unsigned = {
-        node.column_id: (column, 2 ** _UNSIGNED[node.type] - 1) for column in columns for node in column.walk() if node.type in _UNSIGNED
+        node.column_id: (column, leaf_type(node.type).limits[1])
+        for column in columns
+        for node in column.walk()
+        if leaf_type(node.type).unsigned and leaf_type(node.type).has_bounds
     }
     for file in files:
         for stats in file.column_stats:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from ...errors import StatementError
-from ...format.statistics import FLOATS
+from ...format.leaf_types import Encoding, leaf_type
 from ...format.types import decimal_parameters
 from ..values.conform import wall_micros
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 _MASK = 0xFFFFFFFF
 _C1, _C2 = 0xCC9E2D51, 0x1B873593
 _FINAL_1, _FINAL_2 = 0x85EBCA6B, 0xC2B2AE35
-_AS_LONG = frozenset({"boolean", "int8", "int16", "int32", "int64"})
-_MICROS = {"timestamp": 1, "timestamp_ms": 1000, "timestamp_s": 1_000_000}
-_AS_TEXT = frozenset({"uint8", "uint16", "uint32", "uint64", "int128", "uint128", "uuid", "varchar", "json"})
 
 
 def bucket(value: SparkColumn, type_name: str, count: int, steps: Steps) -> SparkColumn:
@@ -46,34 +43,38 @@ def bucket(value: SparkColumn, type_name: str, count: int, steps: Steps) -> Spar
 
 def _as_number(value: SparkColumn, type_name: str) -> SparkColumn | None:
     """Return the BIGINT or DOUBLE to hash; None for types that are not hashed as a number."""
-    parameters = decimal_parameters(type_name)
-    if type_name in FLOATS:
-        return value.cast("double")
-    if type_name in _AS_LONG:
-        return value.cast("bigint")
-    if type_name == "date":
-        return F.unix_date(value).cast("bigint")
-    if type_name == "timestamptz":
-        return F.unix_micros(value)
-    if type_name in _MICROS:
-        return F.call_function("div", wall_micros(value), F.lit(_MICROS[type_name])).cast("bigint")
-    if type_name == "timestamp_ns":
-        return value
-    if type_name == "time":
-        minutes = F.hour(value) * 60 + F.minute(value)
-        seconds = F.date_part(F.lit("SECOND"), value) + (minutes * 60).cast("decimal(10,0)")
-        return (seconds * F.lit(1_000_000).cast("decimal(7,0)")).cast("bigint")
-    if parameters is not None and parameters[0] <= 18:
-        return F.replace(value.cast("string"), F.lit(".")).cast("bigint")
+    leaf, parameters = leaf_type(type_name), decimal_parameters(type_name)
+    match leaf.encoding:
+        case Encoding.FLOAT:
+            return value.cast("double")
+        case Encoding.BOOLEAN:
+            return value.cast("bigint")
+        case Encoding.INTEGER if not leaf.unsigned:
+            return value.cast("bigint")
+        case Encoding.DECIMAL if parameters is not None and parameters[0] <= 18:
+            return F.replace(value.cast("string"), F.lit(".")).cast("bigint")
+        case Encoding.DATE:
+            return F.unix_date(value).cast("bigint")
+        case Encoding.TIME:
+            minutes = F.hour(value) * 60 + F.minute(value)
+            seconds = F.date_part(F.lit("SECOND"), value) + (minutes * 60).cast("decimal(10,0)")
+            return (seconds * F.lit(1_000_000).cast("decimal(7,0)")).cast("bigint")
+        case Encoding.TIMESTAMP if type_name == "timestamptz":
+            return F.unix_micros(value)
+        case Encoding.TIMESTAMP if type_name == "timestamp_ns":
+            return value
+        case Encoding.TIMESTAMP:
+            return F.call_function("div", wall_micros(value), F.lit(leaf.unit_nanos // 1000)).cast("bigint")
     return None
 
 
 def _as_bytes(value: SparkColumn, type_name: str) -> SparkColumn | None:
     """Return the bytes to hash; None for types that are not hashed as a string or blob."""
-    if type_name == "blob":
-        return value
-    if type_name in _AS_TEXT or decimal_parameters(type_name) is not None:
-        return value.cast("string").cast("binary")
+    match leaf_type(type_name).encoding:
+        case Encoding.BLOB:
+            return value
+        case Encoding.INTEGER | Encoding.HUGE | Encoding.DECIMAL | Encoding.TEXT:
+            return value.cast("string").cast("binary")
     return None
 
 

@@ -16,9 +16,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampNTZType
 
 from ...format.identifiers import backquoted
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column, PartitionField
 from ...format.partitioning import bucket_count, check_transform, key_columns, value_text
-from ...format.statistics import FLOATS, TIMESTAMPS, plain_value
+from ...format.statistics import plain_value
 from ...format.timestamps import INFINITY_DAYS, parse_time, parse_timestamp
 from ...format.types import decimal_parameters
 from ..values.conversions import CONVERSIONS, INFINITE_TIMESTAMPS
@@ -95,11 +96,11 @@ def _value_text(text: str, type_name: str) -> str | None:
         return value_text(type_name, int(text) * 1000)
     if type_name == "timestamp_ns":
         return value_text(type_name, int(text))
-    if type_name in TIMESTAMPS:
+    if leaf_type(type_name).is_timestamp:
         return value_text(type_name, parse_timestamp(_common_era(text))[0])
     if type_name == "time":
         return value_text(type_name, parse_time(text))
-    if type_name in FLOATS:
+    if leaf_type(type_name).is_float:
         return value_text(type_name, float(text))
     if decimal_parameters(type_name) is not None:
         return value_text(type_name, plain_value(Decimal(text), type_name))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from ...format.files import WriteOptions
+from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 
 if TYPE_CHECKING:
@@ -25,13 +26,6 @@ _TASK_SIZE_DEFAULT = ("67108864b", "64mb", "64m")
 
 _ESTIMATE = re.compile(r"sizeInBytes=([\d.]+(?:E[+-]?\d+)?) ([KMGTPE]?i?B)")
 _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50, "EiB": 2**60}
-_WIDTHS = {
-    **dict.fromkeys(("boolean", "int8", "uint8"), 1),
-    **dict.fromkeys(("int16", "uint16"), 2),
-    **dict.fromkeys(("int32", "uint32", "float32", "date"), 4),
-    **dict.fromkeys(("varchar", "json", "blob", "variant", "geometry", "uuid", "interval", "timetz"), 32),
-}
-"""Estimated bytes per value; 8 for every other type."""
 _ELEMENTS = 8
 _COMPRESSION = 2.5
 """The estimated compression ratio: lower for hashed keys, higher for words and dates."""
@@ -96,7 +90,7 @@ def _width(column: Column) -> int:
         return _ELEMENTS * sum(_width(child) for child in column.children)
     if column.type == "struct":
         return sum(_width(child) for child in column.children)
-    return _WIDTHS.get(column.type, 8)
+    return leaf_type(column.type).width
 
 
 def _plan(rows: DataFrame) -> tuple[int | None, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table
@@ -16,7 +17,16 @@ from sqlalchemy.schema import CreateTable, DropTable
 from sqlalchemy.types import VARCHAR, TypeEngine
 
 from ....format.inlined_cells import text_cell
+from ....format.leaf_types import STORED_NAMES, Cell
 from ....format.objects import Column
+from ....format.types import NESTED
+
+
+def types_of_cells(numbers: TypeEngine[Any], texts: TypeEngine[Any], blobs: TypeEngine[Any]) -> Mapping[str, TypeEngine[Any]]:
+    """Return `inlined_types` for a database that stores only numbers, texts and blobs; nested values are texts."""
+    types = {Cell.NUMBER: numbers, Cell.TEXT: texts, Cell.BLOB: blobs}
+    leaves = {name: types[leaf.cell] for name, leaf in STORED_NAMES.items() if leaf.cell is not None}
+    return MappingProxyType(leaves | dict.fromkeys(NESTED, texts))
 
 
 class BusyError(Exception):

@@ -23,6 +23,7 @@ from sqlalchemy.types import BOOLEAN, TypeEngine, UserDefinedType
 from ....format.duckdb_types import NAMES, duckdb_type
 from ....format.identifiers import double_quoted
 from ....format.inlined_cells import has_negative_zero, text_cell
+from ....format.leaf_types import Encoding, LeafType, leaf_type
 from ....format.objects import Column
 from .dialect import CatalogDialect
 from .duckdb_driver import is_in_use
@@ -123,6 +124,12 @@ def _inlined_type(_found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
     return DuckDBType(duckdb_type(column))
 
 
+def _is_exact_in_python(leaf: LeafType) -> bool:
+    """Whether the driver returns every value of the type unchanged."""
+    numbers = leaf.is_integer or leaf.is_float or leaf.encoding is Encoding.DECIMAL
+    return numbers or leaf.is_text or leaf.encoding in (Encoding.BOOLEAN, Encoding.BLOB)
+
+
 DUCKDB = CatalogDialect(
     name="duckdb",
     default_schema="main",
@@ -143,9 +150,7 @@ DUCKDB = CatalogDialect(
     inlined_cell=_cell,
     inlined_readable=_readable,
     # Python's dates end at the year 9999, and DuckDB's client returns infinities as that; nested values may contain such dates.
-    read_as_text=frozenset(NAMES)
-    - {"boolean", "int8", "int16", "int32", "int64", "int128", "uint8", "uint16", "uint32", "uint64"}
-    - {"uint128", "float32", "float64", "decimal", "varchar", "json", "blob"},
+    read_as_text=frozenset(name for name in NAMES if not _is_exact_in_python(leaf_type(name))),
     write_lock=_write_lock,
     indexes=False,  # DuckDB's scans need none, and they make updates slower
     package="duckdb",

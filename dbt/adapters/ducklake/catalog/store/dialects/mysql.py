@@ -19,7 +19,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.schema import CreateTable, DropTable
 from sqlalchemy.types import BIGINT, BOOLEAN
 
-from .dialect import BusyError, CatalogDialect
+from .dialect import BusyError, CatalogDialect, types_of_cells
 
 BUSY_TIMEOUT_SECONDS = 10
 """How long a writer waits for the write lock, and a statement for a lock."""
@@ -91,12 +91,6 @@ def _read_timestamp(value: datetime) -> datetime:
 
 
 _TEXT = LONGTEXT(charset="utf8mb4", collation="utf8mb4_bin")
-_INTEGER_TYPES = ("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
-_TEXT_TYPES = (
-    *("uint64", "int128", "uint128", "float32", "float64", "decimal", "date", "time", "timetz", "time_ns", "timestamp"),
-    *("timestamp_us", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz", "interval", "varchar", "json", "uuid"),
-    *("list", "struct", "map"),
-)
 
 MYSQL = CatalogDialect(
     name="mysql",
@@ -114,7 +108,7 @@ MYSQL = CatalogDialect(
     begin_commit=_begin_commit,
     is_write_conflict=_is_write_conflict,
     inlined_type=lambda found, _column: found,
-    inlined_types=MappingProxyType(dict.fromkeys(_INTEGER_TYPES, BIGINT()) | dict.fromkeys(_TEXT_TYPES, _TEXT) | {"blob": LONGBLOB()}),
+    inlined_types=types_of_cells(BIGINT(), _TEXT, LONGBLOB()),
     text_type=_TEXT,
     write_lock=_write_lock,
     create_table=_create_table,

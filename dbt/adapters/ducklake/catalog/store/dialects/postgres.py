@@ -6,6 +6,7 @@ READ COMMITTED and first lock that table against other inserts: they wait for ot
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from decimal import Decimal
 from types import MappingProxyType
@@ -17,8 +18,10 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.types import BIGINT, BOOLEAN, INTEGER, NUMERIC, SMALLINT, VARCHAR, TypeEngine
 
 from ....format.inlined import base_type
-from ....format.inlined_cells import WIDE_INTEGERS, cell_text
+from ....format.inlined_cells import cell_text
+from ....format.leaf_types import STORED_NAMES, leaf_type
 from ....format.objects import Column
+from ....format.types import NESTED
 from .dialect import CatalogDialect
 
 _RETRYABLE = frozenset({"23505", "40001", "40P01", "55P03", "42P06", "42P07"})
@@ -62,23 +65,38 @@ def _with_parameters(found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
 
 def _cell(value: Any, column: Column) -> Any:
     """Keep numbers, booleans and bytes, convert texts to bytes, and all other values to text that the server casts to the column's type."""
-    name = base_type(column.type)
+    leaf = leaf_type(base_type(column.type))
     if value is None or isinstance(value, bool | float | bytes):
         return value
-    if isinstance(value, int | Decimal) and name not in WIDE_INTEGERS:
+    if isinstance(value, int | Decimal) and not (leaf.is_integer and leaf.postgres == "varchar"):
         return value
     text = cell_text(value, column)
-    if name in ("varchar", "json"):
+    if leaf.is_text:
         return text.encode()
     if "\0" in text:
         raise ValueError("PostgreSQL's texts cannot contain a NUL character")
     return text
 
 
-_TEXT_TYPES = (
-    *("uint64", "int128", "uint128", "date", "timestamp", "timestamp_us", "timestamp_s", "timestamp_ms", "timestamp_ns"),
-    *("timestamptz", "list", "struct", "map"),
-)
+_TYPES: Mapping[str, TypeEngine[Any]] = {
+    "boolean": BOOLEAN(),
+    "smallint": SMALLINT(),
+    "integer": INTEGER(),
+    "bigint": BIGINT(),
+    "real": REAL(),
+    "double precision": DOUBLE_PRECISION(),
+    "numeric": NUMERIC(),
+    "time": TIME(),
+    "time with time zone": TIME(timezone=True),
+    "interval": INTERVAL(),
+    "varchar": VARCHAR(),
+    "bytea": BYTEA(),
+    "uuid": UUID(as_uuid=False),
+}
+"""PostgreSQL's name of a type → the type."""
+
+_CHANGED_BY_DRIVER = ("time", "time with time zone", "interval", "uuid")
+_INLINED = {name: leaf.postgres for name, leaf in STORED_NAMES.items() if leaf.postgres is not None} | dict.fromkeys(NESTED, "varchar")
 
 POSTGRES = CatalogDialect(
     name="postgresql",
@@ -98,30 +116,8 @@ POSTGRES = CatalogDialect(
     is_write_conflict=_is_write_conflict,
     inlined_type=_with_parameters,
     inlined_cell=_cell,
-    inlined_types=MappingProxyType(
-        dict.fromkeys(_TEXT_TYPES, VARCHAR())
-        | {
-            "boolean": BOOLEAN(),
-            "int8": SMALLINT(),
-            "int16": SMALLINT(),
-            "int32": INTEGER(),
-            "int64": BIGINT(),
-            "uint8": INTEGER(),
-            "uint16": INTEGER(),
-            "uint32": BIGINT(),
-            "float32": REAL(),
-            "float64": DOUBLE_PRECISION(),
-            "decimal": NUMERIC(),
-            "time": TIME(),
-            "timetz": TIME(timezone=True),
-            "interval": INTERVAL(),
-            "varchar": BYTEA(),  # PostgreSQL's text cannot contain NUL characters
-            "json": BYTEA(),
-            "blob": BYTEA(),
-            "uuid": UUID(as_uuid=False),
-        }
-    ),
-    read_as_text=frozenset({"time", "timetz", "interval", "uuid"}),
+    inlined_types=MappingProxyType({name: _TYPES[type_] for name, type_ in _INLINED.items()}),
+    read_as_text=frozenset(name for name, type_ in _INLINED.items() if type_ in _CHANGED_BY_DRIVER),
     largest_identifier=63,
     package="postgres",
 )

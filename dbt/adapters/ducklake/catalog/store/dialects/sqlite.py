@@ -16,7 +16,7 @@ from sqlalchemy.dialects.sqlite import BLOB
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.types import BIGINT, VARCHAR
 
-from .dialect import CatalogDialect
+from .dialect import CatalogDialect, types_of_cells
 
 BUSY_TIMEOUT_SECONDS = 5.0
 """How long a statement waits for another process's lock; the default of the reference implementation."""
@@ -67,13 +67,6 @@ def _is_write_conflict(error: BaseException) -> bool:
     return isinstance(error, sqlite3.OperationalError) and ("locked" in text or "busy" in text)
 
 
-_INTEGER_TYPES = ("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
-_TEXT_TYPES = (
-    *("uint64", "int128", "uint128", "float32", "float64", "decimal", "date", "time", "timetz", "time_ns", "timestamp"),
-    *("timestamp_us", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz", "interval", "varchar", "json", "uuid"),
-    *("list", "struct", "map"),
-)
-
 SQLITE = CatalogDialect(
     name="sqlite",
     default_schema=None,
@@ -90,5 +83,5 @@ SQLITE = CatalogDialect(
     begin_commit=_nothing,
     is_write_conflict=_is_write_conflict,
     inlined_type=lambda found, _column: found,
-    inlined_types=MappingProxyType(dict.fromkeys(_INTEGER_TYPES, BIGINT()) | dict.fromkeys(_TEXT_TYPES, VARCHAR()) | {"blob": BLOB()}),
+    inlined_types=types_of_cells(BIGINT(), VARCHAR(), BLOB()),
 )

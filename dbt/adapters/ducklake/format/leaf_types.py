@@ -1,0 +1,281 @@
+"""The table of DuckLake's leaf types: one row for each, with everything about a type that is data.
+
+Specification: the page "Data Types". A leaf type is a type without fields. Other modules read the attributes of a row; they add the
+functions that convert values (CONTRIBUTING.md, "Add a type"). The names of Spark, DuckDB and PostgreSQL are texts here, which the modules
+that import these engines map to their objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import lru_cache
+
+from .datatype import decimal_parameters
+from .text_forms import INTERVAL, TIME_NANOS, TIME_WITH_ZONE, UUID
+
+
+class Encoding(Enum):
+    """How values are encoded in statistics, partition values and hashes; `statistics.Value` lists the forms before they become text."""
+
+    BOOLEAN = auto()
+    INTEGER = auto()
+    HUGE = auto()
+    """An integer of 128 bits. It has partition values and hashes, but no bounds."""
+    FLOAT = auto()
+    DECIMAL = auto()
+    DATE = auto()
+    """Days."""
+    TIME = auto()
+    """Nanoseconds since midnight."""
+    TIMESTAMP = auto()
+    """Nanoseconds since 1970."""
+    TEXT = auto()
+    BLOB = auto()
+    NONE = auto()
+    """No bounds. The reference implementation always writes a value count of 0."""
+
+
+class Cell(Enum):
+    """How a database that has only numbers, texts and blobs stores an inlined value."""
+
+    NUMBER = auto()
+    TEXT = auto()
+    BLOB = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class LeafType:
+    """The properties of a leaf type."""
+
+    name: str
+    """DuckLake's name, without parameters."""
+
+    spark: str
+    """The Spark type as DDL text. For decimals the parameters are added."""
+
+    encoding: Encoding = Encoding.NONE
+
+    written: tuple[str, ...] = ()
+    """The names in DDL and in `column_types`, in lower case."""
+
+    parameter: str | None = None
+    """What the parameter of a written name is, which is checked and dropped: `length` or `precision`."""
+
+    aliases: tuple[str, ...] = ()
+    """Other names in the catalog."""
+
+    pattern: str | None = None
+    """The pattern of the values, for a type whose values are texts of one form."""
+
+    bits: int = 0
+    """The size of an integer or float."""
+
+    unsigned: bool = False
+
+    unit_nanos: int = 0
+    """The unit of a time or timestamp, in nanoseconds."""
+
+    width: int = 8
+    """The estimated bytes of a value in a file."""
+
+    promotions: tuple[str, ...] = ()
+    """The types that a column of this type can be changed to, besides wider integers and decimals."""
+
+    cell: Cell | None = None
+    """How SQLite and MySQL store inlined values. None, here and in the next two: rows with such a column go to files."""
+
+    duckdb: str | None = None
+    """The column type of inlined values in a DuckDB file."""
+
+    postgres: str | None = None
+    """The column type of inlined values in PostgreSQL."""
+
+    inlined_kind: str = "string"
+    """The kind of inlined values, as the `FileField.kind` of a file."""
+
+    accepted_kinds: tuple[str, ...] = ()
+    """The `FileField.kind`s that added files of other programs can have. Decimals and blobs have rules instead."""
+
+    variously_stored: bool = False
+    """Whether DuckDB and other writers store values differently, so that reading a file needs its footer."""
+
+    arrow_accepts: type | None = None
+    """The Python type of the values that PyArrow converts correctly without our converter."""
+
+    partitions: bool = True
+    """Whether a column of this type can be a partition key."""
+
+    extra_stats: bool = False
+    """Whether a file has `extra_stats` of the column instead of bounds."""
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether statistics have a least and a greatest value."""
+        return self.encoding not in (Encoding.NONE, Encoding.HUGE)
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is an integer of any size."""
+        return self.encoding in (Encoding.INTEGER, Encoding.HUGE)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a binary floating-point number."""
+        return self.encoding is Encoding.FLOAT
+
+    @property
+    def is_timestamp(self) -> bool:
+        """Whether it is a timestamp of any unit, with or without a time zone."""
+        return self.encoding is Encoding.TIMESTAMP
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether it is a date or a timestamp."""
+        return self.encoding in (Encoding.DATE, Encoding.TIMESTAMP)
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether it is a timestamp whose unit is longer than Spark's microsecond."""
+        return self.is_timestamp and self.unit_nanos > 1000
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a string that is not the text of another kind of value."""
+        return self.encoding is Encoding.TEXT and self.pattern is None
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The least and greatest value of an integer, of at most the 38 digits of a Spark decimal."""
+        greatest = min(2 ** (self.bits - (not self.unsigned)) - 1, _MOST)
+        return 0 if self.unsigned else max(-greatest - 1, -_MOST), greatest
+
+    @property
+    def digits(self) -> int:
+        """The number of digits of the greatest integer."""
+        return len(str(self.limits[1]))
+
+
+_MOST = 10**38 - 1
+_INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64, 128))
+_FROM_INTEGER = ("float32", "float64", "variant")
+_SIGNED_KINDS = ("int(8)", "uint(8)", "int(16)", "uint(16)", "int(32)", "uint(32)", "int(64)")
+_UNSIGNED_KINDS = ("uint(8)", "uint(16)", "uint(32)", "uint(64)")
+_TIMESTAMP_KINDS = ("timestamp(millis)", "timestamp(micros)", "int96")
+_INSTANT_KINDS = ("timestamptz(millis)", "timestamptz(micros)", "timestamptz(nanos)")
+
+# fmt: off
+_ROWS = (
+    LeafType("boolean", "boolean", Encoding.BOOLEAN, written=("boolean", "bool", "logical"),
+        cell=Cell.NUMBER, duckdb="BOOLEAN", postgres="boolean", inlined_kind="boolean", arrow_accepts=bool,
+        width=1, promotions=(*_INTEGERS, "variant"), accepted_kinds=("boolean",)),
+
+    LeafType("int8", "tinyint", Encoding.INTEGER, bits=8, written=("tinyint", "byte", "int1"),
+        cell=Cell.NUMBER, duckdb="TINYINT", postgres="smallint", inlined_kind="int(8)",
+        width=1, promotions=_FROM_INTEGER, accepted_kinds=_SIGNED_KINDS[:1]),
+    LeafType("int16", "smallint", Encoding.INTEGER, bits=16, written=("smallint", "short", "int2", "int16"),
+        cell=Cell.NUMBER, duckdb="SMALLINT", postgres="smallint", inlined_kind="int(16)",
+        width=2, promotions=_FROM_INTEGER, accepted_kinds=_SIGNED_KINDS[:3]),
+    LeafType("int32", "int", Encoding.INTEGER, bits=32, written=("int", "integer", "int4", "int32", "signed"),
+        cell=Cell.NUMBER, duckdb="INTEGER", postgres="integer", inlined_kind="int(32)", arrow_accepts=int,
+        width=4, promotions=_FROM_INTEGER, accepted_kinds=_SIGNED_KINDS[:5]),
+    LeafType("int64", "bigint", Encoding.INTEGER, bits=64, written=("bigint", "long", "int8", "int64"),
+        cell=Cell.NUMBER, duckdb="BIGINT", postgres="bigint", inlined_kind="int(64)", arrow_accepts=int,
+        promotions=_FROM_INTEGER, accepted_kinds=_SIGNED_KINDS),
+    LeafType("int128", "decimal(38,0)", Encoding.HUGE, bits=128, written=("hugeint", "int128"),
+        cell=Cell.TEXT, duckdb="HUGEINT", postgres="varchar", inlined_kind="decimal(38,0)",
+        promotions=("float32", "float64"), variously_stored=True),
+    LeafType("uint8", "smallint", Encoding.INTEGER, bits=8, unsigned=True, written=("utinyint", "uint8"),
+        cell=Cell.NUMBER, duckdb="UTINYINT", postgres="integer", inlined_kind="uint(8)",
+        width=1, promotions=_FROM_INTEGER, accepted_kinds=_UNSIGNED_KINDS[:1]),
+    LeafType("uint16", "int", Encoding.INTEGER, bits=16, unsigned=True, written=("usmallint", "uint16"),
+        cell=Cell.NUMBER, duckdb="USMALLINT", postgres="integer", inlined_kind="uint(16)",
+        width=2, promotions=_FROM_INTEGER, accepted_kinds=_UNSIGNED_KINDS[:2]),
+    LeafType("uint32", "bigint", Encoding.INTEGER, bits=32, unsigned=True, written=("uinteger", "uint32"),
+        cell=Cell.NUMBER, duckdb="UINTEGER", postgres="bigint", inlined_kind="uint(32)",
+        width=4, promotions=_FROM_INTEGER, accepted_kinds=_UNSIGNED_KINDS[:3]),
+    LeafType("uint64", "decimal(20,0)", Encoding.INTEGER, bits=64, unsigned=True, written=("ubigint", "uint64"),
+        cell=Cell.TEXT, duckdb="UBIGINT", postgres="varchar", inlined_kind="uint(64)",
+        promotions=_FROM_INTEGER, accepted_kinds=_UNSIGNED_KINDS),
+    LeafType("uint128", "decimal(38,0)", Encoding.HUGE, bits=128, unsigned=True, written=("uhugeint", "uint128"),
+        cell=Cell.TEXT, duckdb="UHUGEINT", postgres="varchar", inlined_kind="decimal(38,0)",
+        promotions=("float32", "float64"), variously_stored=True),
+
+    LeafType("float32", "float", Encoding.FLOAT, bits=32, written=("float", "real", "float4", "float32"),
+        cell=Cell.TEXT, duckdb="FLOAT", postgres="real", inlined_kind="float",
+        width=4, promotions=("float64", "variant"), accepted_kinds=("float",)),
+    LeafType("float64", "double", Encoding.FLOAT, bits=64, written=("double", "double precision", "float8", "float64"),
+        cell=Cell.TEXT, duckdb="DOUBLE", postgres="double precision", inlined_kind="double", arrow_accepts=float,
+        promotions=("variant",), accepted_kinds=("float", "double")),
+    LeafType("decimal", "decimal", Encoding.DECIMAL, written=("decimal", "dec", "numeric", "number"),
+        cell=Cell.TEXT, duckdb="DECIMAL", postgres="numeric", inlined_kind="decimal",
+        promotions=("float32", "float64", "variant")),
+
+    LeafType("date", "date", Encoding.DATE, written=("date",),
+        cell=Cell.TEXT, duckdb="DATE", postgres="varchar", inlined_kind="date", width=4, accepted_kinds=("date",),
+        promotions=("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamptz", "variant")),
+    LeafType("time", "time(6)", Encoding.TIME, unit_nanos=1000, written=("time", "time without time zone"), parameter="precision",
+        cell=Cell.TEXT, duckdb="TIME", postgres="time", inlined_kind="time(micros)", accepted_kinds=("time(millis)", "time(micros)")),
+    LeafType("time_ns", "string", pattern=TIME_NANOS, written=("time_ns",),
+        cell=Cell.TEXT, duckdb="TIME_NS", variously_stored=True),
+    LeafType("timetz", "string", pattern=TIME_WITH_ZONE, written=("timetz", "time with time zone"), parameter="precision",
+        cell=Cell.TEXT, duckdb="TIME WITH TIME ZONE", postgres="time with time zone", width=32, variously_stored=True),
+    LeafType("timestamp", "timestamp_ntz", Encoding.TIMESTAMP, unit_nanos=1000, aliases=("timestamp_us",),
+        written=("timestamp_ntz", "timestamp without time zone", "datetime", "timestamp_us"), parameter="precision",
+        cell=Cell.TEXT, duckdb="TIMESTAMP", postgres="varchar", inlined_kind="timestamp(micros)",
+        promotions=("timestamp_ns", "timestamptz", "variant"), accepted_kinds=(*_TIMESTAMP_KINDS, "timestamp(nanos)")),
+    LeafType("timestamp_s", "timestamp_ntz", Encoding.TIMESTAMP, unit_nanos=1_000_000_000, written=("timestamp_s",),
+        cell=Cell.TEXT, duckdb="TIMESTAMP_S", postgres="varchar", inlined_kind="timestamp(micros)",
+        promotions=("timestamp", "timestamp_ms", "timestamp_ns"), accepted_kinds=_TIMESTAMP_KINDS),
+    LeafType("timestamp_ms", "timestamp_ntz", Encoding.TIMESTAMP, unit_nanos=1_000_000, written=("timestamp_ms",),
+        cell=Cell.TEXT, duckdb="TIMESTAMP_MS", postgres="varchar", inlined_kind="timestamp(micros)",
+        promotions=("timestamp", "timestamp_ns"), accepted_kinds=_TIMESTAMP_KINDS),
+    LeafType("timestamp_ns", "string", Encoding.TIMESTAMP, unit_nanos=1, written=("timestamp_ns",),
+        cell=Cell.TEXT, duckdb="TIMESTAMP_NS", postgres="varchar",
+        accepted_kinds=(*_TIMESTAMP_KINDS, "timestamp(nanos)"), variously_stored=True),
+    LeafType("timestamptz", "timestamp", Encoding.TIMESTAMP, unit_nanos=1000, parameter="precision",
+        written=("timestamp", "timestamp_ltz", "timestamptz", "timestamp with time zone", "timestamp with local time zone"),
+        cell=Cell.TEXT, duckdb="TIMESTAMP WITH TIME ZONE", postgres="varchar", inlined_kind="timestamptz(micros)",
+        promotions=("variant",), accepted_kinds=_INSTANT_KINDS),
+    LeafType("interval", "string", pattern=INTERVAL, written=("interval",),
+        cell=Cell.TEXT, duckdb="INTERVAL", postgres="interval", width=32, accepted_kinds=("interval",), variously_stored=True),
+
+    LeafType("varchar", "string", Encoding.TEXT, parameter="length",
+        written=("string", "varchar", "char", "character", "text", "character varying", "char varying", "nvarchar", "nchar", "bpchar",
+                 "void", "null"),
+        cell=Cell.TEXT, duckdb="VARCHAR", postgres="bytea",  # PostgreSQL's text cannot contain NUL characters
+        arrow_accepts=str, width=32, promotions=("json", "variant"), accepted_kinds=("string",)),
+    LeafType("json", "string", Encoding.TEXT, written=("json", "jsonb"),
+        cell=Cell.TEXT, duckdb="JSON", postgres="bytea", width=32, accepted_kinds=("json",)),
+    LeafType("uuid", "string", Encoding.TEXT, pattern=UUID, written=("uuid", "guid"),
+        cell=Cell.TEXT, duckdb="UUID", postgres="uuid", width=32, accepted_kinds=("uuid",), variously_stored=True),
+    LeafType("blob", "binary", Encoding.BLOB, parameter="length",
+        written=("binary", "varbinary", "binary varying", "blob", "bytea", "bytes"),
+        cell=Cell.BLOB, duckdb="BLOB", postgres="bytea", inlined_kind="binary", arrow_accepts=bytes,
+        width=32, promotions=("variant",)),
+    LeafType("geometry", "binary", written=("geometry",), inlined_kind="geometry",
+        width=32, accepted_kinds=("geometry",), partitions=False, extra_stats=True),
+    LeafType("variant", "variant", written=("variant",), duckdb="VARIANT", inlined_kind="variant",
+        width=32, variously_stored=True, partitions=False, extra_stats=True),
+    LeafType("unknown", "string", variously_stored=True),
+)
+# fmt: on
+
+LEAF_TYPES: Mapping[str, LeafType] = {leaf.name: leaf for leaf in _ROWS}
+"""The leaf types by name."""
+
+STORED_NAMES: Mapping[str, LeafType] = {name: leaf for leaf in _ROWS for name in (leaf.name, *leaf.aliases)}
+"""The leaf types by each name that the catalog may have."""
+
+NO_LEAF = LeafType("", "")
+"""The row for nested types and for unknown names: it has none of the properties."""
+
+
+@lru_cache(maxsize=1024)
+def leaf_type(stored: str) -> LeafType:
+    """Return the row of a stored type, such as `int32` or `decimal(10,2)`; NO_LEAF for a nested type and for any other text."""
+    found = LEAF_TYPES.get(stored)
+    if found is None and decimal_parameters(stored) is not None:
+        return LEAF_TYPES["decimal"]
+    return found or NO_LEAF
