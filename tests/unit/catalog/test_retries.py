@@ -29,7 +29,7 @@ def test_an_error_of_the_type_is_retried_after_growing_waits_with_jitter() -> No
     function = Flaky(*[ValueError(str(number)) for number in range(3)])
     assert policy(function) == "done"
     assert function.calls == 4
-    assert [0.5 <= wait / longest <= 1 for wait, longest in zip(waits, (0.2, 0.4, 0.8), strict=True)] == [True] * 3
+    assert [0.5 <= wait / longest <= 1 for wait, longest in zip(waits, (0.1, 0.2, 0.4), strict=True)] == [True] * 3
 
 
 @pytest.mark.parametrize(("attempts", "calls"), [(None, 3), (1, 1), (2, 2)])

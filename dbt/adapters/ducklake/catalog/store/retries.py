@@ -30,7 +30,7 @@ class RetrySettings:
             raise ConfigurationError("the retry settings must be: max_retry_count 0 or more, wait_ms 0 or more, backoff 1 or more")
 
     def seconds(self, attempt: int) -> float:
-        """Return the seconds to wait before an attempt, with random jitter so that concurrent writers do not collide again."""
+        """Return the seconds to wait before a retry, counted from 0, with random jitter so that concurrent writers do not collide again."""
         return self.wait_ms / 1000 * random.uniform(0.5, 1) * self.backoff**attempt
 
     def policy(self, retried: type[Exception], attempts: int | None = None) -> Retrying:
@@ -43,6 +43,6 @@ class RetrySettings:
         return Retrying(
             retry=retry_if_exception_type(retried),
             stop=stop_after_attempt(self.max_retry_count + 1 if attempts is None else attempts),
-            wait=lambda state: self.seconds(state.attempt_number),
+            wait=lambda state: self.seconds(state.attempt_number - 1),
             reraise=True,
         )
