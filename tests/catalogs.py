@@ -17,7 +17,7 @@ from tests.places import FULL_MATRIX, USUAL_DATABASES, address_of, selected_data
 
 @dataclass(frozen=True)
 class CatalogUnderTest:
-    """A location for one lake. `path` is the attach string for both DuckDB and this adapter."""
+    """A location for one lake. `path` is what DuckDB's ATTACH and this adapter's profile both accept."""
 
     database: str
     path: str
@@ -25,7 +25,7 @@ class CatalogUnderTest:
     metadata_schema: str | None = None
 
     def open(self, runtime: SparkRuntime | None = None, **more: object) -> Lake:
-        """Open the lake at this location, with a shared Spark."""
+        """Open the lake at this location, on a Spark application that tests share, if one is given."""
         settings = LakeSettings(self.path, self.data_path, metadata_schema=self.metadata_schema, **more)  # type: ignore[arg-type]
         lake = Lake.open(settings)
         if runtime is not None:
@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize `catalog` with the databases in `CATALOGS` of the test's module, else with the two usual ones."""
+    """Parametrize `catalog` with the databases in the test module's `CATALOGS`, or `USUAL_DATABASES` if it has none."""
     if "catalog" in metafunc.fixturenames:
         parity = metafunc.definition.get_closest_marker("parity") is not None
         databases = selected_databases(getattr(metafunc.module, "CATALOGS", USUAL_DATABASES), parity=parity)
@@ -77,7 +77,7 @@ def lake(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSessi
 
 @pytest.fixture(scope="session")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkRuntime]:
-    """The only Spark of this test process. Its memory is limited because each worker has one; Java would take a quarter of the machine."""
+    """The Spark application of this test process. Each worker has one, so it gets less memory than Java's default, a quarter."""
     config = {"spark.driver.memory": "3g", "spark.local.dir": str(tmp_path_factory.mktemp("spark"))}
     with SparkRuntime(SparkSettings(master="local[2]", app_name="dbt-ducklake tests", config=config, fast_start=True)) as started:
         yield started

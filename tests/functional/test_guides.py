@@ -1,4 +1,4 @@
-"""Follows the guides that need dbt or Spark as they are written."""
+"""Runs the commands of the guides that need dbt or Spark, exactly as written."""
 
 from __future__ import annotations
 

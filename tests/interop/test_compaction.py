@@ -1,4 +1,4 @@
-"""Compaction: merging and rewriting files change no result of DuckDB or ours at any snapshot, and DuckDB continues with the files."""
+"""Compaction: after files are merged or rewritten, DuckDB and we still read the same rows at every snapshot, and can change them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ import pytest
 from dbt.adapters.ducklake.errors import ConflictError, StatementError
 from tests.interop.conftest import Both, comparable_rows
 
-SMALL_SORTED = ["CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)", "ALTER TABLE t SET SORTED BY (v DESC)"]
 TABLES = {
     "plain": ["CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)"],
     "partitioned": ["CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)", "ALTER TABLE t SET PARTITIONED BY (k)"],
     "bucketed": ["CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)", "ALTER TABLE t SET PARTITIONED BY (bucket(3, v))"],
-    "sorted": SMALL_SORTED,
+    "sorted": ["CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)", "ALTER TABLE t SET SORTED BY (v DESC)"],
 }
 
 
 def duckdb_reads(both: Both) -> dict[Any, Any]:
-    """Return what DuckDB reads of the table: its rows and row ids at every snapshot, and the changes."""
+    """Return what DuckDB reads of the table: rows with row ids by snapshot, and the change feed under the key `feed`."""
     first = both.duck.execute(
         "SELECT min(snapshot_id) FROM lake.snapshots() WHERE list_contains(changes['tables_created'], 'main.t')"
     ).fetchone()[0]
@@ -32,8 +31,8 @@ def duckdb_reads(both: Both) -> dict[Any, Any]:
     return found
 
 
-def assert_unchanged(both: Both, before: dict[Any, Any], *, snapshots_too: bool = True) -> None:
-    """Assert that DuckDB and we still read everything in `before`."""
+def assert_unchanged(both: Both, before: dict[Any, Any], *, feed_too: bool = True) -> None:
+    """Assert that DuckDB and we still read the same rows at every snapshot in `before` and, with `feed_too`, the same change feed."""
     last = max(version for version in before if version != "feed")
     for version, wanted in before.items():
         if version == "feed":
@@ -42,7 +41,7 @@ def assert_unchanged(both: Both, before: dict[Any, Any], *, snapshots_too: bool 
         assert comparable_rows(rows) == wanted, version
         ours = both.session.execute(f"SELECT * FROM t VERSION AS OF {version}").fetch()
         assert comparable_rows(ours) == comparable_rows([row[2:] for row in wanted]), version
-    if snapshots_too:
+    if feed_too:
         first = min(version for version in before if version != "feed")
         query = f"SELECT * FROM lake.table_changes('t', {first}, {last})"
         assert comparable_rows(both.duck.execute(query).fetchall()) == before["feed"]
@@ -85,7 +84,7 @@ def test_a_merge_changes_no_result(both: Both, kind: str) -> None:
     feed = comparable_rows(both.session.execute(query).fetch())
     both.duckdb("CALL ducklake_merge_adjacent_files('lake')")
     # DuckDB's feed reports deletes of files with embedded row ids at the snapshot of the insert, so our feed is compared with itself.
-    assert_unchanged(both, {**after, **{version: rows for version, rows in before.items() if version != "feed"}}, snapshots_too=False)
+    assert_unchanged(both, {**after, **{version: rows for version, rows in before.items() if version != "feed"}}, feed_too=False)
     assert comparable_rows(both.session.execute(query).fetch()) == feed
 
 
@@ -129,7 +128,7 @@ def test_files_outside_the_lake_are_merged_into_the_table(both: Both, tmp_path: 
     assert "/elsewhere/" not in path
 
 
-def test_limits(both: Both) -> None:
+def test_which_files_are_merged_follows_arguments_and_options(both: Both) -> None:
     both.duckdb("CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)")
     both.duckdb("CREATE TABLE u AS SELECT 1 AS a")
     fill(both)
@@ -168,7 +167,7 @@ def test_a_rewrite_omits_deleted_rows(both: Both, kind: str) -> None:
     rows = both.duck.execute("SELECT rowid, * FROM t").fetchall()
     last = max(version for version in before if version != "feed")
     assert comparable_rows(rows) == comparable_rows([(row[0], *row[2:]) for row in before[last]])
-    assert_unchanged(both, before, snapshots_too=False)
+    assert_unchanged(both, before, feed_too=False)
     left = both.duck.execute("SELECT delete_file FROM ducklake_list_files('lake', 't') WHERE delete_file IS NOT NULL").fetchall()
     assert left == []
     both.duckdb("DELETE FROM t WHERE id = 20")
@@ -184,14 +183,14 @@ def test_a_concurrent_delete_is_not_lost(both: Both, monkeypatch: pytest.MonkeyP
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 10)")
     write, calls = compaction.write_compacted, []
 
-    def slow(*arguments: Any) -> Any:
+    def write_then_delete(*arguments: Any) -> Any:
         done = write(*arguments)
         if not calls:
             both.duckdb("DELETE FROM t WHERE id = 1")
         calls.append(done)
         return done
 
-    monkeypatch.setattr(compaction, "write_compacted", slow)
+    monkeypatch.setattr(compaction, "write_compacted", write_then_delete)
     result = both.session.execute("CALL lake.merge_adjacent_files('t')").fetch()
     assert len(calls) == 2  # the rewrite was planned again, without the file that the delete changed
     assert result == [("main", "t", 3, 1)]

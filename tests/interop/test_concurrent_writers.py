@@ -101,7 +101,7 @@ def test_a_transaction_whose_snapshot_expires_is_replayed(both: Both, writer: Ca
     writer(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
     both.spark("INSERT INTO made SELECT count(*) FROM t")  # the files of the earlier plan still exist
     with pytest.raises(
-        ConflictError, match=f"snapshot {start}, which this reads, was expired.*a result that the caller received has changed"
+        ConflictError, match=f"snapshot {start}, which this transaction reads, was expired.*a result that the caller received has changed"
     ):
         both.session.commit()
     assert not both.session.in_transaction
@@ -112,7 +112,7 @@ def test_a_transaction_whose_snapshot_expires_is_replayed(both: Both, writer: Ca
     writer("DELETE FROM unread WHERE id = 1")
     writer(f"CALL ducklake_expire_snapshots('lake', versions => [{start}])")
     with pytest.raises(
-        ConflictError, match=f"snapshot {start}, which this reads, was expired.*a result that the caller received has changed"
+        ConflictError, match=f"snapshot {start}, which this transaction reads, was expired.*a result that the caller received has changed"
     ):
         both.session.execute("SELECT id FROM unread")
     assert not both.session.in_transaction

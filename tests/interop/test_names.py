@@ -45,5 +45,5 @@ def test_ascii_letters_are_case_insensitive(both: Both) -> None:
     both.duckdb("CREATE TABLE Orders (Id INT)")
     both.spark("INSERT INTO ORDERS (iD) VALUES (1)")
     assert both.rows("SELECT ID FROM orders") == [(1,)]
-    with pytest.raises(Exception, match="exists already"):
+    with pytest.raises(Exception, match="already exists"):
         both.spark("CREATE TABLE oRDERS (a INT)")

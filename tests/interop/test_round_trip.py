@@ -1,6 +1,6 @@
 """We write, then DuckDB reads and writes, then we read and write again: on one table, on every catalog database.
 
-After every step both sides must read the same rows with the same row ids; DuckDB, the reference implementation, is right.
+After every step both sides must read the same rows with the same row ids. If they differ, DuckDB, the reference implementation, is right.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def test_a_replaced_table_keeps_id_comment_and_history(both: Both) -> None:
     both.check_history("t")
 
 
-def test_types_of_both_sides(both: Both) -> None:
+def test_duckdb_has_the_types_and_values_of_our_table(both: Both) -> None:
     both.spark(
         "CREATE TABLE t AS SELECT * FROM VALUES "
         "(true, 1Y, 2S, 3, 4L, 1.5F, 2.5D, 12345.678BD, 'ä\\'\\\\\"', X'00FF', DATE'1969-12-31', TIMESTAMP'2020-01-02 03:04:05.123456+02:00', TIMESTAMP_NTZ'1500-01-01 00:00:00', array(1, null), map('k', 1.5D), named_struct('a', 1, 'b', array('x'))), "
@@ -129,7 +129,7 @@ def test_statistics_never_hide_rows_from_duckdb(both: Both) -> None:
         "SELECT count(*) FROM t WHERE s > 'z'",
         "SELECT count(*) FROM t WHERE d > 200",
     ):
-        both.rows(query)  # DuckDB compares the two
+        both.rows(query)  # asserts that both sides return the same
 
 
 def test_views_are_shared_if_their_sql_can_be_translated(both: Both) -> None:

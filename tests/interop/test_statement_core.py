@@ -1,4 +1,4 @@
-"""Name resolution at the time of use, and results that stay valid: what sessions must get right with concurrent writers."""
+"""Sessions with concurrent writers: names are resolved when they are used, and a commit is refused if a result has changed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows(session: LakeSession, text: str) -> list[Any]:
 
 
 class TestTemporaryViews:
-    def test_a_replay_resolves_a_view_from_before_the_transaction_again(self, both: Both, writer: Callable[[str], object]) -> None:
+    def test_a_replay_resolves_a_view_created_before_the_transaction_again(self, both: Both, writer: Callable[[str], object]) -> None:
         session = both.session
         both.duckdb("CREATE TABLE t (id INT, day INT)")
         both.duckdb("INSERT INTO t VALUES (1, 1), (2, 2)")
@@ -112,7 +112,7 @@ class TestTemporaryViews:
         session.execute("CREATE TEMPORARY VIEW ids AS SELECT uuid() AS id FROM range(3)")
         assert not set(rows(session, "SELECT id FROM ids")) & set(rows(session, "SELECT id FROM ids"))
 
-    def test_a_newer_view_of_spark_replaces_ours(self, both: Both, tmp_path: Path) -> None:
+    def test_a_view_that_spark_creates_replaces_ours_of_the_same_name(self, both: Both, tmp_path: Path) -> None:
         session = both.session
         (tmp_path / "f.csv").write_text("7\n")
         session.execute("CREATE TEMPORARY VIEW v AS SELECT 1 AS a")
@@ -159,7 +159,7 @@ class TestTemporaryViews:
 
 
 class TestReplay:
-    def test_a_count_that_was_read_is_an_answer(self, both: Both, other: LakeSession) -> None:
+    def test_a_transaction_that_read_a_row_count_depends_on_it(self, both: Both, other: LakeSession) -> None:
         both.duckdb("CREATE TABLE t (id INT, n INT)")
         session = both.session
         session.begin()
@@ -173,7 +173,7 @@ class TestReplay:
             session.commit()
         assert both.rows("SELECT * FROM t") == [(7, 2)]
 
-    def test_an_unread_count_is_not_an_answer(self, both: Both, other: LakeSession) -> None:
+    def test_a_transaction_that_ignores_a_row_count_does_not_depend_on_it(self, both: Both, other: LakeSession) -> None:
         both.duckdb("CREATE TABLE t (id INT)")
         both.duckdb("INSERT INTO t VALUES (1)")
         both.session.begin()
@@ -206,7 +206,7 @@ class TestReplay:
         assert both.rows("SELECT * FROM t") == [(1,)]
 
 
-class TestPlacesAndSettings:
+class TestNamesAndSettings:
     def test_dots_in_names_do_not_confuse_two_tables(self, both: Both) -> None:
         session = both.session
         session.execute("CREATE SCHEMA `a.b`")
@@ -219,7 +219,7 @@ class TestPlacesAndSettings:
         assert rows(session, "SELECT * FROM a.`b.c`") == [("b.c of a",)]
         assert rows(session, "SELECT * FROM `a.b`.c") == [("c of a.b",)]
 
-    def test_a_view_follows_the_time_zone(self, both: Both) -> None:
+    def test_a_view_uses_the_current_time_zone(self, both: Both) -> None:
         session = both.session
         session.execute("CREATE TABLE t AS SELECT timestamp '2026-01-01 23:30:00+00:00' AS at")
         session.execute("CREATE VIEW days AS SELECT CAST(at AS DATE) AS day FROM t")

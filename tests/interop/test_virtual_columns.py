@@ -28,7 +28,7 @@ def filled(both: Both) -> Both:
     both.duckdb("INSERT INTO t SELECT i, 's' || i FROM range(5) r(i)")
     both.duckdb("CREATE TABLE u (k BIGINT)")
     both.duckdb("INSERT INTO u VALUES (1), (3)")
-    both.duckdb("CREATE TABLE own (rowid INTEGER, a INTEGER)")
+    both.duckdb("CREATE TABLE own (rowid INTEGER, a INTEGER)")  # its own column hides the virtual one
     both.duckdb("INSERT INTO own VALUES (77, 1)")
     both.spark("UPDATE t SET s = 'new' WHERE a = 3")
     both.spark("DELETE FROM t WHERE a = 1")
@@ -84,7 +84,7 @@ def test_an_unqualified_name_is_a_column_of_the_source(filled: Both) -> None:
     assert filled.rows("SELECT * FROM t") == [(0, "k1", None), (2, "f2", None), (3, "f3", None), (4, "f4", None), (77, "own", None)]
 
 
-def test_duckdb_reads_the_same_view_of_virtual_columns(filled: Both) -> None:
+def test_duckdb_reads_our_view_of_virtual_columns(filled: Both) -> None:
     filled.spark("CREATE VIEW v AS SELECT rowid AS r, * FROM t")
     assert [row[0] for row in filled.rows("SELECT r, a FROM v")] == [0, 2, 3, 4]
 

@@ -1,4 +1,7 @@
-"""The expressions and queries that `test_view_words.py` runs on the two engines, by construct."""
+"""Tables, expressions and queries for tests of views that are translated between DuckDB and Spark, one per line.
+
+`test_view_words.py` runs them on both engines; `tests/unit/translate/test_shared_sql.py` checks which can be translated.
+"""
 
 from __future__ import annotations
 
@@ -418,7 +421,7 @@ SELECT k FROM t ORDER BY x, k LIMIT 3
 SELECT k FROM t ORDER BY s, k LIMIT 5
 """
 
-WITHOUT_WORDS = r"""
+UNTRANSLATABLE = r"""
 list(i) OVER ()
 s[2:3]
 l[1:2]
@@ -626,7 +629,7 @@ sum(i ORDER BY k)
 """
 """Expressions of DuckDB that cannot be translated to Spark's SQL."""
 
-QUERIES_WITHOUT_WORDS = r"""
+UNTRANSLATABLE_QUERIES = r"""
 SELECT -k AS k FROM t QUALIFY row_number() OVER (ORDER BY k) = 1
 SELECT * FROM t JOIN u USING (i)
 SELECT * FROM t NATURAL JOIN u
@@ -938,7 +941,7 @@ SELECT k, i FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k DESC) = 
 SELECT k + 1 AS a, a * 2 AS b FROM t
 """
 
-WITHOUT_WORDS_OF_SPARK = r"""
+UNTRANSLATABLE_OF_SPARK = r"""
 l[k]
 TRY_CAST(s AS INT)
 try_cast(x AS INT)

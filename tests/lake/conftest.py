@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark_runtime(runtime: SparkRuntime) -> SparkRuntime:
-    """The Spark of this process. `session()` returns separate sessions."""
+    """The Spark application of this process. `session()` returns separate sessions."""
     return runtime
 
 

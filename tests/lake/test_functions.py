@@ -49,7 +49,7 @@ def test_a_function_reads_the_tables_at_the_time_of_the_call(lake_with_function:
 
 def test_functions_can_be_replaced_dropped_and_rolled_back(lake_with_function: LakeSession) -> None:
     lake = lake_with_function
-    with pytest.raises(StatementError, match="exists already; write CREATE OR REPLACE FUNCTION"):
+    with pytest.raises(StatementError, match="already exists; write CREATE OR REPLACE FUNCTION"):
         lake.execute("CREATE FUNCTION s.twice (x INT) RETURNS INT RETURN x")
     lake.begin()
     lake.execute("CREATE OR REPLACE FUNCTION s.twice (x INT) RETURNS INT RETURN x * 3")

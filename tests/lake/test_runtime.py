@@ -1,4 +1,4 @@
-"""The only Spark of a process: separate sessions, job groups that can be cancelled, and no change to a session that the caller supplied."""
+"""The Spark application of a process: separate sessions, cancelling of job groups, and no change to a session that the caller supplied."""
 
 from __future__ import annotations
 

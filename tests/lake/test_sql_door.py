@@ -84,7 +84,7 @@ class TestDefinitions:
     def test_create_table_forms(self, lake: LakeSession) -> None:
         lake.execute("CREATE TABLE a (x INT NOT NULL COMMENT 'the x', y DECIMAL(10,2) DEFAULT 1.5, z STRING) COMMENT 'the a'")
         lake.execute("CREATE TABLE IF NOT EXISTS a (q INT)")
-        with pytest.raises(StatementError, match="exists already"):
+        with pytest.raises(StatementError, match="already exists"):
             lake.execute("CREATE TABLE a (q INT)")
         lake.execute("INSERT INTO a (x) VALUES (1)")
         assert [tuple(map(str, row)) for row in rows(lake, "SELECT * FROM a")] == [("1", "1.50", "None")]

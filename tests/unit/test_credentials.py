@@ -54,7 +54,7 @@ def test_a_read_only_lake_is_not_created() -> None:
 
 def test_attached_lakes_have_their_own_settings() -> None:
     retries = {"count": 3}
-    here, past = (
+    first, second = (
         credentials(
             retries=retries,
             attach=[
@@ -66,17 +66,17 @@ def test_attached_lakes_have_their_own_settings() -> None:
         .attached
     )
 
-    assert (here.database, here.path, here.data_path, here.creates) == ("b", "b.sqlite", "files/", False)
-    assert here.snapshot_time == datetime(2026, 1, 31, tzinfo=timezone.utc)
-    assert here.retry.max_retry_count == 3
-    assert (past.database, past.read_only, past.snapshot_version) == ("c", True, None)
+    assert (first.database, first.path, first.data_path, first.creates) == ("b", "b.sqlite", "files/", False)
+    assert first.snapshot_time == datetime(2026, 1, 31, tzinfo=timezone.utc)
+    assert first.retry.max_retry_count == 3
+    assert (second.database, second.read_only, second.snapshot_version) == ("c", True, None)
 
 
-@pytest.mark.parametrize(("given", "meant"), [(42, 42), ("42", 42), ("None", None), ("", None), (None, None), (0, 0)])
-def test_a_snapshot_can_come_from_jinja_or_the_environment(given: object, meant: int | None) -> None:
+@pytest.mark.parametrize(("given", "expected"), [(42, 42), ("42", 42), ("None", None), ("", None), (None, None), (0, 0)])
+def test_a_snapshot_can_come_from_jinja_or_the_environment(given: object, expected: int | None) -> None:
     settings = credentials(snapshot_version=given).lake_settings()
 
-    assert (settings.snapshot_version, settings.creates) == (meant, meant is None)
+    assert (settings.snapshot_version, settings.creates) == (expected, expected is None)
 
 
 def test_attached_lakes_are_shown_without_their_secrets() -> None:
@@ -153,7 +153,7 @@ def test_no_secret_of_the_path_is_shown(path: str) -> None:
     assert SECRET not in repr(found)
     assert SECRET not in str(dict(found.connection_info()))
     assert SECRET not in found.unique_field
-    assert "db" in redacted(path), "what is no secret stays readable"
+    assert "db" in redacted(path), "what is not secret stays readable"
 
 
 def test_no_secret_of_the_spark_configuration_is_shown() -> None:

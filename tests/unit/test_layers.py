@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "run": {"plan", "lake", "catalog", "spark", "sql", "translate", "format", "errors", "__version__"},
     "session": {"run", "plan", "lake", "catalog", "spark", "sql", "format", "errors"},
 }
-ROOMS = {
+MAY_IMPORT_WITHIN = {
     "catalog": {
         "store": set(),
         "staged": set(),
@@ -43,8 +43,8 @@ ROOMS = {
         "write": {"read", "files", "values"},
     },
 }
-"""The layers inside the two large packages."""
-HOMES = {
+"""Package → part of it → the other parts that it may import."""
+LIBRARY_LAYERS = {
     "sqlalchemy": {"catalog"},
     "sqlglot": {"translate", "plan"},
     "pyspark": {"spark"},
@@ -54,7 +54,7 @@ HOMES = {
     "mmh3": {"format"},
     "tenacity": {"catalog"},
 }
-LAZY = {"pyspark", "sqlalchemy", "sqlglot", "pyarrow", "pandas", "tenacity"}
+HEAVY_LIBRARIES = {"pyspark", "sqlalchemy", "sqlglot", "pyarrow", "pandas", "tenacity"}
 
 
 def layer_of(path: Path) -> str:
@@ -101,16 +101,16 @@ def test_imports_point_down(path: Path) -> None:
             assert name.startswith("dbt.adapters.ducklake"), f"{layer} imports {name}: dbt belongs to the dbt layer"
 
 
-@pytest.mark.parametrize("package", ROOMS)
-def test_imports_between_packages_of_a_layer_point_one_way(package: str) -> None:
+@pytest.mark.parametrize("package", MAY_IMPORT_WITHIN)
+def test_imports_inside_a_package_point_down(package: str) -> None:
     for path in sorted((PACKAGE / package).rglob("*.py")):
-        room = path.relative_to(PACKAGE / package).parts[0].removesuffix(".py")
-        if room == "__init__":
+        part = path.relative_to(PACKAGE / package).parts[0].removesuffix(".py")
+        if part == "__init__":
             continue
         for name in imports(path):
             if name.startswith(f"dbt.adapters.ducklake.{package}."):
                 target = name.split(".")[4]
-                assert target == room or target in ROOMS[package][room], f"{package}/{room} imports {name}"
+                assert target == part or target in MAY_IMPORT_WITHIN[package][part], f"{package}/{part} imports {name}"
 
 
 def test_no_module_imports_itself_indirectly() -> None:
@@ -131,9 +131,9 @@ def test_no_module_imports_itself_indirectly() -> None:
 def test_each_library_is_imported_in_one_place(path: Path) -> None:
     layer = layer_of(path)
     for name in imports(path):
-        homes = HOMES.get(name.split(".")[0])
-        if homes is not None:
-            assert layer in homes, f"{layer} imports {name}"
+        layers = LIBRARY_LAYERS.get(name.split(".")[0])
+        if layers is not None:
+            assert layer in layers, f"{layer} imports {name}"
 
 
 def test_plugin_load_is_light() -> None:
@@ -143,7 +143,7 @@ def test_plugin_load_is_light() -> None:
 
     code = (
         "import sys; import dbt.adapters.spark; before = set(sys.modules); import dbt.adapters.ducklake; "
-        f"print(sorted(({LAZY!r} & set(sys.modules)) - before))"
+        f"print(sorted(({HEAVY_LIBRARIES!r} & set(sys.modules)) - before))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE.parents[2], check=True)
     assert out.stdout.strip() == "[]"

@@ -25,7 +25,7 @@ class DuckLakeColumn(Column):
 
     @classmethod
     def translate_type(cls, dtype: str) -> str:
-        """Return Spark's name of a type from any of the usual dialects; a type that lakes do not have is returned unchanged."""
+        """Return Spark's name of a type as written in any common SQL dialect; a type that lakes do not have is returned unchanged."""
         try:
             return spark_name(parse_type(dtype))
         except DuckLakeError:
@@ -43,29 +43,29 @@ class DuckLakeColumn(Column):
 
     def is_string(self) -> bool:
         """Return whether the type is a string; lakes have no string lengths."""
-        return self._known_type == "string"
+        return self._spark_type == "string"
 
     def is_integer(self) -> bool:
         """Return whether the type is a signed integer of up to eight bytes."""
-        return self._known_type in _INTEGERS
+        return self._spark_type in _INTEGERS
 
     def is_float(self) -> bool:
         """Return whether the type is a binary floating-point number."""
-        return self._known_type in _FLOATS
+        return self._spark_type in _FLOATS
 
     def is_numeric(self) -> bool:
         """Return whether the type is a decimal number."""
-        return self._known_type.startswith("decimal(")
+        return self._spark_type.startswith("decimal(")
 
     def can_expand_to(self, other_column: Column) -> bool:
-        """Return whether the lake can change this column's type to the other's by metadata alone."""
+        """Return whether the lake can change this column's type to the other's without rewriting files."""
         try:
             return can_promote(stored(parse_type(self.dtype)), stored(parse_type(other_column.dtype)))
         except DuckLakeError:
             return False
 
     def fields_beyond(self, other_column: Column) -> list[NestedColumn]:
-        """Return the fields to add to the other column so that it has this one's type; none if that is not enough or not needed."""
+        """Return the fields to add to the other column to give it this column's type; none if it has that type or needs other changes."""
         try:
             found = new_fields(parse_type(other_column.dtype), parse_type(self.dtype))
         except DuckLakeError:
@@ -92,7 +92,7 @@ class DuckLakeColumn(Column):
 
     @classmethod
     def from_description(cls, name: str, raw_data_type: str) -> DuckLakeColumn:
-        """Return a column from a name and a type in any of the usual dialects."""
+        """Return a column from a name and a type, written as in any common SQL dialect."""
         column = cls(name, cls.translate_type(raw_data_type))
         parameters = decimal_parameters(column.dtype)
         if parameters is not None:
@@ -100,7 +100,7 @@ class DuckLakeColumn(Column):
         return column
 
     @property
-    def _known_type(self) -> str:
+    def _spark_type(self) -> str:
         return self.translate_type(self.dtype)
 
 

@@ -211,7 +211,7 @@ class LakeMetadata(SQLAdapter):
 
     def _why_not_fresh(self, source: BaseRelation) -> str:
         if _is_external(source):
-            return f"{source} is files, so no metadata has its age. Give the source a `loaded_at_field`"
+            return f"{source} consists of files, so no metadata has its age. Give the source a `loaded_at_field`"
         lake = self._lake(source.database)
         if lake is None:
             return (

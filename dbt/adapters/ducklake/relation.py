@@ -25,7 +25,7 @@ _REPLACEABLE = frozenset({RelationType.Table, RelationType.View})
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DuckLakeRelation(BaseRelation):
-    """A relation in a lake, or a temporary view of Spark if only the identifier is included."""
+    """A relation in a lake, or a Spark temporary view if only the identifier is included."""
 
     quote_character: str = "`"
     require_alias: bool = False
@@ -68,7 +68,7 @@ class DuckLakeRelation(BaseRelation):
         """Return the relation at a snapshot or timestamp; without either, return it unchanged.
 
         Raises:
-            ValueError: both are given, one is invalid, or the relation is files.
+            ValueError: both are given, one is invalid, or the relation consists of files.
         """
         wanted = pin(version, timestamp)
         if not wanted:
@@ -101,7 +101,7 @@ class DuckLakeRelation(BaseRelation):
 
     @property
     def is_temporary(self) -> bool:
-        """Whether this is a temporary view of Spark, which is in no schema."""
+        """Whether this is a Spark temporary view, which is in no schema."""
         return len(self.name_parts) == 1
 
     def _is_exactish_match(self, field: ComponentName, value: str) -> bool:

@@ -1,4 +1,4 @@
-"""Translates the PostgreSQL syntax in the suite's fixtures to Spark's."""
+"""Translates PostgreSQL syntax in the fixtures of dbt's adapter test suite to Spark's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 Texts = TypeVar("Texts", str, dict[str, object], list[object])
 
-_WORDS = {
+_TYPES = {
     r"timestamp without time zone": "timestamp_ntz",
     r"timestamp(?=\s*[,)\n])": "timestamp_ntz",
     r"text": "string",
@@ -15,7 +15,7 @@ _WORDS = {
     r"float8": "double",
 }
 _TOKEN = re.compile(
-    r"(?P<text>'(?:[^']|'')*')|(?P<name>\"[A-Za-z_][A-Za-z0-9_ -]*\")|(?P<word>\b(?:" + "|".join(_WORDS) + r")\b)", re.IGNORECASE
+    r"(?P<text>'(?:[^']|'')*')|(?P<name>\"[A-Za-z_][A-Za-z0-9_ -]*\")|(?P<type>\b(?:" + "|".join(_TYPES) + r")\b)", re.IGNORECASE
 )
 
 
@@ -31,6 +31,6 @@ def in_spark(value: Texts) -> Texts:
 def _translated(match: re.Match[str]) -> str:
     if match["name"]:
         return "`" + match["name"][1:-1] + "`"
-    if match["word"]:
-        return next(ours for theirs, ours in _WORDS.items() if re.fullmatch(theirs.partition("(")[0], match["word"], re.IGNORECASE))
+    if match["type"]:
+        return next(spark for postgres, spark in _TYPES.items() if re.fullmatch(postgres.partition("(")[0], match["type"], re.IGNORECASE))
     return match.group()

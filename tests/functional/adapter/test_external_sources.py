@@ -1,4 +1,4 @@
-"""Sources that are files of any writer: read by SQL and Python models, tests, freshness and `--empty`."""
+"""Sources that are files, written by any program: read by SQL and Python models, tests, freshness and `--empty`."""
 
 from __future__ import annotations
 
@@ -58,27 +58,27 @@ class TestExternalSources(OnALake):
         folder = tmp_path_factory.mktemp("landing zone")
         (folder / "notes" / "deep").mkdir(parents=True)
         (folder / "notes" / "deep" / "a.json").write_text(json.dumps({"id": 1, "note": "first"}))
-        with duckdb.connect() as other:
-            other.execute("create table o as select range + 1 as id, timestamptz '2026-01-31 12:00:00+00' as ordered_at from range(2)")
-            other.execute(f"copy o to '{folder}/orders.parquet'")
-            other.execute("create table c as select id, 'n' || id as name, date '2026-01-01' + id::int as since from o")
-            other.execute(f"copy c to '{folder}/customers.csv'")
-            other.execute("create table e as select id, case id when 1 then 'north' else 'south' end as region from o")
-            other.execute(f"copy e to '{folder}/events' (format parquet, partition_by (region))")
+        with duckdb.connect() as duck:
+            duck.execute("create table o as select range + 1 as id, timestamptz '2026-01-31 12:00:00+00' as ordered_at from range(2)")
+            duck.execute(f"copy o to '{folder}/orders.parquet'")
+            duck.execute("create table c as select id, 'n' || id as name, date '2026-01-01' + id::int as since from o")
+            duck.execute(f"copy c to '{folder}/customers.csv'")
+            duck.execute("create table e as select id, case id when 1 then 'north' else 'south' end as region from o")
+            duck.execute(f"copy e to '{folder}/events' (format parquet, partition_by (region))")
         return folder
 
     @pytest.fixture(scope="class")
     def models(self, folder):
         return {**MODELS, "exported.sql": EXPORT % (folder / "exported"), "sources.yml": SOURCES % (folder, folder, folder, folder)}
 
-    def test_sql_and_python_models_read_files_of_duckdb(self, project, folder):
+    def test_sql_and_python_models_read_files_written_by_duckdb(self, project, folder):
         run_dbt(["build"])
-        with duckdb.connect() as other:
+        with duckdb.connect() as duck:
             files = (
                 f"'{folder}/orders.parquet' o join '{folder}/customers.csv' c using (id) join '{folder}/events/*/*.parquet' e using (id)"
             )
-            expected = other.execute(f"select o.id, c.name, c.since, e.region from {files} order by 1").fetchall()
-            names = [column[0] for column in other.execute(f"from '{folder}/events/*/*.parquet'").description or ()]
+            expected = duck.execute(f"select o.id, c.name, c.since, e.region from {files} order by 1").fetchall()
+            names = [column[0] for column in duck.execute(f"from '{folder}/events/*/*.parquet'").description or ()]
         found = self.rows(project, "joined")
         assert [row[:4] for row in found] == expected
         assert [row[4] for row in found] == ["first", None]
@@ -91,13 +91,13 @@ class TestExternalSources(OnALake):
     def test_a_hook_exports_files(self, project, folder):
         for _ in range(2):  # the second run replaces the files of the first
             run_dbt(["run", "--select", "exported"])
-            with duckdb.connect() as other:
-                found = other.execute(f"from read_csv('{folder}/exported/*.csv', header = true) order by id").fetchall()
+            with duckdb.connect() as duck:
+                found = duck.execute(f"from read_csv('{folder}/exported/*.csv', header = true) order by id").fetchall()
             assert found == [(1, "A"), (2, "B, C")]
 
     def test_freshness_is_computed_from_the_rows(self, project):
         results = run_dbt(["source", "freshness"], expect_pass=False).results
         found = {result.node.name: result for result in results}
         assert found["orders"].max_loaded_at.isoformat() == "2026-01-31T12:00:00+00:00"
-        assert "is files" in found["events"].message
+        assert "consists of files" in found["events"].message
         assert "loaded_at_field" in found["events"].message

@@ -38,7 +38,7 @@ CASES: list[tuple[str, str, list[Any]]] = [
     ("date", "year(k), month(k), k", ["2017-11-16", "2017-12-01", None]),
     ("date", "year(k), day(k)", ["2017-11-16", "2018-11-16"]),
 ]
-OURS = {"timestamp": "timestamp_ntz", "timestamptz": "timestamp"}
+SPARK_TYPES = {"timestamp": "timestamp_ntz", "timestamptz": "timestamp"}
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +54,8 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LakeSessio
         duck.close()
 
 
-def described(duck: duckdb.DuckDBPyConnection, table: str) -> list[list[tuple[Any, ...]]]:
-    """Return the keys, the values of files, and the directories of a table."""
+def partition_rows(duck: duckdb.DuckDBPyConnection, table: str) -> list[list[tuple[Any, ...]]]:
+    """Return the partition keys of a table, and the partition values and directory of each of its files."""
     of_table = f"(SELECT table_id FROM {{meta}}.ducklake_table WHERE table_name = '{table}' AND end_snapshot IS NULL)"
     return [
         rows_of(
@@ -82,10 +82,10 @@ def test_values_and_directories_equal_those_of_duckdb(
     duck.execute(f"ALTER TABLE theirs SET PARTITIONED BY ({keys})")
     rows = [(value, number) for number, value in enumerate(values)]
     duck.execute(f"INSERT INTO theirs VALUES {', '.join(['(?, ?)'] * len(rows))}", [cell for row in rows for cell in row])
-    name = OURS.get(kind, kind)
+    name = SPARK_TYPES.get(kind, kind)
     session.execute(f"CREATE TABLE ours (k {name}, n INT) PARTITIONED BY ({keys})")
     session.load_seed("main", "ours", [("k", name), ("n", "int")], rows, rebuild=False)
-    assert described(duck, "ours") == described(duck, "theirs")
+    assert partition_rows(duck, "ours") == partition_rows(duck, "theirs")
     for value in values:
         same = "IS NOT DISTINCT FROM" if value is None else "="
         found = duck.execute(f"SELECT n FROM ours WHERE k {same} CAST(? AS {kind}) ORDER BY 1", [value]).fetchall()
@@ -93,7 +93,7 @@ def test_values_and_directories_equal_those_of_duckdb(
         assert found
 
 
-def test_equal_keys_are_no_change_and_removed_keys_store_a_spec_without_columns(
+def test_setting_the_same_keys_changes_nothing_and_reset_stores_a_spec_without_columns(
     sides: tuple[LakeSession, duckdb.DuckDBPyConnection, str],
 ) -> None:
     session, duck, _ = sides

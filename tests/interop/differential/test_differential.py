@@ -1,6 +1,6 @@
 """DuckDB's extension and our session take random turns on one lake, and both always read the same rows.
 
-`DIFFERENTIAL_STEPS=1000 pytest tests/interop/differential` is the long run; `DIFFERENTIAL_SEED` repeats one.
+`DIFFERENTIAL_STEPS=1000 pytest tests/interop/differential` is the long run; `DIFFERENTIAL_SEED` repeats a run with the seed that it printed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def test_both_sides_take_random_turns(catalog: CatalogUnderTest, lake: LakeSessi
     try:
         run.steps(STEPS)
     except Difference as error:
-        print(error, flush=True)  # after an internal error, DuckDB ends the process when it is closed
+        print(error, flush=True)  # here, because DuckDB may abort the process when it is closed after an internal error
         raise
     finally:
         run.close()

@@ -1,4 +1,4 @@
-"""The snapshot of an open transaction expires: neither its reads nor its commit use the incomplete rest."""
+"""If the snapshot of an open transaction expires, its reads and its commit fail instead of using incomplete catalog rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.catalog_objects import COLUMNS, committed, table_of
 from tests.places import CatalogPlace
 from tests.unit.catalog.conftest import create, file_of, insert
 
-EXPIRED = "snapshot 2, which this reads, was expired"
+EXPIRED = "snapshot 2, which this transaction reads, was expired"
 
 
 @pytest.fixture
 def begun(lake: LakeCatalog, place: CatalogPlace) -> Iterator[Transaction]:
-    """A transaction of another process on snapshot 2, where `t` has a file. It has not read anything yet."""
+    """A transaction through another connection, on snapshot 2, where `t` has a file. It has not read anything yet."""
     table = create(lake)
     insert(lake, file_of(table))
     with place.open() as opened:
@@ -62,7 +62,7 @@ def test_the_rows_of_an_expired_snapshot_are_a_conflict(lake: LakeCatalog, begun
         lambda: begun.base.rollback_plan(table, lake.latest()),
     ]
     for read in reads:
-        with pytest.raises(ConflictError, match="snapshot 2, which this reads, was expired"):
+        with pytest.raises(ConflictError, match=EXPIRED):
             read()
 
 
@@ -81,7 +81,7 @@ def test_names_that_were_never_read_are_a_conflict(lake: LakeCatalog, begun: Tra
             read()
 
 
-def test_definitions_remain_with_any_snapshot_of_their_schema_version(lake: LakeCatalog, begun: Transaction) -> None:
+def test_definitions_can_be_read_while_any_snapshot_of_their_schema_version_remains(lake: LakeCatalog, begun: Transaction) -> None:
     table = table_of(begun)
     insert(lake, file_of(table, 20, 29))
     later = lake.begin()
@@ -97,10 +97,10 @@ def test_a_transaction_on_an_expired_snapshot_does_not_commit(
 ) -> None:
     create(lake, "other")
     begun = lake.begin()
-    begun.objects.new_table(begun.schema("main"), "made_of_t", COLUMNS)  # type: ignore[arg-type]
+    begun.objects.new_table(begun.schema("main"), "made_from_t", COLUMNS)  # type: ignore[arg-type]
     work(lake)
     before = lake.latest()
-    with pytest.raises(ConflictError, match="snapshot 3, which this reads, was expired"):
+    with pytest.raises(ConflictError, match="snapshot 3, which this transaction reads, was expired"):
         begun.commit()
     assert lake.latest() == before
 

@@ -40,25 +40,25 @@ def place_with_many(place: CatalogPlace) -> CatalogPlace:
 
 
 @contextmanager
-def counted() -> Iterator[list[tuple[str, int]]]:
+def recorded_queries() -> Iterator[list[tuple[str, int]]]:
     """Record the queries that are sent, each with the number of its parameters."""
     sent: list[tuple[str, int]] = []
 
-    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+    def record(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
         if statement.startswith("SELECT"):
             sent.append((statement, len(parameters)))
 
-    event.listen(Engine, "before_cursor_execute", note)
+    event.listen(Engine, "before_cursor_execute", record)
     try:
         yield sent
     finally:
-        event.remove(Engine, "before_cursor_execute", note)
+        event.remove(Engine, "before_cursor_execute", record)
 
 
 def test_names_are_read_without_definitions(place_with_many: CatalogPlace) -> None:
     with place_with_many.open() as lake:
         reader = lake.reader()
-        with counted() as sent:
+        with recorded_queries() as sent:
             assert len(reader.names("main")) == MANY
         assert len(sent) <= 6
         assert not any("ducklake_column_tag" in statement or "max(" in statement for statement, _ in sent)
@@ -70,14 +70,14 @@ def test_only_requested_definitions_are_read(place_with_many: CatalogPlace) -> N
         names = reader.names()
         for number in (1, 3, 25):
             asked = names[number : 2 * number]
-            with counted() as sent:
+            with recorded_queries() as sent:
                 found = reader.named(asked)
             assert [table.comment for table in found] == [f"about {name.name}" for name in asked]
-            assert len(sent) <= 7, "the same queries, however many are asked for"
+            assert len(sent) <= 7, "the number of queries does not depend on the number of definitions"
             assert max(parameters for _, parameters in sent) <= number + 2
-        with counted() as sent:
+        with recorded_queries() as sent:
             assert len(reader.relations()) == MANY
-        assert max(parameters for _, parameters in sent) <= 2, "most of them: all at once"
+        assert max(parameters for _, parameters in sent) <= 2, "all definitions are read without a list of ids"
 
 
 def test_after_a_change_only_the_change_is_read(place_with_many: CatalogPlace) -> None:
@@ -92,7 +92,7 @@ def test_after_a_change_only_the_change_is_read(place_with_many: CatalogPlace) -
             lambda t: t.objects.new_view(t.schema("main"), "t10", "SELECT 1 AS one"),
         ):
             committed(lake, change)
-            with counted() as sent:
+            with recorded_queries() as sent:
                 found = lake.reader().relations()
             assert all(parameters < 10 for _, parameters in sent)
             assert not any(

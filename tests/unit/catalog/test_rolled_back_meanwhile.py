@@ -93,7 +93,7 @@ def test_the_target_snapshot_expires_while_the_rollback_is_planned(prepared: Lak
     table = table_of(former)
     former.rollback_plan(table, transaction.snapshot)
     prepared.maintenance.expire(versions=[3], dry_run=False)
-    with pytest.raises(ConflictError, match="snapshot 3, which this reads, was expired"):
+    with pytest.raises(ConflictError, match="snapshot 3, which this transaction reads, was expired"):
         former.rollback_plan(table, transaction.snapshot)
     with pytest.raises(NotFoundError, match="snapshot 3"):
         prepared.resolve(version=3)

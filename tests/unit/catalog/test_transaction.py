@@ -66,7 +66,7 @@ def test_a_name_is_free_after_its_relation_is_dropped(lake: LakeCatalog) -> None
     transaction = lake.begin()
     main = transaction.schema("main")
     assert main is not None
-    with pytest.raises(StatementError, match="exists already"):
+    with pytest.raises(StatementError, match="already exists"):
         transaction.objects.new_view(main, "T", "SELECT 1")
     transaction.objects.drop_table(table_of(transaction))
     view = transaction.objects.new_view(main, "T", "SELECT 1")

@@ -59,10 +59,10 @@ def test_an_added_column_with_a_literal_default_has_it_as_initial_default() -> N
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: evolution.add_column(t, (), column("A")), "exists already"),
+        (lambda t: evolution.add_column(t, (), column("A")), "already exists"),
         (lambda t: evolution.add_column(t, (), column("n", nullable=False)), "NOT NULL"),
         (lambda t: evolution.add_column(t, (), column("n", default=Default("now()", "expression"))), "constant"),
-        (lambda t: evolution.rename_column(t, ("a",), "b"), "exists already"),
+        (lambda t: evolution.rename_column(t, ("a",), "b"), "already exists"),
         (lambda t: evolution.set_type(t, ("a",), parse_type("string")), "cannot become string"),
         (lambda t: evolution.drop_column(t, ("p",)), "partition key"),
         (lambda t: evolution.drop_column(t, ("b",)), "sort key"),
@@ -80,7 +80,7 @@ def test_impossible_changes_are_refused_with_a_remedy(change: object, message: s
 
 
 def test_the_error_for_an_unknown_column_lists_the_existing_ones() -> None:
-    with pytest.raises(NotFoundError, match="There are: a, b"):
+    with pytest.raises(NotFoundError, match="The columns are: a, b"):
         evolution.rename_column(table(column("a"), column("b")), ("nope",), "x")
 
 

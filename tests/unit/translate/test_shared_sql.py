@@ -53,13 +53,13 @@ def test_every_class_on_the_list_is_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [f"SELECT {line} FROM t" for line in each(view_words.WITHOUT_WORDS)] + each(view_words.QUERIES_WITHOUT_WORDS)
+    "text", [f"SELECT {line} FROM t" for line in each(view_words.UNTRANSLATABLE)] + each(view_words.UNTRANSLATABLE_QUERIES)
 )
 def test_expressions_without_an_equivalent_in_spark_are_not_translated(text: str) -> None:
     assert to_spark(text) is None
 
 
-@pytest.mark.parametrize("text", each(view_words.WITHOUT_WORDS_OF_SPARK))
+@pytest.mark.parametrize("text", each(view_words.UNTRANSLATABLE_OF_SPARK))
 def test_expressions_without_an_equivalent_in_duckdb_are_not_translated(text: str) -> None:
     assert to_duckdb(f"SELECT {text} FROM t") is None
 

@@ -79,7 +79,7 @@ def add_column(table: Table, parent: tuple[str, ...], definition: NewColumn) -> 
 
     def add(siblings: tuple[Column, ...]) -> tuple[Column, ...]:
         if any(fold(c.name) == fold(column.name) for c in siblings):
-            raise StatementError(f"column {'.'.join([*parent, column.name])} exists already in {table.name}")
+            raise StatementError(f"column {'.'.join([*parent, column.name])} already exists in {table.name}")
         return (*siblings, column)
 
     if parent:
@@ -116,7 +116,7 @@ def rename_column(table: Table, path: tuple[str, ...], to: str) -> Table:
     column = find_column(table, path)
     siblings = table.columns if len(path) == 1 else find_column(table, path[:-1]).children
     if any(fold(c.name) == fold(to) and c.column_id != column.column_id for c in siblings):
-        raise StatementError(f"column {to} exists already in {table.name}")
+        raise StatementError(f"column {to} already exists in {table.name}")
     sorting = table.sorting
     if len(path) == 1:
         sorting = tuple(replace(key, expression=renamed(key.expression, column.name, to)) for key in sorting)
@@ -202,7 +202,7 @@ def find_column(table: Table, path: tuple[str, ...]) -> Column:
         column = next((c for c in siblings if fold(c.name) == fold(part)), None)
         if column is None:
             names = ", ".join(c.name for c in siblings)
-            raise NotFoundError("column", f"{'.'.join(path)} of {table.schema_name}.{table.name}", f"There are: {names}")
+            raise NotFoundError("column", f"{'.'.join(path)} of {table.schema_name}.{table.name}", f"The columns are: {names}")
         siblings = column.children
     if column is None:
         raise StatementError("a column name is empty")

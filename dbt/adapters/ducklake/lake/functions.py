@@ -31,7 +31,7 @@ def create_function(context: Context, function: Function, *, replace_existing: b
     existing = find_function(context, schema.name, function.name)
     if existing is not None and not replace_existing:
         raise StatementError(
-            f"function {schema.name}.{function.name} exists already; "
+            f"function {schema.name}.{function.name} already exists; "
             "write CREATE OR REPLACE FUNCTION to replace it, or IF NOT EXISTS to keep it"
         )
     tags = {key: text for key, text in schema.tags.items() if existing is None or key != FUNCTION_TAG + existing.name}
@@ -47,7 +47,7 @@ def drop_function(context: Context, schema_name: str, name: str, *, if_exists: b
     existing = find_function(context, schema_name, name)
     if existing is None:
         if not if_exists:
-            raise NotFoundError("function", f"{schema_name}.{name}", "Write DROP FUNCTION IF EXISTS to accept that")
+            raise NotFoundError("function", f"{schema_name}.{name}", "Write DROP FUNCTION IF EXISTS if it may be missing")
         return
     schema = required_schema(context, schema_name)
     tags = {key: text for key, text in schema.tags.items() if key != FUNCTION_TAG + existing.name}

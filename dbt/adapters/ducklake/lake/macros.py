@@ -17,6 +17,6 @@ def drop_macro(context: Context, schema: str, name: str, *, is_table: bool = Fal
     found = [macro for macro in context.transaction.macros(schema) if fold(macro.name) == folded and macro.is_table == is_table]
     if not found and not if_exists:
         statement = "DROP MACRO TABLE" if is_table else "DROP MACRO"
-        raise NotFoundError("table macro" if is_table else "macro", f"{schema}.{name}", f"Write {statement} IF EXISTS to accept that")
+        raise NotFoundError("table macro" if is_table else "macro", f"{schema}.{name}", f"Write {statement} IF EXISTS if it may be missing")
     for macro in found:
         context.transaction.objects.drop_macro(macro)

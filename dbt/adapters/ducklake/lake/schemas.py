@@ -17,7 +17,7 @@ def create_schema(context: Context, name: str, *, if_not_exists: bool = False) -
     if existing is None:
         return context.transaction.objects.new_schema(name)
     if not if_not_exists:
-        raise StatementError(f"schema {name} exists already; write CREATE SCHEMA IF NOT EXISTS to accept it")
+        raise StatementError(f"schema {name} already exists; write CREATE SCHEMA IF NOT EXISTS to keep it")
     return existing
 
 
@@ -32,7 +32,7 @@ def drop_schema(context: Context, name: str, *, if_exists: bool = False, cascade
     if schema is None:
         if if_exists:
             return
-        raise NotFoundError("schema", name, "Write DROP SCHEMA IF EXISTS to accept that")
+        raise NotFoundError("schema", name, "Write DROP SCHEMA IF EXISTS if it may be missing")
     members = context.transaction.relations(schema.name)
     macros = context.transaction.macros(schema.name)
     names = [member.name for member in (*members, *macros, *schema.functions)]

@@ -1,7 +1,7 @@
 """CREATE TABLE, CREATE OR REPLACE TABLE, DROP TABLE and RENAME.
 
-A table that is replaced keeps its id and with it comments, options, layout, history and change feed: its rows are deleted, columns that
-differ are changed, and the new rows are inserted, in one snapshot (ARCHITECTURE.md, "A rebuild").
+A table that is replaced keeps its id, and therefore its comments, options, layout, history and change feed: its rows are deleted, columns
+that differ are changed, and the new rows are inserted, in one snapshot (ARCHITECTURE.md, "A rebuild").
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableRequest:
-    """The clauses of CREATE TABLE. None for `partitioning`, `sorting` or `comment`: the statement does not mention it."""
+    """The clauses of CREATE TABLE. `partitioning`, `sorting` and `comment` are None if the statement does not have the clause."""
 
     schema: str
     name: str
@@ -53,7 +53,7 @@ def create_table(context: Context, request: TableRequest, *, replace_existing: b
     existing = context.transaction.find(request.schema, request.name)
     if existing is not None and not replace_existing:
         raise StatementError(
-            f"{kind_of(existing)} {request.schema}.{request.name} exists already; "
+            f"{kind_of(existing)} {request.schema}.{request.name} already exists; "
             "write CREATE OR REPLACE TABLE to replace it, or IF NOT EXISTS to keep it"
         )
     table = _rebuild(context, existing, request) if isinstance(existing, Table) else _new_table(context, existing, request)
@@ -88,12 +88,14 @@ def _constraints(request: TableRequest) -> tuple[Constraint, ...]:
         for column in constraint.columns:
             if fold(column) not in known:
                 names = ", ".join(each.name for each in request.columns)
-                raise NotFoundError("column", f"{column} of {request.schema}.{request.name}, for {constraint.kind}", f"There are: {names}")
+                raise NotFoundError(
+                    "column", f"{column} of {request.schema}.{request.name}, for {constraint.kind}", f"The columns are: {names}"
+                )
     return named(request.constraints, request.name)
 
 
 def create_table_as(context: Context, request: TableRequest, rows: DataFrame, *, replace_existing: bool = False) -> tuple[Table, int]:
-    """Stage a table with `rows`, which may be a query of the replaced table: its scan was planned before.
+    """Stage a table with `rows`, which may come from the replaced table itself, because that scan was planned earlier.
 
     Returns:
         The table and the number of rows.
@@ -114,13 +116,13 @@ def drop_table(context: Context, schema: str, name: str, *, if_exists: bool = Fa
         raise StatementError(f"{schema}.{name} is a view; write DROP VIEW {schema}.{name}")
     if existing is None:
         if not if_exists:
-            raise NotFoundError("table", f"{schema}.{name}", "Write DROP TABLE IF EXISTS to accept that")
+            raise NotFoundError("table", f"{schema}.{name}", "Write DROP TABLE IF EXISTS if it may be missing")
         return
     context.transaction.objects.drop_table(existing)
 
 
 def rename(context: Context, schema: str, name: str, to_schema: str, to_name: str) -> None:
-    """Stage a new name for a table or view, in the same schema only, as in the reference.
+    """Stage a new name for a table or view, in the same schema only, as in the reference implementation.
 
     Raises:
         NotFoundError: no relation has the old name.
@@ -131,7 +133,7 @@ def rename(context: Context, schema: str, name: str, to_schema: str, to_name: st
         raise StatementError(f"{schema}.{name} cannot be renamed into schema {to_schema}: create it there from a query and drop this one")
     taken = context.transaction.find(to_schema, to_name)
     if taken is not None and fold(to_name) != fold(name):
-        raise StatementError(f"{kind_of(taken)} {to_schema}.{to_name} exists already")
+        raise StatementError(f"{kind_of(taken)} {to_schema}.{to_name} already exists")
     if isinstance(relation, Table):
         context.transaction.objects.put_table(replace(relation, name=to_name))
     else:
@@ -171,11 +173,11 @@ def kind_of(relation: Relation) -> str:
 
 
 def partition_fields(columns: Sequence[Column], keys: Sequence[tuple[str, str]], table: str) -> tuple[PartitionField, ...]:
-    """Convert partition keys, (column name, transform) pairs, to keys by column id.
+    """Return partition keys with column ids instead of names.
 
     Args:
         columns: the columns of the table.
-        keys: the partition keys.
+        keys: (column name, transform) pairs.
         table: the table's name, for the error message.
 
     Raises:
@@ -186,21 +188,21 @@ def partition_fields(columns: Sequence[Column], keys: Sequence[tuple[str, str]],
     for name, transform in keys:
         column = by_name.get(fold(name))
         if column is None:
-            raise NotFoundError("column", f"{name} of {table}", f"There are: {', '.join(c.name for c in columns)}")
+            raise NotFoundError("column", f"{name} of {table}", f"The columns are: {', '.join(c.name for c in columns)}")
         fields.append(PartitionField(column.column_id, transform))
     return tuple(fields)
 
 
 def repartitioned(table: Table, fields: Sequence[PartitionField]) -> Table:
-    """Return the table with these partition keys for future rows; existing files keep theirs."""
+    """Return the table with these partition keys for future rows; existing files stay as they are."""
     current = table.partitioning.fields if table.partitioning else ()
     if tuple(fields) == current:
         return table
-    return replace(table, partitioning=Partitioning(-1, tuple(fields)) if fields else None)
+    return replace(table, partitioning=Partitioning(-1, tuple(fields)) if fields else None)  # negative: not committed
 
 
 def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
-    """Stage deleting all rows and the new definition, which keeps layout and comments unless the request changes them."""
+    """Delete all rows and stage the new definition, which keeps the layout and comments that the request does not change."""
     changed = rebuilt(table, request.columns)
     if request.comment is not None:
         changed = replace(changed, comment=request.comment)

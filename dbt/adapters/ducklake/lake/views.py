@@ -47,7 +47,7 @@ def create_view(context: Context, request: ViewRequest, *, replace_existing: boo
     existing = context.transaction.find(request.schema, request.name)
     if existing is not None and not replace_existing:
         raise StatementError(
-            f"{kind_of(existing)} {request.schema}.{request.name} exists already; "
+            f"{kind_of(existing)} {request.schema}.{request.name} already exists; "
             "write CREATE OR REPLACE VIEW to replace it, or IF NOT EXISTS to keep it"
         )
     kept = {key: value for key, value in existing.tags.items() if key.startswith(PROPERTY_TAG)} if isinstance(existing, View) else {}
@@ -87,7 +87,7 @@ def drop_view(context: Context, schema: str, name: str, *, if_exists: bool = Fal
         raise StatementError(f"{schema}.{name} is a table; write DROP TABLE {schema}.{name}")
     if existing is None:
         if not if_exists:
-            raise NotFoundError("view", f"{schema}.{name}", "Write DROP VIEW IF EXISTS to accept that")
+            raise NotFoundError("view", f"{schema}.{name}", "Write DROP VIEW IF EXISTS if it may be missing")
         return
     context.transaction.objects.drop_view(existing)
 

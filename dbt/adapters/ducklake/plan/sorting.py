@@ -46,7 +46,7 @@ def _stored(expression: str, known: dict[str, str], table: str) -> str:
                 f"SORTED BY: {column.sql()} is qualified; a table is sorted by its own columns, without their table's name"
             )
         if fold(column.name) not in known:
-            raise NotFoundError("column", f"{column.name} of {table}", f"There are: {', '.join(known.values())}")
+            raise NotFoundError("column", f"{column.name} of {table}", f"The columns are: {', '.join(known.values())}")
     if isinstance(tree, exp.Column):
         return sql_name(known[fold(tree.name)])
     if tree.find(exp.Column) is None:

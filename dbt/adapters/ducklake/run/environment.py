@@ -50,7 +50,7 @@ class SessionState:
     """The number of the snapshot that this session committed last, by the name of the lake."""
 
     def forget_hidden(self, in_spark: Callable[[str], bool]) -> None:
-        """Forget the temporary views that a view of Spark with the same name now hides."""
+        """Forget the temporary views that a Spark view with the same name now hides."""
         hidden = {name for name in (*self.temporary, *self.cached) if in_spark(name)}
         self.temporary = {name: view for name, view in self.temporary.items() if name not in hidden}
         self.cached = {name: rows for name, rows in self.cached.items() if name not in hidden}
@@ -204,11 +204,11 @@ class Environment:
         return self.text(self.resolve(sql, known))
 
     def query(self, sql: Sql) -> DataFrame:
-        """Return the rows of a query, analyzed but not computed."""
+        """Return the rows of a query, which is analyzed but not run yet."""
         return self.frame(self.resolve(sql))
 
     def frame(self, bound: Bound) -> DataFrame:
-        """Return the rows of a resolved query, analyzed but not computed."""
+        """Return the rows of a resolved query, which is analyzed but not run yet."""
         return self.spark.sql(self.text(bound))
 
     def analyzed(self, sql: Sql) -> DataFrame:

@@ -60,7 +60,7 @@ _RUNNERS: dict[type, Callable[[Environment, Any], Result]] = {
 
 
 def run(env: Environment, statement: v.Statement) -> Result:
-    """Run a statement: stage its changes, or return the rows of its query, analyzed but not computed.
+    """Run a statement: stage its changes, or return the rows of its query, which is analyzed but not run yet.
 
     The session runs BEGIN, COMMIT, ROLLBACK and USE itself.
     """
@@ -86,14 +86,14 @@ def _rows(env: Environment, query: v.Sql) -> Result:
 
 
 def _passed_through(env: Environment, query: v.Sql) -> Result:
-    """Run a statement of Spark, which may change any setting of the Spark session and may keep the relations that it reads."""
+    """Let Spark run a statement. It may change any setting of the Spark session, and store the names of relations that it reads."""
     change = changed_setting(query.text)
     if change is not None and change.key is not None:
         require_allowed_setting(change.key, change.value)
     env.state.setting_changes += 1
     words = query.text.upper().split(None, 6)
-    keeps_relations = words[:1] == ["CREATE"] and ("FUNCTION" in words or "GLOBAL" in words)
-    if keeps_relations and resolve(query, env.names, env.planning).reads_lake:
+    stores_names = words[:1] == ["CREATE"] and ("FUNCTION" in words or "GLOBAL" in words)
+    if stores_names and resolve(query, env.names, env.planning).reads_lake:
         raise StatementError(
             "a temporary function or global temporary view cannot read tables of a lake, because it would always show their current rows: "
             "use CREATE FUNCTION schema.name or CREATE VIEW schema.name, which store it in the lake"
@@ -103,5 +103,5 @@ def _passed_through(env: Environment, query: v.Sql) -> Result:
     env.state.forget_hidden(env.names.in_spark)
     if change is not None and change.key is None:
         restore_protected(env.spark)
-    require_protected(env.spark)  # EXECUTE IMMEDIATE and variables can change settings that are not in the text
+    require_protected(env.spark)  # the text of EXECUTE IMMEDIATE, or with variables, does not show which settings it changes
     return result

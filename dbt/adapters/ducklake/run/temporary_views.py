@@ -25,7 +25,7 @@ def run_create_temporary_view(env: Environment, statement: CreateTemporaryView) 
         return Result("CREATE TEMPORARY VIEW: it exists")
     if exists and not statement.replace:
         raise StatementError(
-            f"temporary view {name} exists already; write CREATE OR REPLACE TEMPORARY VIEW to replace it, or IF NOT EXISTS to keep it"
+            f"temporary view {name} already exists; write CREATE OR REPLACE TEMPORARY VIEW to replace it, or IF NOT EXISTS to keep it"
         )
     frame = env.analyzed(statement.query)
     if statement.columns and len(statement.columns) != len(frame.columns):

@@ -16,7 +16,7 @@ class WithClause:
     text: str = ""
 
     def before(self, query: Cursor) -> Sql:
-        """Return the rest of a cursor as a query with this clause before it."""
+        """Return the text that remains at a cursor as a query with this clause before it, and move the cursor to the end."""
         text, query.position = query.text, query.stop
         return references(self._prefix(text) if self.text else text)
 
@@ -39,20 +39,20 @@ class WithClause:
         return fragment(Source(text + sql.text[copied:]), outer=outer, whole=True)
 
     def _prefix(self, query: str) -> str:
-        """Return a query with this clause before it; the CTEs of the query's own WITH are appended to the list."""
+        """Return a query with this clause before it; if the query has its own WITH, its CTEs follow those of this clause."""
         source = Source(query)
         if source.token(0).word != "WITH":
             return f"{self.text} {query}"
-        clause, begin = self.text, source.tokens[0].end
+        clause, ctes = self.text, source.tokens[0].end
         if source.token(1).word == "RECURSIVE":
-            begin = source.tokens[1].end
+            ctes = source.tokens[1].end
             if Source(clause).token(1).word != "RECURSIVE":
                 clause = "WITH RECURSIVE" + clause[len("WITH") :]
-        return f"{clause},{query[begin:]}"
+        return f"{clause},{query[ctes:]}"
 
 
 def with_clause(cursor: Cursor) -> WithClause:
-    """Read the WITH clause that comes next, unless the statement after it is a query."""
+    """Read the WITH clause at the cursor. If a query follows it, leave the cursor there and return an empty clause."""
     start = cursor.position
     if not cursor.at("WITH"):
         return WithClause()

@@ -26,18 +26,18 @@ def set_options(connection: Connection, options: Iterable[StoredOption]) -> None
     """Store options, replacing old values; an option without a value is removed."""
     table = t.metadata
     for option in options:
-        same = (table.c.key == option.key) & table.c.scope.is_not_distinct_from(option.scope)
-        same &= table.c.scope_id.is_not_distinct_from(option.scope_id)
+        is_option = (table.c.key == option.key) & table.c.scope.is_not_distinct_from(option.scope)
+        is_option &= table.c.scope_id.is_not_distinct_from(option.scope_id)
         if option.value is None:
-            connection.execute(table.delete().where(same))
-        elif connection.execute(select(table.c.key).where(same)).first() is not None:
-            connection.execute(table.update().where(same).values(value=option.value))
+            connection.execute(table.delete().where(is_option))
+        elif connection.execute(select(table.c.key).where(is_option)).first() is not None:
+            connection.execute(table.update().where(is_option).values(value=option.value))
         else:
             connection.execute(table.insert().values(key=option.key, value=option.value, scope=option.scope, scope_id=option.scope_id))
 
 
 def write_staged_options(state: CommitState) -> None:
-    """Write the staged options with the catalog ids of new tables and schemas; options of dropped objects are left out."""
+    """Write the staged options, except those of dropped objects. Negative ids, of new tables and schemas, become catalog ids."""
     dropped = {key for objects in (state.staged.schemas, state.staged.tables) for key, value in objects.items() if value is None}
     known = {*state.staged.schemas, *state.staged.tables}
     kept = [

@@ -84,7 +84,8 @@ def require_kept(connection: Connection, database: Database, snapshot_id: int) -
     if database.at is not None and database.at.snapshot_id == snapshot_id:
         raise NotFoundError("snapshot", str(snapshot_id), f"{database.title} was opened at it, and it has expired since")
     raise ConflictError(
-        f"snapshot {snapshot_id}, which this reads, was expired by a concurrent expire_snapshots; nothing was written, run it again"
+        f"snapshot {snapshot_id}, which this transaction reads, was expired by a concurrent expire_snapshots; "
+        "nothing was written, run it again"
     )
 
 

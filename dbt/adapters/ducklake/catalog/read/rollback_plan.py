@@ -1,7 +1,7 @@
 """Plan the rollback of a table: its files and inlined rows at an earlier snapshot and at the current one.
 
-Specification: "Queries", reading data: a snapshot sees the rows that a scan of it reads. If files have since been merged, the snapshot sees
-the merged file without its newer rows.
+Specification: "Queries", reading data. The rows at a snapshot are those that a scan at that snapshot reads: if files have been merged
+since, the merged file without its newer rows.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .scan_plan import read_files, read_rows
 
 @dataclass(frozen=True)
 class FormerFile:
-    """A data file with the deletes that an earlier snapshot sees."""
+    """A data file, with the deletes that apply at the earlier snapshot."""
 
     file: DataFile
     written: WrittenFile
-    """The same file as a commit registers it, with statistics if it may be registered again."""
+    """The same file, as a commit would register it again; without statistics if that cannot be necessary."""
     partition_id: int | None
     has_snapshot_ids: bool
     """Whether its rows have embedded snapshot ids."""
@@ -45,7 +45,7 @@ class RollbackPlan:
     inlined_then: tuple[InlinedRows, ...]
     inlined_now: tuple[InlinedRows, ...]
     retyped: frozenset[int]
-    """Ids of columns that ever had another type than at the earlier snapshot."""
+    """Ids of columns that had, at any snapshot, another type than at the earlier one."""
 
 
 def read_rollback_plan(connection: Connection, database: Database, table: Table, then: int, now: int) -> RollbackPlan:
@@ -53,7 +53,7 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
     history = read_history(connection, table.table_id)
     former = read_files(connection, database, table, then)
     present = {file.data_file_id: file for _, file in read_files(connection, database, table, now)}
-    ids = [row.data_file_id for row, file in former if not _stays(file, present.get(row.data_file_id))]
+    ids = [row.data_file_id for row, file in former if not _has_same_rows(file, present.get(row.data_file_id))]
     stats, values = _column_stats(connection, database, ids), _partition_values(connection, database, ids)
     files = tuple(
         FormerFile(
@@ -76,27 +76,27 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
     return RollbackPlan(files, present, inlined_then, inlined_now, history.retyped(table.columns))
 
 
-def _stays(then: DataFile, now: DataFile | None) -> bool:
-    """Whether a file has all its rows at both snapshots."""
+def _has_same_rows(then: DataFile, now: DataFile | None) -> bool:
+    """Whether the file still exists, without deleted rows and without rows newer than the earlier snapshot."""
     return now is not None and not now.is_touched and then.rows_until_snapshot is None
 
 
 def _column_stats(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, list[ColumnStats]]:
     found: dict[int, list[ColumnStats]] = defaultdict(list)
-    for row in _of_files(connection, database, t.file_column_stats, ids):
+    for row in _rows_of_files(connection, database, t.file_column_stats, ids):
         found[row.data_file_id].append(column_stats(row))
     return found
 
 
 def _partition_values(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, list[str | None]]:
-    rows = _of_files(connection, database, t.file_partition_value, ids)
+    rows = _rows_of_files(connection, database, t.file_partition_value, ids)
     found: dict[int, list[str | None]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: (row.data_file_id, row.partition_key_index)):
         found[row.data_file_id].append(row.partition_value)
     return found
 
 
-def _of_files(connection: Connection, database: Database, source: Any, ids: Collection[int]) -> list[Any]:
+def _rows_of_files(connection: Connection, database: Database, source: Any, ids: Collection[int]) -> list[Any]:
     found: list[Any] = []
     for batch in batches(ids, database.dialect.batch_size):
         found += connection.execute(select(source).where(source.c.data_file_id.in_(batch))).all()

@@ -38,7 +38,7 @@ class ObjectStaging:
         """
         self._staging.require_open()
         if self._view.schema(name) is not None:
-            raise StatementError(f"schema {name} exists already")
+            raise StatementError(f"schema {name} already exists")
         identifier = new_uuid()
         path = self._data_path + directory_name(name, identifier)
         schema = Schema(self._staging.new_id(), identifier, name, path)
@@ -212,7 +212,7 @@ class ObjectStaging:
         taken = self._view.find(schema_name, name)
         if taken is not None and own_id != (taken.table_id if isinstance(taken, Table) else taken.view_id):
             kind = "table" if isinstance(taken, Table) else "view"
-            raise StatementError(f"{kind} {taken.schema_name}.{taken.name} exists already")
+            raise StatementError(f"{kind} {taken.schema_name}.{taken.name} already exists")
 
     @staticmethod
     def _require_columns(table: Table) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def cached(frame: DataFrame) -> Iterator[DataFrame]:
-    """Yield the same rows, which the first action computes and Spark caches (in memory, then on disk) until the block ends."""
+    """Yield a DataFrame with the same rows. Its first action computes them; Spark caches them (memory, then disk) until the block ends."""
     persisted = frame.persist()
     try:
         yield as_leaf(persisted)
@@ -23,7 +23,7 @@ def cached(frame: DataFrame) -> Iterator[DataFrame]:
 def as_leaf(persisted: DataFrame) -> DataFrame:
     """Return a persisted DataFrame as a plan of one node.
 
-    Otherwise Spark analyzes its whole query again for every DataFrame that uses it, which takes most of the time of a small statement on a
+    Otherwise Spark analyzes the whole query again for every DataFrame that uses it, which takes most of the time of a small statement on a
     large query. With Spark Connect the DataFrame is returned unchanged.
     """
     java: Any = getattr(persisted, "_jdf", None)

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _SPARK_ONLY = frozenset({"list", "map", "struct", "variant", "geometry", "time", "timestamp_ns"})
-"""Types whose values, or whose form in a file, differ between Spark's Arrow data and the files that Spark writes."""
+"""Types that only Spark writes, because PyArrow would write other values, or another Parquet type, from Spark's Arrow data."""
 
 
 def can_fetch(columns: Sequence[Column]) -> bool:
-    """Whether PyArrow writes the columns' values, as fetched from Spark, to the same files as Spark."""
+    """Whether PyArrow, given the rows that Spark returns, writes the same values and types to files as Spark."""
     return all(column.type not in _SPARK_ONLY for column in columns)
 
 
@@ -31,11 +31,11 @@ def fetch_small(
     """Fetch rows in the shape of the table's files.
 
     Args:
-        rows: the table's columns under their names, and `also`.
+        rows: the table's columns under their names, and the columns in `also`.
         columns: the table's columns to fetch.
         limit: the maximum number of rows.
-        also: names of further columns to fetch, before the others and as they are.
-        most: the maximum number of rows that `rows` can have, if it is known.
+        also: names of further columns to fetch, which come first and are not cast.
+        most: an upper bound of the number of rows in `rows`, if one is known.
 
     Returns:
         The rows; None if there are more than `limit`.

@@ -1,7 +1,7 @@
-"""The Spark of this process: started when the first statement needs it, with a new session for each caller, stopped only if we started it.
+"""The Spark application of this process: started when the first statement needs it, and stopped only if we started it.
 
-A session has its own temporary views and configuration; the Spark application, its cache and its executors are shared. PySpark pins each
-Python thread to a JVM thread, so the job group and pool of a `scope` apply only to the calling thread.
+Each caller gets a new session with its own temporary views and configuration; the application, its cache and its executors are shared.
+PySpark pins each Python thread to a JVM thread, so the job group and pool of a `scope` apply only to the calling thread.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SCRATCH = "spark.dbt.ducklake.scratch"
-"""The session setting with a directory of this process that the driver's JVM can read; not set with Spark Connect."""
+"""The session setting for a temporary directory that both this process and the driver's JVM can use; not set with Spark Connect."""
 INTERRUPT_SECONDS = 0.5
 """The interval between interrupts of a cancelled Spark Connect statement until it ends."""
 NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""PySpark's loggers that write each exception to stderr as JSON."""
 
 
 class Scope:
-    """The jobs of one statement, see `SparkRuntime.scope`. It has its own job group, because a cancelled group accepts no more jobs."""
+    """The jobs of one statement (`SparkRuntime.scope`). They are in a new job group, because a cancelled group accepts no more jobs."""
 
     _numbers = itertools.count(1)
 
@@ -66,7 +67,7 @@ class Scope:
                 return
 
     def check(self) -> None:
-        """Stop between two steps if the statement was cancelled.
+        """Raise an error if the statement was cancelled. Called between two steps.
 
         Raises:
             CancelledError: the statement was cancelled.
@@ -76,7 +77,7 @@ class Scope:
 
 
 class SparkRuntime:
-    """Owns the Spark of this process.
+    """Owns the Spark application of this process.
 
     Args:
         source: how to start Spark, or an existing session, which is never stopped or changed.
@@ -86,7 +87,7 @@ class SparkRuntime:
         self._settings = source if isinstance(source, SparkSettings) else SparkSettings(master=None)
         self._base: SparkSession | None = None if isinstance(source, SparkSettings) else source
         self._given = self._base
-        self._ours = False
+        self._started_here = False
         self._scratch: str | None = None
         self._lock = threading.RLock()
         self._scopes: dict[str, list[Scope]] = {}
@@ -129,8 +130,8 @@ class SparkRuntime:
 
         Args:
             session: the session that runs the jobs.
-            pool: the scheduler pool, whose jobs share the resources fairly.
-            group: the name for `cancel`.
+            pool: Spark's scheduler pool for the jobs; pools share the resources fairly.
+            group: the name to pass to `cancel`.
             description: the jobs' description in Spark's UI.
         """
         scope = Scope(group, session)
@@ -160,9 +161,9 @@ class SparkRuntime:
         with self._lock:
             if self._pid != os.getpid():
                 return
-            base, ours = self._base, self._ours
-            self._base, self._ours = self._given, False
-            if base is not None and ours:
+            base, started_here = self._base, self._started_here
+            self._base, self._started_here = self._given, False
+            if base is not None and started_here:
                 with contextlib.suppress(Exception):
                     base.stop()
             if self._scratch is not None:
@@ -184,9 +185,9 @@ class SparkRuntime:
         try:
             if self._settings.remote is not None:
                 self._base = _connect(self._settings)
-                self._ours = True
+                self._started_here = True
             else:
-                self._ours = _start_classic(self._settings)
+                self._started_here = _start_classic(self._settings)
                 self._base = SparkSession.builder.getOrCreate()
         except (PySparkException, ImportError) as error:
             raise ConfigurationError(f"Spark could not be started: {error}") from error
@@ -239,7 +240,7 @@ def _connect(settings: SparkSettings) -> SparkSession:
 
 
 def _set(session: SparkSession, key: str, value: str) -> None:
-    """Set a session setting; one that this Spark does not know (TIME before 4.1) or allow (a managed service) is skipped.
+    """Set a session setting; one that this version (TIME before 4.1) or service does not support is skipped.
 
     Raises:
         EngineError: the setting is required for matching columns by field id.
@@ -254,7 +255,7 @@ def _set(session: SparkSession, key: str, value: str) -> None:
 
 
 def _copy_sql_settings(given: SparkSession, session: SparkSession) -> None:
-    """Copy settings that the owner changed after creating the session, because `newSession` does not inherit them."""
+    """Copy the settings that the caller changed in the given session, because `newSession` does not inherit them."""
     get_all = getattr(given.conf, "getAll", None)
     settings: Any = get_all() if callable(get_all) else get_all
     for key, value in dict(settings or {}).items():
@@ -275,7 +276,7 @@ def _grouped(session: SparkSession, pool: str, group: str, description: str) -> 
         yield
     finally:
         for key, value in before.items():
-            context.setLocalProperty(key, cast(str, value))  # None removes it
+            context.setLocalProperty(key, cast(str, value))  # None removes the property
 
 
 @contextlib.contextmanager
@@ -288,12 +289,12 @@ def _tagged(session: SparkSession, group: str) -> Iterator[None]:
 
 
 def _tag(group: str) -> str:
-    """Return a valid tag: not empty and without commas."""
+    """Return a valid Spark Connect tag for a job group: not empty and without commas."""
     return group.replace(",", ";") or "dbt-ducklake"
 
 
 def _silence_loggers() -> None:
-    """Disable PySpark's logging of exceptions as JSON to stderr; our errors contain the message."""
+    """Disable `NOISY_LOGGERS`, because our errors contain the same messages."""
     from pyspark.logger import PySparkLogger
 
     for name in NOISY_LOGGERS:

@@ -1,4 +1,4 @@
-"""Store assignment: cast a value to the type of its column, by the same strict rules for every ANSI setting of the session.
+"""Store assignment: cast a value to the type of its column, by the same strict rules whatever the session's ANSI setting is.
 
 A plain cast follows `spark.sql.ansi.enabled`: without ANSI, 3000000000 becomes the INT -1294967296, and a string that is not a date becomes
 NULL.
@@ -16,13 +16,14 @@ from .conversions import same_type
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
 
-_WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
-_DIGITS = dict(zip(_WHOLE, (3, 5, 10, 19), strict=True))
-_FRACTIONS = (T.FloatType, T.DoubleType)
-_TEXTS = (T.StringType, T.BinaryType)
-_DATED = (T.DateType, T.TimestampType, T.TimestampNTZType)
-_STRICT_ALREADY = (T.NullType, T.VariantType)
-"""Types whose casts do not depend on the session: NULL stays NULL, and a variant that does not fit is an error."""
+_INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_DIGITS = dict(zip(_INTEGERS, (3, 5, 10, 19), strict=True))
+"""The maximum number of decimal digits of each."""
+_FLOATS = (T.FloatType, T.DoubleType)
+_STRING_LIKE = (T.StringType, T.BinaryType)
+_DATES_AND_TIMESTAMPS = (T.DateType, T.TimestampType, T.TimestampNTZType)
+_ALWAYS_STRICT = (T.NullType, T.VariantType)
+"""Types whose casts do not depend on the ANSI setting: NULL stays NULL, and a variant that does not fit is an error."""
 
 
 def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column: str) -> SparkColumn:
@@ -34,14 +35,14 @@ def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column:
         target: the type of the column.
         column: the name of the column, for the error message.
     """
-    if _always_fits(source, target):
+    if _independent_of_ansi(source, target):
         return value.cast(target)
     match source, target:
         case T.ArrayType(), T.ArrayType():
             old, new = source.elementType, target.elementType
             return F.transform(value, lambda item: assigned(item, old, new, f"{column}.element"))
         case T.MapType(), T.MapType():
-            return _entries(value, source, target, column)
+            return _assigned_map(value, source, target, column)
         case T.StructType(), T.StructType() if len(source) == len(target):
             fields = [
                 assigned(value.getField(old.name), old.dataType, new.dataType, f"{column}.{new.name}").alias(new.name)
@@ -57,49 +58,49 @@ def failure(text: SparkColumn) -> SparkColumn:
     return F.raise_error(F.concat(F.lit("[DUCKLAKE_DATA]"), text, F.lit("[/DUCKLAKE_DATA]")))
 
 
-def _entries(value: SparkColumn, source: T.MapType, target: T.MapType, column: str) -> SparkColumn:
-    if not _always_fits(source.keyType, target.keyType):
+def _assigned_map(value: SparkColumn, source: T.MapType, target: T.MapType, column: str) -> SparkColumn:
+    if not _independent_of_ansi(source.keyType, target.keyType):
         value = F.transform_keys(value, lambda key, _: assigned(key, source.keyType, target.keyType, f"{column}.key"))
-    if not _always_fits(source.valueType, target.valueType):
+    if not _independent_of_ansi(source.valueType, target.valueType):
         value = F.transform_values(value, lambda _, item: assigned(item, source.valueType, target.valueType, f"{column}.value"))
     return value.cast(target)
 
 
-def _always_fits(source: T.DataType, target: T.DataType) -> bool:
-    """Whether a plain cast has the same result with and without ANSI."""
-    if same_type(source, target) or isinstance(source, _STRICT_ALREADY):
+def _independent_of_ansi(source: T.DataType, target: T.DataType) -> bool:
+    """Whether a plain cast has the same result with and without ANSI, so that it can be used."""
+    if same_type(source, target) or isinstance(source, _ALWAYS_STRICT):
         return True
     match source, target:
         case T.ArrayType(), T.ArrayType():
-            return _always_fits(source.elementType, target.elementType)
+            return _independent_of_ansi(source.elementType, target.elementType)
         case T.MapType(), T.MapType():
-            return _always_fits(source.keyType, target.keyType) and _always_fits(source.valueType, target.valueType)
+            return _independent_of_ansi(source.keyType, target.keyType) and _independent_of_ansi(source.valueType, target.valueType)
         case T.StructType(), T.StructType():
             pairs = zip(source.fields, target.fields, strict=False)
-            return len(source) == len(target) and all(_always_fits(old.dataType, new.dataType) for old, new in pairs)
-    return _leaf_always_fits(source, target)
+            return len(source) == len(target) and all(_independent_of_ansi(old.dataType, new.dataType) for old, new in pairs)
+    return _leaf_independent_of_ansi(source, target)
 
 
-def _leaf_always_fits(source: T.DataType, target: T.DataType) -> bool:
+def _leaf_independent_of_ansi(source: T.DataType, target: T.DataType) -> bool:
     match source, target:
         case _, T.StringType() if not isinstance(source, T.ArrayType | T.MapType | T.StructType):
             return True
         case _, T.DecimalType():
             return _decimal_fits(source, target)
-    if isinstance(source, _WHOLE):
-        return isinstance(target, _FRACTIONS) or (isinstance(target, _WHOLE) and _DIGITS[type(source)] <= _DIGITS[type(target)])
+    if isinstance(source, _INTEGERS):
+        return isinstance(target, _FLOATS) or (isinstance(target, _INTEGERS) and _DIGITS[type(source)] <= _DIGITS[type(target)])
     return (
         (isinstance(source, T.FloatType | T.DecimalType) and isinstance(target, T.DoubleType))
-        or (isinstance(source, _TEXTS) and isinstance(target, _TEXTS))
-        or (isinstance(source, _DATED) and isinstance(target, _DATED))
+        or (isinstance(source, _STRING_LIKE) and isinstance(target, _STRING_LIKE))
+        or (isinstance(source, _DATES_AND_TIMESTAMPS) and isinstance(target, _DATES_AND_TIMESTAMPS))
     )
 
 
 def _decimal_fits(source: T.DataType, target: T.DecimalType) -> bool:
-    """Whether the target has enough digits before the decimal point for every number of the source, also after rounding up."""
-    room = target.precision - target.scale
-    if isinstance(source, _WHOLE):
-        return room >= _DIGITS[type(source)]
+    """Whether the target has enough digits before the decimal point for every number of the source, even if rounding adds a digit."""
+    integer_digits = target.precision - target.scale
+    if isinstance(source, _INTEGERS):
+        return integer_digits >= _DIGITS[type(source)]
     if isinstance(source, T.DecimalType):
-        return room >= source.precision - source.scale + (target.scale < source.scale)
+        return integer_digits >= source.precision - source.scale + (target.scale < source.scale)
     return False

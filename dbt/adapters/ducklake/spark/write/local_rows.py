@@ -1,4 +1,4 @@
-"""Count and fetch the rows of queries of constants, which Spark's optimizer folds into a local relation, without a job."""
+"""Count and fetch, without a Spark job, the rows of a query of constants such as VALUES: the optimizer makes it a local relation."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .write import shaped
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_CONSTANT = frozenset({"LocalRelation", "OneRowRelation"})
+_CONSTANT_LEAVES = frozenset({"LocalRelation", "OneRowRelation"})
 
 
 def local_row_count(rows: DataFrame) -> int | None:
-    """Return the number of rows of a query of constants; None if the query reads data, or if it must run to find out."""
+    """Return the number of rows of a query of constants; None if the query reads data, or if only running it shows the number."""
     frame: Any = getattr(rows, "_jdf", None)
     if frame is None:  # with Spark Connect only the server has the plan
         return None
     execution = frame.queryExecution()
     leaves = execution.analyzed().collectLeaves()
-    if any(leaves.apply(index).nodeName() not in _CONSTANT for index in range(leaves.size())):
+    if any(leaves.apply(index).nodeName() not in _CONSTANT_LEAVES for index in range(leaves.size())):
         return None
     plan = execution.optimizedPlan()
     while plan.nodeName() == "Project":
@@ -37,7 +37,7 @@ def local_row_count(rows: DataFrame) -> int | None:
 
 
 def fitted_rows(rows: DataFrame, columns: tuple[Column, ...]) -> pa.Table:
-    """Fetch the rows with the table's types.
+    """Fetch the rows, cast to the types of the table's columns.
 
     Raises:
         DataError: a NOT NULL column contains NULL, or a value does not fit its column.

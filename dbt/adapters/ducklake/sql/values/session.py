@@ -80,6 +80,6 @@ class Query:
 
 @dataclass(frozen=True)
 class PassThrough:
-    """A statement of Spark (SET, CREATE TEMPORARY FUNCTION, CACHE TABLE, …), run at once with its names bound."""
+    """A statement that Spark runs (SET, CREATE TEMPORARY FUNCTION, CACHE TABLE, …), at once and with its names bound."""
 
     query: Sql

@@ -1,6 +1,6 @@
 """SQL that Spark will evaluate: the user's text as written, and the positions of the names in it.
 
-Binding inserts replacements into this text. The text is never generated from a syntax tree.
+Binding replaces these names in the text. The text is never generated from a syntax tree.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Name:
 
 @dataclass(frozen=True)
 class TimeTravel:
-    """`version` or `timestamp` (SQL text of a constant expression), never both."""
+    """A snapshot to read: either `version` or `timestamp` (the SQL text of a constant expression)."""
 
     version: int | None = None
     timestamp: str | None = None
@@ -46,7 +46,7 @@ class Reference:
     name: Name
     at: TimeTravel | None = None
     aliased: bool = False
-    """Whether the user gave an alias, or the grammar allows none. Otherwise the replacement adds one: the last part of the name."""
+    """Whether the user gave an alias, or the grammar allows none. Otherwise binding adds one: `alias`, or the last part of the name."""
     enclosed: bool = False
     """Whether the alias to add must be in parentheses with the name, because TABLESAMPLE follows the name."""
     alias: str | None = None
@@ -60,7 +60,7 @@ class Reference:
     virtual: tuple[str, ...] = ()
     """The virtual columns (`VIRTUAL_COLUMNS`) that its SELECT, or a subquery of it, names."""
     called: str | None = None
-    """With `virtual`: the name that qualifies its columns."""
+    """The alias or name that qualifies its columns in the SELECT; set only if `virtual` is not empty."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ VIRTUAL_COLUMNS = ("rowid", "snapshot_id", "filename", "file_row_number")
 class Star:
     """A `*` or `q.*` that must not show the virtual columns, which are real columns of the replaced relations in its SELECT.
 
-    text[:end] ends with the star, or, if the user already `excepts` columns, with the parenthesis that opens their list.
+    text[:end] ends with the star or, if `excepts` (the star has an EXCEPT list already), with the parenthesis that opens the list.
     """
 
     end: int
@@ -114,7 +114,7 @@ class Sql:
     calls: tuple[FunctionCall, ...] = ()
     stars: tuple[Star, ...] = ()
     virtual: tuple[str, ...] = ()
-    """All virtual columns that are named, also in subqueries. For conditions, which name columns of the target."""
+    """All virtual columns that the text names, including its subqueries. Used for conditions, which name columns of the target."""
 
     def pieces(
         self,
@@ -123,7 +123,7 @@ class Sql:
         function: Callable[[Name], T | None] = lambda _: None,
         virtual: Callable[[Reference], tuple[str, ...]] = lambda _: (),
     ) -> tuple[str | T, ...]:
-        """Split the text at its names: each name with a value is replaced by it, with an alias after it if the user gave none.
+        """Split the text at its names. Each name with a value is replaced by the value, followed by an alias if the user gave none.
 
         Args:
             resolve: returns the value of a reference; None leaves it, and the columns that it qualifies, as they are.
@@ -149,7 +149,7 @@ class Sql:
             hidden = [f"{backquoted(each.called or '')}.{backquoted(name)}" for each in star.references for name in virtual(each)]
             if hidden:
                 edits.append(_Edit(star.end, star.end, f"{', '.join(hidden)}, " if star.excepts else f" EXCEPT ({', '.join(hidden)})"))
-        return _cut(self.text, edits)
+        return _spliced(self.text, edits)
 
 
 @dataclass(frozen=True)
@@ -171,16 +171,16 @@ def _with_alias(reference: Reference, value: T) -> tuple[str, T, str]:
     return ("(", value, f"{alias})") if reference.enclosed else ("", value, alias)
 
 
-def _cut(text: str, edits: list[_Edit[T]]) -> tuple[str | T, ...]:
+def _spliced(text: str, edits: list[_Edit[T]]) -> tuple[str | T, ...]:
     pieces: list[str | T] = []
-    written, position = "", 0
+    pending, position = "", 0
     for edit in sorted(edits, key=lambda each: (each.start, each.end)):
-        written += text[position : edit.start] + edit.before
+        pending += text[position : edit.start] + edit.before
         if edit.value is not None:
-            pieces += [written, edit.value]
-            written = edit.after
+            pieces += [pending, edit.value]
+            pending = edit.after
         position = edit.end
-    return (*pieces, written + text[position:])
+    return (*pieces, pending + text[position:])
 
 
 def _folded(name: Name) -> tuple[str, ...]:
