@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.ducklake.errors import LakeError
-from dbt.adapters.ducklake.format.files import DeleteFile, InlinedDeletes, WrittenDeleteFile
+from dbt.adapters.ducklake.format.files import SNAPSHOT_ID_COLUMN, DeleteFile, InlinedDeletes, WrittenDeleteFile
 from dbt.adapters.ducklake.spark.arrow.flushed import write_deletes
 from dbt.adapters.ducklake.spark.files.deletes import positions_table, write_delete_file
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
@@ -34,6 +35,13 @@ def test_a_later_delete_has_the_snapshot_of_each_position(tmp_path: Path) -> Non
     assert (written.min_snapshot, written.max_snapshot) == (4, 6)
     assert list(zip(*positions_table(registered(written)).to_pydict().values(), strict=True)) == [(1, 4), (5, 6), (9, 5)]
     assert positions_table(registered(written, limit=5)).column("pos").to_pylist() == [1, 9]
+
+
+def test_an_entry_without_a_snapshot_counts(tmp_path: Path) -> None:
+    path = f"{tmp_path}/x-delete.parquet"
+    table = pa.table({"pos": pa.array([1, 5, 9], pa.int64()), SNAPSHOT_ID_COLUMN: pa.array([None, 5, 9], pa.int64())})
+    pq.write_table(table, path)
+    assert positions_table(DeleteFile(1, path, "parquet", 3, 1, None, 3, 7)).column("pos").to_pylist() == [1, 5]
 
 
 @pytest.mark.parametrize("positions", [[], [1, 1], [2, 1]])

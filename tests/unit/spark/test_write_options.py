@@ -29,6 +29,7 @@ def test_lz4_is_the_raw_format_as_in_duckdb() -> None:
 def test_levels_of_gzip_have_hadoops_names() -> None:
     assert spark_options(WriteOptions(compression="gzip", compression_level=9), local=True)["zlib.compress.level"] == "BEST_COMPRESSION"
     assert arrow_options(WriteOptions(compression="gzip", compression_level=9))["compression_level"] == 9
+    assert arrow_options(WriteOptions(compression="gzip", compression_level=12))["compression_level"] == 9
 
 
 def test_extra_options_have_precedence() -> None:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from ..errors import CancelledError, DataError
 from ..format.constraints import checks_of
 from ..format.files import ScanPlan
-from ..format.objects import Table
+from ..format.objects import Column, PartitionField, Table
+from ..format.partitioning import TIME_PARTS
 from ..format.sort_text import bare_column
 from ..spark.arrow.write import write_arrow
-from ..spark.rows.small import can_fetch
+from ..spark.errors import translate
+from ..spark.rows.small import can_fetch, fetch_small
 from .context import Context
 from .order import stored_order
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 MOST_VALUES = 1_000_000
 """The maximum number of values (rows times columns) that one statement fetches."""
 MOST_BYTES = 64 * 2**20
 """The maximum size of the rows that one statement fetches, as they are in files."""
+MOST_OF_MANY = 50_000
+"""The maximum number of rows that are fetched from a query of unknown size: each partition of a larger one sends this number in vain."""
 
 
 def most_rows(context: Context, table: Table) -> int:
@@ -28,9 +35,52 @@ def most_rows(context: Context, table: Table) -> int:
         return 0
     if any(bare_column(key.expression) is None for key in stored_order(table, context.transaction.write_options(table))):
         return 0
-    rows = MOST_VALUES // len(table.columns)
-    row_bytes = context.transaction.row_bytes(table)
-    return rows if not row_bytes else min(rows, int(MOST_BYTES / row_bytes))
+    if any(key.transform in TIME_PARTS and _type_of(table, key.column_id) == "timestamptz" for key in _partition_fields(table)):
+        return 0  # Spark takes the parts in the session's time zone
+    return MOST_VALUES // len(table.columns)
+
+
+def fetch(
+    rows: DataFrame, columns: Sequence[Column], plan: ScanPlan | None, most: int, *, also: Collection[str], planned: int | None = None
+) -> pa.Table | None:
+    """Fetch rows in the shape of the table's files.
+
+    Args:
+        rows: the table's columns under their names, and `also`.
+        columns: the table's columns to fetch.
+        plan: the scan that the rows come from, whose files tell the size of a row.
+        most: the maximum number of rows.
+        also: names of further columns.
+        planned: the maximum number of rows that `rows` can have, if it is known.
+
+    Returns:
+        The rows; None if they are too many, or if Spark failed. The general way of the statement then decides.
+
+    Raises:
+        CancelledError: the statement was cancelled.
+        DataError: a value does not fit its column.
+    """
+    size = sum(file.size_bytes for file in plan.files) if plan is not None else 0
+    if plan is not None and size:
+        most = min(most, MOST_BYTES * sum(file.record_count for file in plan.files) // size)
+    if planned is None or planned > most:
+        most = min(most, MOST_OF_MANY)
+    try:
+        return fetch_small(rows, columns, most, also=also, most=planned)
+    except DataError:
+        raise
+    except Exception as error:
+        if isinstance(translate(error), CancelledError):
+            raise
+        return None
+
+
+def _partition_fields(table: Table) -> tuple[PartitionField, ...]:
+    return table.partitioning.fields if table.partitioning else ()
+
+
+def _type_of(table: Table, column_id: int) -> str | None:
+    return next((column.type for column in table.columns if column.column_id == column_id), None)
 
 
 def planned_rows(plan: ScanPlan) -> int:
@@ -63,7 +113,7 @@ def write_small(context: Context, table: Table, data: pa.Table, *, row_ids: bool
         table.path,
         options,
         row_ids=row_ids,
-        partition_fields=table.partitioning.fields if table.partitioning else (),
+        partition_fields=_partition_fields(table),
         order=stored_order(table, options),
     )
     context.transaction.rows.add_files(table, files)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import CancelledError
+from ..errors import DataError
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ScanPlan
 from ..format.objects import Table
-from ..spark.errors import translate
 from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of, rows_of_clauses, rows_to_insert
 from ..spark.rows.positions import count, union
-from ..spark.rows.small import fetch_small
 from ..spark.values.extremes import KeyRange, key_columns, key_names, ranges_of, usable_keys
 from .context import Context, RowCounts
 from .merge_request import MergeRequest, refuse_repeated
 from .row_changes import end_rows
-from .small import planned_rows, write_small
+from .small import fetch, planned_rows, write_small
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,12 +49,10 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, most: i
     rows = candidates(source, request.source_alias, table.columns, request.not_matched, key_columns(usable))
     columns = table.columns if request.not_matched else ()
     try:
-        found = fetch_small(rows, columns, most, also=(SOURCE_ROW, ACTION, *key_names(usable)))
-    except Exception as error:
-        if isinstance(translate(error), CancelledError):
-            raise
+        found = fetch(rows, columns, None, most, also=(SOURCE_ROW, ACTION, *key_names(usable)))
+        return None if found is None else SmallSource(found, ranges_of(found, usable), most)
+    except (DataError, UnicodeDecodeError):  # a value that may not be inserted at all, or a key that is not valid UTF-8
         return None
-    return None if found is None else SmallSource(found, ranges_of(found, usable), most)
 
 
 def merge_small(
@@ -79,7 +75,8 @@ def merge_small(
         DataError: a row of the table is matched by more than one row of the source.
     """
     updates = [index for index, clause in enumerate(request.matched) if clause.action == "update"]
-    pairs = fetch_small(matching, table.columns if updates else (), source.most, also=_PAIR, most=planned_rows(plan) * source.rows.num_rows)
+    columns = table.columns if updates else ()
+    pairs = fetch(matching, columns, plan, source.most, also=_PAIR, planned=planned_rows(plan) * source.rows.num_rows)
     if pairs is None:
         return None
     found = outcome_of(pairs)

@@ -9,11 +9,10 @@ from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, Colum
 from ..format.objects import Table
 from ..spark.rows.cached import cached
 from ..spark.rows.positions import by_file, collect_positions
-from ..spark.rows.small import fetch_small
 from .context import Context, RowCounts
 from .insert import insert
 from .row_changes import end_rows
-from .small import most_rows, planned_rows, write_small
+from .small import fetch, most_rows, planned_rows, write_small
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,7 +32,7 @@ def update(context: Context, table: Table, plan: ScanPlan, changed: DataFrame, w
     """
     context.transaction.rows.depends_on_rows(table, within)
     most = most_rows(context, table)
-    small = fetch_small(changed, table.columns, most, also=_LINEAGE, most=planned_rows(plan)) if most else None
+    small = fetch(changed, table.columns, plan, most, also=_LINEAGE, planned=planned_rows(plan)) if most else None
     if small is not None:
         positions = by_file(small)
         write_small(context, table, small.drop_columns([LINEAGE_FILE, LINEAGE_POSITION]), row_ids=True)

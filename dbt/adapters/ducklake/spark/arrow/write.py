@@ -6,6 +6,7 @@ Specification: "Data files", "Field identifiers". Files have the same names as D
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -97,7 +98,9 @@ def write_arrow(
                 files.append(write_piece(piece, written_columns, paths[-1], options, values))
         check_rules(files, columns)
     except BaseException:
-        storage.remove(paths)
+        for path in paths:
+            with suppress(OSError):  # the error of the write counts
+                storage.remove([path])
         raise
     return files
 

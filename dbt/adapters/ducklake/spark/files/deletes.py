@@ -54,7 +54,8 @@ def positions_table(file: DeleteFile) -> pa.Table:
     except FileNotFoundError as error:
         raise MissingFileError(f"the delete file {file.path} does not exist: the lake has lost a file", file.path) from error
     if len(wanted) == 2:
-        table = table.filter(pc.less_equal(table.column(1), file.snapshot_limit))
+        since = table.column(1)  # NULL: the snapshot that began the file
+        table = table.filter(pc.or_kleene(pc.is_null(since), pc.less_equal(since, file.snapshot_limit)))
     return table
 
 

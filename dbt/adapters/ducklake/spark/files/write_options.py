@@ -87,5 +87,6 @@ def arrow_options(options: WriteOptions, row_bytes: float = 0.0) -> dict[str, An
         "store_schema": False,
     }
     if options.compression_level is not None and compression in {"zstd", "gzip", "brotli"}:
-        found["compression_level"] = options.compression_level
+        level = options.compression_level
+        found["compression_level"] = min(level, 9) if compression == "gzip" else level
     return found

@@ -48,8 +48,12 @@ def with_facts(
 
 
 def _by_index(values: Sequence[Fact]) -> str:
+    """Return SQL for the fact of a row's file; a file that is not in the list is an error, because NULL would hide deletes."""
     text = _is_text(values)
-    return f"element_at(array({', '.join(_literal(value, text) for value in values)}), CAST({FILE_INDEX} AS INT) + 1)"
+    found = f"element_at(array({', '.join(_literal(value, text) for value in values)}), CAST({FILE_INDEX} AS INT) + 1)"
+    if text or None in values:
+        return found
+    return f"coalesce({found}, CAST(raise_error('{REFUSED}Spark read a file that is not in the scan plan') AS BIGINT))"
 
 
 def _joined(

@@ -6,7 +6,7 @@ maps them to their data files, not the path inside them. Positions with a snapsh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -46,12 +46,11 @@ def key(number: str, position: str) -> str:
 def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[NumberedFile], keys: str) -> DataFrame:
     """Return the rows of `frame` whose key is not deleted; `keys` is SQL for the key, which is never NULL."""
     count = deleted_count(files)
-    here = [each for each in files if count <= FETCH_LIMIT or not _is_parquet(each)]
-    known = _known_keys(here)
+    there = [each for each in files if count > FETCH_LIMIT and _is_parquet(each)]
+    known = _known_keys(files, not_read={each.number for each in there})
     if count <= MOST_LITERALS:
         return frame.where(f"{keys} NOT IN ({', '.join(f'{each}L' for each in known.to_pylist())})") if len(known) else frame
     parts = [_local(spark, known)] if len(known) else []
-    there = [each for each in files if count > FETCH_LIMIT and _is_parquet(each)]
     if there:
         parts.append(_from_files(spark, there))
     if not parts:
@@ -86,15 +85,15 @@ def _from_files(spark: SparkSession, files: Sequence[NumberedFile]) -> DataFrame
     return frame.where(counts).selectExpr(f"{key('__ducklake_number', 'pos')} AS {DELETED}")
 
 
-def _known_keys(files: Sequence[NumberedFile]) -> pa.Array:
-    """Return the keys of the inlined deletes and of the delete files, which this process reads."""
+def _known_keys(files: Sequence[NumberedFile], not_read: Collection[int]) -> pa.Array:
+    """Return the keys of all inlined deletes, and of the delete files of the data files whose numbers are not in `not_read`."""
     with ThreadPoolExecutor(max_workers=THREADS) as pool:
-        return pa.concat_arrays([pa.array([], pa.int64()), *pool.map(_keys_of, files)])
+        return pa.concat_arrays([pa.array([], pa.int64()), *pool.map(lambda each: _keys_of(each, each.number not in not_read), files)])
 
 
-def _keys_of(each: NumberedFile) -> pa.Array:
+def _keys_of(each: NumberedFile, reads_delete_file: bool) -> pa.Array:
     found = [pa.array(each.file.inlined_deletes, pa.int64())]
-    if each.file.delete_file is not None:
+    if each.file.delete_file is not None and reads_delete_file:
         found += positions_table(each.file.delete_file).column("pos").chunks
     return pc.add(pa.concat_arrays(found), each.number * FILE_SPAN)
 

@@ -113,7 +113,8 @@ def _columns(plan: ScanPlan, group: FileGroup) -> list[SparkColumn | str]:
     keys = dict(group.partition_keys)
     expressions: list[SparkColumn | str] = []
     for index, (column, reading) in enumerate(zip(plan.columns, group.readings, strict=True)):
-        if index not in keys and reading.is_plain and not reading.is_read_whole:
+        plain = index not in keys and reading.is_plain and not reading.is_read_whole
+        if plain and "${" not in reading.field.name + column.name:  # Spark would substitute ${name} in SQL
             expressions.append(f"{backquoted(reading.field.name)} AS {backquoted(column.name)}")
             continue
         if index in keys:

@@ -57,6 +57,7 @@ PROTECTED: Mapping[str, Protected] = {
     "spark.sql.parquet.binaryAsString": Protected("false", _TYPES),
     "spark.sql.legacy.parquet.nanosAsLong": Protected("true", "nanoseconds are read as BIGINT, which the scan converts to timestamps"),
     "spark.sql.timeType.enabled": Protected("true", "columns of the type TIME could not be read without it"),
+    "spark.sql.parser.escapedStringLiterals": Protected("false", "the SQL of this adapter escapes string literals with a backslash"),
     "spark.sql.caseSensitive": Protected("false", "names in a lake are case-insensitive"),
     "spark.sql.streaming.fileStreamSink.ignoreMetadata": Protected("false", _LISTING),
     "spark.sql.sources.parallelPartitionDiscovery.threshold": Protected("100000", _LISTING),

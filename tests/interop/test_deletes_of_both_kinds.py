@@ -1,0 +1,33 @@
+"""A scan leaves out deleted rows whether this process or Spark reads the delete files, and however many there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.spark.read import positions
+from tests.interop.conftest import Both
+
+CATALOGS = ["sqlite"]
+LIMITS = {"literals": (500, 100_000), "fetched": (0, 100_000), "by Spark": (0, 0)}
+"""Name → (the number of positions up to which they are literals, the number up to which this process reads delete files)."""
+
+
+@pytest.mark.parametrize("way", LIMITS)
+@pytest.mark.parametrize("vectors", [False, True])
+def test_delete_files_and_inlined_deletes_count(both: Both, monkeypatch: pytest.MonkeyPatch, way: str, vectors: bool) -> None:
+    literals, fetched = LIMITS[way]
+    monkeypatch.setattr(positions, "MOST_LITERALS", literals)
+    monkeypatch.setattr(positions, "FETCH_LIMIT", fetched)
+    both.duckdb("CREATE TABLE t (i INTEGER)")
+    both.duckdb(f"CALL lake.set_option('write_deletion_vectors', {str(vectors).lower()}, table_name => 't')")
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 5)")
+    both.duckdb("INSERT INTO t SELECT range FROM range(300)")
+    both.duckdb("INSERT INTO t SELECT range FROM range(300, 600)")
+    both.duckdb("DELETE FROM t WHERE i < 100")  # a delete file of the first data file
+    both.duckdb("DELETE FROM t WHERE i IN (200, 201, 400)")  # inlined deletes of both
+    inlined = both.duck.execute("SELECT count(*) FROM __ducklake_metadata_lake.ducklake_delete_file").fetchone()
+    assert inlined == (1,)
+    assert both.rows("SELECT count(*), sum(i) FROM t") == [(497, sum(range(600)) - sum(range(100)) - 801)]
+    both.spark("UPDATE t SET i = i + 1000 WHERE i BETWEEN 199 AND 202 OR i = 99 OR i BETWEEN 400 AND 401")
+    assert both.rows("SELECT i FROM t WHERE i >= 1000") == [(1199,), (1202,), (1401,)]
+    both.check_history("t")
