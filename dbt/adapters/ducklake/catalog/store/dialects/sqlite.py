@@ -19,7 +19,9 @@ from sqlalchemy.types import BIGINT, VARCHAR
 from .dialect import CatalogDialect, types_of_cells
 
 BUSY_TIMEOUT_SECONDS = 5.0
-"""How long a statement waits for another process's lock; the default of the reference implementation."""
+"""How long a commit waits for another writer's lock before it is retried; the default of the reference implementation."""
+READ_TIMEOUT_SECONDS = 30.0
+"""How long a read waits. It is not retried, and a reader can lose the race for the lock several times while many writers commit."""
 
 _TEXT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?\s*(Z|[+-]\d\d(?::?\d\d)?)?")
 
@@ -55,6 +57,8 @@ def _prepare(engine: Engine, read_only: bool) -> None:
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("ducklake_writes", False)
+        seconds = BUSY_TIMEOUT_SECONDS if writes else READ_TIMEOUT_SECONDS
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
