@@ -21,7 +21,7 @@ def test_a_read_waits_for_a_lock_that_a_commit_would_not_wait_for(tmp_path: Path
         locked = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         locked.execute("BEGIN EXCLUSIVE")
         monkeypatch.setattr(dialect, "READ_TIMEOUT_SECONDS", 0.05)
-        with pytest.raises(EngineError, match="other writers keep the catalog database .* busy"):
+        with pytest.raises(EngineError, match=r"other writers keep the catalog database .* busy"):
             lake.latest()
         monkeypatch.setattr(dialect, "READ_TIMEOUT_SECONDS", 20)
         released = threading.Timer(0.5, locked.rollback)
