@@ -9,7 +9,7 @@ from ..errors import CancelledError, DataError
 from ..format.constraints import checks_of
 from ..format.files import ScanPlan
 from ..format.objects import Column, PartitionField, Table
-from ..format.partitioning import TIME_PARTS
+from ..format.partitioning import TIME_PARTS, key_columns
 from ..format.sort_text import bare_column
 from ..spark.arrow.write import write_arrow
 from ..spark.errors import translate
@@ -33,9 +33,11 @@ def most_rows(context: Context, table: Table) -> int:
     """Return how many rows of the table one statement may fetch and write here; 0 if only Spark can write them as they must be."""
     if checks_of(table.tags) or not can_fetch(table.columns):
         return 0
-    if any(bare_column(key.expression) is None for key in stored_order(table, context.transaction.write_options(table))):
+    if table.sorting and any(bare_column(key.expression) is None for key in stored_order(table, context.transaction.write_options(table))):
         return 0
-    if any(key.transform in TIME_PARTS and _type_of(table, key.column_id) == "timestamptz" for key in _partition_fields(table)):
+    fields = _partition_fields(table)
+    keys = zip(key_columns(table.columns, fields), fields, strict=True)
+    if any(column.type == "timestamptz" and field.transform in TIME_PARTS for column, field in keys):
         return 0  # Spark takes the parts in the session's time zone
     return MOST_VALUES // len(table.columns)
 
@@ -77,10 +79,6 @@ def fetch(
 
 def _partition_fields(table: Table) -> tuple[PartitionField, ...]:
     return table.partitioning.fields if table.partitioning else ()
-
-
-def _type_of(table: Table, column_id: int) -> str | None:
-    return next((column.type for column in table.columns if column.column_id == column_id), None)
 
 
 def planned_rows(plan: ScanPlan) -> int:

@@ -85,7 +85,7 @@ def in_layout(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, 
 
 
 def renew_data_table(state: CommitState, table_id: int, columns: Sequence[Column]) -> None:
-    """Create an inlined-data table with the new columns, because DuckDB inserts by position into the newest one, whatever its columns."""
+    """Create an inlined-data table with the new columns. DuckDB inserts by position into the newest one without checking its columns."""
     if registered(state.connection, [table_id]) and can_inline(state.database.dialect, columns):
         _create(state, table_id, columns)
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from ...format.identifiers import backquoted
 from ...format.objects import Column
-from ..values.conform import conform, data_error, is_unchanged
+from ..values.conform import conform, data_errors, is_unchanged
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -52,11 +52,6 @@ def fetch_small(
     frame = rows.select(*wanted)
     if most is None or most > limit:
         frame = frame.limit(limit + 1)
-    try:
+    with data_errors():
         found = frame.toArrow()
-    except BaseException as error:
-        invalid = data_error(error)
-        if invalid is not None:
-            raise invalid from error
-        raise
     return found if found.num_rows <= limit else None

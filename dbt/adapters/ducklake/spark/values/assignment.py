@@ -1,4 +1,4 @@
-"""Store assignment: cast a value to the type of its column, by the same strict rules whatever the session's ANSI setting is.
+"""Store assignment: cast a value to the type of its column, by strict rules that do not depend on the ANSI setting.
 
 A plain cast follows `spark.sql.ansi.enabled`: without ANSI, 3000000000 becomes the INT -1294967296, and a string that is not a date becomes
 NULL.

@@ -6,7 +6,8 @@ Spark writes field ids to a file only if they are metadata of an alias of each c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -42,6 +43,22 @@ def conform(value: SparkColumn, source: T.DataType, column: Column) -> SparkColu
 def is_unchanged(source: T.DataType, column: Column) -> bool:
     """Whether `conform` leaves values of the type `source` as they are, apart from their name and field ids."""
     return not column.children and source == spark_type(column) and not _is_checked(column)
+
+
+@contextmanager
+def data_errors() -> Iterator[None]:
+    """Raise the DataError of an expression of `conform` in the place of Spark's exception.
+
+    Raises:
+        DataError: a value does not fit its column.
+    """
+    try:
+        yield
+    except BaseException as error:
+        invalid = data_error(error)
+        if invalid is not None:
+            raise invalid from error
+        raise
 
 
 def data_error(error: BaseException | str) -> DataError | None:

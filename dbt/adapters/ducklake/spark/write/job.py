@@ -16,7 +16,7 @@ from ...format.paths import data_file_name, with_separator
 from ..files import storage
 from ..files.locations import spark_path
 from ..files.write_options import spark_options
-from ..values.conform import data_error
+from ..values.conform import data_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,14 +30,12 @@ def new_directory(parent: str) -> Iterator[str]:
         DataError: the block failed because a value does not fit its column.
     """
     target = with_separator(parent) + data_file_name().removesuffix(".parquet")
-    try:
-        yield target
-    except BaseException as error:
-        storage.remove_tree(target)
-        invalid = data_error(error)
-        if invalid is not None:
-            raise invalid from error
-        raise
+    with data_errors():
+        try:
+            yield target
+        except BaseException:
+            storage.remove_tree(target)
+            raise
 
 
 def run(

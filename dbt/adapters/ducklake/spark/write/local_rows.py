@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ...format.objects import Column
-from ..values.conform import data_error
+from ..values.conform import data_errors
 from .write import shaped
 
 if TYPE_CHECKING:
@@ -42,10 +42,5 @@ def fitted_rows(rows: DataFrame, columns: tuple[Column, ...]) -> pa.Table:
     Raises:
         DataError: a NOT NULL column contains NULL, or a value does not fit its column.
     """
-    try:
+    with data_errors():
         return shaped(rows, columns).toArrow()
-    except BaseException as error:
-        invalid = data_error(error)
-        if invalid is not None:
-            raise invalid from error
-        raise
