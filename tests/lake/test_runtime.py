@@ -8,9 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from pyspark.sql import functions
 
 from dbt.adapters.ducklake.errors import CancelledError, ConfigurationError
 from dbt.adapters.ducklake.spark.errors import translate
+from dbt.adapters.ducklake.spark.session.java_names import NAMES
 from dbt.adapters.ducklake.spark.session.node_settings import require_protected, restore_protected
 from dbt.adapters.ducklake.spark.session.runtime import SCRATCH, SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import REQUIRED
@@ -140,3 +142,12 @@ def test_errors_are_raised_without_being_logged(spark_runtime: SparkRuntime, cap
     with pytest.raises(Exception):  # noqa: B017, PT011
         session.sql("SELECT 1 / 0").collect()
     assert capfd.readouterr().err == ""
+
+
+def test_py4j_asks_for_a_name_once(spark_runtime: SparkRuntime) -> None:
+    names = vars(spark_runtime.session().sparkContext._jvm)
+    functions.soundex(functions.lit("a"))
+    cached = names["org.apache.spark.sql.functions"]
+    assert "soundex" in vars(cached)
+    assert functions.soundex(functions.lit("a")) is not None
+    assert set(NAMES) <= names.keys()

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CancelledError, ConfigurationError, EngineError
+from .java_names import cache_names
 from .launch import launch
 from .settings import SparkSettings
 
@@ -195,6 +196,7 @@ class SparkRuntime:
 
     def _configure(self, session: SparkSession) -> None:
         if not is_connect(session):
+            cache_names(session.sparkContext._jvm)
             if self._given is not None:
                 _copy_sql_settings(self._given, session)
             if self._scratch is None:
