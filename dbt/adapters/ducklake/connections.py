@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
@@ -20,6 +20,7 @@ from .credentials import DuckLakeCredentials
 from .cursor import LakeCursor, LakeHandle, Outcome
 from .errors import ConfigurationError, DuckLakeError
 from .provenance import provenance_of
+from .publishing import Publishing, publish_run
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 logger = AdapterLogger("DuckLake")
 
 NO_SNAPSHOT = " (nothing changed, no snapshot)"
+STAGED = " (staged)"
 AUTOCOMMIT_CONNECTIONS = ("master", "macro_")
 """Prefixes of the connections for hooks and operations. dbt does not commit on these, so each statement commits by itself."""
 
@@ -56,7 +58,7 @@ class DuckLakeResponse(AdapterResponse):
         self.snapshot_id = outcome.snapshot_id
         self.count_files(outcome.read, outcome.written)
         if outcome.snapshot_id is None:
-            self._message += NO_SNAPSHOT
+            self._message += STAGED if outcome.staged else NO_SNAPSHOT
 
     def __getattribute__(self, name: str) -> Any:
         """Report that `rows_affected` is read, since a macro may use it for a decision; see `Result.unwatched`."""
@@ -98,6 +100,17 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         """The profile's output."""
         return cast(DuckLakeCredentials, self.profile.credentials)
 
+    @property
+    def publishing(self) -> Publishing:
+        """The settings `publish` and `publish_on` of this command."""
+        return Publishing.of(self.profile)
+
+    def publish_run(self, results: Sequence[Any]) -> None:
+        """Publish what the run has staged if its results allow it, and log what was done; do nothing if no run is staged."""
+        if self._lake is not None:
+            for line in publish_run(self._lake, self.profile, results, self.publishing.publish_on):
+                logger.info(line)
+
     def lake(self) -> Lake:
         """Return the lake of the profile; the first call opens it. This does not start Spark.
 
@@ -112,6 +125,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                     self._lake = Lake.open(self.credentials.lake_settings())
                 except DuckLakeError as error:
                     raise FailedToConnectError(str(error)) from error
+                if self.publishing.stages(self.profile):
+                    self._lake.stage_run()
                 for folder in map(os.path.abspath, self.credentials.module_paths):
                     if folder not in sys.path:
                         sys.path.append(folder)
@@ -138,6 +153,9 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         with self.lock:
             lake, self._lake = self._lake, None
         if lake is not None:
+            if lake.run is not None and lake.run.writes:
+                logger.warning("Nothing was published, because the run did not end as planned; its changes were discarded")
+            lake.end_run()
             lake.close_catalogs()
 
     def cancel(self, connection: Connection) -> None:

@@ -14,6 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from .attachments import LAKE_FIELDS, attachments, catalog_settings
 from .catalog.store.settings import CatalogSettings
 from .errors import ConfigurationError
+from .publishing import NODE, WARN, require_valid
 from .spark.session.settings import SparkSettings
 from .unknown import refuse_unknown
 
@@ -56,6 +57,8 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         spark: how to get Spark: the fields of `SparkSettings`.
         author: the author of the snapshots.
         module_paths: folders with Python modules that Python models import.
+        publish: `node` or `run`, see `publishing`; a variable of the same name has precedence.
+        publish_on: which results allow to publish a run: `warn`, `success` or `always`.
     """
 
     schema: str = "main"
@@ -64,6 +67,8 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
     spark: dict[str, Any] = field(default_factory=dict, repr=False)
     author: str | None = None
     module_paths: list[str] = field(default_factory=list)
+    publish: str = NODE
+    publish_on: str = WARN
 
     _ALIASES = {"catalog": "database"}  # noqa: RUF012 -- dbt's base class declares it as a ClassVar
 
@@ -103,6 +108,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
             )
         self.catalog_settings()
         self.attachments()
+        require_valid(self.publish, self.publish_on, "in the profile")
         refuse_unknown("`retries`", self.retries, RETRY_FIELDS)
         for name, value in self.retries.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:

@@ -29,6 +29,8 @@ class Outcome:
     snapshot_id: int | None
     read: tuple[FilesRead, ...]
     written: FilesWritten
+    staged: bool = False
+    """Whether the changes were added to a run that publishes at its end."""
     result: Result | None = None
     """The final result of the listener's statement, which is a new one if the transaction was replayed."""
 
@@ -64,7 +66,7 @@ class LakeHandle:
         snapshot = self.session.commit()
         committed = self.session.last_commit
         read = tuple(files for result in committed.results if result is not None for files in result.files)
-        outcome = Outcome(None if snapshot is None else snapshot.snapshot_id, read, committed.written)
+        outcome = Outcome(None if snapshot is None else snapshot.snapshot_id, read, committed.written, committed.staged)
         for steps, listener in listeners:
             listener(replace(outcome, result=committed.results[steps - 1] if steps else None))
         return snapshot

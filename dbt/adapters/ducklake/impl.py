@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from multiprocessing.context import SpawnContext
@@ -140,6 +140,17 @@ class DuckLakeAdapter(LakeMetadata):
             connection.handle.session.use_settings(config.get("spark_config"))
 
     @available
+    def publishes_run(self) -> bool:
+        """Return whether this command publishes all its nodes as one snapshot (`publish: run`)."""
+        return self.connections.publishing.stages(self.config)
+
+    @available
+    def publish_run(self, results: Sequence[Any]) -> str:
+        """Publish what the run has staged if its results allow it; see `publishing.publish_run`."""
+        self.connections.publish_run(results)
+        return ""
+
+    @available
     def begin_transaction(self, message: str = "", author: str | None = None, extra_info: str | Mapping[str, Any] | None = None) -> str:
         """Begin the transaction that becomes the node's snapshot. After `adapter.commit()` statements commit by themselves again.
 
@@ -165,7 +176,8 @@ class DuckLakeAdapter(LakeMetadata):
                 table = reader.find(str(relation.schema), str(relation.identifier))
                 if not isinstance(table, Table):
                     return None
-                return session.lake.catalog_of(lake).table_facts(reader.snapshot, [table])[table.table_id].last_snapshot_id
+                facts = session.lake.catalog_of(lake).table_facts(reader.snapshot, [table])
+                return facts[table.table_id].last_snapshot_id if table.table_id in facts else None
 
         with self.connections.exception_handler(f"last snapshot of {relation}"):
             return session.record_read(last)

@@ -24,6 +24,8 @@ from .store.location import CatalogLocation
 from .store.migrations.migrate import migrate
 from .store.retries import RetrySettings
 from .store.settings import CatalogSettings
+from .transaction.shared import SharedTransaction
+from .transaction.staging import Staging
 from .transaction.transaction import Transaction
 
 
@@ -131,7 +133,11 @@ class LakeCatalog:
             if allow is not None:
                 allow()
 
-        return Transaction(self._opened.cache, self.latest(), self._opened.retry, require_writable)
+        return Transaction(self._opened.cache, self.latest(), self._opened.retry, Staging(require_writable))
+
+    def begin_shared(self) -> SharedTransaction:
+        """Begin a transaction on the newest snapshot to which other transactions add their changes."""
+        return SharedTransaction(self._opened.cache, self.latest(), self._opened.retry, self.require_writable)
 
     def latest(self) -> Snapshot:
         """Return the newest snapshot, or the one at which the lake was opened."""

@@ -61,6 +61,8 @@ class Committed:
     results: tuple[Result | None, ...] = ()
     """The result of each step; None for a step that was not a statement."""
     written: FilesWritten = field(default_factory=FilesWritten)
+    staged: bool = False
+    """Whether the changes were added to a staged run."""
 
 
 @dataclass
@@ -78,10 +80,10 @@ class Journal:
         """Record why the transaction cannot be replayed; the first reason is kept."""
         self.obstacle = self.obstacle or reason
 
-    def committed(self, snapshot: Snapshot | None, written: Mapping[str, int]) -> Committed:
+    def committed(self, snapshot: Snapshot | None, written: Mapping[str, int], *, staged: bool) -> Committed:
         """Return the outcome of the committed transaction."""
         results = tuple(step.result if isinstance(step.result, Result) else None for step in self.steps)
-        return Committed(snapshot, results, FilesWritten(len(written), sum(written.values())))
+        return Committed(snapshot, results, FilesWritten(len(written), sum(written.values())), staged)
 
 
 def no_answer(_result: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from ..catalog.lake import LakeCatalog
 from ..catalog.store.retries import RetrySettings
 from ..catalog.store.settings import CatalogSettings
+from ..catalog.transaction.transaction import Transaction
 from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..format.identifiers import fold
 from ..lake.migrate import migrate
 from ..spark.session.runtime import SparkRuntime
 from ..spark.session.settings import SparkSettings
 from .session import LakeSession
+from .staged_run import StagedRun
 from .transactions import TablesByLake
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ class Lake:
         self._attached = {each.database: each for each in settings.attached}
         self._catalogs: dict[str, LakeCatalog] = {settings.database: catalog}
         self._lock = threading.Lock()
+        self._run: StagedRun | None = None
         self._turns: dict[tuple[str, int], threading.Lock] = {}
 
     @classmethod
@@ -99,6 +102,31 @@ class Lake:
                 except DuckLakeError as error:
                     raise ConfigurationError(f"the attached lake {name} cannot be opened: {error}") from error
             return self._catalogs[name]
+
+    def begin(self, name: str, allow: Callable[[], None] = lambda: None) -> Transaction:
+        """Begin a transaction of a lake: of the run if one is staged, else on the newest snapshot.
+
+        Args:
+            name: the name from `named`.
+            allow: called before every change; raises an error to refuse it.
+        """
+        run = self._run
+        return self.catalog_of(name).begin(allow) if run is None else run.begin(name, allow)
+
+    @property
+    def run(self) -> StagedRun | None:
+        """The run that `stage_run` began, until it ends."""
+        return self._run
+
+    def stage_run(self) -> None:
+        """Collect the changes of all transactions from now on, until `end_run`."""
+        self._run = StagedRun(self.catalog_of)
+
+    def end_run(self) -> None:
+        """Discard what the run has not published; from now on each transaction commits its own snapshot."""
+        run, self._run = self._run, None
+        if run is not None:
+            run.discard()
 
     @contextmanager
     def turn(self, tables: TablesByLake) -> Iterator[None]:

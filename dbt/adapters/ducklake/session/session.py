@@ -152,7 +152,7 @@ class LakeSession(TransactionalWork):
         if self._transactions is not None:
             yield self._transactions.on(lake)
             return
-        transaction = self.lake.catalog_of(lake).begin()
+        transaction = self.lake.begin(lake)
         try:
             yield transaction
         finally:

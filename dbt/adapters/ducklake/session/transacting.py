@@ -198,9 +198,9 @@ class TransactionalWork(SparkWork):
         changed = transactions.changed_tables()
         with ExitStack() as turn:
             for replan in range(REPLANS + 1):
-                written = transactions.written_files()
+                written, staged = transactions.written_files(), transactions.joins_run
                 try:
-                    return journal.committed(self._commit(transactions), written)
+                    return journal.committed(self._commit(transactions), written, staged=staged)
                 except ConflictError as conflict:
                     if journal.obstacle is not None:
                         raise ConflictError(f"{conflict}. The transaction was not replayed, because {journal.obstacle}") from conflict
@@ -286,7 +286,7 @@ class TransactionalWork(SparkWork):
             raise conflict from error
 
     def _begin(self) -> Transactions:
-        return Transactions(self.lake.catalog_of, self._message)
+        return Transactions(self.lake.begin, self._message)
 
     def _commit(self, transactions: Transactions) -> Snapshot | None:
         try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..catalog.lake import LakeCatalog
 from ..catalog.transaction.transaction import Savepoint, Transaction
 from ..errors import ConflictError, StatementError
 from ..format.objects import Snapshot, Table
@@ -30,19 +29,19 @@ class Transactions:
     """Transactions of several lakes that end together. Not thread-safe.
 
     Args:
-        catalog_of: returns the catalog of a lake by its name.
+        begin: begins a transaction of a lake, given its name and a function that is called before every change.
         message: the commit message of their snapshots.
     """
 
-    def __init__(self, catalog_of: Callable[[str], LakeCatalog], message: CommitMessage | None) -> None:
-        self._catalog_of = catalog_of
+    def __init__(self, begin: Callable[[str, Callable[[], None]], Transaction], message: CommitMessage | None) -> None:
+        self._begin = begin
         self._message = message
         self._begun: dict[str, _Begun] = {}
 
     def on(self, lake: str) -> Transaction:
         """Return the transaction of a lake; the first call begins it at the lake's newest snapshot."""
         if lake not in self._begun:
-            transaction = self._catalog_of(lake).begin(lambda: self._require_only(lake))
+            transaction = self._begin(lake, lambda: self._require_only(lake))
             if self._message is not None:
                 transaction.set_commit_message(*self._message)
             self._begun[lake] = _Begun(transaction, transaction.savepoint())
@@ -86,6 +85,11 @@ class Transactions:
     def abandoned_files(self) -> list[str]:
         """Return the files that did not become part of a lake; see `Transaction.abandoned_files`."""
         return [path for transaction in self._all() for path in transaction.abandoned_files()]
+
+    @property
+    def joins_run(self) -> bool:
+        """Whether a commit adds changes to a staged run."""
+        return any(transaction.is_shared and transaction.writes for transaction in self._all())
 
     def written_files(self) -> dict[str, int]:
         """Return the size in bytes of each staged file by its path."""

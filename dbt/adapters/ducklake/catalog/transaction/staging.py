@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from ...errors import StatementError
@@ -16,16 +17,19 @@ class Staging:
 
     Args:
         require_writable: raises an error if changes are not allowed.
+        whole: the staged changes to continue from. Ids stay unique among all that continue from the same one.
     """
 
-    def __init__(self, require_writable: Callable[[], None]) -> None:
+    def __init__(self, require_writable: Callable[[], None], whole: Staging | None = None) -> None:
         self.require_writable = require_writable
-        self.changes = Staged()
+        self.changes: Staged = Staged() if whole is None else whole.changes
         """An immutable value that is replaced, so that an earlier one is a savepoint."""
         self.files: dict[str, None] = {}
         """The paths of all files that were ever staged."""
         self.finished = False
-        self._last_id = 0
+        self.next_row_ids: dict[int, int] = {} if whole is None else whole.next_row_ids
+        """Table id → the row id of the staged row with the offset 0, if no concurrent writer inserts."""
+        self._ids: Iterator[int] = count(-1, -1) if whole is None else whole._ids
 
     def require_open(self) -> None:
         """Require that the transaction can change the lake.
@@ -40,8 +44,7 @@ class Staging:
 
     def new_id(self) -> int:
         """Return a new negative id for an object that is not committed."""
-        self._last_id -= 1
-        return self._last_id
+        return next(self._ids)
 
     def put(self, **parts: Any) -> None:
         """Replace parts of the staged changes."""

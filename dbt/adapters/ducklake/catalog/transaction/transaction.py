@@ -6,7 +6,7 @@ Nothing is written to the catalog before `commit`; the caller writes files befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...errors import StatementError
@@ -39,22 +39,24 @@ class Transaction(CatalogView):
         cache: the definitions that readers share.
         snapshot: the newest snapshot, to which the transaction is pinned.
         retry: the retry settings of the commit.
-        require_writable: raises an error if changes are not allowed.
+        staging: the staged changes.
     """
 
-    def __init__(self, cache: DefinitionCache, snapshot: Snapshot, retry: RetrySettings, require_writable: Callable[[], None]) -> None:
+    def __init__(self, cache: DefinitionCache, snapshot: Snapshot, retry: RetrySettings, staging: Staging) -> None:
         super().__init__(snapshot)
         self.base = SnapshotReader(cache, snapshot)
         """The lake without the staged changes."""
         self._cache = cache
         self._retry = retry
-        self._staging = Staging(require_writable)
-        self._next_row_ids: dict[int, int] = {}
+        self._staging = staging
         self._reads: dict[int | None, dict[Condition, None]] = {}
         self.objects = ObjectStaging(self, self.base, self._staging, cache.data_path)
         """Stages changes to definitions and options."""
         self.rows = RowStaging(self, self._staging, cache.database, self._next_row_id)
         """Stages changes to rows."""
+
+    is_shared = False
+    """Whether a commit adds the changes to a shared transaction, without a snapshot."""
 
     # -- reading ---------------------------------------------------------------------------------------------------------------
 
@@ -211,7 +213,7 @@ class Transaction(CatalogView):
             return None
         progress = CommitProgress(self._with_reads())
         try:
-            return commit(self._cache, self.base, self._retry, self._next_row_ids, progress)
+            return commit(self._cache, self.base, self._retry, self._staging.next_row_ids, progress)
         except BaseException:
             if not progress.uncertain:  # if uncertain, the files may be part of the lake
                 progress.staged = Staged()
@@ -236,6 +238,7 @@ class Transaction(CatalogView):
 
     def _next_row_id(self, table: Table) -> int:
         """Return the first row id of the staged rows if no concurrent writer inserts; a commit checks it if rows depend on it."""
-        if table.table_id not in self._next_row_ids:
-            self._next_row_ids[table.table_id] = next_row_id(self._cache.database, table.table_id)
-        return self._next_row_ids[table.table_id]
+        known = self._staging.next_row_ids
+        if table.table_id not in known:
+            known[table.table_id] = next_row_id(self._cache.database, table.table_id)
+        return known[table.table_id]

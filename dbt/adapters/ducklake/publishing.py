@@ -1,0 +1,151 @@
+"""When a run's changes become visible: each node's snapshot at once, or one snapshot of the whole run after its tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from .errors import DuckLakeError
+from .provenance import provenance_of
+
+if TYPE_CHECKING:
+    from .session import Lake
+
+NODE, RUN = "node", "run"
+PUBLISH = (NODE, RUN)
+"""The values of `publish`."""
+SUCCESS, WARN, ALWAYS = "success", "warn", "always"
+PUBLISH_ON = (WARN, SUCCESS, ALWAYS)
+"""The values of `publish_on`, the default first."""
+STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
+"""The commands whose nodes `publish: run` stages; all others commit each statement or node."""
+FAILED = ("error", "fail", "runtime error", "partial success")
+"""The statuses of results that failed."""
+MOST_NAMES = 5
+"""The number of names in a message."""
+
+
+def require_valid(publish: Any, publish_on: Any, where: str) -> None:
+    """Require known values of `publish` and `publish_on`.
+
+    Raises:
+        DbtRuntimeError: a value is unknown; the message lists the known ones.
+    """
+    for name, value, known in (("publish", publish, PUBLISH), ("publish_on", publish_on, PUBLISH_ON)):
+        if value not in known:
+            raise DbtRuntimeError(f"`{name}` {where} must be one of {', '.join(known)}; it is {value!r}")
+
+
+@dataclass(frozen=True)
+class Publishing:
+    """The `publish` and `publish_on` of a command."""
+
+    publish: str
+    publish_on: str
+
+    @classmethod
+    def of(cls, config: Any) -> Publishing:
+        """Return the settings of `--vars`, else of the project's `vars`, else of the profile.
+
+        Args:
+            config: dbt's runtime configuration, or the profile alone as `dbt debug` has it.
+
+        Raises:
+            DbtRuntimeError: a value is unknown.
+        """
+        given = {
+            name: next((found[name] for found in _variables(config) if name in found), getattr(config.credentials, name))
+            for name in ("publish", "publish_on")
+        }
+        require_valid(**given, where="in the profile or the vars")
+        return cls(**given)
+
+    def stages(self, config: Any) -> bool:
+        """Return whether the nodes of this command are staged and published together."""
+        return self.publish == RUN and getattr(getattr(config, "args", None), "which", None) in STAGED_COMMANDS
+
+
+def _variables(config: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the variables of the command line, then those of the project, then those of all projects."""
+    yield getattr(config, "cli_vars", None) or {}
+    project = config.vars.to_dict() if hasattr(config, "vars") else {}
+    own = project.get(getattr(config, "project_name", None))
+    yield own if isinstance(own, Mapping) else {}
+    yield project
+
+
+def obstacle(results: Sequence[Any], publish_on: str) -> str | None:
+    """Return why the results forbid to publish; None if they do not."""
+    if publish_on == ALWAYS:
+        return None
+    failed = [each for each in results if each.status in FAILED]
+    if failed:
+        return f"{len(failed)} of {len(results)} nodes failed ({_names(each.node.name for each in failed)})"
+    warned = [each for each in results if each.status == "warn"]
+    if warned and publish_on == SUCCESS:
+        return f"{len(warned)} of {len(results)} nodes warned ({_names(each.node.name for each in warned)}), and publish_on is success"
+    return None
+
+
+def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str) -> list[str]:
+    """Publish the staged run, or discard it if the results forbid it; then it keeps the rows of failed tests.
+
+    If nothing is published, the results that were successful are marked as skipped, so that `dbt retry` builds and tests their nodes again.
+
+    Args:
+        lake: the lake whose run is staged.
+        config: dbt's runtime configuration.
+        results: the results of the nodes.
+        publish_on: see `PUBLISH_ON`.
+
+    Returns:
+        Lines for the log.
+
+    Raises:
+        DbtRuntimeError: the changes conflict with those of a concurrent writer; nothing was published.
+    """
+    run = lake.run
+    if run is None:
+        return []
+    origin = provenance_of(config, None)
+    reason = obstacle(results, publish_on)
+    changed = run.changed_names()
+    try:
+        if reason is not None:
+            _mark_skipped(results, reason)
+            kept = [(each.node.schema, each.node.alias) for each in results if each.status == "fail" and _stores_failures(each.node)]
+            snapshot = run.publish(origin.author, f"{origin.message}: rows of failed tests", origin.extra_info, only=kept) if kept else None
+            note = "" if snapshot is None else f" The rows of failed tests are in snapshot {snapshot.snapshot_id}."
+            return [
+                f"Nothing was published: {reason}.{note}",
+                f"It would have changed {len(changed)} relations: {_names(changed)}" if changed else "It would have changed nothing",
+            ]
+        snapshot = run.publish(origin.author, origin.message, origin.extra_info)
+    except DuckLakeError as error:
+        _mark_skipped(results, "the run could not be published")
+        raise DbtRuntimeError(f"Nothing was published: {error}") from error
+    finally:
+        lake.end_run()
+    if snapshot is None:
+        return ["Nothing changed, so there is nothing to publish"]
+    return [f"Published {len(changed)} relations as snapshot {snapshot.snapshot_id}: {_names(changed)}"]
+
+
+def _stores_failures(node: Any) -> bool:
+    return bool(getattr(node.config, "store_failures", False)) and getattr(node.config, "store_failures_as", None) in (None, "table")
+
+
+def _mark_skipped(results: Sequence[Any], reason: str) -> None:
+    for each in results:
+        if each.status not in FAILED:
+            each.status = type(each.status)("skipped")
+            each.message = f"not published: {reason}"
+
+
+def _names(names: Iterable[str]) -> str:
+    found = sorted(names)
+    more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
+    return ", ".join(found[:MOST_NAMES]) + more

@@ -1,0 +1,122 @@
+"""A run that publishes at once: every transaction of the process adds its changes to one, which becomes one snapshot at the end."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+
+from ..catalog.lake import LakeCatalog
+from ..catalog.staged import CommitMessage
+from ..catalog.transaction.shared import SharedTransaction
+from ..catalog.transaction.transaction import Transaction
+from ..errors import StatementError
+from ..format.objects import Snapshot
+from ..spark.files.storage import remove
+
+
+class StagedRun:
+    """The shared transactions of a run, one for each lake that it uses, of which one may change its lake. Thread-safe.
+
+    Args:
+        catalog_of: returns the catalog of a lake by its name.
+    """
+
+    def __init__(self, catalog_of: Callable[[str], LakeCatalog]) -> None:
+        self._catalog_of = catalog_of
+        self._shared: dict[str, SharedTransaction] = {}
+        self._changed: str | None = None
+        self._lock = threading.Lock()
+
+    def begin(self, lake: str, allow: Callable[[], None]) -> Transaction:
+        """Begin a transaction of the run; its commit adds its changes to the run.
+
+        Args:
+            lake: the lake's name.
+            allow: called before every change; raises an error to refuse it.
+        """
+
+        def require_only() -> None:
+            allow()
+            self._require_only(lake)
+
+        with self._lock:
+            if lake not in self._shared:
+                self._shared[lake] = self._catalog_of(lake).begin_shared()
+            shared = self._shared[lake]
+        return shared.begin(require_only)
+
+    @property
+    def writes(self) -> bool:
+        """Whether the run has changes to publish."""
+        return any(shared.writes for shared in self._shared.values())
+
+    def changed_names(self) -> list[str]:
+        """Return schema.name of each table and view that the run creates, changes or drops."""
+        return [name for shared in self._shared.values() for name in shared.changed_names()]
+
+    def publish(
+        self, author: str | None, message: str, extra_info: str, *, only: Collection[tuple[str, str]] | None = None
+    ) -> Snapshot | None:
+        """Commit everything as one snapshot, and end the run.
+
+        Args:
+            author: the author of the snapshot.
+            message: its commit message.
+            extra_info: a JSON object; the extra information of each transaction is added as the list `nodes`.
+            only: discard everything but the tables with these names (schema, table).
+
+        Returns:
+            The snapshot, or None if nothing changed.
+
+        Raises:
+            ConflictError: a concurrent writer changed what the run depends on; nothing was published.
+        """
+        snapshot = None
+        try:
+            for shared in self._shared.values():
+                if only is not None:
+                    shared.keep(only)
+                shared.whole.set_commit_message(author, message, _with_nodes(extra_info, shared.messages))
+                snapshot = shared.whole.commit() or snapshot
+        finally:
+            self._remove_files()
+        return snapshot
+
+    def discard(self) -> None:
+        """Discard all changes, remove their files, and end the run."""
+        for shared in self._shared.values():
+            shared.whole.rollback()
+        self._remove_files()
+
+    def _remove_files(self) -> None:
+        for shared in self._shared.values():
+            for path in shared.whole.abandoned_files():
+                with suppress(OSError):  # a file that cannot be removed stays as an orphan
+                    remove([path])
+
+    def _require_only(self, lake: str) -> None:
+        with self._lock:
+            if self._changed not in (None, lake):
+                raise StatementError(
+                    f"the lake {lake} cannot be changed in this run, because the run publishes its changes of the lake {self._changed} "
+                    "at once, as one snapshot. Run the models of the two lakes separately, or set publish: node"
+                )
+            self._changed = lake
+
+
+def _with_nodes(extra_info: str, messages: Sequence[CommitMessage]) -> str:
+    """Return JSON with the extra information of the messages as the list `nodes`, without the entries that are the same for all."""
+    whole = json.loads(extra_info)
+    nodes = [{"message": message.message, **_json(message.extra_info)} for message in messages]
+    own = [{key: value for key, value in node.items() if key not in whole or whole[key] != value} for node in nodes]
+    return json.dumps({**whole, "nodes": own})
+
+
+def _json(text: str | None) -> dict[str, object]:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"info": text}
