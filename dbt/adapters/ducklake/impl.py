@@ -25,6 +25,7 @@ from .merge_configs import MergePlan, check, missing_keys, plan
 from .merge_fields import MERGE_CONFIGS, MergeConfigs
 from .metadata import LakeMetadata
 from .provenance import provenance_of
+from .publishing import RUN
 from .python_submissions import run_model
 from .relation import DuckLakeRelation
 from .seeds import fitted_rows, seed_columns
@@ -141,8 +142,8 @@ class DuckLakeAdapter(LakeMetadata):
 
     @available
     def publishes_run(self) -> bool:
-        """Return whether this command publishes all its nodes as one snapshot (`publish: run`)."""
-        return self.connections.publishing.stages(self.config)
+        """Return whether all nodes of a run are published as one snapshot (`publish: run`)."""
+        return self.connections.publishing.publish == RUN
 
     @available
     def publish_run(self, results: Sequence[Any]) -> str:

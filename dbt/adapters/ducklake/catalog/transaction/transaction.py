@@ -223,9 +223,10 @@ class Transaction(CatalogView):
             staging.changes = progress.staged
 
     def rollback(self) -> None:
-        """Discard all staged changes and end the transaction."""
-        self._staging.finished = True
-        self._staging.changes = Staged()
+        """Discard all staged changes and end the transaction; do nothing if it has ended, because its files may be live."""
+        if not self._staging.finished:
+            self._staging.finished = True
+            self._staging.changes = Staged()
 
     def _with_reads(self) -> Staged:
         """Return the staged changes with the rows that queries read added to the read sets of changed tables."""

@@ -1,4 +1,4 @@
-{# The hook at the end of each run. It exists only if the command publishes its nodes together. #}
+{# The hook at the end of each run. It is enabled when dbt parses the project, which may be in an earlier command. #}
 {% macro ducklake_publish_run(results) %}
   {% do config(enabled=adapter.publishes_run()) %}
   {% if execute %}

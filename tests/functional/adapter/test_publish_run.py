@@ -1,0 +1,130 @@
+"""`publish: run`: a command's changes become visible as one snapshot if its tests pass, and otherwise not at all."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from dbt.tests.fixtures.project import TestProjInfo
+from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
+
+from tests.duckdb_instances import open_duckdb
+from tests.functional.adapter.test_one_node_one_snapshot import OnALake
+
+SEED = "id,v\n1,a\n2,b\n"
+MODELS = {
+    "copied.sql": "{{ config(materialized='table') }} select id, v from {{ ref('given') }}",
+    "shown.sql": "{{ config(materialized='view') }} select id, upper(v) as v from {{ ref('copied') }}",
+    "merged.sql": "{{ config(materialized='incremental', unique_key='id') }} select id, v from {{ ref('shown') }}",
+    "logged.sql": (
+        "{{ config(materialized='table', pre_hook='create table if not exists {{ this.schema }}.log (what string)', "
+        "post_hook=\"insert into {{ this.schema }}.log values ('logged')\") }} select count(*) as n from {{ ref('merged') }}"
+    ),
+    "schema.yml": """
+models:
+  - name: merged
+    columns:
+      - name: v
+        data_tests:
+          - accepted_values:
+              arguments: {values: [A, B]}
+              config: {store_failures: true}
+""",
+}
+SNAPSHOT = "{% snapshot history %}{{ config(unique_key='id', strategy='check', check_cols='all') }} select * from {{ ref('copied') }}{% endsnapshot %}"
+COUNTS = ("given", "copied", "merged", "history")
+
+
+class PublishedAtOnce(OnALake):
+    """A project whose seed, table, view, increment, snapshot and hooks are published together."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return MODELS
+
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        return {"given.csv": SEED}
+
+    @pytest.fixture(scope="class")
+    def snapshots(self):
+        return {"history.sql": SNAPSHOT}
+
+    @pytest.fixture
+    def duckdb(self, project: TestProjInfo) -> Iterator[Any]:
+        connection = open_duckdb("ducklake", "sqlite_scanner")
+        connection.execute(f"ATTACH '{project.adapter.config.credentials.path}' AS lake")
+        yield connection
+        connection.close()
+
+
+class TestARun(PublishedAtOnce):
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        return {"vars": {"publish": "run"}}
+
+    def test_a_run_is_published_whole_or_not_at_all(self, project, lake, duckdb):
+        assert len(run_dbt(["parse", "--no-partial-parse"]).nodes) > 0  # a command that publishes nothing may have parsed the project
+        before = self.newest(lake)
+        run_dbt(["build"])
+        (created,) = self.since(lake, before)
+        assert {node["node_id"].rpartition(".")[2] for node in json.loads(created.extra_info or "")["nodes"] if "node_id" in node} >= {
+            "given", "copied", "shown", "merged", "history", "logged"
+        }  # fmt: skip
+        assert created.message == "dbt build"
+
+        write_file("id,v\n1,a\n2,b\n3,wrong\n", project.project_root, "seeds", "given.csv")
+        results, log = run_dbt_and_capture(["build"], expect_pass=False)
+        assert {result.status for result in results} <= {"fail", "skipped", "success"}
+        assert "Nothing was published: 1 of" in log
+        assert "It would have changed" in log
+        (failures,) = self.since(lake, created.snapshot.snapshot_id)
+        assert "rows of failed tests" in (failures.message or "")
+        assert self.counts(duckdb, project.test_schema) == [2] * len(COUNTS)
+        stored = duckdb.execute(f"SELECT value_field FROM lake.{project.test_schema}_dbt_test__audit.accepted_values_merged_v__A__B")
+        assert stored.fetchall() == [("WRONG",)]
+
+        write_file("id,v\n1,a\n2,b\n3,a\n", project.project_root, "seeds", "given.csv")
+        with self.watched(duckdb, project.test_schema) as seen:
+            assert len(run_dbt(["retry"])) >= 7
+        assert self.counts(duckdb, project.test_schema) == [3] * len(COUNTS)
+        assert seen <= {(2,) * len(COUNTS), (3,) * len(COUNTS)}
+        (published,) = self.since(lake, failures.snapshot.snapshot_id)
+        assert json.loads(published.extra_info or "")["invocation_id"]
+
+        before = self.newest(lake)
+        run_dbt(["build", "--vars", "publish: node", "--select", "logged"])
+        assert self.newest(lake) > before
+
+    @staticmethod
+    def counts(duckdb, schema: str) -> list[int]:
+        query = " UNION ALL ".join(f"SELECT {i} AS i, count(*) FROM lake.{schema}.{name}" for i, name in enumerate(COUNTS))
+        return [row[1] for row in duckdb.execute(f"{query} ORDER BY i").fetchall()]
+
+    @contextmanager
+    def watched(self, duckdb: Any, schema: str) -> Iterator[set[tuple[int, ...]]]:
+        """Collect the numbers of rows that DuckDB reads in one query, again and again."""
+        seen: set[tuple[int, ...]] = set()
+        done = threading.Event()
+
+        def watch() -> None:
+            with duckdb.cursor() as connection:
+                while not done.wait(0.2):
+                    seen.add(tuple(self.counts(connection, schema)))
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        yield seen
+        done.set()
+        thread.join()
+        assert seen
+
+    def test_publish_on(self, project, lake):
+        before = self.newest(lake)
+        write_file("id,v\n1,a\n2,b\n3,wrong\n", project.project_root, "seeds", "given.csv")
+        run_dbt(["build", "--vars", "publish_on: always"], expect_pass=False)
+        assert [record.message for record in self.since(lake, before)] == ["dbt build"]

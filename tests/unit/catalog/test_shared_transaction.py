@@ -1,0 +1,223 @@
+"""Transactions that share their changes: each sees what was added before it, conflicts are found, and one snapshot commits everything."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.read.reader import SnapshotReader
+from dbt.adapters.ducklake.catalog.transaction.shared import SharedTransaction
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
+from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError, StatementError
+from tests.catalog_objects import COLUMNS, committed, table_of, view_of
+from tests.unit.catalog.conftest import create, file_of, insert, metadata
+
+
+def begin(shared: SharedTransaction) -> Transaction:
+    return shared.begin(lambda: None)
+
+
+def create_in(transaction: Transaction, name: str, schema: str = "main") -> None:
+    found = transaction.schema(schema) or transaction.objects.new_schema(schema)
+    table = transaction.objects.new_table(found, name, COLUMNS)
+    transaction.rows.add_files(table, [file_of(table)])
+
+
+def count(view: SnapshotReader | Transaction, name: str = "t", schema: str = "main") -> int:
+    return sum(file.record_count for file in view.scan_plan(table_of(view, name, schema)).files)
+
+
+def names(lake: LakeCatalog) -> list[str]:
+    return [each.name for each in lake.reader().relations()]
+
+
+def test_all_changes_become_one_snapshot(lake: LakeCatalog) -> None:
+    insert(lake, file_of(create(lake)))
+    before = lake.latest().snapshot_id
+    shared = lake.begin_shared()
+    one, other = begin(shared), begin(shared)
+    create_in(one, "one")
+    create_in(other, "other", "new")
+    table = table_of(other)
+    other.rows.add_files(table, [file_of(table, 10, 19)])
+    assert other.find("main", "one") is None
+    for transaction, node in ((one, "model.one"), (other, "model.other")):
+        transaction.set_commit_message("me", node)
+        assert transaction.commit() is None
+    later = begin(shared)
+    table = table_of(later, "one")
+    assert count(later, "one") == 10
+    later.rows.add_files(table, [file_of(table, 10, 19)])
+    later.objects.put_table(replace(table, name="renamed"))
+    later.commit()
+    assert lake.latest().snapshot_id == before
+    assert [message.message for message in shared.messages] == ["model.one", "model.other"]
+    assert shared.changed_names() == ["main.renamed", "main.t", "new.other"]
+    assert shared.whole.commit() is not None
+    assert lake.latest().snapshot_id == before + 1
+    assert [(name, count(lake.reader(), name)) for name in ("t", "renamed")] == [
+        ("t", 20),
+        ("renamed", 20),
+    ]
+    assert count(lake.reader(), "other", "new") == 10
+    files = metadata(lake, "SELECT data_file_id, table_id FROM ducklake_data_file")
+    assert len(files) == len({row[0] for row in files}) == 5
+
+
+def test_a_rolled_back_or_failed_transaction_adds_nothing(sqlite_lake: LakeCatalog) -> None:
+    shared = sqlite_lake.begin_shared()
+    kept, failed = begin(shared), begin(shared)
+    create_in(kept, "kept")
+    kept.commit()
+    create_in(failed, "failed")
+    paths = failed.written_files()
+    failed.rollback()
+    assert set(failed.abandoned_files()) == set(paths)
+    assert kept.abandoned_files() == []
+    shared.whole.commit()
+    assert names(sqlite_lake) == ["kept"]
+
+
+def test_a_file_that_a_later_transaction_replaces_is_abandoned_with_the_run(sqlite_lake: LakeCatalog) -> None:
+    shared = sqlite_lake.begin_shared()
+    first, second = begin(shared), begin(shared)
+    create_in(first, "t")
+    (path,) = first.written_files()
+    first.commit()
+    second = begin(shared)
+    second.objects.drop_table(table_of(second))
+    create_in(second, "t")
+    second.commit()
+    assert second.abandoned_files() == []
+    shared.whole.commit()
+    assert shared.whole.abandoned_files() == [path]
+    assert count(sqlite_lake.reader()) == 10
+
+
+@pytest.mark.parametrize("conflict", ["rows", "definition", "name", "view name", "schema", "option", "dropped schema"])
+def test_conflicting_changes_are_refused(sqlite_lake: LakeCatalog, conflict: str) -> None:
+    create(sqlite_lake)
+    committed(sqlite_lake, lambda transaction: transaction.objects.new_schema("old"))
+    shared = sqlite_lake.begin_shared()
+    one, other = begin(shared), begin(shared)
+    table = table_of(one)
+    for number, transaction in enumerate((one, other)):
+        match conflict:
+            case "rows":
+                transaction.rows.add_files(table, [file_of(table)])
+            case "definition" if number:
+                transaction.objects.put_table(replace(table, comment="c"))
+            case "definition":
+                transaction.objects.drop_table(table)
+            case "view name" if number:
+                transaction.objects.new_view(transaction.schema("main"), "NEW", "SELECT 1")  # type: ignore[arg-type]
+            case "schema":
+                transaction.objects.new_schema("made" if number else "MADE")
+            case "option":
+                transaction.objects.set_option("target_file_size", str(number))
+            case "dropped schema" if number:
+                transaction.objects.drop_schema(transaction.schema("old"))  # type: ignore[arg-type]
+            case "dropped schema":
+                create_in(transaction, "new", "old")
+            case _:
+                create_in(transaction, "new")
+    one.commit()
+    files = other.written_files()
+    with pytest.raises(ConflictError, match="another transaction of this run"):
+        other.commit()
+    assert set(other.abandoned_files()) == set(files)
+    assert not {*files} & {*shared.whole.written_files()}
+
+
+def test_the_run_conflicts_with_a_concurrent_writer_as_a_transaction_does(sqlite_lake: LakeCatalog) -> None:
+    create(sqlite_lake)
+    shared = sqlite_lake.begin_shared()
+    transaction = begin(shared)
+    transaction.objects.put_table(replace(table_of(transaction), comment="ours"))
+    transaction.commit()
+    committed(sqlite_lake, lambda theirs: theirs.objects.drop_table(table_of(theirs)))
+    with pytest.raises(ConflictError):
+        shared.whole.commit()
+    assert names(sqlite_lake) == []
+
+
+def test_only_some_tables_are_kept(sqlite_lake: LakeCatalog) -> None:
+    insert(sqlite_lake, file_of(create(sqlite_lake)))
+    shared = sqlite_lake.begin_shared()
+    transaction = begin(shared)
+    for name, schema in (("failures", "audit"), ("model", "main"), ("other", "more")):
+        create_in(transaction, name, schema)
+    transaction.objects.new_view(transaction.schema("main"), "v", "SELECT 1")  # type: ignore[arg-type]
+    transaction.objects.drop_table(table_of(transaction))
+    transaction.commit()
+    shared.keep([("AUDIT", "Failures")])
+    assert shared.whole.commit() is not None
+    assert sorted(names(sqlite_lake)) == ["failures", "t"]
+    assert [schema.name for schema in sqlite_lake.reader().schemas()] == ["audit", "main"]
+    assert len(shared.whole.abandoned_files()) == 2
+
+
+def test_the_end_abandons_no_live_file(sqlite_lake: LakeCatalog) -> None:
+    shared = sqlite_lake.begin_shared()
+    transaction = begin(shared)
+    create_in(transaction, "t")
+    transaction.commit()
+    shared.whole.commit()
+    shared.whole.rollback()
+    assert shared.whole.abandoned_files() == []
+    transaction.rollback()
+    assert transaction.abandoned_files() == []
+
+
+def test_nothing_can_be_added_after_the_end(sqlite_lake: LakeCatalog) -> None:
+    shared = sqlite_lake.begin_shared()
+    transaction = begin(shared)
+    create_in(transaction, "t")
+    shared.whole.rollback()
+    with pytest.raises(StatementError, match="over"):
+        transaction.commit()
+    assert names(sqlite_lake) == []
+
+
+def test_a_refused_change_stages_nothing(sqlite_lake: LakeCatalog) -> None:
+    def refuse() -> None:
+        raise ConfigurationError("not this lake")
+
+    shared = sqlite_lake.begin_shared()
+    transaction = shared.begin(refuse)
+    with pytest.raises(ConfigurationError, match="not this lake"):
+        create_in(transaction, "t")
+    transaction.commit()
+    assert not shared.writes
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_interleaved_transactions_on_separate_tables_equal_sequential_ones(sqlite_lake: LakeCatalog, seed: int) -> None:
+    chance = random.Random(seed)
+    for number in range(6):
+        create(sqlite_lake, f"t{number}")
+    expected = {f"t{number}": 0 for number in range(6)}
+    views: set[str] = set()
+    shared = sqlite_lake.begin_shared()
+    for turn in range(8):
+        chosen = chance.sample(sorted(expected), 3)
+        opened = [(begin(shared), name) for name in chosen]
+        for number, (transaction, name) in enumerate(opened):
+            table = table_of(transaction, name)
+            if chance.random() < 0.3:
+                transaction.rows.truncate(table)
+                expected[name] = 0
+            transaction.rows.add_files(table, [file_of(table) for _ in range(turn % 3)])
+            expected[name] += 10 * (turn % 3)
+            views.add(view := f"v{turn}_{number}")
+            transaction.objects.new_view(transaction.schema("main"), view, "SELECT 1")  # type: ignore[arg-type]
+        chance.shuffle(opened)
+        for transaction, _ in opened:
+            transaction.commit()
+    shared.whole.commit()
+    reader = sqlite_lake.reader()
+    assert {name: count(reader, name) for name in expected} == expected
+    assert {view_of(reader, name).name for name in views} == views

@@ -1,0 +1,69 @@
+"""`publish` and `publish_on`: where they come from, and which results they allow to publish."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from dbt.artifacts.schemas.results import RunStatus, TestStatus
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.ducklake.publishing import Publishing, obstacle
+
+
+def config(profile: dict[str, str], project: dict[str, Any], command_line: dict[str, str], which: str = "build") -> SimpleNamespace:
+    return SimpleNamespace(
+        credentials=SimpleNamespace(**{"publish": "node", "publish_on": "warn"} | profile),
+        vars=SimpleNamespace(to_dict=lambda: project),
+        cli_vars=command_line,
+        project_name="shop",
+        args=SimpleNamespace(which=which),
+    )
+
+
+@pytest.mark.parametrize(
+    ("profile", "project", "command_line", "expected"),
+    [
+        ({}, {}, {}, "node"),
+        ({"publish": "run"}, {}, {}, "run"),
+        ({"publish": "run"}, {"publish": "node"}, {}, "node"),
+        ({}, {"publish": "node", "shop": {"publish": "run"}}, {}, "run"),
+        ({}, {"shop": {"publish": "run"}}, {"publish": "node"}, "node"),
+    ],
+)
+def test_the_command_line_precedes_the_project_and_the_profile(profile, project, command_line, expected) -> None:
+    assert Publishing.of(config(profile, project, command_line)).publish == expected
+
+
+@pytest.mark.parametrize(("which", "staged"), [("build", True), ("retry", True), ("run-operation", False), ("docs", False)])
+def test_only_commands_that_build_are_staged(which: str, staged: bool) -> None:
+    given = config({"publish": "run"}, {}, {}, which)
+    assert Publishing.of(given).stages(given) is staged
+
+
+@pytest.mark.parametrize(("name", "known"), [("publish", "node, run"), ("publish_on", "warn, success, always")])
+def test_an_unknown_value_is_refused(name: str, known: str) -> None:
+    with pytest.raises(DbtRuntimeError, match=f"`{name}` in the profile or the vars must be one of {known}; it is 'never'"):
+        Publishing.of(config({}, {}, {name: "never"}))
+
+
+def results(*statuses: RunStatus | TestStatus) -> list[SimpleNamespace]:
+    return [SimpleNamespace(status=status, node=SimpleNamespace(name=f"n{number}")) for number, status in enumerate(statuses)]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "publish_on", "expected"),
+    [
+        ((RunStatus.Success, TestStatus.Pass), "success", None),
+        ((RunStatus.Success, TestStatus.Warn), "warn", None),
+        ((RunStatus.Success, TestStatus.Warn), "success", "1 of 2 nodes warned (n1), and publish_on is success"),
+        ((RunStatus.Success, TestStatus.Fail), "warn", "1 of 2 nodes failed (n1)"),
+        ((RunStatus.Error, TestStatus.Skipped), "warn", "1 of 2 nodes failed (n0)"),
+        ((RunStatus.PartialSuccess,), "warn", "1 of 1 nodes failed (n0)"),
+        ((RunStatus.Error, TestStatus.Fail), "always", None),
+        ((RunStatus.Error,) * 7, "warn", "7 of 7 nodes failed (n0, n1, n2, n3, n4 and 2 more)"),
+    ],
+)
+def test_failures_forbid_to_publish(statuses, publish_on, expected) -> None:
+    assert obstacle(results(*statuses), publish_on) == expected
