@@ -129,9 +129,22 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
         raise DbtRuntimeError(f"Nothing was published: {error}") from error
     finally:
         lake.end_run()
+    _run_deferred(lake, config, run.later)
     if snapshot is None:
         return ["Nothing changed, so there is nothing to publish"]
     return [f"Published {len(changed)} relations as snapshot {snapshot.snapshot_id}: {_names(changed)}"]
+
+
+def _run_deferred(lake: Lake, config: Any, statements: Sequence[str]) -> None:
+    """Run the statements of maintenance that hooks of the run have sent."""
+    if not statements:
+        return
+    with lake.session(config.credentials.schema) as session:
+        for statement in statements:
+            try:
+                session.execute(statement)
+            except DuckLakeError as error:
+                raise DbtRuntimeError(f"The run was published, but this statement of a hook failed: {statement}\n  {error}") from error
 
 
 def _stores_failures(node: Any) -> bool:

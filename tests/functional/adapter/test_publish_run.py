@@ -12,6 +12,8 @@ import pytest
 from dbt.tests.fixtures.project import TestProjInfo
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
+from dbt.adapters.ducklake.catalog.read.history import SnapshotRecord
 from tests.duckdb_instances import open_duckdb
 from tests.functional.adapter.test_one_node_one_snapshot import OnALake
 
@@ -65,24 +67,28 @@ class PublishedAtOnce(OnALake):
 class TestARun(PublishedAtOnce):
     @pytest.fixture(scope="class")
     def project_config_update(self):
-        return {"vars": {"publish": "run"}}
+        return {
+            "vars": {"publish": "run"},
+            "on-run-end": ["{{ ducklake_checkpoint() }}", "insert into {{ target.schema }}.log values ('end')"],
+        }
 
     def test_a_run_is_published_whole_or_not_at_all(self, project, lake, duckdb):
         assert len(run_dbt(["parse", "--no-partial-parse"]).nodes) > 0  # a command that publishes nothing may have parsed the project
         before = self.newest(lake)
         run_dbt(["build"])
-        (created,) = self.since(lake, before)
+        (created,) = self.published(lake, before)
         assert {node["node_id"].rpartition(".")[2] for node in json.loads(created.extra_info or "")["nodes"] if "node_id" in node} >= {
             "given", "copied", "shown", "merged", "history", "logged"
         }  # fmt: skip
         assert created.message == "dbt build"
+        assert self.rows(project, "log") == [("end",), ("logged",)]
 
         write_file("id,v\n1,a\n2,b\n3,wrong\n", project.project_root, "seeds", "given.csv")
         results, log = run_dbt_and_capture(["build"], expect_pass=False)
         assert {result.status for result in results} <= {"fail", "skipped", "success"}
         assert "Nothing was published: 1 of" in log
         assert "It would have changed" in log
-        (failures,) = self.since(lake, created.snapshot.snapshot_id)
+        (failures,) = self.published(lake, created.snapshot.snapshot_id)
         assert "rows of failed tests" in (failures.message or "")
         assert self.counts(duckdb, project.test_schema) == [2] * len(COUNTS)
         stored = duckdb.execute(f"SELECT value_field FROM lake.{project.test_schema}_dbt_test__audit.accepted_values_merged_v__A__B")
@@ -93,12 +99,16 @@ class TestARun(PublishedAtOnce):
             assert len(run_dbt(["retry"])) >= 7
         assert self.counts(duckdb, project.test_schema) == [3] * len(COUNTS)
         assert seen <= {(2,) * len(COUNTS), (3,) * len(COUNTS)}
-        (published,) = self.since(lake, failures.snapshot.snapshot_id)
+        (published,) = self.published(lake, failures.snapshot.snapshot_id)
         assert json.loads(published.extra_info or "")["invocation_id"]
 
         before = self.newest(lake)
         run_dbt(["build", "--vars", "publish: node", "--select", "logged"])
         assert self.newest(lake) > before
+
+    def published(self, lake: LakeCatalog, since: int) -> list[SnapshotRecord]:
+        """Return the snapshots without those of the checkpoint, which has no message."""
+        return [record for record in self.since(lake, since) if record.message is not None]
 
     @staticmethod
     def counts(duckdb, schema: str) -> list[int]:
@@ -127,4 +137,4 @@ class TestARun(PublishedAtOnce):
         before = self.newest(lake)
         write_file("id,v\n1,a\n2,b\n3,wrong\n", project.project_root, "seeds", "given.csv")
         run_dbt(["build", "--vars", "publish_on: always"], expect_pass=False)
-        assert [record.message for record in self.since(lake, before)] == ["dbt build"]
+        assert [record.message for record in self.published(lake, before)] == ["dbt build"]

@@ -9,7 +9,7 @@ from ..lake.migrate import migrate
 from ..lake.options import set_option
 from ..lake.tables import required_table
 from ..spark.arrow.foreign_files import Matching
-from ..sql.values import Call
+from ..sql.values import Call, Checkpoint, Statement
 from .arguments import Parameter, boolean, constant, text, texts
 from .environment import Environment
 from .functions import FUNCTIONS
@@ -30,6 +30,13 @@ def run_call(env: Environment, statement: Call) -> Result:
         raise StatementError(f"CALL {statement.name}: {env.names.known}")
     names, given = found
     return procedure.run(env.with_names(names), env.localized(given))
+
+
+def is_maintenance(statement: Statement) -> bool:
+    """Return whether a statement is CHECKPOINT or CALL of a procedure of maintenance, by its name alone."""
+    if isinstance(statement, Checkpoint):
+        return True
+    return isinstance(statement, Call) and statement.name.parts[-1].lower().removeprefix("ducklake_") in MAINTENANCE
 
 
 def _set_commit_message(env: Environment, given: Arguments) -> Result:

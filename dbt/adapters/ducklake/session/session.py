@@ -25,6 +25,7 @@ from ..run.checkpoint import run_checkpoint
 from ..run.environment import Environment, OpenLakes, settings_of
 from ..run.functions import bound_call, frame_of_call
 from ..run.inspect import describe_columns, named_schema
+from ..run.procedures import is_maintenance
 from ..run.result import Result, watched
 from ..run.statement import run
 from ..run.temporary_views import cache_rows
@@ -91,6 +92,9 @@ class LakeSession(TransactionalWork):
                     self._prevent("a statement such as SET changed the Spark session")
                 case CreateTemporaryView(name=name) | DropRelation(name=name) if len(name.parts) == 1 and self._is_in_spark(name.parts[0]):
                     self._prevent(f"it replaced or dropped the temporary view {name}, which belongs to Spark")
+            if self.lake.run is not None and is_maintenance(statement):
+                self.lake.run.later.append(text)
+                return Result("DEFERRED until the run is published")
             result, step = self._record_step(lambda: self._statement(statement), columns_and_rows)
             if result.frame is not None:
                 return replace(result, fetcher=self._fetcher(statement, result, step))

@@ -27,6 +27,8 @@ class StagedRun:
         self._catalog_of = catalog_of
         self._shared: dict[str, SharedTransaction] = {}
         self._changed: str | None = None
+        self.later: list[str] = []
+        """Statements of maintenance, which cannot work on staged changes; the caller runs them after it has published the run."""
         self._lock = threading.Lock()
 
     def begin(self, lake: str, allow: Callable[[], None]) -> Transaction:
