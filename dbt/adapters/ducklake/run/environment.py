@@ -264,6 +264,6 @@ class Environment:
         self.state.cached = {other: rows for other, rows in self.state.cached.items() if other != key}
 
 
-def settings_of(spark: SparkSession, changes: int) -> Settings:
-    """Return the settings of a Spark session that change what a text means."""
-    return Settings(*session_settings(spark), changes=changes)
+def settings_of(setting: Callable[[str, str], str], changes: int) -> Settings:
+    """Return the settings of a Spark session that change what a text means; `setting` returns a setting, or the default given to it."""
+    return Settings(*session_settings(setting), changes=changes)

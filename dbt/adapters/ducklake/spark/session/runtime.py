@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CancelledError, ConfigurationError, EngineError
 from .java_names import cache_names
-from .launch import launch
+from .launch import has_own_settings, launch
 from .settings import SparkSettings
 
 if TYPE_CHECKING:
@@ -103,6 +103,11 @@ class SparkRuntime:
     def started(self) -> bool:
         """Whether Spark is available without starting it."""
         return self._base is not None
+
+    @property
+    def settings_are_known(self) -> bool:
+        """Whether `SparkSettings.session_config` has every setting that a session will have and that is not Spark's default."""
+        return not self.started and self._settings.is_local and not has_own_settings()
 
     def session(self) -> SparkSession:
         """Create a session configured for lakes; the first call starts Spark.
