@@ -231,7 +231,7 @@ class LakeSession(TransactionalWork):
 
         state, lakes = self._state, OpenLakes({lake: partial(context_of, lake) for lake in self.lake.names}, self._time_zone)
         names = Names(state.lake, state.schema, lakes, {**state.temporary, **state.cached}, self._is_in_spark)
-        planning = Planning(cache(lambda: settings_of(self._setting, state.setting_changes)), state.plans, bound_call)
+        planning = Planning(cache(lambda: settings_of(self._setting(), state.setting_changes)), state.plans, bound_call)
         return Environment(names, lakes, planning, state, self._has_spark, self.in_transaction, frame_of_call)
 
     def _has_spark(self) -> bool:
@@ -246,11 +246,13 @@ class LakeSession(TransactionalWork):
             return self._spark.conf.get(TIME_ZONE) or "UTC"
         return self._settings.get(TIME_ZONE) or self.runtime.settings.config.get(TIME_ZONE) or "UTC"
 
-    def _setting(self, key: str, default: str) -> str:
-        """Return a setting of the Spark session, which is started only if its settings are not known before."""
+    def _setting(self) -> Callable[[str, str], str]:
+        """Return a function for the settings of the Spark session, which is started only if they are not known before."""
         if self._spark is None and self.runtime.settings_are_known:
-            return self._settings.get(key) or self.runtime.settings.session_config().get(key) or default
-        return self.spark().conf.get(key, default) or default
+            known = {**self.runtime.settings.session_config(), **self._settings}
+            return lambda key, default: known.get(key, default)
+        conf = self.spark().conf
+        return lambda key, default: conf.get(key, default) or default
 
     def _fetcher(self, statement: Statement, result: Result, step: Step | None) -> Callable[[DataFrame, int | None], list[tuple[Any, ...]]]:
         fetch, journal = result.fetcher, self._journal
