@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
 from typing import Any
 
@@ -166,11 +167,11 @@ def test_every_literal_has_sparks_value(both: Both, by_spark: Any, kind: str) ->
             run(f"INSERT INTO {table}_{limit} VALUES ({', '.join(literals)})")
         (ours,), (theirs,) = stored(both, f"here_{limit}")[0], stored(both, f"there_{limit}")[0]
         assert list(zip(map(repr, ours), literals, strict=True)) == list(zip(map(repr, theirs), literals, strict=True))
-        assert stored(both, f"here_{limit}") == stored(both, f"there_{limit}")
+    assert stored(both, "here_10") == stored(both, "there_10")
 
 
 STATEMENTS = [
-    "VALUES (1, 'a', 1.5), (2, 'b', 2.25), (NULL, NULL, 3)",
+    "VALUES (1, 'a', 1.5), (2, 'b', 2.25), (NULL, 'c', 3)",
     "(s, i) VALUES ('only two', 4)",
     "VALUES (DEFAULT, DEFAULT, DEFAULT), (5, DEFAULT, 0.125)",
     "(i) VALUES 6, 7",
@@ -208,7 +209,8 @@ def test_statements_have_the_same_rows_and_errors(both: Both, by_spark: Any, lim
             try:
                 outcomes.append(run(f"INSERT INTO {table} {named}"))
             except DuckLakeError as error:
-                outcomes.append((type(error), str(error).replace("main.there", "main.here").replace("into there", "into here")))
+                message = re.sub(r"#\d+", "", str(error))  # Spark numbers its columns
+                outcomes.append((type(error), message.replace("main.there", "main.here").replace("into there", "into here")))
         assert outcomes[0] == outcomes[1], statement
     assert stored(both, "here") == stored(both, "there")
     assert len(both.rows("SELECT * FROM here")) == 10
@@ -226,9 +228,11 @@ def test_the_session_decides_what_a_literal_means(both: Both, by_spark: Any) -> 
     for number, (key, value) in enumerate(settings):
         both.spark(f"SET {key} = {value}")
         for table, run in (("here", both.spark), ("there", by_spark)):
-            run(
-                f"INSERT INTO {table} VALUES ({number}, 'it''s', TIMESTAMP '2020-07-01 12:00:00', '2020-07-01 12:00:00', DATE '2020-07-01'), "
-                f"({number}, '2', '2020-01-01 12:00:00Z', TIMESTAMP '2020-01-01 12:00:00', '2020-07-01')"
-            )
+            for row in (
+                "'it''s', TIMESTAMP '2020-07-01 12:00:00', '2020-07-01 12:00:00', DATE '2020-07-01'",
+                "'2', '2020-01-01 12:00:00Z', TIMESTAMP '2020-01-01 12:00:00', '2020-07-01'",
+                "'3', '2020-01-01 12:00:00', NULL, TIMESTAMP '2020-01-01 00:30:00'",
+            ):
+                run(f"INSERT INTO {table} VALUES ({number}, {row})")
         assert stored(both, "here") == stored(both, "there")
         both.spark(f"RESET {key}")

@@ -82,18 +82,12 @@ class Settings:
     case_sensitive: bool = False
     timestamps_are_instants: bool = True
     compares_dates_as_texts: bool = False
-    literals_are_usual: bool = True
     changes: int = 0
 
     @property
     def zone_is_utc(self) -> bool:
         """Whether local times are those of UTC."""
         return self.time_zone.upper() in _UTC
-
-    @property
-    def can_compute(self) -> bool:
-        """Whether constants have the values that `literals` assumes."""
-        return self.ansi and self.timestamps_are_instants and self.literals_are_usual
 
     @property
     def can_prune(self) -> bool:

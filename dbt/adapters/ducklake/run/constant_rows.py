@@ -36,7 +36,7 @@ def insert_constants(env: Environment, context: Context, table: Table, statement
     if rows is None or columns is None or not all(map(can_store, table.columns)):
         return None
     settings = env.planning.settings()
-    if not settings.can_compute:
+    if not (settings.ansi and settings.timestamps_are_instants and env.planning.usual_literals()):
         return None
     clock = Clock(datetime.now(timezone.utc), settings.zone_is_utc)
     try:

@@ -12,6 +12,8 @@ from ...format.identifiers import backquoted
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+Setting = Callable[[str, str], str]
+"""Returns the value of a setting; the second argument is its default."""
 TIME_ZONE = "spark.sql.session.timeZone"
 _LITERALS = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
@@ -41,27 +43,31 @@ def timestamp_value(spark: SparkSession, text: str) -> datetime:
     return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
 
 
-def session_settings(setting: Callable[[str, str], str]) -> tuple[str, bool, bool, bool, bool, bool]:
+def session_settings(setting: Setting) -> tuple[str, bool, bool, bool, bool]:
     """Return the settings of `plan.view.Settings`, in that order.
 
-    They are the time zone, whether ANSI mode is on, whether names are case-sensitive, whether TIMESTAMP has a time zone, whether a date
-    is cast to a string when it is compared with one, as in Spark 2, and whether literals have their usual types and quotes.
+    They are the time zone, whether ANSI mode is on, whether names are case-sensitive, whether TIMESTAMP has a time zone, and whether a date
+    is cast to a string when it is compared with one, as in Spark 2.
 
     Args:
-        setting: returns the value of a setting; the second argument is its default.
+        setting: returns the value of a setting.
     """
-
-    def is_true(key: str) -> bool:
-        return setting(key, "false").lower() == "true"
-
     return (
         setting(TIME_ZONE, "UTC"),
-        is_true("spark.sql.ansi.enabled"),
-        is_true("spark.sql.caseSensitive"),
+        _is_true(setting, "spark.sql.ansi.enabled"),
+        _is_true(setting, "spark.sql.caseSensitive"),
         setting("spark.sql.timestampType", "TIMESTAMP_LTZ").upper() == "TIMESTAMP_LTZ",
-        is_true("spark.sql.legacy.typeCoercion.datetimeToString.enabled"),
-        not any(map(is_true, _LITERALS)),
+        _is_true(setting, "spark.sql.legacy.typeCoercion.datetimeToString.enabled"),
     )
+
+
+def literals_are_usual(setting: Setting) -> bool:
+    """Whether literals have their usual quotes and types; see `session_settings`."""
+    return not any(_is_true(setting, key) for key in _LITERALS)
+
+
+def _is_true(setting: Setting, key: str) -> bool:
+    return setting(key, "false").lower() == "true"
 
 
 def drop_temporary_view(spark: SparkSession, name: str) -> None:
