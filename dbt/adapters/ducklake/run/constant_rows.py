@@ -17,7 +17,7 @@ from .environment import Environment
 
 
 def insert_constants(env: Environment, context: Context, table: Table, statement: Insert, query: Sql) -> int | None:
-    """Run INSERT INTO … VALUES if all values are constants whose values in the columns are certain.
+    """Run INSERT INTO … VALUES or SELECT without FROM if all values are constants whose values in the columns are certain.
 
     Args:
         env: the environment of the statement.

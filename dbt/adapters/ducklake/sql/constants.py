@@ -1,4 +1,4 @@
-"""Read the rows of VALUES if they consist of constants: literals, casts of literals, and the current time.
+"""Read the rows of VALUES, or of a SELECT without FROM, if they consist of constants: literals, casts of literals, and the current time.
 
 Only forms whose meaning does not depend on Spark's version are read. All others, such as escapes in strings other than those of quotes,
 backslashes and white space, are left to Spark.
@@ -46,18 +46,30 @@ class _NotConstantError(Exception):
 
 
 def constant_rows(query: str) -> list[tuple[Constant, ...]] | None:
-    """Return the rows of `VALUES …`; None if the query is another one or if a value is not a constant."""
-    source = Source(query)
-    if source.token(0).word != "VALUES" or "${" in query:  # Spark replaces ${…} by a setting
+    """Return the rows of `VALUES …` or `SELECT …`; None if the query has anything else than a list of constants."""
+    if "${" in query:  # Spark replaces it by a setting
         return None
-    rows = []
+    cursor = Cursor(Source(query))
     try:
-        for row in Cursor(source, 1).items():
-            single = row.at("(") and source.skip(row.position) == row.stop
-            rows.append(tuple(_whole(cell) for cell in (row.group().items() if single else [row])))
+        if cursor.accept("SELECT"):
+            return [tuple(_named(item) for item in cursor.items())]
+        cursor.expect("VALUES")
+        return [_row(item) for item in cursor.items()]
     except (_NotConstantError, StatementError):
         return None
-    return rows
+
+
+def _named(item: Cursor) -> Constant:
+    value = _expression(item)
+    if item.accept("AS"):
+        item.identifier()
+    item.finish()
+    return value
+
+
+def _row(item: Cursor) -> tuple[Constant, ...]:
+    enclosed = item.at("(") and item.source.skip(item.position) == item.stop
+    return tuple(_whole(cell) for cell in (item.group().items() if enclosed else [item]))
 
 
 def constant(text: str) -> Constant | None:
