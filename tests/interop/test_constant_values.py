@@ -176,7 +176,8 @@ STATEMENTS = [
     "VALUES (DEFAULT, DEFAULT, DEFAULT), (5, DEFAULT, 0.125)",
     "(i) VALUES 6, 7",
     "(D, S, I) VALUES (1, 'other order', 8L)",
-    "VALUES (9, 'zone', 1)",
+    "SELECT 9, 'selected' AS s, 1",
+    "(s) SELECT 'it''s'",
     # errors, some of which only Spark finds
     "VALUES (3000000000, 'a', 1)",
     "VALUES (1, 'a', 123456789012)",
@@ -213,7 +214,7 @@ def test_statements_have_the_same_rows_and_errors(both: Both, by_spark: Any, lim
                 outcomes.append((type(error), message.replace("main.there", "main.here").replace("into there", "into here")))
         assert outcomes[0] == outcomes[1], statement
     assert stored(both, "here") == stored(both, "there")
-    assert len(both.rows("SELECT * FROM here")) == 10
+    assert len(both.rows("SELECT * FROM here")) == 11
 
 
 def test_the_session_decides_what_a_literal_means(both: Both, by_spark: Any) -> None:

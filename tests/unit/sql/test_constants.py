@@ -84,12 +84,23 @@ def test_rows_have_one_or_more_values() -> None:
     one, two = Literal("int", 1), Literal("int", 2)
     assert constant_rows("VALUES (1, 2), (2, 1)") == [(one, two), (two, one)]
     assert constant_rows("values 1, (2) -- the end") == [(one,), (two,)]
-    for other in (
-        "SELECT 1",
-        "(VALUES (1))",
-        "VALUES (1) AS t(a)",
-        "VALUES (1), (2) ORDER BY 1",
-        "VALUES (1) UNION ALL SELECT 1",
-        "VALUES (a)",
-    ):
-        assert constant_rows(other) is None
+    assert constant_rows("SELECT 1 AS a, 2") == [(one, two)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("(VALUES (1))", "VALUES (1) AS t(a)", "VALUES (1), (2) ORDER BY 1", "VALUES (1) UNION ALL SELECT 1", "VALUES (a)", "TABLE t"),
+        *(
+            "SELECT 1 a",
+            "SELECT 1 FROM t",
+            "SELECT DISTINCT 1",
+            "SELECT 1 WHERE false",
+            "SELECT 1 UNION ALL SELECT 2",
+            "SELECT *",
+            "SELECT '${x}'",
+        ),
+    ],
+)
+def test_other_queries_are_left_to_spark(query: str) -> None:
+    assert constant_rows(query) is None
