@@ -89,6 +89,7 @@ class SparkRuntime:
         self._base: SparkSession | None = None if isinstance(source, SparkSettings) else source
         self._given = self._base
         self._started_here = False
+        self._is_alone = self._settings.is_local and not has_own_settings()
         self._scratch: str | None = None
         self._lock = threading.RLock()
         self._scopes: dict[str, list[Scope]] = {}
@@ -106,8 +107,8 @@ class SparkRuntime:
 
     @property
     def settings_are_known(self) -> bool:
-        """Whether `SparkSettings.session_config` has every setting that a session will have and that is not Spark's default."""
-        return not self.started and self._settings.is_local and not has_own_settings()
+        """Whether a new session has the settings of `SparkSettings.session_config`, and otherwise Spark's defaults."""
+        return self._is_alone and (self._started_here or not self.started)
 
     def session(self) -> SparkSession:
         """Create a session configured for lakes; the first call starts Spark.
