@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from dbt.adapters.ducklake.errors import (
     NotFoundError,
     StatementError,
 )
+from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.catalogs import CatalogUnderTest
@@ -386,6 +388,34 @@ def test_ddl_needs_no_jvm(catalog: CatalogUnderTest) -> None:
         session.load_seed("s", "seed", [("a", "int"), ("b", "text")], [(1, "x"), (2, None)])
         session.execute("DROP TABLE s.t")
         assert not lake.runtime.started
+
+
+@pytest.mark.parity
+def test_inserts_of_constants_need_no_jvm(catalog: CatalogUnderTest) -> None:
+    insert = "INSERT INTO t (n, s, at) VALUES ({}, 'it''s', current_timestamp()), (NULL, DEFAULT, TIMESTAMP '2020-01-02 03:04:05')"
+    with catalog.open() as lake, lake.session() as session, lake.session() as other:
+        session.execute("CREATE TABLE t (n INT, s STRING DEFAULT 'x', at TIMESTAMP NOT NULL, d DECIMAL(5, 2) DEFAULT 1.5)")
+        assert session.execute(insert.format(1)).message == "INSERT 2 inserted"
+        with pytest.raises(DataError, match="column at is NOT NULL"):
+            session.execute("INSERT INTO t (n) VALUES (1)")
+        session.begin()
+        session.execute(insert.format(2))
+        session.execute("TRUNCATE TABLE t")
+        session.execute(insert.format(3))
+        other.execute(insert.format(4))
+        session.commit()  # is replayed, because TRUNCATE depends on the other row
+        many = ", ".join(f"({number}, 's', current_timestamp())" for number in range(100))
+        assert session.execute(f"INSERT INTO t (n, s, at) VALUES {many}").rowcount == 100
+        with session.reading() as now:
+            table = now.find("main", "t")
+            assert isinstance(table, Table)
+            plan = now.scan_plan(table)
+        assert not lake.runtime.started
+    assert [row[:2] + row[3:] for inlined in plan.inlined for row in inlined.rows] == [
+        (3, "it's", Decimal("1.50")),
+        (None, "x", Decimal("1.50")),
+    ]
+    assert [file.record_count for file in plan.files] == [100]
 
 
 @pytest.mark.parity

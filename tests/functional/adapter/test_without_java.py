@@ -1,17 +1,25 @@
-"""Commands that only need the catalog run without Java: parse, list, compile, docs, seeds. dbt debug names what is missing."""
+"""Commands that only need the catalog run without Java: parse, list, compile, docs, seeds, hooks that insert constants. dbt debug names what is missing."""
 
 from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 PROJECT = {
-    "dbt_project.yml": "{name: p, profile: p, flags: {send_anonymous_usage_stats: false}}",
+    "dbt_project.yml": """
+name: p
+profile: p
+flags: {send_anonymous_usage_stats: false}
+on-run-start: "create table if not exists {{ target.schema }}.log (command string, at timestamp)"
+on-run-end: "insert into {{ target.schema }}.log values ('{{ flags.WHICH }}', current_timestamp())"
+""",
     "profiles.yml": "{p: {target: t, outputs: {t: {type: ducklake, path: 'ducklake:sqlite:lake.sqlite', data_path: files/}}}}",
     "models/m.sql": "select * from {{ ref('s') }}",
     "seeds/s.csv": "id,name\n1,a\n2,b\n",
@@ -52,6 +60,13 @@ def test_the_docs_show_the_seed(folder: Path) -> None:
     catalog = json.loads((folder / "target" / "catalog.json").read_text())
 
     assert catalog["nodes"]["seed.p.s"]["stats"]["row_count"]["value"] == 2
+
+
+def test_a_hook_inserted_constants(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "lake.sqlite")) as catalog:
+        find = "SELECT i.table_name FROM ducklake_inlined_data_tables i JOIN ducklake_table t USING (table_id) WHERE t.table_name = 'log'"
+        (name,) = catalog.execute(find).fetchone()
+        assert ("seed",) in catalog.execute(f"SELECT command FROM {name} WHERE at IS NOT NULL").fetchall()
 
 
 def test_debug_names_what_to_install(folder: Path) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
 from dbt.adapters.ducklake.spark.session.node_settings import node_settings
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import PROTECTED, REQUIRED, SparkSettings, available_cores, require_allowed_setting
 
 
@@ -101,3 +105,20 @@ def test_a_protected_setting_keeps_its_value_and_the_error_gives_the_reason(key:
 def test_other_settings_can_be_changed(key: str) -> None:
     for value in ("false", "LEGACY", None):
         require_allowed_setting(key, value)
+
+
+def test_settings_are_known_before_the_start_unless_spark_finds_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_HOME", "SPARK_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(sys.modules, "pyspark", None)  # another test may have started Spark
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    assert SparkRuntime(SparkSettings()).settings_are_known
+    assert not SparkRuntime(SparkSettings(master=None)).settings_are_known
+    assert not SparkRuntime(SparkSettings(remote="sc://host")).settings_are_known
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert SparkRuntime(SparkSettings()).settings_are_known
+    (tmp_path / "spark-defaults.conf").write_text("spark.sql.timestampType TIMESTAMP_NTZ\n")
+    assert not SparkRuntime(SparkSettings()).settings_are_known
+    monkeypatch.delenv("SPARK_CONF_DIR")
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.timestampType=TIMESTAMP_NTZ pyspark-shell")
+    assert not SparkRuntime(SparkSettings()).settings_are_known

@@ -19,6 +19,7 @@ _TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<fract
 _OFFSET = r"(?P<offset>Z|UTC|[+-]\d{2}(?::?\d{2})?(?::?\d{2})?)"
 _DATE_TEXT = re.compile(_DATE)
 _TIME_TEXT = re.compile(_TIME)
+_ISO = re.compile(r"(?!0000)\d{4}-\d{2}-\d{2}(?:[ T](?!24)\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
 _TIMESTAMP_TEXT = re.compile(rf"{_DATE}(?:[ T]+{_TIME})?\s*{_OFFSET}?", re.IGNORECASE)
 
 
@@ -110,6 +111,16 @@ def parse_timestamp(text: str) -> tuple[int, int | None]:
     if match["hour"] is not None:
         nanos += _nanos(match)
     return nanos, _offset(match["offset"])
+
+
+def parse_iso(text: str) -> tuple[int, int | None] | None:
+    """Parse a timestamp or date like `parse_timestamp`, but only in the ISO form that all engines read alike; None for other texts."""
+    if not _ISO.fullmatch(text):
+        return None
+    try:
+        return parse_timestamp(text)
+    except ValueError:
+        return None
 
 
 def _days(match: re.Match[str]) -> int:

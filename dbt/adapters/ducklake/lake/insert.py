@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..format.constraints import checks_of
 from ..format.objects import Table
 from ..format.types import data_type_of, spark_name
+from ..spark.arrow.write import arrow_table
 from ..spark.rows.frames import local_frame
 from ..spark.values.checks import checked
 from ..spark.write.write import write_rows
 from .context import Context
-from .inlining import inline_query
+from .inlining import inline_arrow, inline_query
 from .order import spark_order
+from .small import most_rows, write_small
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -56,6 +59,26 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
     if files:
         context.transaction.rows.add_files(table, files)
     return sum(file.record_count for file in files)
+
+
+def insert_values(context: Context, table: Table, rows: Sequence[Sequence[Any]]) -> int | None:
+    """Stage rows of Python values of the columns' types, without Spark.
+
+    Returns:
+        The number of rows; None if nothing was staged, because only Spark can check or write them.
+
+    Raises:
+        DataError: a NOT NULL column gets a NULL.
+        ConfigurationError: the lake is read-only; nothing was written.
+        LakeError: the lake has an older format version; nothing was written.
+    """
+    context.transaction.require_writable()
+    if checks_of(table.tags):
+        return None
+    data = arrow_table(rows, table.columns)
+    if inline_arrow(context, table, data):
+        return len(rows)
+    return write_small(context, table, data) if len(rows) <= most_rows(context, table) else None
 
 
 def verify_checks(context: Context, table: Table) -> None:

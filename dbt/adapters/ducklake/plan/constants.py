@@ -25,7 +25,7 @@ from ..format.files import ColumnRange
 from ..format.leaf_types import leaf_type
 from ..format.objects import Column
 from ..format.statistics import decimal_text, encode_plain
-from ..format.timestamps import DAY_NANOS, date_text, parse_timestamp
+from ..format.timestamps import DAY_NANOS, date_text, parse_iso, parse_timestamp
 from ..format.types import decimal_parameters
 
 Zone = Callable[[], bool]
@@ -37,7 +37,6 @@ _MOST_DIGITS = 38
 _EXACT = Context(prec=200)
 _NUMBER = re.compile(r"\d{1,38}(?:\.\d{0,38})?|\.\d{1,38}")
 _EXPONENT = re.compile(r"(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})[eE][+-]?\d{1,3}")
-_ISO = re.compile(r"(?!0000)\d{4}-\d{2}-\d{2}(?:[ T](?!24)\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})?)?")
 _INTEGER_CASTS = {exp.DType.INT: 31, exp.DType.BIGINT: 63}
 _TIMESTAMP_CASTS = {
     exp.DType.DATE: "date",
@@ -179,13 +178,7 @@ def _number_bound(type_name: str, number: Decimal, side: int, strict: bool) -> s
 
 
 def _timestamp(text: object) -> bool:
-    if not isinstance(text, str) or not _ISO.fullmatch(text):
-        return False
-    try:
-        parse_timestamp(text)
-    except ValueError:
-        return False
-    return True
+    return isinstance(text, str) and parse_iso(text) is not None
 
 
 def _timestamp_bound(type_name: str, kind: str, text: str, side: int, strict: bool, zone: Zone) -> str | None:

@@ -32,11 +32,13 @@ T = TypeVar("T")
 class Planning:
     """What resolving needs besides names.
 
-    `settings` returns the session's settings; it is called only where they matter, since Spark must be running then. `call` returns
-    the meaning of a call in FROM, or None if it is not one of the lake's functions.
+    `settings` returns the session's settings, and `usual_literals` whether they leave literals their usual quotes and types; both are
+    called only where they matter, since Spark may start then. `call` returns the meaning of a call in FROM, or None if it is not one of
+    the lake's functions.
     """
 
     settings: Callable[[], Settings]
+    usual_literals: Callable[[], bool]
     plans: ScanPlans
     call: Callable[[Names, Reference], BoundCall | None]
 

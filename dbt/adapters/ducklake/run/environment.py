@@ -20,7 +20,7 @@ from ..plan.names import Found, Names, TemporaryView
 from ..plan.resolve import Planning, resolve
 from ..plan.scans import ScanPlans
 from ..plan.view import LakeView, Settings
-from ..spark.session.temporary import session_settings, timestamp_value
+from ..spark.session.temporary import Setting, session_settings, timestamp_value
 from ..sql.references import rows_of
 from ..sql.values import Name, Sql, TimeTravel
 from .registry import ScanRegistry
@@ -264,6 +264,6 @@ class Environment:
         self.state.cached = {other: rows for other, rows in self.state.cached.items() if other != key}
 
 
-def settings_of(spark: SparkSession, changes: int) -> Settings:
+def settings_of(setting: Setting, changes: int) -> Settings:
     """Return the settings of a Spark session that change what a text means."""
-    return Settings(*session_settings(spark), changes=changes)
+    return Settings(*session_settings(setting), changes=changes)

@@ -30,6 +30,7 @@ from ..spark.rows.match import When
 from ..spark.values.types import fields_of
 from ..sql.rows import fill_defaults
 from ..sql.values import Assignment, Delete, Insert, Merge, MergeClause, Name, Sql, Truncate, Update
+from .constant_rows import insert_constants
 from .environment import Environment
 from .result import Result, changed
 
@@ -43,7 +44,11 @@ def run_insert(env: Environment, statement: Insert) -> Result:
     """Run INSERT INTO, INSERT OVERWRITE and INSERT … REPLACE WHERE."""
     target, table = _target(env, statement.name)
     _require_partition_keys(table, statement)
-    rows = _arranged(table, statement, env.query(_with_defaults(table, statement)))
+    query = _with_defaults(table, statement)
+    inserted = insert_constants(env, target.context, table, statement, query)
+    if inserted is not None:
+        return changed("INSERT", RowCounts(inserted=inserted))
+    rows = _arranged(table, statement, env.query(query))
     if statement.replace_where is not None:
         removed = _delete_where(env, target, table, statement.name, statement.name.parts[-1], statement.replace_where)
         return changed("INSERT", RowCounts(inserted=insert(target.context, table, rows), deleted=removed.deleted))

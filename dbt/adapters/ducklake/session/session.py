@@ -30,7 +30,7 @@ from ..run.result import Result, watched
 from ..run.statement import run
 from ..run.temporary_views import cache_rows
 from ..spark.rows.frames import local_frame
-from ..spark.session.temporary import TIME_ZONE, is_temporary_view
+from ..spark.session.temporary import TIME_ZONE, Setting, is_temporary_view, literals_are_usual
 from ..sql.parse import parse
 from ..sql.references import references
 from ..sql.values import (
@@ -235,7 +235,8 @@ class LakeSession(TransactionalWork):
 
         state, lakes = self._state, OpenLakes({lake: partial(context_of, lake) for lake in self.lake.names}, self._time_zone)
         names = Names(state.lake, state.schema, lakes, {**state.temporary, **state.cached}, self._is_in_spark)
-        planning = Planning(cache(lambda: settings_of(self.spark(), state.setting_changes)), state.plans, bound_call)
+        settings = cache(lambda: settings_of(self._setting(), state.setting_changes))
+        planning = Planning(settings, lambda: literals_are_usual(self._setting()), state.plans, bound_call)
         return Environment(names, lakes, planning, state, self._has_spark, self.in_transaction, frame_of_call)
 
     def _has_spark(self) -> bool:
@@ -249,6 +250,14 @@ class LakeSession(TransactionalWork):
         if self._spark is not None:
             return self._spark.conf.get(TIME_ZONE) or "UTC"
         return self._settings.get(TIME_ZONE) or self.runtime.settings.config.get(TIME_ZONE) or "UTC"
+
+    def _setting(self) -> Setting:
+        """Return a function for the settings of the Spark session, which is started only if they are not known before."""
+        if self._spark is None and self.runtime.settings_are_known:
+            known = {**self.runtime.settings.session_config(), **self._settings}
+            return lambda key, default: known.get(key, default)
+        conf = self.spark().conf
+        return lambda key, default: conf.get(key, default) or default
 
     def _fetcher(self, statement: Statement, result: Result, step: Step | None) -> Callable[[DataFrame, int | None], list[tuple[Any, ...]]]:
         fetch, journal = result.fetcher, self._journal

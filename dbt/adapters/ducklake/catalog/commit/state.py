@@ -108,6 +108,8 @@ class CommitState:
 
     def end(self, table: MetadataTable, key: ColumnElement[Any], ids: Collection[int], *also: ColumnElement[bool]) -> int:
         """End the live rows with these ids and return how many rows were ended."""
+        if not ids:  # building the statement takes longer than most commits without it
+            return 0
         statement = update(table).where(table.c.end_snapshot.is_(None), *also).values(end_snapshot=self.snapshot_id)
         return sum(
             self.connection.execute(statement.where(key.in_(batch))).rowcount for batch in batches(ids, self.database.dialect.batch_size)

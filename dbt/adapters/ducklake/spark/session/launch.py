@@ -9,8 +9,10 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
+import importlib.util
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -62,6 +64,16 @@ def launch(config: Mapping[str, str], *, fast_start: bool, log_path: str | None)
     if on_exit is not None:
         atexit.register(_finish_archive, gateway, on_exit, os.getpid())
     return gateway
+
+
+def has_own_settings() -> bool:
+    """Whether Spark would start with settings that this process was not given: of the environment, or of a running Spark."""
+    spark = sys.modules.get("pyspark")
+    if "PYSPARK_SUBMIT_ARGS" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ or (spark and spark.SparkContext._gateway is not None):
+        return True
+    found = importlib.util.find_spec("pyspark")
+    home = os.environ.get("SPARK_HOME") or (found.submodule_search_locations or [""])[0] if found else ""
+    return Path(os.environ.get("SPARK_CONF_DIR") or f"{home}/conf", "spark-defaults.conf").exists()
 
 
 def _fast_start(java: Java, options: dict[str, str]) -> Callable[[], None] | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CancelledError, ConfigurationError, EngineError
 from .java_names import cache_names
-from .launch import launch
+from .launch import has_own_settings, launch
 from .settings import SparkSettings
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ class SparkRuntime:
         self._base: SparkSession | None = None if isinstance(source, SparkSettings) else source
         self._given = self._base
         self._started_here = False
+        self._is_alone = self._settings.is_local and not has_own_settings()
         self._scratch: str | None = None
         self._lock = threading.RLock()
         self._scopes: dict[str, list[Scope]] = {}
@@ -103,6 +104,11 @@ class SparkRuntime:
     def started(self) -> bool:
         """Whether Spark is available without starting it."""
         return self._base is not None
+
+    @property
+    def settings_are_known(self) -> bool:
+        """Whether a new session has the settings of `SparkSettings.session_config`, and otherwise Spark's defaults."""
+        return self._is_alone and (self._started_here or not self.started)
 
     def session(self) -> SparkSession:
         """Create a session configured for lakes; the first call starts Spark.

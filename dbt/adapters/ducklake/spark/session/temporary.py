@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,16 @@ from ...format.identifiers import backquoted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+Setting = Callable[[str, str], str]
+"""Returns the value of a setting; the second argument is its default."""
 TIME_ZONE = "spark.sql.session.timeZone"
+_LITERALS = (
+    "spark.sql.ansi.doubleQuotedIdentifiers",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled",
+    "spark.sql.legacy.exponentLiteralAsDecimal.enabled",
+)
+"""Settings that change what a literal is: its quotes, two quotes in it, or the type of `1e3`."""
 
 
 def is_temporary_view(spark: SparkSession, name: str) -> bool:
@@ -33,23 +43,31 @@ def timestamp_value(spark: SparkSession, text: str) -> datetime:
     return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=micros)
 
 
-def session_settings(spark: SparkSession) -> tuple[str, bool, bool, bool, bool]:
+def session_settings(setting: Setting) -> tuple[str, bool, bool, bool, bool]:
     """Return the settings of `plan.view.Settings`, in that order.
 
     They are the time zone, whether ANSI mode is on, whether names are case-sensitive, whether TIMESTAMP has a time zone, and whether a date
     is cast to a string when it is compared with one, as in Spark 2.
+
+    Args:
+        setting: returns the value of a setting.
     """
-
-    def is_true(key: str) -> bool:
-        return (spark.conf.get(key, "false") or "").lower() == "true"
-
     return (
-        spark.conf.get(TIME_ZONE) or "UTC",
-        is_true("spark.sql.ansi.enabled"),
-        is_true("spark.sql.caseSensitive"),
-        (spark.conf.get("spark.sql.timestampType", "TIMESTAMP_LTZ") or "").upper() == "TIMESTAMP_LTZ",
-        is_true("spark.sql.legacy.typeCoercion.datetimeToString.enabled"),
+        setting(TIME_ZONE, "UTC"),
+        _is_true(setting, "spark.sql.ansi.enabled"),
+        _is_true(setting, "spark.sql.caseSensitive"),
+        setting("spark.sql.timestampType", "TIMESTAMP_LTZ").upper() == "TIMESTAMP_LTZ",
+        _is_true(setting, "spark.sql.legacy.typeCoercion.datetimeToString.enabled"),
     )
+
+
+def literals_are_usual(setting: Setting) -> bool:
+    """Whether literals have their usual quotes and types; see `session_settings`."""
+    return not any(_is_true(setting, key) for key in _LITERALS)
+
+
+def _is_true(setting: Setting, key: str) -> bool:
+    return setting(key, "false").lower() == "true"
 
 
 def drop_temporary_view(spark: SparkSession, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .constants import CastTo, Constant, CurrentTime, Literal
 from .definitions import (
     AddColumns,
     Alteration,
@@ -74,15 +75,18 @@ __all__ = [
     "Assignment",
     "Begin",
     "Call",
+    "CastTo",
     "Checkpoint",
     "ColumnDefinition",
     "Comment",
     "Commit",
+    "Constant",
     "CreateFunction",
     "CreateSchema",
     "CreateTable",
     "CreateTemporaryView",
     "CreateView",
+    "CurrentTime",
     "Delete",
     "Describe",
     "DropColumns",
@@ -92,6 +96,7 @@ __all__ = [
     "DropSchema",
     "FunctionCall",
     "Insert",
+    "Literal",
     "Merge",
     "MergeClause",
     "Name",
