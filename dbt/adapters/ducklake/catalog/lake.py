@@ -60,14 +60,15 @@ class LakeCatalog:
             NotFoundError: the snapshot does not exist.
             EngineError: the database cannot be reached.
         """
+        retry = retry or RetrySettings()
         database = Database(settings.location, read_only=settings.only_reads, lake=settings.database)
         try:
             facts = attach(database, settings, before_creation)
-            database.at = resolve(database, settings.snapshot_version, settings.snapshot_time) if settings.is_past else None
+            database.at = resolve(database, retry, settings.snapshot_version, settings.snapshot_time) if settings.is_past else None
         except BaseException:
             database.close()
             raise
-        return cls(_Opened(database, facts, settings, DefinitionCache(database, facts.data_path), retry or RetrySettings()))
+        return cls(_Opened(database, facts, settings, DefinitionCache(database, facts.data_path), retry))
 
     @property
     def data_path(self) -> str:
@@ -157,7 +158,7 @@ class LakeCatalog:
         Raises:
             NotFoundError: the snapshot does not exist.
         """
-        return resolve(self._opened.database, version, timestamp)
+        return resolve(self._opened.database, self._opened.retry, version, timestamp)
 
     def first_from(self, timestamp: datetime) -> Snapshot:
         """Return the first snapshot at or after a timestamp.
