@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.schema import CreateIndex, CreateSchema
 
 from ...errors import ConfigurationError, LakeError
-from ...format.paths import absolute, new_uuid, with_separator
+from ...format.paths import WITHOUT_PASSWORD, absolute, has_password, new_uuid, with_separator
 from ...format.versions import CURRENT, is_older
 from . import tables as t
 from .database import ConcurrentWriteError, Database, insert_rows
@@ -68,6 +68,8 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
             f"the catalog {database.location} has an empty 'data_path' in ducklake_metadata, so its files would be in the working "
             "directory of each process. Set it to the directory or URL of the lake's files"
         )
+    if has_password(stored):
+        raise LakeError(f"'data_path' in ducklake_metadata of {database.location} contains a password or a secret key; {WITHOUT_PASSWORD}")
     _require_same_path(stored, settings.data_path)
     if (facts.get("encrypted") or "").lower() == "true":
         raise LakeError(
