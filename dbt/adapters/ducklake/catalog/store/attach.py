@@ -119,11 +119,11 @@ def _initialize(database: Database, settings: CatalogSettings, before_creation: 
     data_path = settings.data_path or database.location.default_data_path
     if not data_path:
         raise ConfigurationError("a new lake needs 'data_path': the directory or URL of its Parquet files")
-    before_creation(absolute(data_path))
     try:
         with database.creating() as connection:
             if _facts(connection, database):
                 return False  # another process has created the lake
+            before_creation(absolute(data_path))
             # CREATE SCHEMA IF NOT EXISTS needs the privilege to create schemas even if the schema exists.
             if database.schema is not None and not inspect(connection).has_schema(database.schema):
                 connection.execute(CreateSchema(database.schema, if_not_exists=True))
