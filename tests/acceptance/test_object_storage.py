@@ -17,6 +17,7 @@ import duckdb
 import pytest
 from pyarrow.fs import FileSelector, S3FileSystem
 
+from dbt.adapters.ducklake.lake.data_path import MARK
 from tests.acceptance.projects import Project, Rows
 from tests.duckdb_instances import open_duckdb
 
@@ -128,4 +129,5 @@ def test_a_project_is_built_maintained_and_shared(stored: Project, duck: duckdb.
             for table in ("events", "totals", "prices")
         ),
     )
-    assert kept == {path for (path,) in listed if path}
+    assert {path for path in kept if not path.endswith("/" + MARK)} == {path for (path,) in listed if path}
+    assert len(kept) == len({path for (path,) in listed if path}) + 1

@@ -14,6 +14,7 @@ import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
+from dbt.adapters.ducklake.lake.data_path import MARK
 
 PROJECT = "name: p\nversion: '1.0'\nprofile: p\nflags: {send_anonymous_usage_stats: false}\n"
 LONG = """
@@ -52,7 +53,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def files(folder: Path) -> set[str]:
-    return {str(path) for path in (folder / "data").rglob("*") if path.is_file()}
+    return {str(path) for path in (folder / "data").rglob("*") if path.is_file() and path.name != MARK}
 
 
 @pytest.mark.slow

@@ -211,3 +211,16 @@ class TestAlter:
         lake.execute("ALTER TABLE d ALTER COLUMN `a.b` SET NOT NULL")
         with lake.reading() as now:
             assert not now.find("main", "d").columns[0].nullable
+
+
+def test_a_dollar_with_braces_is_text(lake: LakeSession) -> None:
+    """Spark would replace `${x}` by a setting, also in names and text literals."""
+    lake.execute("SET x = 1")
+    lake.execute("CREATE TABLE d AS SELECT '${x} ${env:HOME} ${spark.app.name}' AS `a${x}`")
+    assert rows(lake, "SELECT `a${x}` FROM d") == [("${x} ${env:HOME} ${spark.app.name}",)]
+    assert [column.name for column in lake.execute("SELECT * FROM d").columns] == ["a${x}"]
+    lake.execute("SET spark.sql.variable.substitute = true")
+    try:
+        assert rows(lake, "SELECT ${x} + 1") == [(2,)]
+    finally:
+        lake.execute("SET spark.sql.variable.substitute = false")

@@ -95,7 +95,7 @@ def test_attached_lakes_are_shown_without_their_secrets() -> None:
         ({"zzz": 1}, "unknown field `zzz`: known are attach, author, automatic_migration, catalog"),
         ({"spark": {"mastr": "local"}}, "`spark` has the unknown field `mastr`: did you mean `master`"),
         ({"spark": {"master": "local[2]", "remote": "sc://host:15002"}}, "either a Spark `master` or a Spark Connect `remote`"),
-        ({"spark": {"config": "x"}}, "`spark.config` must be a mapping"),
+        ({"spark": {"config": "x"}}, "`spark.config` must be a map of names"),
         ({"retries": {"counts": 1}}, "`retries` has the unknown field `counts`: did you mean `count`"),
         ({"retries": {"count": "many"}}, "`retries.count` must be a number"),
         ({"retries": {"connect_attempts": 0}}, "`retries.connect_attempts` must be a whole number, 1 or more"),
@@ -168,3 +168,41 @@ def test_no_secret_of_the_spark_configuration_is_shown() -> None:
 
 def test_debug_shows_only_fields_that_are_set() -> None:
     assert list(dict(credentials().connection_info())) == ["database", "schema", "path", "read_only"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"path": 5}, "`path` must be a text, not a whole number"),
+        ({"read_only": "yes"}, "`read_only` must be true or false, not a text"),
+        ({"metadata_schema": [SECRET]}, "`metadata_schema` must be a text, not a list"),
+        ({"data_inlining_row_limit": "x"}, "`data_inlining_row_limit` must be a whole number, not a text"),
+        ({"retries": 5}, "`retries` must be a map of names and values, not a whole number"),
+        ({"attach": SECRET}, "`attach` must be a list, not a text"),
+        ({"module_paths": [1]}, "`module_paths.0` has a value of the wrong type"),
+        ({"spark": [SECRET]}, "`spark` must be a map of names and values, not a list"),
+        ({"spark": {"master": 5}}, "`spark.master` must be a text, not a whole number"),
+        ({"spark": {"fast_start": "yes"}}, "`spark.fast_start` must be true or false, not a text"),
+        ({"spark": {"config": [SECRET]}}, "`spark.config` must be a map of names and values, not a list"),
+    ],
+)
+def test_a_wrong_type_names_the_field_and_not_its_value(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(DbtRuntimeError) as caught:
+        credentials(**fields)
+    assert message in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["s3://KEY:{}@bucket/lake/", "s3a://KEY:a/{}@bucket/", "hdfs://user:{}@host:8020/x"])
+def test_a_data_path_with_a_secret_is_refused(path: str) -> None:
+    for fields in ({"data_path": path.format(SECRET)}, {"attach": [{"alias": "b", "path": "b.sqlite", "data_path": path.format(SECRET)}]}):
+        with pytest.raises(DbtRuntimeError, match="`data_path` contains a password or a secret key; write the URL without it") as caught:
+            credentials(**fields)
+        assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "path", ["s3://bucket/a:b/", "hdfs://host:8020/x", "abfss://box@account.dfs.core.windows.net/x", "file:///a:b", "C:/x"]
+)
+def test_a_colon_is_not_always_a_secret(path: str) -> None:
+    assert credentials(data_path=path).data_path == path

@@ -53,3 +53,10 @@ def test_formatters(template: str, formatter: str) -> None:
 def test_the_error_for_a_template_lists_the_available_names(template: str, formatter: str) -> None:
     with pytest.raises(ValueError, match="the names are: a, b"):
         formatted(template, formatter, {"a": "x", "b": 1})
+
+
+@pytest.mark.parametrize("location", ["s3://KEY:hunter2@bucket/a.csv", "parquet.`s3a://KEY:hunter2@bucket/a`"])
+def test_a_location_with_a_secret_is_refused(location: str) -> None:
+    with pytest.raises(ValueError, match="contains a password or a secret key; write the URL without it") as caught:
+        file_relation(location)
+    assert "hunter2" not in str(caught.value)

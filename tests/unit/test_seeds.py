@@ -7,7 +7,7 @@ import pytest
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.ducklake.impl import DuckLakeAdapter
-from dbt.adapters.ducklake.seeds import fitted_rows, seed_columns
+from dbt.adapters.ducklake.seeds import fitted_rows, seed_columns, unknown_columns
 
 
 def table(**columns: list[str]) -> agate.Table:
@@ -29,6 +29,10 @@ def test_types_are_inferred_and_overridden() -> None:
         ("ok", "boolean"),
         ("name", "string"),
     ]
+
+
+def test_types_of_columns_that_the_csv_lacks_are_found() -> None:
+    assert unknown_columns(table(id=["1"], name=["a"]), {"id": "int", "Name": "string", "price": "double"}) == ["Name", "price"]
 
 
 @pytest.mark.parametrize("name", ["a|b|c", "a b", "1", "a-b"])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, make_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from dbt.adapters.contracts.connection import Credentials
+from dbt_common.dataclass_schema import ValidationError
 from dbt_common.exceptions import DbtRuntimeError
 
 from .attachments import LAKE_FIELDS, attachments, catalog_settings
@@ -16,7 +17,7 @@ from .catalog.store.settings import CatalogSettings
 from .errors import ConfigurationError
 from .publishing import NODE, WARN, require_valid
 from .spark.session.settings import SparkSettings
-from .unknown import refuse_unknown
+from .unknown import refuse_other_types, refuse_unknown
 
 if TYPE_CHECKING:
     from .session import LakeSettings
@@ -95,10 +96,16 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         """Refuse unknown fields by name before dbt checks the types of the others.
 
         Raises:
-            DbtRuntimeError: the message names the field and a similar known one.
+            DbtRuntimeError: a field is unknown, and the message names a similar one; or its value has the wrong type.
         """
+        types = get_type_hints(cls)
         refuse_unknown("the profile", data, [*(f.name for f in dataclasses.fields(cls)), *cls._ALIASES])
-        super().validate(data)
+        refuse_other_types("", data, types)
+        try:
+            super().validate(data)
+        except ValidationError as error:
+            place = ".".join(map(str, error.absolute_path))
+            raise DbtRuntimeError(f"`{place}` has a value of the wrong type: {error.message}") from error
 
     def __post_init__(self) -> None:
         if not self.path:
@@ -154,8 +161,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         """
         fields = {f.name for f in dataclasses.fields(SparkSettings)}
         refuse_unknown("`spark`", self.spark, fields)
-        if not isinstance(self.spark.get("config", {}), Mapping):
-            raise DbtRuntimeError("`spark.config` must be a mapping of Spark settings to values")
+        refuse_other_types("spark.", self.spark, {**get_type_hints(SparkSettings), "config": dict})
         try:
             return SparkSettings(**self.spark)
         except ConfigurationError as error:

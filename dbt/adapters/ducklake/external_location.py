@@ -11,6 +11,7 @@ from string import Template
 from typing import Any
 
 from .format.identifiers import backquoted, text_literal
+from .format.paths import WITHOUT_PASSWORD, has_password
 from .spark.files.locations import SPARK_SCHEMES
 
 _STRICT = {"mode": "FAILFAST"}
@@ -61,6 +62,8 @@ def file_relation(location: str) -> str:
         ValueError: Spark cannot read the location; the message says what to write instead.
     """
     location = location.strip()
+    if has_password(location):
+        raise ValueError(f"`external_location` contains a password or a secret key; {WITHOUT_PASSWORD}")
     if _SPARK_RELATION.fullmatch(location):
         return location
     if _FUNCTION.match(location) or location.startswith("["):

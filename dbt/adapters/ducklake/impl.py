@@ -15,6 +15,7 @@ from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.protocol import AdapterConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.functions import warn_or_error
+from dbt_common.exceptions import DbtRuntimeError
 
 from .connections import DuckLakeResponse, logger
 from .foreign_configs import config_notes, config_warnings
@@ -28,7 +29,8 @@ from .provenance import provenance_of
 from .publishing import RUN
 from .python_submissions import run_model
 from .relation import DuckLakeRelation
-from .seeds import fitted_rows, seed_columns
+from .seeds import fitted_rows, seed_columns, unknown_columns
+from .sql.scripts import split
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
@@ -209,6 +211,21 @@ class DuckLakeAdapter(LakeMetadata):
                 logger.info(note)
         return ""
 
+    @available
+    def only_query(self, sql: str) -> str:
+        """Return the query of a node unchanged, if it is only one statement.
+
+        Raises:
+            DbtRuntimeError: there are more, which would run without any effect on the node's relation.
+        """
+        count = len(split(sql))
+        if count > 1:
+            raise DbtRuntimeError(
+                f"The model has {count} statements with semicolons between them, but a model is one query. "
+                "Put other statements into `pre_hook`, `post_hook` or `sql_header`"
+            )
+        return sql
+
     @available.parse_none
     def check_unique_key(self, relation: DuckLakeRelation, unique_key: str | list[str] | None) -> None:
         """Warn about columns of a `unique_key` that the table does not have; expressions are not checked.
@@ -315,6 +332,12 @@ class DuckLakeAdapter(LakeMetadata):
         """
         session, schema, name = self._session(), str(relation.schema), str(relation.identifier)
         columns = seed_columns(table, column_types, quote_columns, self.convert_type)
+        unknown = unknown_columns(table, column_types)
+        if unknown:
+            self.warn_once(
+                f"column_types of the seed {relation} has {', '.join(unknown)}, which the CSV does not have; "
+                f"its columns are: {', '.join(table.column_names)}"
+            )
         with self.connections.exception_handler(f"seed {relation}"):
             rows = table.rows if rebuild else fitted_rows(table, [column.name for column in session.columns(relation.name_parts)])
             count = session.load_seed(schema, name, columns, rows, rebuild=rebuild, database=relation.database)

@@ -167,7 +167,7 @@ def _property(relation: Relation, key: str) -> str | None:
 
 
 def _listed(name: str, given: str | Sequence[str] | None) -> tuple[str, ...]:
-    found = (given,) if isinstance(given, str) else tuple(given or ())
-    if isinstance(given, Mapping) or not all(isinstance(key, str) for key in found):
+    found = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else ()
+    if (given and not found) or not all(isinstance(key, str) for key in found):
         raise DbtRuntimeError(f"the config {name} is a column or an expression, or a list of them; it is {given!r}")
     return found

@@ -36,6 +36,11 @@ def seed_columns(
     return [(name, column_types.get(name) or inferred(table, index) or "string") for index, name in enumerate(table.column_names)]
 
 
+def unknown_columns(table: AgateTable, column_types: Mapping[str, str]) -> list[str]:
+    """Return the names in `column_types` that are not columns of the CSV, spelled exactly like them."""
+    return [name for name in column_types if name not in table.column_names]
+
+
 def fitted_rows(table: AgateTable, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """Return the rows of a seed in the order of its table's columns; a column that the CSV lacks is NULL.
 

@@ -1,12 +1,23 @@
-"""Refuse unknown fields of a profile by name."""
+"""Refuse unknown fields of a profile, and fields of the wrong type, by name."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 from dbt_common.exceptions import DbtRuntimeError
+
+_FORMS = {
+    bool: "true or false",
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "a map of names and values",
+    type(None): "empty",
+}
 
 
 def refuse_unknown(where: str, given: Mapping[str, Any], known: Collection[str]) -> None:
@@ -26,3 +37,28 @@ def refuse_unknown(where: str, given: Mapping[str, Any], known: Collection[str])
         similar = difflib.get_close_matches(str(name), known, n=1)
         hint = f"did you mean `{similar[0]}`?" if similar else f"known are {', '.join(sorted(known))}"
         raise DbtRuntimeError(f"{where} has the unknown field `{name}`: {hint}")
+
+
+def refuse_other_types(where: str, given: Mapping[str, Any], types: Mapping[str, Any]) -> None:
+    """Refuse fields whose YAML value has another type than the field.
+
+    Args:
+        where: what stands before a field's name in the message, such as `spark.`.
+        given: the fields of the profile.
+        types: the type of each field: a class, a generic list or map, or a union; fields of other types are not checked.
+
+    Raises:
+        DbtRuntimeError: the message names the field, and not its value, which may be a secret.
+    """
+    for name, value in given.items():
+        wanted = _classes(types.get(name))
+        if not all(each in _FORMS for each in wanted) or type(value) in wanted:
+            continue
+        forms = " or ".join(_FORMS[each] for each in wanted if each is not type(None))
+        raise DbtRuntimeError(f"`{where}{name}` must be {forms}, not {_FORMS.get(type(value), 'a ' + type(value).__name__)}")
+
+
+def _classes(annotation: Any) -> list[Any]:
+    """Return the classes of a type annotation without their parameters."""
+    parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    return [get_origin(each) or each for each in parts]

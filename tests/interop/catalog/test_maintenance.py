@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.errors import ConfigurationError
+from dbt.adapters.ducklake.errors import ConfigurationError, LakeError
 from dbt.adapters.ducklake.lake.cleanup import cleanup_old_files
 from dbt.adapters.ducklake.lake.context import Context
+from dbt.adapters.ducklake.lake.data_path import MARK
 from dbt.adapters.ducklake.lake.orphans import delete_orphaned_files
 from tests.interop import oracle
 from tests.interop.catalog.conftest import Connect
@@ -144,7 +145,7 @@ def schedule(place: CatalogPlace, lake: LakeCatalog, path: str, is_relative: boo
         insert_rows(connection, t.files_scheduled_for_deletion, [row])
 
 
-@pytest.mark.parametrize("form", ["absolute", "dots", "link", "live"])
+@pytest.mark.parametrize("form", ["absolute", "dots", "link", "live", "live through a link"])
 def test_malicious_catalog_rows_remove_no_file(form: str, place: CatalogPlace, grown: LakeCatalog, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -155,11 +156,13 @@ def test_malicious_catalog_rows_remove_no_file(form: str, place: CatalogPlace, g
     live = sorted(grown.maintenance.needed_files())[0]
     if form == "link":
         os.symlink(outside, Path(grown.data_path) / "main" / "link")
+    os.symlink(Path(live).parent, Path(grown.data_path) / "main" / "alias")
     path, is_relative = {
         "absolute": (str(treasure), False),
         "dots": (os.path.relpath(treasure, grown.data_path), True),
         "link": ("main/link/treasure.parquet", True),
         "live": ("main/./" + os.path.relpath(live, Path(grown.data_path) / "main"), True),
+        "live through a link": (f"main/alias/{Path(live).name}", True),
     }[form]
     schedule(place, grown, path, is_relative)
     (outcome,) = cleanup_old_files(context(grown), older_than=None)
@@ -208,3 +211,90 @@ def test_a_read_only_lake_is_not_changed(place: CatalogPlace, grown: LakeCatalog
         with pytest.raises(ConfigurationError, match="read-only"):
             delete_orphaned_files(context(lake), older_than=None)
         assert len(lake.maintenance.expire(versions=[1], dry_run=True)) == 1
+
+
+@pytest.mark.parametrize("registered", ["real file", "link"])
+def test_a_live_file_is_no_orphan_under_another_name(registered: str, tmp_path: Path) -> None:
+    """The data path is a link, and a file below it is registered by its real path, or by a link to it."""
+    real = tmp_path / "real"
+    real.mkdir()
+    (tmp_path / "linked").symlink_to(real)
+    place = CatalogPlace(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/linked/")
+    with place.lake() as opened, oracle.connect(place, data_inlining_row_limit=0) as duck:
+        duck.execute("CREATE TABLE lake.t AS SELECT 1 AS a")
+        live = real / "main" / "t" / "added.parquet"
+        duck.execute(f"COPY (SELECT 2 AS a) TO '{live}' (FORMAT parquet)")
+        name = live if registered == "real file" else tmp_path / "elsewhere.parquet"
+        if name != live:
+            name.symlink_to(live)
+        duck.execute(f"CALL ducklake_add_data_files('lake', 't', '{name}')")
+        assert delete_orphaned_files(context(opened.catalog), older_than=None) == []
+        assert duck.execute("SELECT sum(a) FROM lake.t").fetchone() == (3,)
+
+
+def test_a_path_that_no_file_can_have_is_skipped(tmp_path: Path) -> None:
+    place = CatalogPlace(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/")
+    with place.lake() as opened:
+        lake = opened.catalog
+        old = Path(lake.data_path) / "main" / "old.parquet"
+        old.parent.mkdir()
+        old.write_bytes(b"x")
+        schedule(place, lake, "main/a\0b.parquet", True)
+        schedule(place, lake, "main/old.parquet", True)
+        reasons = {each.path[-11:]: each.kept_because for each in cleanup_old_files(context(lake), older_than=None)}
+        assert reasons == {"a\0b.parquet"[-11:]: "a path cannot contain a NUL character", "old.parquet": None}
+        assert not old.exists()
+
+
+class TestTwoLakesWithOneDataPath:
+    @pytest.fixture
+    def places(self, tmp_path: Path) -> list[CatalogPlace]:
+        return [CatalogPlace(f"ducklake:sqlite:{tmp_path}/{name}.sqlite", f"{tmp_path}/files/") for name in ("one", "two")]
+
+    def test_a_new_lake_refuses_the_files_of_another(self, places: list[CatalogPlace], tmp_path: Path) -> None:
+        with places[0].lake(), places[1].lake():
+            pass  # the first lake had no files, so the second one took its place
+        os.remove(tmp_path / "two.sqlite")
+        with oracle.connect(places[0], data_inlining_row_limit=0) as duck:
+            duck.execute("CREATE TABLE lake.t AS SELECT 1 AS a")
+        for marked in (True, False):
+            if not marked:
+                os.remove(tmp_path / "files" / MARK)
+            with pytest.raises(ConfigurationError, match=r"files/ already has files of another lake.*Choose another data_path"):
+                places[1].lake()
+            assert (tmp_path / "two.sqlite").stat().st_size == 0
+
+    def test_files_below_the_mark_of_another_lake_are_kept(self, places: list[CatalogPlace], tmp_path: Path) -> None:
+        for place in places:
+            with oracle.connect(place, data_inlining_row_limit=0) as duck:
+                duck.execute("CREATE TABLE lake.t AS SELECT 1 AS a")
+        files = sorted((tmp_path / "files").rglob("*.parquet"))
+        with places[0].open() as one, places[1].open() as two:
+            assert cleanup_old_files(context(one), older_than=None) == []
+            orphan = files[0].with_name("orphan.parquet")
+            orphan.write_bytes(b"x")
+            schedule(places[0], one, "main/t/orphan.parquet", True)
+            assert [each.kept_because for each in cleanup_old_files(context(one), older_than=None)] == [None]
+            for dry_run in (True, False):
+                (outcome,) = delete_orphaned_files(context(two), older_than=None, dry_run=dry_run)
+                assert "another lake owns it" in str(outcome.kept_because)
+        assert sorted((tmp_path / "files").rglob("*.parquet")) == files
+
+    def test_duckdb_leaves_the_mark(self, places: list[CatalogPlace], tmp_path: Path) -> None:
+        with places[0].lake():
+            pass
+        with oracle.connect(places[0], data_inlining_row_limit=0) as duck:
+            duck.execute("CREATE TABLE lake.t AS SELECT 1 AS a")
+            (tmp_path / "files/main/t/left.parquet").write_bytes(b"x")
+            assert len(duck.execute("CALL ducklake_delete_orphaned_files('lake', cleanup_all => true)").fetchall()) == 1
+            duck.execute("CHECKPOINT lake")
+            assert duck.execute("FROM lake.t").fetchall() == [(1,)]
+        assert (tmp_path / "files" / MARK).exists()
+
+    def test_an_empty_data_path_is_refused(self, places: list[CatalogPlace], tmp_path: Path) -> None:
+        with places[0].lake():
+            pass
+        with sqlite3.connect(tmp_path / "one.sqlite") as catalog:
+            catalog.execute("UPDATE ducklake_metadata SET value = '' WHERE key = 'data_path'")
+        with pytest.raises(LakeError, match=r"empty 'data_path'.*Set it to the directory or URL"):
+            CatalogPlace(places[0].path, None).open()  # type: ignore[arg-type]

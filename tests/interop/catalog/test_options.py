@@ -9,7 +9,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from dbt.adapters.ducklake.errors import NotFoundError, StatementError
+from dbt.adapters.ducklake.catalog.commit.options import set_options
+from dbt.adapters.ducklake.errors import LakeError, NotFoundError, StatementError
+from dbt.adapters.ducklake.format.options import StoredOption
 from dbt.adapters.ducklake.session import LakeSession
 from tests.interop import oracle
 from tests.interop.catalog.conftest import Connect
@@ -21,10 +23,7 @@ SAME = [
     *(("parquet_compression_level", value) for value in ("0", "7", "'22'")),
     *(("parquet_row_group_size", value) for value in ("1", "1000", "'2048'")),
     *(("parquet_row_group_size_bytes", value) for value in ("'64MB'", "'64 MiB'", "'1.5kb'", "'10 bytes'")),
-    *(
-        ("target_file_size", value)
-        for value in ("'1GiB'", "'16MB'", "'16m'", "'1 gigabyte'", "'0.5TB'", "'512B'", "'3KiB'", "'none'", "'-1'")
-    ),
+    *(("target_file_size", value) for value in ("'1GiB'", "'16MB'", "'16m'", "'1 gigabyte'", "'0.5TB'", "'512B'", "'3KiB'", "'none'")),
     *(("data_inlining_row_limit", value) for value in ("0", "100", "'7'")),
     *(("require_commit_message", value) for value in ("true", "1", "0", "false")),
     *(("hive_file_pattern", value) for value in ("false", "0", "1", "true")),
@@ -74,6 +73,17 @@ REFUSED = [
     ("encrypted", "true"),
     ("no_such_option", "1"),
 ]
+HARMFUL = [
+    *((key, value) for key in ("delete_older_than", "expire_older_than") for value in ("'-3 days'", "'3 days ago'", "'1 day -2 days'")),
+    *(("target_file_size", value) for value in ("'-1'", "'0MB'", "'0.5 bytes'")),
+    ("parquet_row_group_size_bytes", "'-1'"),
+    ("parquet_compression_level", "99999"),
+    ("parquet_compression_level", "23"),
+    ("parquet_row_group_size", "99999999999999999999"),
+    ("data_inlining_row_limit", "99999999999999999999"),
+    ("rewrite_delete_threshold", "'nan'"),
+]
+"""Values that DuckDB stores or overflows at, and that remove files too early, or make files that are useless or cannot be written."""
 
 
 class Sides:
@@ -129,6 +139,31 @@ def test_values_that_duckdb_refuses_are_refused(sides: tuple[Sides, duckdb.DuckD
     with pytest.raises(StatementError, match=f"option {key}"):
         both.session.execute(f"CALL lake.set_option('{key}', {value})")
     assert both.rows() == before
+
+
+@pytest.mark.parametrize(("key", "value"), HARMFUL)
+def test_harmful_values_are_refused(sides: tuple[Sides, duckdb.DuckDBPyConnection], key: str, value: str) -> None:
+    before = sides[0].rows()
+    with pytest.raises(StatementError, match=f"option {key} cannot be"):
+        sides[0].session.execute(f"CALL lake.set_option('{key}', {value})")
+    assert sides[0].rows() == before
+
+
+@pytest.mark.parametrize("key", ["delete_older_than", "expire_older_than"])
+@pytest.mark.parametrize("value", ["-3 days", "soon"])
+def test_a_stored_grace_period_in_the_future_removes_nothing(ours: Sides, duckdb_on: Connect, key: str, value: str) -> None:
+    ours.session.execute("CREATE TABLE t (a INT)")
+    orphan = Path(ours.session.catalog.data_path) / "main" / "t" / "being_written.parquet"
+    orphan.parent.mkdir(parents=True)
+    orphan.write_bytes(b"x")
+    with ours.session.catalog.maintenance.database.writing() as connection:
+        set_options(connection, [StoredOption(key, value)])
+    procedures = ["expire_snapshots"] if key == "expire_older_than" else ["delete_orphaned_files", "cleanup_old_files"]
+    for procedure in procedures:
+        with pytest.raises(LakeError, match=f"option {key} of the lake has the value '{value}'.*set it again"):
+            ours.session.execute(f"CALL {procedure}()")
+    assert orphan.exists()
+    assert len(ours.session.catalog.snapshots()) == 2
 
 
 def test_each_scope_has_its_row_and_no_snapshot_is_created(ours: Sides, duckdb_on: Connect) -> None:

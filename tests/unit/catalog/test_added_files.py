@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
-from dbt.adapters.ducklake.errors import ConflictError
+from dbt.adapters.ducklake.errors import ConflictError, StatementError
 from dbt.adapters.ducklake.format.files import MappedField
+from dbt.adapters.ducklake.session import connect
 from tests.catalog_objects import committed, table_of
 from tests.unit.catalog.conftest import create, file_of
 
@@ -67,3 +69,11 @@ def test_different_files_do_not_conflict(lake: LakeCatalog) -> None:
     adds("/others/f.parquet")(me)
     committed(lake, adds("/others/g.parquet"))
     assert me.commit() is not None
+
+
+def test_a_path_with_a_secret_is_refused(tmp_path: Path) -> None:
+    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/") as session:
+        session.execute("CREATE TABLE t (a INT)")
+        with pytest.raises(StatementError, match="contains a password or a secret key") as caught:
+            session.execute("CALL ducklake_add_data_files('lake', 't', 's3://KEY:hunter2@bucket/a.parquet')")
+        assert "hunter2" not in str(caught.value)

@@ -127,3 +127,12 @@ def test_the_metadata_tables_can_have_their_own_schema(database: str, request: p
             ).all()
         engine.dispose()
         assert schemas == [("my meta",)]
+
+
+def test_a_stored_data_path_with_a_secret_is_refused_without_showing_it(sqlite_lake: LakeCatalog) -> None:
+    file = str(sqlite_lake.location.file)
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE ducklake_metadata SET value = 's3://KEY:hunter2@bucket/' WHERE key = 'data_path'")
+    with pytest.raises(LakeError, match="contains a password or a secret key") as caught:
+        LakeCatalog.open(CatalogSettings(file))
+    assert "hunter2" not in str(caught.value)

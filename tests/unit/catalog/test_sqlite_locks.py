@@ -1,17 +1,25 @@
-"""A read of a SQLite catalog waits longer for a lock than a commit, which is retried."""
+"""A SQLite catalog that was locked or write-protected for a while: the same open lake works again."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
+import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.dialects import sqlite as dialect
+from dbt.adapters.ducklake.catalog.store.retries import RetrySettings
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import EngineError
+from tests.catalog_objects import committed
+
+NOBODY = 65534
 
 
 def test_a_read_waits_for_a_lock_that_a_commit_would_not_wait_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,10 +30,58 @@ def test_a_read_waits_for_a_lock_that_a_commit_would_not_wait_for(tmp_path: Path
         locked.execute("BEGIN EXCLUSIVE")
         monkeypatch.setattr(dialect, "READ_TIMEOUT_SECONDS", 0.05)
         with pytest.raises(EngineError, match=r"other writers keep the catalog database .* busy"):
-            lake.latest()
+            lake.options()
         monkeypatch.setattr(dialect, "READ_TIMEOUT_SECONDS", 20)
         released = threading.Timer(0.5, locked.rollback)
         released.start()
-        assert lake.latest().snapshot_id == 0
+        assert lake.options().get("data_path") == f"{tmp_path}/files/"
         released.join()
         locked.close()
+
+
+@pytest.mark.parametrize(("retries", "begins"), [(0, False), (200, True)])
+def test_the_start_of_a_transaction_is_retried_like_a_commit(
+    retries: int, begins: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lake.sqlite"
+    settings = CatalogSettings(f"ducklake:sqlite:{path}", f"{tmp_path}/files/")
+    with LakeCatalog.open(settings, RetrySettings(max_retry_count=retries, wait_ms=20, backoff=1)) as lake:
+        monkeypatch.setattr(dialect, "BUSY_TIMEOUT_SECONDS", 0.02)
+        monkeypatch.setattr(dialect, "READ_TIMEOUT_SECONDS", 0.02)
+        locked = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        locked.execute("BEGIN EXCLUSIVE")
+        released = threading.Timer(0.5, locked.rollback)
+        released.start()
+        if begins:
+            assert lake.begin().snapshot.snapshot_id == 0
+        else:
+            with pytest.raises(EngineError, match="busy"):
+                lake.begin()
+        released.join()
+        locked.close()
+
+
+@pytest.fixture
+def shared_folder() -> Iterator[Path]:
+    """A folder of a user who is not root, as whom the test runs: for root, no file is write-protected."""
+    folder = Path(tempfile.mkdtemp())
+    user = os.geteuid()
+    if user == 0:
+        os.chown(folder, NOBODY, -1)
+        os.seteuid(NOBODY)
+    yield folder
+    os.seteuid(user)
+    shutil.rmtree(folder)
+
+
+def test_a_catalog_can_be_written_again_after_it_was_write_protected(shared_folder: Path) -> None:
+    path = shared_folder / "lake.sqlite"
+    settings = CatalogSettings(f"ducklake:sqlite:{path}", f"{shared_folder}/files/")
+    LakeCatalog.open(settings).close()
+    path.chmod(0o444)
+    with LakeCatalog.open(settings) as lake:
+        with pytest.raises(EngineError, match="readonly"):
+            committed(lake, lambda transaction: transaction.objects.new_schema("s"))
+        path.chmod(0o644)
+        committed(lake, lambda transaction: transaction.objects.new_schema("s"))
+        assert lake.latest().snapshot_id == 1

@@ -48,6 +48,18 @@ def test_stored_values_are_understood() -> None:
     )
 
 
+def test_sizes_without_a_limit_fit_sparks_writers() -> None:
+    keys = ("target_file_size", "parquet_row_group_size", "parquet_row_group_size_bytes")
+    found = Options.of(StoredOption(key, str(2**64 - 1)) for key in keys).write_options()
+    assert (found.target_file_size, found.row_group_size, found.row_group_size_bytes) == (2**53, 2**31 - 1, None)
+
+
+@pytest.mark.parametrize("value", ["-1", "nan", "2", "half"])
+def test_a_share_outside_its_range_is_refused_when_it_is_read(value: str) -> None:
+    with pytest.raises(LakeError, match=rf"rewrite_delete_threshold.*'{value}'.*set it again"):
+        Options.of([StoredOption("rewrite_delete_threshold", value)]).rewrite_threshold()
+
+
 @pytest.mark.parametrize(("key", "value"), [("target_file_size", "16MB"), ("parquet_version", "V3")])
 def test_the_error_names_an_invalid_stored_value(key: str, value: str) -> None:
     with pytest.raises(LakeError, match=key):

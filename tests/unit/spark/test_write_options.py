@@ -32,6 +32,14 @@ def test_levels_of_gzip_have_hadoops_names() -> None:
     assert arrow_options(WriteOptions(compression="gzip", compression_level=12))["compression_level"] == 9
 
 
+def test_levels_above_the_highest_are_not_used() -> None:
+    assert arrow_options(WriteOptions(compression="brotli", compression_level=22))["compression_level"] == 11
+    for codec in ("zstd", "gzip", "brotli"):
+        stored = WriteOptions(compression=codec, compression_level=99999)
+        assert spark_options(stored, local=True) == spark_options(WriteOptions(compression=codec), local=True)
+        assert arrow_options(stored) == arrow_options(WriteOptions(compression=codec))
+
+
 def test_extra_options_have_precedence() -> None:
     assert spark_options(WriteOptions(extra={"parquet.writer.version": "v2"}), local=True)["parquet.writer.version"] == "v2"
 

@@ -17,6 +17,7 @@ from .commit.options import read_options
 from .maintenance.maintenance import Maintenance
 from .read.facts import TableFacts, read_facts
 from .read.history import SnapshotRecord, first_snapshot_from, resolve, snapshot_records
+from .read.known_files import schema_uuids
 from .read.reader import DefinitionCache, SnapshotReader
 from .store.attach import LakeFacts, attach
 from .store.database import Database
@@ -45,12 +46,15 @@ class LakeCatalog:
         self._opened = opened
 
     @classmethod
-    def open(cls, settings: CatalogSettings, retry: RetrySettings | None = None) -> LakeCatalog:
+    def open(
+        cls, settings: CatalogSettings, retry: RetrySettings | None = None, before_creation: Callable[[str], None] = lambda _: None
+    ) -> LakeCatalog:
         """Open a lake; create it if it does not exist and the settings allow it. `automatic_migration` is left to the caller.
 
         Args:
             settings: the location and options of the lake.
             retry: the retry settings of commits; None for the defaults.
+            before_creation: as in `attach`.
 
         Raises:
             ConfigurationError: the catalog does not exist, or contradicts the settings.
@@ -58,19 +62,30 @@ class LakeCatalog:
             NotFoundError: the snapshot does not exist.
             EngineError: the database cannot be reached.
         """
+        retry = retry or RetrySettings()
         database = Database(settings.location, read_only=settings.only_reads, lake=settings.database)
         try:
-            facts = attach(database, settings)
-            database.at = resolve(database, settings.snapshot_version, settings.snapshot_time) if settings.is_past else None
+            facts = attach(database, settings, before_creation)
+            database.at = resolve(database, retry, settings.snapshot_version, settings.snapshot_time) if settings.is_past else None
         except BaseException:
             database.close()
             raise
-        return cls(_Opened(database, facts, settings, DefinitionCache(database, facts.data_path), retry or RetrySettings()))
+        return cls(_Opened(database, facts, settings, DefinitionCache(database, facts.data_path), retry))
 
     @property
     def data_path(self) -> str:
         """The directory or URL that paths of schemas are relative to, with a trailing `/`."""
         return self._opened.facts.data_path
+
+    @property
+    def is_new(self) -> bool:
+        """Whether opening the lake created it."""
+        return self._opened.facts.is_new
+
+    def identities(self) -> list[str]:
+        """Return the uuids of all schemas in the catalog, oldest first: no other lake has them."""
+        with self._opened.database.reading() as connection:
+            return schema_uuids(connection)
 
     @property
     def encrypted(self) -> bool:
@@ -149,7 +164,7 @@ class LakeCatalog:
         Raises:
             NotFoundError: the snapshot does not exist.
         """
-        return resolve(self._opened.database, version, timestamp)
+        return resolve(self._opened.database, self._opened.retry, version, timestamp)
 
     def first_from(self, timestamp: datetime) -> Snapshot:
         """Return the first snapshot at or after a timestamp.

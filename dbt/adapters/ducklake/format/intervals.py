@@ -26,14 +26,21 @@ _SECONDS = {
 def before(timestamp: datetime, interval: str) -> datetime:
     """Return the timestamp that is an interval earlier. Months are calendar months; a day past the end of the month becomes its last day.
 
+    The result for an interval that reaches back before the year 1 is the first timestamp of that year.
+
     Raises:
-        ValueError: the text is not an interval.
+        ValueError: the text is not an interval, or reaches too far into the future.
     """
-    months, span = _parse(interval)
-    return _minus_months(timestamp, months) - span
+    months, seconds = _parse(interval)
+    try:
+        return _minus_months(timestamp, months) - timedelta(seconds=seconds)
+    except (ValueError, OverflowError):
+        if months * 30 * 86400 + seconds < 0:
+            raise ValueError(f"{interval!r} reaches too far into the future") from None
+        return datetime.min.replace(tzinfo=timestamp.tzinfo)
 
 
-def _parse(text: str) -> tuple[int, timedelta]:
+def _parse(text: str) -> tuple[int, float]:
     rest = text.strip().lower()
     sign = 1
     if rest.endswith("ago"):
@@ -56,7 +63,7 @@ def _parse(text: str) -> tuple[int, timedelta]:
         else:
             seconds += float(part[1]) * _SECONDS[unit]
         rest = rest[part.end() :]
-    return sign * months, timedelta(seconds=sign * seconds)
+    return sign * months, sign * seconds
 
 
 def _unit(word: str) -> str | None:

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
 from types import MappingProxyType
 
-from ..errors import StatementError
+from ..errors import LakeError, StatementError
+from .intervals import before
 
 CODECS = ("uncompressed", "snappy", "gzip", "zstd", "brotli", "lz4", "lz4_raw")
 NO_LIMIT = 2**64 - 1
+"""The stored size for `none`, and the largest number that the reference implementation can read."""
+HIGHEST_LEVEL = 22
+"""The highest compression level of any codec; the reference implementation cannot write files with a higher one."""
 _SIZE = re.compile(r"\s*([0-9.eE-]+)\s*(\S*)\s*$")
 _POWERS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _UNIT = re.compile(r"(b|byte|bytes)|([kmgt])b?|(kilo|mega|giga|tera)bytes?|([kmgt])ib")
@@ -80,7 +85,16 @@ def _count(value: object) -> str:
     text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
     if not text.isdecimal():
         raise ValueError("it must be a whole number, 0 or more")
+    if int(text) > NO_LIMIT:
+        raise ValueError(f"it must be at most {NO_LIMIT}")
     return str(int(text))
+
+
+def _level(value: object) -> str:
+    level = _count(value)
+    if int(level) > HIGHEST_LEVEL:
+        raise ValueError(f"it must be a whole number from 0 to {HIGHEST_LEVEL}")
+    return level
 
 
 def _positive(value: object) -> str:
@@ -92,24 +106,22 @@ def _positive(value: object) -> str:
 
 def _bytes(value: object) -> str:
     text = str(value).strip().lower()
-    if text in ("none", "null") or text.startswith("-"):
+    if text in ("none", "null"):
         return str(NO_LIMIT)
+    if text.startswith("-"):
+        raise ValueError("it must be more than 0 bytes; 'none' means no limit")
     size = _SIZE.match(text)
     unit = _UNIT.fullmatch(size[2]) if size else None
     if size is None or unit is None:
         raise ValueError("it must be a size with its unit, such as '64MB' or '1GiB'")
     letter = "b" if unit[1] else (unit[2] or unit[3] or unit[4])[0]
     try:
-        return str(int(float(size[1]) * (1024 if unit[4] else 1000) ** _POWERS[letter]))
-    except ValueError:
+        found = int(float(size[1]) * (1024 if unit[4] else 1000) ** _POWERS[letter])
+    except (ValueError, OverflowError):
         raise ValueError(f"{size[1]} is not a number") from None
-
-
-def _some_bytes(value: object) -> str:
-    size = _bytes(value)
-    if size == "0":
-        raise ValueError("it must be more than 0 bytes")
-    return size
+    if not 0 < found <= NO_LIMIT:
+        raise ValueError(f"it must be more than 0 and at most {NO_LIMIT} bytes; 'none' means no limit")
+    return str(found)
 
 
 def _truth(value: object) -> str:
@@ -119,30 +131,56 @@ def _truth(value: object) -> str:
     return "true" if word in _TRUE else "false"
 
 
-def _share(value: object) -> str:
+def share(value: object) -> str:
+    """Return the stored form of a share of rows.
+
+    Raises:
+        ValueError: it is not a number from 0 to 1.
+    """
     try:
-        share = float(str(value))
+        found = float(str(value))
     except ValueError:
-        share = -1.0
-    if isinstance(value, bool) or not 0 <= share <= 1:
+        found = -1.0
+    if isinstance(value, bool) or not 0 <= found <= 1:
         raise ValueError("it must be a number from 0 to 1")
-    return f"{share:f}"
+    return f"{found:f}"
 
 
 def _interval(value: object) -> str:
     text = str(value)
     if text and not _INTERVAL.fullmatch(text.strip().lower()):
         raise ValueError("it must be an interval, such as '7 days', or '' for none")
+    if text.strip():
+        _past(text, datetime.now(timezone.utc))
     return text
+
+
+def _past(text: str, now: datetime) -> datetime:
+    found = before(now, text)
+    if found > now:
+        raise ValueError("it must not be negative: files and snapshots would be removed that are still needed")
+    return found
+
+
+def limit_of_age(key: str, stored: str, now: datetime) -> datetime:
+    """Return the timestamp before which something is removed, by a stored interval such as `delete_older_than`.
+
+    Raises:
+        LakeError: the value is not an interval, or a negative one.
+    """
+    try:
+        return _past(stored, now)
+    except ValueError as error:
+        raise LakeError(f"option {key} of the lake has the value {stored!r}: {error}; set it again") from None
 
 
 _FORMS: Mapping[str, Callable[[object], str]] = MappingProxyType(
     {
         "parquet_compression": _codec,
         "parquet_version": _version,
-        "parquet_compression_level": _count,
+        "parquet_compression_level": _level,
         "parquet_row_group_size": _positive,
-        "parquet_row_group_size_bytes": _some_bytes,
+        "parquet_row_group_size_bytes": _bytes,
         "target_file_size": _bytes,
         "data_inlining_row_limit": _count,
         "require_commit_message": _truth,
@@ -151,7 +189,7 @@ _FORMS: Mapping[str, Callable[[object], str]] = MappingProxyType(
         "per_thread_output": _truth,
         "write_deletion_vectors": _truth,
         "sort_on_insert": _truth,
-        "rewrite_delete_threshold": _share,
+        "rewrite_delete_threshold": share,
         "expire_older_than": _interval,
         "delete_older_than": _interval,
     }

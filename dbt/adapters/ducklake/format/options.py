@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from ..errors import LakeError
 from .files import WriteOptions
-from .option_values import FIXED
+from .option_values import FIXED, share
 
 DEFAULTS: Mapping[str, str] = MappingProxyType(
     {
@@ -31,6 +31,10 @@ DEFAULTS: Mapping[str, str] = MappingProxyType(
         "delete_older_than": "2 days",
     }
 )
+_LARGEST = 2**53
+"""Spark's writers take no larger sizes. The reference implementation stores larger ones for "no limit"."""
+_MOST_ROWS = 2**31 - 1
+"""Spark's writers take no larger row groups, in rows."""
 _WRITING = frozenset(
     {
         "parquet_compression",
@@ -102,6 +106,18 @@ class Options:
             raise LakeError(f"option data_inlining_row_limit of the lake has the value {value!r}, not a whole number; set it again")
         return default if value is None else int(value)
 
+    def rewrite_threshold(self, *, schema_id: int | None = None, table_id: int | None = None) -> float:
+        """Return the share of deleted rows from which a file is rewritten.
+
+        Raises:
+            LakeError: the stored value is not a number from 0 to 1.
+        """
+        value = self.get("rewrite_delete_threshold", schema_id=schema_id, table_id=table_id) or DEFAULTS["rewrite_delete_threshold"]
+        try:
+            return float(share(value))
+        except ValueError as error:
+            raise LakeError(f"option rewrite_delete_threshold of the lake has the value {value!r}: {error}; set it again") from None
+
     def at(self, key: str, scope: str | None = None, scope_id: int | None = None) -> str | None:
         """Return the value that is stored at exactly this scope."""
         return self._found.get((key.lower(), scope, scope_id))
@@ -129,6 +145,7 @@ class Options:
         version = (text("parquet_version") or "V1").strip().upper().removeprefix("V")
         if version not in ("1", "2"):
             raise LakeError(f"option parquet_version of the lake has the value {version!r}; it can be V1 or V2")
+        group_bytes = number("parquet_row_group_size_bytes")
         extra = {
             row.key.lower(): value for row in self.rows if row.key.lower() not in _WRITING | FIXED and (value := text(row.key)) is not None
         }
@@ -136,9 +153,9 @@ class Options:
             compression=(text("parquet_compression") or "snappy").lower(),
             compression_level=number("parquet_compression_level"),
             parquet_version=int(version),
-            row_group_size=number("parquet_row_group_size") or 122880,
-            row_group_size_bytes=number("parquet_row_group_size_bytes"),
-            target_file_size=number("target_file_size") or 512 * 1024 * 1024,
+            row_group_size=min(number("parquet_row_group_size") or 122880, _MOST_ROWS),
+            row_group_size_bytes=group_bytes if group_bytes is not None and 0 < group_bytes < _LARGEST else None,
+            target_file_size=min(number("target_file_size") or 512 * 1024 * 1024, _LARGEST),
             hive_file_pattern=truth(text("hive_file_pattern")),
             sort_on_insert=truth(text("sort_on_insert")),
             per_thread_output=truth(text("per_thread_output")),

@@ -16,7 +16,11 @@ import uuid
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _STORES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs", "gcs": "gs"}
 """Hadoop's URL schemes and the stores' own names for them."""
+_WITH_PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://[^/@]*:(?!\d+(?:/|$))")
 _WITH_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+WITHOUT_PASSWORD = "write the URL without it, and give the credentials to the storage by the environment or by Spark's settings"
+"""What to do about a secret in a URL, which would be stored in the catalog and shown in errors."""
 
 
 def directory_name(name: str, identifier: str) -> str:
@@ -47,6 +51,11 @@ def relative_to(parent: str, path: str) -> tuple[str, bool]:
 def is_url(path: str) -> bool:
     """Whether a path names a store other than the local file system, such as `s3://…`."""
     return _WITH_SCHEME.match(path) is not None
+
+
+def has_password(path: str) -> bool:
+    """Whether a URL in a text contains a password or secret key, as in `s3://KEY:SECRET@bucket/`. A colon may also stand before a port."""
+    return _WITH_PASSWORD.search(path) is not None
 
 
 def absolute(path: str) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 
-from ..errors import LakeError
+from ..errors import LakeError, StatementError
 from ..format.objects import Table
-from ..format.paths import is_url, plain
+from ..format.paths import WITHOUT_PASSWORD, has_password, is_url, plain
 from ..spark.arrow.foreign_files import Matching, find_files, read_foreign
 from ..spark.files.footers import FileToRead
 from .context import Context
@@ -31,11 +31,13 @@ def add_data_files(context: Context, table: Table, patterns: Sequence[str], matc
 
     Raises:
         DataError: a field or value does not fit its column.
-        StatementError: columns are missing or extra.
+        StatementError: columns are missing or extra, or a path contains a password.
         LakeError: a file does not exist, is not a Parquet file, or is already in the lake or in this transaction.
         ConfigurationError: the lake is read-only.
     """
     context.transaction.require_writable()
+    if any(has_password(pattern) for pattern in patterns):
+        raise StatementError(f"the path of a file contains a password or a secret key; {WITHOUT_PASSWORD}")
     found = find_files(patterns)
     _require_new(found, [*context.catalog.maintenance.known_files(), *context.transaction.written_files()])
     files = [file for file in read_foreign(found, table, matching) if file.record_count]

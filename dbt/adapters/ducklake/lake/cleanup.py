@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ..format.paths import plain
 from .context import Context
-from .safe_removal import Removal, remove_file
+from .safe_removal import Removal, SafeRemoval
 
 
 def cleanup_old_files(context: Context, *, older_than: datetime | None, dry_run: bool = False) -> list[Removal]:
@@ -31,8 +30,10 @@ def cleanup_old_files(context: Context, *, older_than: datetime | None, dry_run:
         context.catalog.require_writable()
     maintenance = context.catalog.maintenance
     scheduled = maintenance.scheduled(older_than)
-    needed = {plain(path) for path in maintenance.needed_files()} if scheduled else set()
-    outcomes = [remove_file(file.path, context.catalog.data_path, needed, dry_run=dry_run) for file in scheduled]
+    if not scheduled:
+        return []
+    removal = SafeRemoval(context.catalog, maintenance.needed_files(), dry_run=dry_run)
+    outcomes = [removal.remove(file.path) for file in scheduled]
     if not dry_run:
         maintenance.forget([file for file, outcome in zip(scheduled, outcomes, strict=True) if outcome.kept_because is None])
     return outcomes

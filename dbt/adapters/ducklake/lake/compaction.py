@@ -61,10 +61,12 @@ def merge_adjacent_files(
         NotFoundError: the schema or table does not exist.
         ConfigurationError: the lake is read-only.
         LakeError: Spark cannot represent a value; nothing was changed.
-        StatementError: `max_compacted_files` is less than 1.
+        StatementError: `max_compacted_files` is less than 1, or a size is negative.
     """
     if max_compacted_files is not None and max_compacted_files < 1:
         raise StatementError("max_compacted_files must be at least 1")
+    if min(min_file_size or 0, max_file_size or 0) < 0:
+        raise StatementError("min_file_size and max_file_size are sizes in bytes, 0 or more")
     remaining = max_compacted_files
     results: list[CompactionResult] = []
     for each in maintained_tables(context, schema, table):
@@ -92,8 +94,8 @@ def rewrite_data_files(
     results: list[CompactionResult] = []
     for each in maintained_tables(context, schema, table):
         schema_id = required_schema(context, each.schema_name).schema_id
-        option = context.transaction.options().get("rewrite_delete_threshold", schema_id=schema_id, table_id=each.table_id)
-        threshold = float(option or 0.95) if delete_threshold is None else delete_threshold
+        stored = context.transaction.options().rewrite_threshold(schema_id=schema_id, table_id=each.table_id)
+        threshold = stored if delete_threshold is None else delete_threshold
         target = context.transaction.write_options(each).target_file_size
 
         def chosen(candidates: Sequence[Candidate], target: int = target, threshold: float = threshold) -> list[Group]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from ..format.paths import plain
 from ..spark.files.storage import list_files_with_times
 from .context import Context
-from .safe_removal import Removal, remove_file
+from .safe_removal import Removal, SafeRemoval
 
 _LAKE_FILE = re.compile(r"[^/]+/(?:ducklake-[0-9a-f-]{36}/)?(?:[^/=]+=[^/]*/)*[^/]+\.(?:parquet|puffin)", re.IGNORECASE)
 """A path below a schema's directory: the table, for files that Spark wrote to an object store one more directory, partitions, the file."""
@@ -41,5 +40,7 @@ def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_
         for path, written in list_files_with_times(directory):
             if _LAKE_FILE.fullmatch(path[len(directory) :]) and (older_than is None or written < older_than):
                 found.append(path)
-    known = {plain(path) for path in maintenance.known_files()} if found else set()  # read last, to include files committed meanwhile
-    return [remove_file(path, context.catalog.data_path, known, dry_run=dry_run) for path in found if plain(path) not in known]
+    if not found:
+        return []
+    removal = SafeRemoval(context.catalog, maintenance.known_files(), dry_run=dry_run)  # read last, to include files committed meanwhile
+    return [removal.remove(path) for path in found if not removal.is_needed(path)]

@@ -1,17 +1,20 @@
 """Remove files of a lake, and never a file that does not belong to it.
 
-A file may be removed if it is below the lake's `data_path`, also after symbolic links are resolved, and no snapshot reads it. The paths in
-the catalog are not trusted: they may contain `..`, be absolute, or name a file that a live snapshot needs.
+A file may be removed if it is below the lake's `data_path` after symbolic links are resolved, no snapshot reads it under any name, and no
+mark says that another lake owns it. The paths in the catalog are not trusted: they may contain `..`, be absolute, or name a file that a
+live snapshot needs.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Set
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..catalog.lake import LakeCatalog
 from ..format.paths import plain
 from ..spark.files.storage import is_local, remove
+from .data_path import Owners, mark
 
 
 @dataclass(frozen=True)
@@ -22,35 +25,95 @@ class Removal:
     kept_because: str | None = None
 
 
-def remove_file(path: str, data_path: str, needed: Set[str], *, dry_run: bool) -> Removal:
-    """Remove a file if that is safe.
+class RealPaths:
+    """Spells each file in one way, whichever links lead to it. The folder of many files is resolved once."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, str] = {}
+
+    def of(self, path: str) -> str:
+        """Return the path of a file with the links of its folder resolved; the file may itself be a link.
+
+        Raises:
+            ValueError: no file can have this path.
+        """
+        if "\0" in path:
+            raise ValueError("a path cannot contain a NUL character")
+        spelled = plain(path)
+        if not is_local(path):
+            return spelled
+        folder, name = os.path.split(spelled)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        return os.path.join(self._folders[folder], name)
+
+    def needed(self, paths: Iterable[str]) -> set[str]:
+        """Return the spellings of all files that these paths lead to: of links, and of the files that they refer to."""
+        found = set()
+        for path in paths:
+            if "\0" not in path:
+                real = self.of(path)
+                found.add(real)
+                if is_local(path) and os.path.islink(real):
+                    found.add(os.path.realpath(real))
+        return found
+
+
+class SafeRemoval:
+    """Removes files of one lake.
 
     Args:
-        path: the full path, as resolved by the catalog.
-        data_path: the lake's data path, with its trailing `/`.
-        needed: the files that snapshots read, in the form of `plain`.
-        dry_run: only return what the result would be.
+        catalog: the lake.
+        needed: the files that must stay, as resolved by the catalog.
+        dry_run: only return what the results would be.
     """
-    if not is_inside(path, data_path):
-        return Removal(path, f"it is outside the lake's data path {data_path}")
-    if plain(path) in needed:
-        return Removal(path, "a snapshot reads it")
-    if not dry_run:
+
+    def __init__(self, catalog: LakeCatalog, needed: Iterable[str], *, dry_run: bool) -> None:
+        self._catalog = catalog
+        self._dry_run = dry_run
+        self._paths = RealPaths()
+        self._needed = self._paths.needed(needed)
+        self._root = self._paths.of(catalog.data_path + "x")[:-1]
+        self._owners = Owners(self._root, set(catalog.identities()))
+        self._is_marked = False
+
+    def is_needed(self, path: str) -> bool:
+        """Whether a file must stay."""
+        return self._paths.of(path) in self._needed
+
+    def remove(self, path: str) -> Removal:
+        """Remove a file if that is safe."""
         try:
-            remove([path])
+            reason = self._reason_to_keep(path)
+            if reason is None and not self._dry_run:
+                remove([path])
         except OSError as error:
-            return Removal(path, f"the storage refused: {error}")
-    return Removal(path)
+            reason = f"the storage refused: {error}"
+        except ValueError as error:
+            reason = str(error)
+        return Removal(path, reason)
+
+    def _reason_to_keep(self, path: str) -> str | None:
+        real = self._paths.of(path)
+        if is_local(path) != is_local(self._catalog.data_path) or not real.startswith(self._root):
+            return f"it is outside the lake's data path {self._catalog.data_path}"
+        if real in self._needed:
+            return "a snapshot reads it"
+        foreign = self._owners.foreign_mark(real)
+        if foreign is not None:
+            return f"another lake owns it, as the file {foreign} says; give each lake its own data path, or remove that file if it is wrong"
+        self._mark_once()
+        return None
+
+    def _mark_once(self) -> None:
+        """Mark the data path of a lake that has no mark, as soon as the lake is known to remove files there."""
+        if not self._is_marked and not self._dry_run:
+            self._is_marked = True
+            if self._owners.is_unmarked():
+                mark(self._catalog)
 
 
 def is_inside(path: str, data_path: str) -> bool:
-    """Whether a file is below the data path, on a local file system also after symbolic links of its directory are resolved."""
-    if is_local(path) != is_local(data_path):
-        return False
-    root, own = plain(data_path).rstrip("/") + "/", plain(path)
-    if not own.startswith(root):
-        return False
-    if not is_local(path):
-        return True
-    real_root, real = os.path.realpath(root), os.path.realpath(os.path.dirname(own))
-    return real == real_root or real.startswith(real_root.rstrip("/") + "/")
+    """Whether a file is below the data path, on a local file system after symbolic links of both folders are resolved."""
+    paths = RealPaths()
+    return is_local(path) == is_local(data_path) and paths.of(path).startswith(paths.of(data_path + "x")[:-1])

@@ -9,7 +9,6 @@ from ..errors import CancelledError, DataError
 from ..format.constraints import checks_of
 from ..format.files import ScanPlan
 from ..format.objects import Column, PartitionField, Table
-from ..format.partitioning import TIME_PARTS, key_columns
 from ..format.sort_text import bare_column
 from ..spark.arrow.write import write_arrow
 from ..spark.errors import translate
@@ -35,10 +34,6 @@ def most_rows(context: Context, table: Table) -> int:
         return 0
     if table.sorting and any(bare_column(key.expression) is None for key in stored_order(table, context.transaction.write_options(table))):
         return 0
-    fields = _partition_fields(table)
-    keys = zip(key_columns(table.columns, fields), fields, strict=True)
-    if any(column.type == "timestamptz" and field.transform in TIME_PARTS for column, field in keys):
-        return 0  # Spark takes the parts in the session's time zone
     return MOST_VALUES // len(table.columns)
 
 

@@ -10,7 +10,7 @@ from dataclasses import astuple
 from datetime import datetime, timezone
 
 from ..errors import StatementError
-from ..format.intervals import before
+from ..format.option_values import limit_of_age
 from ..lake.cleanup import cleanup_old_files
 from ..lake.compaction import COLUMNS as COMPACTION_COLUMNS
 from ..lake.compaction import CompactionResult, merge_adjacent_files, rewrite_data_files
@@ -39,7 +39,7 @@ def _expire_snapshots(env: Environment, given: Arguments) -> Result:
             return local(
                 "EXPIRE SNAPSHOTS: neither versions nor older_than is given, nor the option expire_older_than", SNAPSHOT_COLUMNS, []
             )
-        older_than = before(datetime.now(timezone.utc), interval)
+        older_than = limit_of_age("expire_older_than", interval, datetime.now(timezone.utc))
     records = env.context.catalog.maintenance.expire(versions=versions, older_than=older_than, dry_run=dry_run)
     verb = "would expire" if dry_run else "expired"
     return local(f"EXPIRE SNAPSHOTS: {len(records)} {verb}", SNAPSHOT_COLUMNS, snapshot_rows(records))
@@ -59,7 +59,7 @@ def _remove(env: Environment, given: Arguments, title: str, remove: Callable[...
     if given["cleanup_all"] and older_than is not None:
         raise StatementError(f"{title}: cleanup_all and older_than exclude each other")
     if older_than is None and not given["cleanup_all"]:
-        older_than = before(datetime.now(timezone.utc), grace_period(env.context))
+        older_than = limit_of_age("delete_older_than", grace_period(env.context), datetime.now(timezone.utc))
     dry_run = bool(given["dry_run"])
     outcomes = remove(env.context, older_than=older_than, dry_run=dry_run)
     done = [(outcome.path,) for outcome in outcomes if outcome.kept_because is None]

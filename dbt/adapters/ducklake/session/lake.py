@@ -14,6 +14,7 @@ from ..catalog.store.settings import CatalogSettings
 from ..catalog.transaction.transaction import Transaction
 from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..format.identifiers import fold
+from ..lake.data_path import mark, require_own_path
 from ..lake.migrate import migrate
 from ..spark.session.runtime import SparkRuntime
 from ..spark.session.settings import SparkSettings
@@ -165,7 +166,9 @@ def _open(settings: LakeSettings) -> LakeCatalog:
 
 
 def _open_once(settings: LakeSettings) -> LakeCatalog:
-    catalog = LakeCatalog.open(settings, settings.retry)
+    catalog = LakeCatalog.open(settings, settings.retry, require_own_path)
+    if catalog.is_new:
+        mark(catalog)
     if settings.automatic_migration:
         try:
             migrate(catalog)

@@ -17,6 +17,7 @@ from ...format.objects import Snapshot
 from ..store import tables as t
 from ..store.database import Database
 from ..store.dialects import CatalogDialect
+from ..store.retries import RetrySettings
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,10 @@ class SnapshotRecord:
     extra_info: str | None
 
 
-def resolve(database: Database, version: int | None, timestamp: datetime | None) -> Snapshot:
+def resolve(database: Database, retry: RetrySettings, version: int | None, timestamp: datetime | None) -> Snapshot:
     """Return the snapshot of a version or of a timestamp; by default the newest, or the one at which the lake was opened.
+
+    A transaction starts with this read, which is retried like its commit.
 
     Raises:
         NotFoundError: the snapshot does not exist.
@@ -40,10 +43,13 @@ def resolve(database: Database, version: int | None, timestamp: datetime | None)
     """
     if version is None and timestamp is None and database.at is not None:
         return database.at
-    with database.reading() as connection:
+
+    def read(connection: Connection) -> Snapshot:
         if version is not None:
             return snapshot_of_version(connection, version)
         return latest_snapshot(connection) if timestamp is None else snapshot_at(connection, database.dialect, timestamp)
+
+    return database.read(read, retry)
 
 
 def latest_snapshot(connection: Connection) -> Snapshot:

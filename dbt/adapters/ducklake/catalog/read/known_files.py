@@ -14,6 +14,12 @@ from ...format.paths import resolve
 from ..store import tables as t
 
 
+def schema_uuids(connection: Connection) -> list[str]:
+    """Return the uuids of all schemas in the catalog, oldest first, including ended ones."""
+    source = t.schema.c
+    return [str(row.schema_uuid) for row in connection.execute(select(source.schema_uuid).order_by(source.schema_id)) if row.schema_uuid]
+
+
 def schema_directories(connection: Connection, data_path: str) -> dict[int, str]:
     """Return schema id → directory for all schemas in the catalog, including ended ones."""
     source = t.schema.c

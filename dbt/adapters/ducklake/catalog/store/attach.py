@@ -7,6 +7,7 @@ schema `main`, and four entries in `ducklake_metadata`.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -15,7 +16,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.schema import CreateIndex, CreateSchema
 
 from ...errors import ConfigurationError, LakeError
-from ...format.paths import absolute, new_uuid, with_separator
+from ...format.paths import WITHOUT_PASSWORD, absolute, has_password, new_uuid, with_separator
 from ...format.versions import CURRENT, is_older
 from . import tables as t
 from .database import ConcurrentWriteError, Database, insert_rows
@@ -32,10 +33,17 @@ class LakeFacts:
     data_path: str
     encrypted: bool
     created_by: str | None
+    is_new: bool = False
+    """Whether opening the lake created it."""
 
 
-def attach(database: Database, settings: CatalogSettings) -> LakeFacts:
+def attach(database: Database, settings: CatalogSettings, before_creation: Callable[[str], None]) -> LakeFacts:
     """Open a lake, creating it if necessary.
+
+    Args:
+        database: the catalog database.
+        settings: the settings of the lake.
+        before_creation: called with the data path of a lake that is about to be created; raises an error to refuse it.
 
     Raises:
         ConfigurationError: the catalog does not exist and must not be created, or `data_path` is missing or different.
@@ -43,8 +51,8 @@ def attach(database: Database, settings: CatalogSettings) -> LakeFacts:
     """
     _require_file(database, settings.creates)
     facts = _read_facts(database)
+    is_new = facts is None and _initialize(database, settings, before_creation)
     if facts is None:
-        _initialize(database, settings)
         facts = _read_facts(database)
     if facts is None:
         raise LakeError(f"the catalog {database.location} could not be created")
@@ -55,13 +63,20 @@ def attach(database: Database, settings: CatalogSettings) -> LakeFacts:
     stored = facts.get("data_path")
     if stored is None:
         raise LakeError(f"the catalog {database.location} has no entry 'data_path' in ducklake_metadata; it is not a usable lake")
+    if not stored:
+        raise LakeError(
+            f"the catalog {database.location} has an empty 'data_path' in ducklake_metadata, so its files would be in the working "
+            "directory of each process. Set it to the directory or URL of the lake's files"
+        )
+    if has_password(stored):
+        raise LakeError(f"'data_path' in ducklake_metadata of {database.location} contains a password or a secret key; {WITHOUT_PASSWORD}")
     _require_same_path(stored, settings.data_path)
     if (facts.get("encrypted") or "").lower() == "true":
         raise LakeError(
             f"the lake {database.location} is encrypted; Spark cannot read files that DuckDB encrypted. "
             "Copy it with DuckDB into a lake without ENCRYPTED"
         )
-    return LakeFacts(with_separator(stored), False, facts.get("created_by"))
+    return LakeFacts(with_separator(stored), False, facts.get("created_by"), is_new)
 
 
 def _require_file(database: Database, creates: bool) -> None:
@@ -94,7 +109,8 @@ def _facts(connection: Connection, database: Database) -> dict[str, str]:
     return {row.key: row.value for row in connection.execute(query)}
 
 
-def _initialize(database: Database, settings: CatalogSettings) -> None:
+def _initialize(database: Database, settings: CatalogSettings, before_creation: Callable[[str], None]) -> bool:
+    """Create the lake; return whether no other process has created it meanwhile."""
     if database.read_only or not settings.creates:
         raise ConfigurationError(
             f"the database {database.location} has no DuckLake catalog; correct 'path' or 'metadata_schema', "
@@ -106,7 +122,8 @@ def _initialize(database: Database, settings: CatalogSettings) -> None:
     try:
         with database.creating() as connection:
             if _facts(connection, database):
-                return  # another process has created the lake
+                return False  # another process has created the lake
+            before_creation(absolute(data_path))
             # CREATE SCHEMA IF NOT EXISTS needs the privilege to create schemas even if the schema exists.
             if database.schema is not None and not inspect(connection).has_schema(database.schema):
                 connection.execute(CreateSchema(database.schema, if_not_exists=True))
@@ -116,7 +133,8 @@ def _initialize(database: Database, settings: CatalogSettings) -> None:
                 connection.execute(CreateIndex(index))
             _write_first_rows(connection, absolute(data_path))
     except ConcurrentWriteError:
-        return  # another process has created the lake; the caller checks it
+        return False  # another process has created the lake; the caller checks it
+    return True
 
 
 def _write_first_rows(connection: Connection, data_path: str) -> None:

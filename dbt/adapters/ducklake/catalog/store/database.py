@@ -5,7 +5,7 @@ All queries of a reading transaction see the same state of the catalog. A writin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +18,7 @@ from ...format.objects import Snapshot
 from ...format.versions import migration_required
 from .dialects import BusyError, CatalogDialect, dialect_of
 from .location import CatalogLocation
+from .retries import RetrySettings
 
 if TYPE_CHECKING:
     from .migrations.older import OlderCatalog
@@ -45,18 +46,22 @@ class Database:
         self.schema = location.metadata_schema or self.dialect.default_schema
         self.older: OlderCatalog | None = None
         """Set while the lake has an older format: queries are translated to the older tables, and nothing is written."""
-        self._engine = self._create_engine()
-        self.dialect.prepare_engine(self._engine, read_only)
-        event.listen(self._engine, "before_execute", self._translate_statement, retval=True)
+        self._engine = self._create_engine(self.dialect.engine_options)
+        writing = self.dialect.writing_engine_options
+        self._writing_engine = self._engine if writing is None else self._create_engine(writing)
 
-    def _create_engine(self) -> Engine:
+    def _create_engine(self, options: Mapping[str, Any]) -> Engine:
         try:
-            engine = create_engine(self._url, **self.dialect.engine_options)
+            engine = create_engine(self._url, **options)
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 f"the catalog {self.location} needs the Python package {error.name}; pip install 'dbt-ducklake[{self.dialect.package}]'"
             ) from error
-        return engine.execution_options(schema_translate_map={None: self.schema}) if self.schema else engine
+        if self.schema:
+            engine = engine.execution_options(schema_translate_map={None: self.schema})
+        self.dialect.prepare_engine(engine, self.read_only)
+        event.listen(engine, "before_execute", self._translate_statement, retval=True)
+        return engine
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -70,7 +75,29 @@ class Database:
                 self.dialect.begin_read(connection)
                 yield connection
         except ConcurrentWriteError as error:
-            raise EngineError(f"other writers keep the catalog database {self.location} busy: {error}") from error
+            raise self._busy(error) from error
+
+    def read(self, work: Callable[[Connection], T], retry: RetrySettings) -> T:
+        """Call a function with such a transaction, again with the waits of a commit while other writers keep the database busy.
+
+        Raises:
+            EngineError: as of `reading`.
+        """
+
+        def attempt() -> T:
+            with self._translated(), self._engine.connect() as plain:
+                connection = plain.execution_options(ducklake_retried=True)
+                with connection.begin():
+                    self.dialect.begin_read(connection)
+                    return work(connection)
+
+        try:
+            return retry.policy(ConcurrentWriteError)(attempt)
+        except ConcurrentWriteError as error:
+            raise self._busy(error) from error
+
+    def _busy(self, error: ConcurrentWriteError) -> EngineError:
+        return EngineError(f"other writers keep the catalog database {self.location} busy: {error}")
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -96,7 +123,7 @@ class Database:
     @contextmanager
     def creating(self) -> Iterator[Connection]:
         """Open a writing transaction for which the metadata tables need not exist."""
-        with self._translated(), self._engine.connect() as plain:
+        with self._translated(), self._writing_engine.connect() as plain:
             connection = plain.execution_options(ducklake_writes=True)
             with self.dialect.write_lock(connection), connection.begin():
                 yield connection
@@ -121,6 +148,7 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
+        self._writing_engine.dispose()
 
     def _translate_statement(self, _connection: Connection, statement: Any, many: Any, one: Any, _options: Any) -> tuple[Any, Any, Any]:
         return (statement if self.older is None else self.older.translate(statement)), many, one

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ...errors import ConfigurationError
+from ...format.paths import WITHOUT_PASSWORD, has_password
 from .location import CatalogLocation, parse_location
 
 
@@ -51,6 +52,8 @@ class CatalogSettings:
         limit = self.data_inlining_row_limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
             raise ConfigurationError(f"`data_inlining_row_limit` must be 0 (rows always go to files) or more, not {limit!r}")
+        if self.data_path is not None and has_password(self.data_path):
+            raise ConfigurationError(f"`data_path` contains a password or a secret key; {WITHOUT_PASSWORD}")
         try:
             parse_location(self.path, metadata_schema=self.metadata_schema)
         except ConfigurationError as error:

@@ -72,6 +72,29 @@ def remove(paths: Iterable[str]) -> None:
             files.delete_file(inner)
 
 
+def read_small(path: str) -> bytes | None:
+    """Return the content of a small file; None if it does not exist."""
+    files, inner = filesystem(path)
+    try:
+        with files.open_input_stream(inner) as stream:
+            return bytes(stream.read())
+    except FileNotFoundError:
+        return None
+
+
+def write_small(path: str, content: bytes) -> None:
+    """Write a small file, also over an existing one."""
+    files, inner = filesystem(path)
+    with files.open_output_stream(inner) as stream:
+        stream.write(content)
+
+
+def list_folder(directory: str) -> list[str]:
+    """Return the names of the files and folders directly in a directory; none if it does not exist."""
+    files, inner = filesystem(directory.rstrip("/"))
+    return [info.base_name for info in files.get_file_info(fs.FileSelector(inner, allow_not_found=True))]
+
+
 def remove_tree(directory: str) -> None:
     """Remove a directory with everything in it; a missing directory is ignored."""
     files, inner = filesystem(directory.rstrip("/"))

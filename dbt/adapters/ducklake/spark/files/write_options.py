@@ -5,11 +5,15 @@ Specification: "Configuration". DuckDB's `lz4` is the raw block format, not Hado
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from ...errors import ConfigurationError
 from ...format.files import WriteOptions
+from ...format.option_values import HIGHEST_LEVEL
 from ...format.statistics import LONGEST
+
+logger = logging.getLogger(__name__)
 
 _CODECS = {
     "uncompressed": "uncompressed",
@@ -21,6 +25,7 @@ _CODECS = {
     "lz4": "lz4_raw",
     "lz4_raw": "lz4_raw",
 }
+_HIGHEST_LEVELS = {"zstd": 22, "gzip": 9, "brotli": 11}
 _GZIP_LEVELS = ("NO_COMPRESSION", "BEST_SPEED", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "BEST_COMPRESSION")
 
 
@@ -52,11 +57,11 @@ def spark_options(options: WriteOptions, *, local: bool) -> dict[str, str]:
     }
     if options.row_group_size_bytes is not None:
         found["parquet.block.size"] = str(options.row_group_size_bytes)
-    level = options.compression_level
+    level = _level(options, compression)
     if level is not None and compression == "zstd":
         found["parquet.compression.codec.zstd.level"] = str(level)
     elif level is not None and compression == "gzip":
-        found["zlib.compress.level"] = _GZIP_LEVELS[min(level, 9)]
+        found["zlib.compress.level"] = _GZIP_LEVELS[level]
     elif level is not None and compression == "brotli":
         found["compression.brotli.quality"] = str(level)
     if local:
@@ -86,7 +91,18 @@ def arrow_options(options: WriteOptions, row_bytes: float = 0.0) -> dict[str, An
         "store_decimal_as_integer": True,
         "store_schema": False,
     }
-    if options.compression_level is not None and compression in {"zstd", "gzip", "brotli"}:
-        level = options.compression_level
-        found["compression_level"] = min(level, 9) if compression == "gzip" else level
+    level = _level(options, compression)
+    if level is not None:
+        found["compression_level"] = level
     return found
+
+
+def _level(options: WriteOptions, compression: str) -> int | None:
+    """Return the level for a codec that has levels, at most its highest; None to use the codec's default."""
+    level = options.compression_level
+    if level is None or compression not in _HIGHEST_LEVELS:
+        return None
+    if level > HIGHEST_LEVEL:
+        logger.warning("parquet_compression_level is %s, but no codec has a level above %s; it is ignored", level, HIGHEST_LEVEL)
+        return None
+    return min(level, _HIGHEST_LEVELS[compression])

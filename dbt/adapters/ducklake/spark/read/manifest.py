@@ -51,6 +51,7 @@ def write_manifest(scratch: Path, files: Sequence[tuple[str, int]]) -> str:
     text = "\n".join(lines)
     directory = scratch / hashlib.sha256(text.encode()).hexdigest()[:40]
     if not directory.is_dir():
+        os.makedirs(scratch, mode=0o700, exist_ok=True)  # programs that tidy up temporary folders may have removed it
         with tempfile.TemporaryDirectory(dir=scratch, prefix="new-") as temporary:
             inner = Path(temporary) / "list" / "_spark_metadata"
             inner.mkdir(parents=True)

@@ -149,6 +149,7 @@ class SparkSettings:
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.ansi.enabled": "true",
             "spark.sql.storeAssignmentPolicy": "ANSI",
+            "spark.sql.variable.substitute": "false",  # Spark would replace ${x} in names and text literals too
         }
         cores = self.local_cores()
         if cores is not None:

@@ -52,7 +52,7 @@ def _as_number(value: SparkColumn, type_name: str) -> SparkColumn | None:
         case Encoding.INTEGER if not leaf.unsigned:
             return value.cast("bigint")
         case Encoding.DECIMAL if parameters is not None and parameters[0] <= 18:
-            return F.replace(value.cast("string"), F.lit(".")).cast("bigint")
+            return F.concat(_minus(value), _digits(value)).cast("bigint")
         case Encoding.DATE:
             return F.unix_date(value).cast("bigint")
         case Encoding.TIME:
@@ -73,9 +73,32 @@ def _as_bytes(value: SparkColumn, type_name: str) -> SparkColumn | None:
     match leaf_type(type_name).encoding:
         case Encoding.BLOB:
             return value
-        case Encoding.INTEGER | Encoding.HUGE | Encoding.DECIMAL | Encoding.TEXT:
+        case Encoding.DECIMAL:
+            return _decimal_text(value, type_name).cast("binary")
+        case Encoding.INTEGER | Encoding.HUGE | Encoding.TEXT:
             return value.cast("string").cast("binary")
     return None
+
+
+def _minus(value: SparkColumn) -> SparkColumn:
+    return F.when(value < 0, F.lit("-")).otherwise(F.lit(""))
+
+
+def _digits(value: SparkColumn) -> SparkColumn:
+    """Return the digits of a decimal without its scale; its text may be `0.50`, `5E-7` or `0E-20`, depending on the ANSI mode."""
+    return F.regexp_replace(value.cast("string"), r"[-.]|E.*$", "")
+
+
+def _decimal_text(value: SparkColumn, type_name: str) -> SparkColumn:
+    """Return DuckDB's text of a decimal, which has no digit before the point if all digits are behind it: `.50`, `-.50`."""
+    precision, scale = decimal_parameters(type_name) or (38, 0)
+    digits = F.ltrim(_digits(value), F.lit("0"))
+    least = max(1, scale + (precision > scale))
+    digits = F.when(F.length(digits) < least, F.lpad(digits, least, "0")).otherwise(digits)
+    if scale == 0:
+        return F.concat(_minus(value), digits)
+    whole = F.substring(digits, F.lit(1), F.length(digits) - scale)
+    return F.concat(_minus(value), whole, F.lit("."), F.right(digits, F.lit(scale)))
 
 
 def _hash_bytes(data: SparkColumn, steps: Steps) -> SparkColumn:

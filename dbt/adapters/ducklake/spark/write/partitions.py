@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "v"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
+_TO_NAIVE = {"timestamp_ns": "nanos_to_naive", "timestamptz": "instant_to_naive"}
 _PARTS = {"year": F.year, "month": F.month, "day": F.dayofmonth, "hour": F.hour}
 
 
@@ -108,16 +109,17 @@ def _value_text(text: str, type_name: str) -> str | None:
 
 
 def _part(value: SparkColumn, type_name: str, transform: str) -> SparkColumn:
-    """Return the year, month, day or hour as text; NULL for infinity. A timestamp_ns arrives as a number of nanoseconds."""
-    if type_name == "timestamp_ns":
-        value = CONVERSIONS["nanos_to_naive"](value, TimestampNTZType())
+    """Return the year, month, day or hour as text; NULL for infinity. A timestamp_ns arrives as a number of nanoseconds.
+
+    The parts of an instant are in UTC, as in the files that this process writes, whatever the session's time zone.
+    """
+    if type_name in _TO_NAIVE:
+        value = CONVERSIONS[_TO_NAIVE[type_name]](value, TimestampNTZType())
     if type_name == "date":
         infinite = F.abs(F.unix_date(value)) == F.lit(INFINITY_DAYS)
         part = F.lit(0) if transform == "hour" else _PARTS[transform](value)
     else:
-        kind = "TIMESTAMP" if type_name == "timestamptz" else "TIMESTAMP_NTZ"
-        zone = "Z" if type_name == "timestamptz" else ""
-        infinite = value.isin(*[F.expr(f"{kind}'{text}{zone}'") for text in INFINITE_TIMESTAMPS]) if type_name != "time" else F.lit(False)
+        infinite = value.isin(*[F.expr(f"TIMESTAMP_NTZ'{text}'") for text in INFINITE_TIMESTAMPS]) if type_name != "time" else F.lit(False)
         part = _PARTS[transform](value)
     if transform == "year" and type_name == "timestamptz":
         part = F.when(part > 0, part).otherwise(F.lit(1) - part)  # the reference uses the year of the era, such as 44 for 44 BC

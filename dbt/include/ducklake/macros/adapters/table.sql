@@ -14,6 +14,7 @@
 
 
 {% macro create_lake_table_as(relation, compiled_code) -%}
+  {%- do adapter.only_query(compiled_code) -%}
   {%- set contract = config.get('contract') -%}
   {%- set sql_header = config.get('sql_header', none) -%}
   {{ sql_header if sql_header is not none }}
@@ -65,6 +66,7 @@
 
 
 {% macro ducklake__create_temporary_view(relation, compiled_code) -%}
+  {%- do adapter.only_query(compiled_code) -%}
   {%- set sql_header = config.get('sql_header', none) -%}
   {{ sql_header if sql_header is not none }}
   create or replace temporary view {{ relation.include(database=false, schema=false) }} as

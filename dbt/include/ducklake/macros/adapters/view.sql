@@ -1,4 +1,5 @@
 {% macro ducklake__create_view_as(relation, sql) -%}
+  {%- do adapter.only_query(sql) -%}
   {%- set contract = config.get('contract') -%}
   {%- set sql_header = config.get('sql_header', none) -%}
   {{ sql_header if sql_header is not none }}

@@ -97,6 +97,9 @@ class CatalogDialect:
     inlined_type: Callable[[TypeEngine[Any], Column], TypeEngine[Any]]
     """Adds the parameters of the column's type to one of `inlined_types`, if the database supports them."""
 
+    writing_engine_options: Mapping[str, Any] | None = None
+    """Keyword arguments of `create_engine` for writing transactions, if they need other connections than reading ones."""
+
     text_type: TypeEngine[Any] = field(default_factory=VARCHAR)
     """A text of any length."""
 

@@ -14,14 +14,16 @@ from typing import Any
 from sqlalchemy import event, func
 from sqlalchemy.dialects.sqlite import BLOB
 from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.pool import NullPool
 from sqlalchemy.types import BIGINT, VARCHAR
 
 from .dialect import CatalogDialect, types_of_cells
 
 BUSY_TIMEOUT_SECONDS = 5.0
-"""How long a commit waits for another writer's lock before it is retried; the default of the reference implementation."""
+"""How long a commit, or the first read of a transaction, waits for a lock before it is retried; the reference implementation's
+default."""
 READ_TIMEOUT_SECONDS = 30.0
-"""How long a read waits. It is not retried, and a reader can lose the race for the lock several times while many writers commit."""
+"""How long another read waits. It is not retried, and a reader can lose the race for the lock several times while many writers commit."""
 
 _TEXT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?\s*(Z|[+-]\d\d(?::?\d\d)?)?")
 
@@ -56,8 +58,9 @@ def _prepare(engine: Engine, read_only: bool) -> None:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("ducklake_writes", False)
-        seconds = BUSY_TIMEOUT_SECONDS if writes else READ_TIMEOUT_SECONDS
+        options = connection.get_execution_options()
+        writes = options.get("ducklake_writes", False)
+        seconds = BUSY_TIMEOUT_SECONDS if writes or options.get("ducklake_retried", False) else READ_TIMEOUT_SECONDS
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -82,6 +85,8 @@ SQLITE = CatalogDialect(
     read_timestamp=read_timestamp,
     comparable_timestamp=lambda stored: func.replace(stored, "T", " "),  # texts with a blank compare by time
     engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}, "pool_size": 16, "max_overflow": 32}),
+    # SQLite opens a file that is write-protected for reading only, and such a connection stays so. A commit therefore opens its own.
+    writing_engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}, "poolclass": NullPool}),
     prepare_engine=_prepare,
     begin_read=_nothing,
     begin_commit=_nothing,

@@ -1,0 +1,104 @@
+"""The mark of a data path: a small file that says which lake owns the Parquet files below it.
+
+Two lakes with one data path would remove each other's files as orphans, because neither catalog lists those of the other. A lake is
+identified by the uuids of its schemas. DuckDB's own removal of orphans finds only names that end in `.parquet` or `.puffin`, so it leaves
+the mark alone.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Set
+from dataclasses import dataclass, field
+
+from ..catalog.lake import LakeCatalog
+from ..errors import ConfigurationError
+from ..spark.files.storage import is_local, list_folder, make_directory, read_small, write_small
+
+logger = logging.getLogger(__name__)
+
+MARK = "_dbt_ducklake.json"
+"""The name of the file; Spark ignores files whose names start with an underscore."""
+_NOTE = "The files below this folder belong to the DuckLake whose catalog has a schema with this uuid."
+_UNREADABLE = "unknown"
+
+
+def require_own_path(data_path: str) -> None:
+    """Require that a data path can be that of a new lake: nothing is below it that may belong to another lake.
+
+    A storage that does not answer is not an error here.
+
+    Raises:
+        ConfigurationError: another lake may have files there.
+    """
+    try:
+        names = set(list_folder(data_path)) - {MARK}
+        marked = bool(names) and owner_of(data_path) is not None
+        occupied = marked or ("main" in names and bool(list_folder(data_path + "main/")))
+    except (OSError, ValueError) as error:
+        logger.warning("the data path %s could not be searched for another lake's files: %s", data_path, error)
+        return
+    if occupied:
+        raise ConfigurationError(
+            f"the data path {data_path} already has files of another lake, and two lakes with one data path remove each other's files. "
+            "Choose another data_path, or remove these files if no lake needs them"
+        )
+
+
+def mark(catalog: LakeCatalog) -> None:
+    """Write the mark of a lake into its data path; a storage that refuses is only logged."""
+    data_path, own = catalog.data_path, catalog.identities()
+    if not own:
+        return
+    content = json.dumps({"lake": own[0], "note": _NOTE}, indent=1) + "\n"
+    try:
+        if is_local(data_path):
+            make_directory(data_path)
+        write_small(data_path + MARK, content.encode())
+    except (OSError, ValueError) as error:
+        logger.warning("the data path %s could not be marked as that of this lake: %s", data_path, error)
+
+
+def owner_of(folder: str) -> str | None:
+    """Return the uuid in the mark of a folder, with its trailing `/`; None if it has no mark."""
+    content = read_small(folder + MARK)
+    if content is None:
+        return None
+    try:
+        found = json.loads(content)["lake"]
+    except (ValueError, KeyError, TypeError):
+        return _UNREADABLE
+    return found if isinstance(found, str) else _UNREADABLE
+
+
+@dataclass(frozen=True)
+class Owners:
+    """Whether folders belong to a lake; each folder's mark is read once."""
+
+    data_path: str
+    own: Set[str]
+    _read: dict[str, str | None] = field(default_factory=dict)
+
+    def foreign_mark(self, path: str) -> str | None:
+        """Return the nearest mark above a file up to the data path, if it is another lake's.
+
+        Args:
+            path: a file below the data path, spelled like it.
+        """
+        folder = path
+        while len(folder) > len(self.data_path):
+            folder = folder[: folder.rstrip("/").rfind("/") + 1]
+            owner = self._owner(folder)
+            if owner is not None:
+                return None if owner in self.own else folder + MARK
+        return None
+
+    def is_unmarked(self) -> bool:
+        """Whether the data path itself has no mark."""
+        return self._owner(self.data_path) is None
+
+    def _owner(self, folder: str) -> str | None:
+        if folder not in self._read:
+            self._read[folder] = owner_of(folder)
+        return self._read[folder]

@@ -1,0 +1,73 @@
+"""Partition keys that Spark and DuckDB write as different texts: each writer's files have the same keys for the same values."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import text
+
+from dbt.adapters.ducklake.lake import small
+from tests.interop.conftest import Both
+
+CATALOGS = ["sqlite"]
+DECIMALS = {
+    "DECIMAL(20,20)": ("0.5", "-0.5", "0", "0.00000000012", "-0.00000000012", "0.99999999999999999999"),
+    "DECIMAL(38,38)": ("0.5", "-0.25", "0", "0.00000000012"),
+    "DECIMAL(20,19)": ("0.5", "-0.5", "0", "1.5", "-9.25", "0.00000000012"),
+    "DECIMAL(38,0)": ("0", "-7", "12345678901234567890123"),
+    "DECIMAL(18,18)": ("0.5", "-0.5", "0", "0.000000000123"),
+    "DECIMAL(12,3)": ("0.5", "-1234.5", "0", "0.001"),
+}
+
+
+def no_inlining(both: Both) -> None:
+    both.spark("CALL set_option('data_inlining_row_limit', 0)")
+    both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")  # it reads options only when it attaches
+
+
+def keys(both: Both, table: str) -> list[tuple[str, str]]:
+    """Return the index and the text of each key of each file."""
+    query = (
+        "SELECT v.partition_key_index, v.partition_value FROM ducklake_file_partition_value v "
+        f"JOIN ducklake_table t ON t.table_id = v.table_id WHERE t.table_name = '{table}'"
+    )
+    with both.session.catalog._opened.database.reading() as connection:
+        return sorted((row[0], row[1]) for row in connection.execute(text(query)))
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_buckets_of_decimals_are_those_of_duckdb(both: Both, ansi: str) -> None:
+    no_inlining(both)
+    both.spark(f"SET spark.sql.ansi.enabled = {ansi}")
+    for number, (kind, values) in enumerate(DECIMALS.items()):
+        by_spark, theirs = f"ours_{number}", f"theirs_{number}"
+        for name in (by_spark, theirs):
+            both.spark(f"CREATE TABLE {name} (a {kind}) PARTITIONED BY (bucket(1000, a))")
+        listed = [f"CAST('{value}' AS {kind})" for value in values]
+        both.spark(f"INSERT INTO {by_spark} SELECT explode(array({', '.join(listed)}))")
+        for value in listed:
+            both.duckdb(f"INSERT INTO {theirs} SELECT {value}")
+        assert set(keys(both, by_spark)) == set(keys(both, theirs)), kind
+        assert both.rows(f"SELECT count(*) FROM {theirs} WHERE a = {values[0]}") == [(1,)]
+
+
+def test_parts_of_timestamps_are_in_utc_whoever_writes(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_inlining(both)
+    both.spark("SET TIME ZONE 'America/New_York'")
+    rows = "SELECT id AS i, timestamp_seconds(1704076200 + id * 1800) AS z FROM range(4)"  # 2024-01-01 02:30 in UTC
+    for name, most in (("here", 1_000_000), ("by_spark", 0)):
+        monkeypatch.setattr(small, "MOST_VALUES", most)
+        both.spark(f"CREATE TABLE {name} (i BIGINT, z TIMESTAMP) PARTITIONED BY (year(z), hour(z))")
+        both.spark(f"INSERT INTO {name} {rows}")
+        both.spark(f"UPDATE {name} SET i = i + 10")
+    both.duckdb("CREATE TABLE theirs (i BIGINT, z TIMESTAMPTZ)")
+    both.duckdb("ALTER TABLE theirs SET PARTITIONED BY (year(z), hour(z))")
+    both.duckdb("INSERT INTO theirs SELECT * FROM here")
+    assert (
+        set(keys(both, "here")) == set(keys(both, "by_spark")) == set(keys(both, "theirs")) == {(0, "2024"), (1, "2"), (1, "3"), (1, "4")}
+    )
+    both.duckdb("SET TimeZone = 'Asia/Tokyo'")
+    both.duckdb("INSERT INTO theirs SELECT * FROM here")
+    for condition in ("year(z) = 2023", "hour(z) = 21", "z = TIMESTAMP'2024-01-01 02:30:00Z'", "date(z) = DATE'2023-12-31'"):
+        counts = [both.session.execute(f"SELECT count(*) FROM {name} WHERE {condition}").fetch()[0][0] for name in ("here", "theirs")]
+        assert counts[0] > 0
+        assert counts[1] == 2 * counts[0], condition

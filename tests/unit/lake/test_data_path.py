@@ -1,0 +1,54 @@
+"""Marks of data paths in a store without links and folders: PyArrow's file system in memory."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from dbt.adapters.ducklake.errors import ConfigurationError
+from dbt.adapters.ducklake.lake.data_path import MARK, Owners, owner_of, require_own_path
+from dbt.adapters.ducklake.spark.files.storage import filesystem, write_small
+
+
+@pytest.fixture
+def lake() -> str:
+    """A data path with a table's file, and the folder of a nested lake."""
+    path = f"mock://{uuid4().hex}/lake/"
+    files, inner = filesystem(path)
+    for folder in ("main/t", "nested/main/t"):
+        files.create_dir(inner + folder)
+    write_small(path + "main/t/a.parquet", b"x")
+    return path
+
+
+def test_the_nearest_mark_decides(lake: str) -> None:
+    ours, nested = lake + "main/t/a.parquet", lake + "nested/main/t/a.parquet"
+    assert (Owners(lake, {"1"}).foreign_mark(ours), Owners(lake, {"1"}).is_unmarked()) == (None, True)
+    write_small(lake + MARK, b'{"lake": "1"}')
+    write_small(lake + "nested/" + MARK, b'{"lake": "2"}')
+    assert (Owners(lake, {"1"}).foreign_mark(ours), Owners(lake, {"1"}).is_unmarked()) == (None, False)
+    assert Owners(lake, {"1"}).foreign_mark(nested) == lake + "nested/" + MARK
+    assert Owners(lake, {"3"}).foreign_mark(ours) == lake + MARK
+    assert Owners(lake + "nested/", {"2"}).foreign_mark(nested) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"lake": 1}', b"\xff"])
+def test_a_mark_that_cannot_be_read_is_anothers(lake: str, content: bytes) -> None:
+    write_small(lake + MARK, content)
+    assert Owners(lake, {"1"}).foreign_mark(lake + "main/t/a.parquet") == lake + MARK
+
+
+def test_only_a_path_without_files_of_a_lake_is_free(lake: str) -> None:
+    assert owner_of(lake) is None
+    with pytest.raises(ConfigurationError, match="already has files of another lake"):
+        require_own_path(lake)
+    require_own_path(lake + "elsewhere/")
+    files, inner = filesystem(lake)
+    files.delete_dir(inner + "main")
+    require_own_path(lake)
+    write_small(lake + MARK, b'{"lake": "1"}')
+    with pytest.raises(ConfigurationError, match="already has files of another lake"):
+        require_own_path(lake)  # a lake with other schemas
+    files.delete_dir(inner + "nested")
+    require_own_path(lake)

@@ -1,0 +1,17 @@
+"""The list of files for Spark is written into the scratch folder, which may have been removed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from dbt.adapters.ducklake.spark.read.manifest import write_manifest
+
+
+def test_a_removed_scratch_folder_is_made_again(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    for _ in range(2):
+        listed = Path(write_manifest(scratch, [("/lake/main/t/a.parquet", 7)]))
+        assert "/lake/main/t/a.parquet" in (listed / "_spark_metadata" / "0").read_text()
+        assert scratch.stat().st_mode & 0o777 == 0o700
+        shutil.rmtree(scratch)
