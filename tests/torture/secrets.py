@@ -107,7 +107,7 @@ def write_profile(project: Path, **outputs: dict[str, Any]) -> None:
 def dbt(project: Path, seconds: int, *arguments: str) -> tuple[bytes, set[str]]:
     """Run a command of dbt, and return its output and the command lines of all its processes, sampled until it ends."""
     command = [str(Path(sys.executable).with_name("dbt")), *arguments, "--debug", "--profiles-dir", "profiles"]
-    environ = {**os.environ, **ENVIRONMENT, "TMPDIR": str(project / "tmp")}
+    environ = {**os.environ, **ENVIRONMENT, "PYSPARK_PYTHON": sys.executable, "TMPDIR": str(project / "tmp")}
     process = subprocess.Popen(
         command,
         cwd=project,
