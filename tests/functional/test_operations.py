@@ -32,7 +32,7 @@ class TestOperations:
             run_dbt(["run", "--vars", f"{{n: {number}}}"])
         assert "orders" in operation("ducklake_table_info")
         assert "commit_message" in operation("ducklake_snapshots")
-        assert len(operation("ducklake_snapshots", limit=1).splitlines()) == len(operation("ducklake_snapshots").splitlines()) - 3
+        assert len(operation("ducklake_snapshots", limit=1).splitlines()) < len(operation("ducklake_snapshots").splitlines())
         assert "insert" in operation("ducklake_table_changes", table_name="orders", start_snapshot=0, end_snapshot=3)
         assert ".parquet" in operation("ducklake_list_files", table_name="orders")
         operation("ducklake_set_option", key="expire_older_than", value="0 seconds")

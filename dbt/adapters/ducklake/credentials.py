@@ -188,7 +188,7 @@ def hidden(value: Any, name: str = "") -> Any:
     """
     match value:
         case str():
-            return _without_environment(shown_path(value)) if name == "path" else redacted(value)
+            return _without_environment(shown_path(value)) if name.lower() == "path" else redacted(value)
         case dict() if name == "config":
             may_be_shown = may_show({str(key): str(inner) for key, inner in value.items()})
             return {key: hidden(inner) if may_be_shown(str(key), str(inner)) else HIDDEN for key, inner in value.items()}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.ducklake.errors import ConfigurationError
 from dbt.adapters.ducklake.spark.session.private_settings import SUBMIT_ARGUMENTS, private_settings, properties
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -45,3 +46,11 @@ def test_a_properties_file_of_the_user_is_included(monkeypatch: pytest.MonkeyPat
 
 def test_properties_are_escaped_for_java() -> None:
     assert properties({"a": "x = y: #1 !", "b c": "\\d\t|\n'\"é"}) == "a=x\\ \\=\\ y\\:\\ \\#1\\ \\!\nb\\ c=\\\\d\\t|\\n'\"é\n"
+
+
+def test_an_open_quotation_mark_is_an_error_without_the_options() -> None:
+    with (
+        pytest.raises(ConfigurationError, match="extraJavaOptions has a quotation mark without its end"),
+        private_settings({JAVA_OPTIONS: "-Da='b"}),
+    ):
+        pass

@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ...errors import ConfigurationError
+
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """The environment variable with the arguments that PySpark gives `spark-submit`."""
 _PROPERTIES_FILE = "--properties-file"
@@ -27,12 +29,7 @@ def private_settings(config: Mapping[str, str]) -> Iterator[None]:
     before = os.environ.get(SUBMIT_ARGUMENTS)
     folder = Path(tempfile.mkdtemp(prefix="dbt-ducklake-start-"))  # with the mode 0700
     try:
-        own, arguments = _without_properties_file(shlex.split(before or "pyspark-shell"))
-        text = Path(own).read_text(encoding="utf-8") + "\n" if own is not None else ""
-        arguments = [*([] if own is not None else ["--load-spark-defaults"]), *arguments]
-        settings = {**config, **{key: _hidden_definitions(folder, key, config[key]) for key in _JAVA_OPTIONS if key in config}}
-        file = _write(folder / "spark.properties", text + properties(settings))
-        os.environ[SUBMIT_ARGUMENTS] = shlex.join([_PROPERTIES_FILE, str(file), *arguments])
+        os.environ[SUBMIT_ARGUMENTS] = shlex.join(submit_arguments(folder, config))
         yield
     finally:
         if before is None:
@@ -40,6 +37,21 @@ def private_settings(config: Mapping[str, str]) -> Iterator[None]:
         else:
             os.environ[SUBMIT_ARGUMENTS] = before
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def submit_arguments(folder: Path, config: Mapping[str, str]) -> list[str]:
+    """Write settings to files of a private folder, and return the arguments with which `spark-submit` reads them.
+
+    Args:
+        folder: an existing folder that only the user can read; the files are not needed once the JVM runs.
+        config: the Spark configuration at the start.
+    """
+    own, arguments = _without_properties_file(shlex.split(os.environ.get(SUBMIT_ARGUMENTS, "pyspark-shell")))
+    defaults = [] if own is not None else ["--load-spark-defaults"]
+    text = Path(own).read_text(encoding="utf-8") + "\n" if own is not None else ""
+    settings = {**config, **{key: _hidden_definitions(folder, key, config[key]) for key in _JAVA_OPTIONS if key in config}}
+    file = _write(folder / "spark.properties", text + properties(settings))
+    return [_PROPERTIES_FILE, str(file), *defaults, *arguments]
 
 
 def properties(settings: Mapping[str, str]) -> str:
@@ -67,7 +79,10 @@ def _without_properties_file(arguments: list[str]) -> tuple[str | None, list[str
 
 def _hidden_definitions(folder: Path, key: str, options: str) -> str:
     """Move the system properties of Java options, such as the password of a trust store, to a file that Java reads itself."""
-    arguments = shlex.split(options)
+    try:
+        arguments = shlex.split(options)
+    except ValueError:
+        raise ConfigurationError(f"{key} has a quotation mark without its end") from None
     definitions = [each for each in arguments if each.startswith("-D")]
     if not definitions:
         return options

@@ -15,7 +15,7 @@ REDACTED = (
 )
 """Our value for `REDACTION`. Spark's own lacks `fs.azure.account.key.…`, `fs.azure.sas.…`, `fs.s3a.encryption.key`, passwords in URLs."""
 
-SENSITIVE = re.compile(r"key|sas|credential|pass|pwd|secret|token|oauth|(?:^|[._-])sig(?:nature)?(?:[._-]|$)", re.IGNORECASE)
+SENSITIVE = re.compile(r"key|sas|credential|pass|pwd|secret|token|oauth|authorization|(?:^|[._-])sig(?:nature)?(?:[._-]|$)", re.IGNORECASE)
 """Names whose values are hidden, wherever they stand."""
 _SIZES = r"memory|memoryOverhead|memoryOverheadFactor|cores|instances|maxResultSize|host|port|bindAddress|heartbeatInterval"
 _HARMLESS = re.compile(
