@@ -37,16 +37,25 @@ CONFIG = {
     "spark.hadoop.fs.gs.auth.service.account.private.key": "MARK15",
     "spark.hadoop.google.cloud.auth.credential": "MARK16",
     "spark.ssl.keyStorePassphrase": "MARK17",
-    "spark.driver.extraJavaOptions": "-Djavax.net.ssl.trustStorePassword=MARK18 -Dplain='two words'",
+    "spark.driver.extraJavaOptions": "-Djavax.net.ssl.trustStorePassword=MARK18 -Dplain='two words' -Dlog4j2.configurationFile=log4j2.properties",
     "spark.sql.catalog.other.password": "MARK19",
     "spark.own.address": "https://me:MARK20@host/",
     "spark.ui.enabled": True,
     "spark.ui.port": 0,
     "spark.eventLog.enabled": True,
     "spark.eventLog.dir": "events",
+    "spark.eventLog.compress": False,
     "spark.log.level": "INFO",
     "spark.logConf": True,
 }
+LOGGING = """rootLogger.level = info
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %c: %m%n%ex
+"""
 PATHS = [
     "postgresql://me:a/MARK30@127.0.0.1:1/x",
     "postgresql://me:a?MARK31@127.0.0.1:1/x",
@@ -90,6 +99,7 @@ def project(tmp_path: Path) -> Path:
     for folder in ("models", "seeds", "events", "tmp"):
         (tmp_path / folder).mkdir()
     (tmp_path / "dbt_project.yml").write_text("name: p\nversion: '1.0'\nprofile: p\nflags: {send_anonymous_usage_stats: false}\n")
+    (tmp_path / "log4j2.properties").write_text(LOGGING)
     (tmp_path / "seeds" / "few.csv").write_text("id\n1\n")
     for name, text in MODELS.items():
         (tmp_path / "models" / name).write_text(text)
@@ -180,8 +190,8 @@ def test_a_build_keeps_its_secrets(project: Path, postgres_url: str) -> None:
     assert any("org.apache.spark.deploy.SparkSubmit" in each for each in commands)
     assert any("pyspark" in each and "daemon" in each for each in commands), "the Python workers were seen"
     assert (project / "pages.txt").stat().st_size > 10_000
-    assert list((project / "events").iterdir())
     assert "spark.hadoop.fs.s3a.secret.key" in (project / "spark.log").read_text(), "Spark logs the names of its settings"
+    assert any(b"spark.hadoop.fs.s3a.secret.key" in file.read_bytes() for file in (project / "events").rglob("events_*"))
     assert marks(output) == set()
     assert marks("\n".join(commands).encode()) == set()
     assert found_in(project) == {}
