@@ -49,6 +49,8 @@ CONFIG = {
     "spark.logConf": True,
 }
 LOGGING = """rootLogger.level = info
+logger.spark.name = org.apache.spark
+logger.spark.level = info
 rootLogger.appenderRef.console.ref = console
 appender.console.type = Console
 appender.console.name = console
