@@ -14,7 +14,7 @@ SEED ?=
 
 BIN := $(abspath $(VENV))/bin
 
-.PHONY: help venv test test-all unit differential concurrency lint demo bench clean
+.PHONY: help venv test test-all unit differential concurrency torture lint demo bench clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -40,6 +40,9 @@ differential: venv ## run random statements on one lake, alternately with DuckDB
 
 concurrency: venv ## run two sessions and DuckDB concurrently, and check that the histories are serializable (HISTORIES=500 SEED=7 ARGS="-k sqlite")
 	CONCURRENCY_HISTORIES=$(HISTORIES) CONCURRENCY_SEED=$(SEED) $(BIN)/pytest tests/interop/concurrency/test_concurrency.py -s --tb=short $(ARGS)
+
+torture: venv ## run the programs of tests/torture, such as the search for leaked secrets: for nightly runs (ARGS="-k secrets")
+	$(BIN)/pytest tests/torture/*.py --tb=short --durations=0 $(ARGS)
 
 lint: venv ## check style and types
 	$(BIN)/ruff check .

@@ -32,7 +32,8 @@ class TestOperations:
             run_dbt(["run", "--vars", f"{{n: {number}}}"])
         assert "orders" in operation("ducklake_table_info")
         assert "commit_message" in operation("ducklake_snapshots")
-        assert "insert" in operation("ducklake_table_changes", table="orders", start_snapshot=0, end_snapshot=3)
+        assert len(operation("ducklake_snapshots", limit=1).splitlines()) < len(operation("ducklake_snapshots").splitlines())
+        assert "insert" in operation("ducklake_table_changes", table_name="orders", start_snapshot=0, end_snapshot=3)
         assert ".parquet" in operation("ducklake_list_files", table_name="orders")
         operation("ducklake_set_option", key="expire_older_than", value="0 seconds")
         assert "expire_older_than" in operation("ducklake_options")
@@ -61,6 +62,10 @@ class TestOperations:
         arguments = ["run-operation", "ducklake_rewrite_data_files", "--args", "{delete_threshold: 7}"]
         _, output = run_dbt_and_capture(arguments, expect_pass=False)
         assert "delete_threshold is a share of rows, from 0 to 1, not 7" in output
+        _, output = run_dbt_and_capture(["run-operation", "ducklake_list_files"], expect_pass=False)
+        assert "lacks table_name" in output
+        _, output = run_dbt_and_capture(["run-operation", "ducklake_set_sorted_by", "--args", "{table_name: orders}"], expect_pass=False)
+        assert "ducklake_set_sorted_by lacks keys" in output
 
 
 class TestInModelsAndHooks:

@@ -1,4 +1,4 @@
-"""dbt in a separate process: Ctrl-C leaves the lake unchanged, secrets stay out of the log, ANSI can be switched off."""
+"""dbt in a separate process: Ctrl-C leaves the lake unchanged, secrets stay out of the log and of `ps`, ANSI can be switched off."""
 
 from __future__ import annotations
 
@@ -38,7 +38,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in MODELS.items():
         (folder / "models" / name).write_text(text)
     lake = {"type": "ducklake", "path": "ducklake:sqlite:lake.sqlite", "data_path": "data/", "schema": "main"}
-    config = {"spark.sql.ansi.enabled": "false", "spark.hadoop.fs.s3a.secret.key": SECRET}
+    config = {
+        "spark.sql.ansi.enabled": "false",
+        "spark.hadoop.fs.s3a.secret.key": SECRET,
+        "spark.driver.extraJavaOptions": f"-Djavax.net.ssl.trustStorePassword={SECRET} -Dplain='two words'",
+    }
     outputs = {
         "here": {**lake, "spark": {"fast_start": True, "master": "local[2]", "config": config}},
         "nowhere": {**lake, "path": f"postgresql://someone:{SECRET}@127.0.0.1:1/absent", "data_path": "elsewhere/"},
@@ -50,6 +54,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [str(Path(sys.executable).with_name("dbt")), "--no-use-colors", *arguments, "--profiles-dir", "."]
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+
+
+def command_lines(process: subprocess.Popen[str]) -> str:
+    """Return the arguments of all processes of the session that `process` leads, as every user of the machine can read them."""
+    listed = subprocess.run(["ps", "-ww", "-s", str(process.pid), "-o", "args="], capture_output=True, text=True, check=True)
+    return listed.stdout
 
 
 def files(folder: Path) -> set[str]:
@@ -71,6 +81,9 @@ def test_an_interrupted_run_leaves_the_lake_unchanged(project: Path) -> None:
         deadline = time.monotonic() + 60
         while not list((project / "data").rglob("*/_temporary/*")) and time.monotonic() < deadline:
             time.sleep(0.2)  # wait until Spark writes
+        commands = command_lines(process)
+        assert "org.apache.spark.deploy.SparkSubmit" in commands
+        assert SECRET not in commands
         lake = LakeCatalog.open(CatalogSettings(f"ducklake:sqlite:{project}/lake.sqlite"))
         newest = lake.latest().snapshot_id
         os.kill(process.pid, signal.SIGINT)

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from dbt.artifacts.resources import NodeConfig, SeedConfig, SnapshotConfig
 
-from dbt.adapters.ducklake.foreign_configs import WITHOUT_MEANING, config_warnings
+from dbt.adapters.ducklake.foreign_configs import ACCESS_CONFIGS, WITHOUT_MEANING, config_warnings, refused_access
 from dbt.adapters.ducklake.impl import DuckLakeAdapter, DuckLakeConfig
 from dbt.adapters.ducklake.merge_fields import MERGE_CONFIGS, effects
 
@@ -89,7 +89,9 @@ def test_the_page_of_merge_has_every_merge_config_with_its_effect() -> None:
 
 def test_configs_without_effect_are_listed() -> None:
     section = text(SHARED).partition("## Configs of other adapters")[2]
-    assert set(re.findall(r"`(\w+)`", section)) == set(WITHOUT_MEANING)
+    warned, _, refused = section.partition("## Configs of access")
+    assert set(re.findall(r"`(\w+)`", warned)) == set(WITHOUT_MEANING)
+    assert set(re.findall(r"`(\w+)`", refused.partition("\n| ")[0])) == set(ACCESS_CONFIGS)
     assert not set(WITHOUT_MEANING) & read()
 
 
@@ -99,6 +101,26 @@ def test_each_config_without_effect_gives_a_warning_unless_it_has_the_only_possi
         {"file_format": "delta", "indexes": ["a"], "buckets": 4, "submission_method": "job_cluster", "materialized": "table"}
     )
     assert [warning.split("`")[1] for warning in found] == ["file_format", "indexes", "submission_method: job_cluster", "clustered_by"]
+
+
+@pytest.mark.parametrize(
+    ("config", "columns", "named"),
+    [
+        ({"grants": {"select": ["me"]}, "row_filter": {"function": "f"}}, {}, "grants, row_filter"),
+        ({"lf_grants": {"x": 1}}, {}, "lf_grants"),
+        ({"view_security": "invoker"}, {}, "view_security"),
+        ({}, {"a": {}, "b": {"column_mask": {"function": "f"}}}, "column_mask of b"),
+        ({}, {"b": {"config": {"column_mask": {"function": "f"}}}}, "column_mask of b"),
+    ],
+)
+def test_a_config_of_access_is_refused(config: dict[str, Any], columns: dict[str, Any], named: str) -> None:
+    assert (refused_access(config, columns) or "").startswith(f"A lake cannot keep {named}: ")
+    assert refused_access({"grants": {}, "row_filter": None}, {"a": {"column_mask": None}}) is None
+
+
+def test_a_reaction_to_changed_configs_gives_a_warning() -> None:
+    assert config_warnings({"on_configuration_change": "apply"}) == []
+    assert "incremental_apply_config_changes" in config_warnings({"on_configuration_change": "fail"})[0]
 
 
 # -- a page for each -----------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.ducklake.credentials import DuckLakeCredentials, redacted
+from dbt.adapters.ducklake.catalog.store.location import shown_path
+from dbt.adapters.ducklake.credentials import DuckLakeCredentials
+from dbt.adapters.ducklake.errors import ConfigurationError
+from dbt.adapters.ducklake.spark.session.node_settings import node_settings
 
 SECRET = "hunter2"
 
@@ -144,26 +147,113 @@ def test_the_error_names_a_wrong_field(fields: dict[str, Any], message: str) -> 
         f"postgresql://me:x:{SECRET}/y@db/lake",
         f"mysql://me:{SECRET}@db/lake?ssl_ca=/ca",
         f"ducklake:mysql:db=lake host=db user=me passwd={SECRET}",
+        f"postgresql://me:a?{SECRET}@db/lake",
+        f"postgresql://me:a/{SECRET}@db/lake",
+        f"postgresql://me:a#{SECRET}@db/lake",
+        f"postgresql://me:a {SECRET} b@db/lake",
+        f"ducklake:postgres:postgresql://me:a ?{SECRET}@db/lake",
+        f"mysql://me:a?@{SECRET}@db/lake",
+        f"postgresql://db/lake?password=a&{SECRET}&sslmode=require",
+        f"postgresql://me@db/lake?pasword={SECRET}",
+        f"ducklake:postgres:dbname=x host=db pasword={SECRET} user=me",
+        f"ducklake:postgres:dbname=x host=db Pasword='a {SECRET}' user=me",
+        f"ducklake:postgres:dbname=x host=db options='-c a={SECRET}'",
     ],
 )
 def test_no_secret_of_the_path_is_shown(path: str) -> None:
     found = credentials(path=path)
 
-    assert SECRET not in redacted(path)
-    assert SECRET not in repr(found)
-    assert SECRET not in str(dict(found.connection_info()))
-    assert SECRET not in found.unique_field
-    assert "db" in redacted(path), "what is not secret stays readable"
+    entry = {"alias": "b", "path": path}
+    assert SECRET not in repr(found) + found.unique_field + str(found.catalog_settings().location)
+    assert SECRET not in str(dict(credentials(attach=[entry, {"alias": "c", "options": {"PATH": path}}]).connection_info()))
+    shown = dict(found.connection_info())["path"]
+    assert SECRET not in shown
+    assert "db" in shown, "what is not secret stays readable"
 
 
-def test_no_secret_of_the_spark_configuration_is_shown() -> None:
+@pytest.mark.parametrize(
+    ("path", "scheme"),
+    [
+        (f"postgress://me:{SECRET}@db/lake", "postgress:"),
+        (f"postgresql://me:{SECRET}/lake", "postgresql:"),
+        (f"postgresql:/me:{SECRET}@db/lake", "postgresql:"),
+        (f"ducklake:postgres:dbname=x password=a {SECRET}", "ducklake:postgres:"),
+        (f'ducklake:postgres:dbname=x password="{SECRET} b"', "ducklake:postgres:"),
+        (f"ducklake:mysql:db=x pasword={SECRET}", "ducklake:mysql:"),
+        (f"ducklake:dbname=x password={SECRET}", "ducklake:"),
+        (f"ducklake:sqlite:host=x password={SECRET}.sqlite", "ducklake:sqlite:"),
+        (f"//me:{SECRET}@db/lake", ""),
+    ],
+)
+def test_a_path_that_cannot_be_parsed_is_not_shown_behind_its_scheme(path: str, scheme: str) -> None:
+    assert shown_path(path) == scheme + "********"
+    with pytest.raises(DbtRuntimeError) as caught:
+        credentials(path=path)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["lake.sqlite", "sqlite:///a=b/lake.sqlite", "ducklake:postgres:dbname=x host=db user=me sslmode=require", "mysql://me@db:3306/lake"],
+)
+def test_a_path_without_secrets_is_shown_as_it_is(path: str) -> None:
+    assert shown_path(path) == path
+
+
+def test_a_spark_setting_is_shown_if_its_name_is_harmless() -> None:
+    secret = {
+        "spark.hadoop.fs.s3a.secret.key": SECRET,
+        "spark.hadoop.fs.s3a.session.token": SECRET,
+        "spark.hadoop.fs.s3a.encryption.key": SECRET,
+        "spark.hadoop.fs.azure.account.key.me.dfs.core.windows.net": SECRET,
+        "spark.hadoop.fs.azure.sas.box.me.blob.core.windows.net": SECRET,
+        "spark.driver.extraJavaOptions": f"-Djavax.net.ssl.trustStorePassword={SECRET}",
+        "spark.sql.catalog.other.url": f"jdbc:postgresql://h/x?user=me&pw={SECRET}",
+        "spark.jars": f"https://me:{SECRET}@host/a.jar",
+        "spark.unknown": SECRET,
+        "spark.redaction.regex": "(?i)secret|dir$",
+        "spark.local.dir": f"/{SECRET}",
+        "spark.hadoop.hadoop.security.sensitive-config-keys": "memory$,other$",
+        "spark.executor.memory": SECRET,
+    }
+    harmless = {"spark.sql.shuffle.partitions": 7341, "spark.hadoop.fs.s3a.endpoint": "http://minio:9000"}
+    found = credentials(spark={"config": {**secret, **harmless}})
+    shown = dict(found.connection_info())["spark"]["config"]
+
+    assert SECRET not in str(shown) + repr(found) + repr(found.lake_settings())
+    assert {key: shown[key] for key in harmless} == harmless
+    assert shown.keys() == {*secret, *harmless}
+
+
+def test_a_wrong_field_is_named_without_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong in (
+        {"spark": [{"config": {"a.key": SECRET}}]},
+        {"spark": {"remote": f"host:15002/;token={SECRET}"}},
+        {"attach": [{"alias": "b", "path": "x.sqlite", "data_path": [SECRET]}]},
+        {"retries": SECRET},
+    ):
+        with pytest.raises(DbtRuntimeError) as caught:
+            credentials(**wrong)
+        assert SECRET not in str(caught.value)
+        assert next(iter(wrong)) in str(caught.value)
+    with pytest.raises(ConfigurationError, match=r"spark_config .*; `a\.key` has another") as refused:
+        node_settings({"a.key": [SECRET], "b.key": SECRET})
+    assert SECRET not in str(refused.value)
+
+
+def test_values_of_secret_environment_variables_are_hidden_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DBT_ENV_SECRET_ANY", "p/w ?x")
     found = credentials(
-        spark={"config": {"spark.hadoop.fs.s3a.secret.key": SECRET, "spark.hadoop.fs.s3a.access.key": SECRET, "spark.x": "shown"}}
+        path="postgresql://me@db/p%2Fw%20%3Fx",
+        author="p/w ?x",
+        data_path="s3://b/p/w%20%3Fx/",
+        spark={"app_name": "p/w ?x", "master": "local"},
     )
+    shown = str(dict(found.connection_info()))
 
-    assert SECRET not in str(dict(found.connection_info()))
-    assert SECRET not in repr(found)
-    assert "shown" in str(dict(found.connection_info()))
+    assert "p%2Fw" not in shown
+    assert "p/w" not in shown
+    assert shown.count("*****") == 4
 
 
 def test_debug_shows_only_fields_that_are_set() -> None:
@@ -179,7 +269,7 @@ def test_debug_shows_only_fields_that_are_set() -> None:
         ({"data_inlining_row_limit": "x"}, "`data_inlining_row_limit` must be a whole number, not a text"),
         ({"retries": 5}, "`retries` must be a map of names and values, not a whole number"),
         ({"attach": SECRET}, "`attach` must be a list, not a text"),
-        ({"module_paths": [1]}, "`module_paths.0` has a value of the wrong type"),
+        ({"module_paths": [1]}, "`module_paths.0` must be a text"),
         ({"spark": [SECRET]}, "`spark` must be a map of names and values, not a list"),
         ({"spark": {"master": 5}}, "`spark.master` must be a text, not a whole number"),
         ({"spark": {"fast_start": "yes"}}, "`spark.fast_start` must be true or false, not a text"),

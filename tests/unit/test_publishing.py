@@ -14,7 +14,7 @@ from dbt.adapters.ducklake.publishing import Publishing, obstacle
 
 def config(profile: dict[str, str], project: dict[str, Any], command_line: dict[str, str], which: str = "build") -> SimpleNamespace:
     return SimpleNamespace(
-        credentials=SimpleNamespace(**{"publish": "node", "publish_on": "warn"} | profile),
+        credentials=SimpleNamespace(**{"publish": None, "publish_on": None} | profile),
         vars=SimpleNamespace(to_dict=lambda: project),
         cli_vars=command_line,
         project_name="shop",
@@ -33,19 +33,21 @@ def config(profile: dict[str, str], project: dict[str, Any], command_line: dict[
     ],
 )
 def test_the_command_line_precedes_the_project_and_the_profile(profile, project, command_line, expected) -> None:
-    assert Publishing.of(config(profile, project, command_line)).publish == expected
+    given = config(profile, project, command_line)
+    assert Publishing.of(given.credentials, given).publish == expected
 
 
 @pytest.mark.parametrize(("which", "staged"), [("build", True), ("retry", True), ("run-operation", False), ("docs", False)])
 def test_only_commands_that_build_are_staged(which: str, staged: bool) -> None:
     given = config({"publish": "run"}, {}, {}, which)
-    assert Publishing.of(given).stages(given) is staged
+    assert Publishing.of(given.credentials, given).stages(given) is staged
 
 
 @pytest.mark.parametrize(("name", "known"), [("publish", "node, run"), ("publish_on", "warn, success, always")])
 def test_an_unknown_value_is_refused(name: str, known: str) -> None:
+    given = config({}, {}, {name: "never"})
     with pytest.raises(DbtRuntimeError, match=f"`{name}` in the profile or the vars must be one of {known}; it is 'never'"):
-        Publishing.of(config({}, {}, {name: "never"}))
+        Publishing.of(given.credentials, given)
 
 
 def results(*statuses: RunStatus | TestStatus) -> list[SimpleNamespace]:

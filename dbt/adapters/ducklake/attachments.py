@@ -85,7 +85,7 @@ def _check_fields(where: str, given: dict[str, Any]) -> None:
     for kind, form in ((bool, "true or false"), (str, "a string")):
         for name in given.keys() & LAKE_FIELDS.keys():
             if kind in (LAKE_FIELDS[name], *get_args(LAKE_FIELDS[name])) and not isinstance(given[name], kind):
-                raise DbtRuntimeError(f"{where}: `{name}` must be {form}, not {given[name]!r}")
+                raise DbtRuntimeError(f"{where}: `{name}` must be {form}")
 
 
 def catalog_settings(given: Mapping[str, Any], where: str = "") -> CatalogSettings:

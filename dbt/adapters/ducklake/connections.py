@@ -103,7 +103,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
     @property
     def publishing(self) -> Publishing:
         """The settings `publish` and `publish_on` of this command."""
-        return Publishing.of(self.profile)
+        return Publishing.of(self.credentials, self.profile)
 
     def publish_run(self, results: Sequence[Any]) -> None:
         """Publish what the run has staged if its results allow it, and log what was done; do nothing if no run is staged."""

@@ -7,28 +7,39 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, make_dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
+from urllib.parse import quote
 
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.dataclass_schema import ValidationError
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import DbtRuntimeError, env_secrets, scrub_secrets
 
 from .attachments import LAKE_FIELDS, attachments, catalog_settings
+from .catalog.store.location import shown_path
 from .catalog.store.settings import CatalogSettings
+from .catalog.store.shown import HIDDEN
 from .errors import ConfigurationError
-from .publishing import NODE, WARN, require_valid
+from .publishing import Publishing
+from .spark.session.sensitive import SENSITIVE, may_show
 from .spark.session.settings import SparkSettings
 from .unknown import refuse_other_types, refuse_unknown
 
 if TYPE_CHECKING:
     from .session import LakeSettings
 
-HIDDEN = "********"
+_PASSWORD_IN_URL = re.compile(r"(?P<before>://[^:/?@\s]*:).*(?=@)", re.DOTALL)  # up to the last @: passwords may contain any character
+_SECRET_PAIR = re.compile(
+    rf"(?P<before>\b[\w.\-]*(?:{SENSITIVE.pattern})[\w.\-]*\s*=\s*)(?:'(?:[^'\\]|\\.)*'|\"[^\"]*\"|[^\s&;,]+)", SENSITIVE.flags
+)
 
-_PASSWORD_IN_URL = re.compile(r"(?P<before>://[^:/?@\s]*:)[^?\s]*(?=@)")  # up to the last @: passwords may contain @ and slashes
-_SECRET_WORD = r"(?:pass(?:word|wd|code|phrase)?|pwd|secret|token|credential|access[_.\-]?key|private[_.\-]?key)"
-_SECRET_PAIR = re.compile(rf"(?P<before>\b[\w.\-]*{_SECRET_WORD}[\w.\-]*\s*=\s*)(?:'(?:[^'\\]|\\.)*'|\"[^\"]*\"|[^\s&;,]+)", re.IGNORECASE)
-_SECRET_NAME = re.compile(_SECRET_WORD, re.IGNORECASE)
-
+_KINDS = {
+    "object": "a map",
+    "array": "a list",
+    "string": "a text",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+}
+"""The names of the types of JSON schema in messages."""
 RETRY_FIELDS = {"count": "max_retry_count", "wait_ms": "wait_ms", "backoff": "backoff", "connect_attempts": "connect_attempts"}
 """The field of `RetrySettings` for each name in the profile."""
 _ANY_FORM = {"snapshot_version": Any, "snapshot_time": Any}
@@ -68,8 +79,8 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
     spark: dict[str, Any] = field(default_factory=dict, repr=False)
     author: str | None = None
     module_paths: list[str] = field(default_factory=list)
-    publish: str = NODE
-    publish_on: str = WARN
+    publish: str | None = None
+    publish_on: str | None = None
 
     _ALIASES = {"catalog": "database"}  # noqa: RUF012 -- dbt's base class declares it as a ClassVar
 
@@ -81,7 +92,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
     @property
     def unique_field(self) -> str:
         """The value that dbt hashes to distinguish lakes; it contains no secret."""
-        return redacted(self.path)
+        return shown_path(self.path)
 
     def _connection_keys(self) -> tuple[str, ...]:
         return tuple(each.name for each in dataclasses.fields(self) if not each.name.startswith("_"))
@@ -93,10 +104,10 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
 
     @classmethod
     def validate(cls, data: Any) -> None:
-        """Refuse unknown fields by name before dbt checks the types of the others.
+        """Refuse unknown fields by name, and values of a wrong type without showing them.
 
         Raises:
-            DbtRuntimeError: a field is unknown, and the message names a similar one; or its value has the wrong type.
+            DbtRuntimeError: the message names the field, and a similar known one or the type.
         """
         types = get_type_hints(cls)
         refuse_unknown("the profile", data, [*(f.name for f in dataclasses.fields(cls)), *cls._ALIASES])
@@ -104,8 +115,9 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         try:
             super().validate(data)
         except ValidationError as error:
-            place = ".".join(map(str, error.absolute_path))
-            raise DbtRuntimeError(f"`{place}` has a value of the wrong type: {error.message}") from error
+            schema = error.schema
+            kinds = [_KINDS[each["type"]] for each in schema.get("anyOf", [schema]) if each.get("type") in _KINDS]
+            raise DbtRuntimeError(f"`{'.'.join(map(str, error.path))}` must be {' or '.join(kinds)}") from None
 
     def __post_init__(self) -> None:
         if not self.path:
@@ -115,7 +127,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
             )
         self.catalog_settings()
         self.attachments()
-        require_valid(self.publish, self.publish_on, "in the profile")
+        Publishing.of(self)
         refuse_unknown("`retries`", self.retries, RETRY_FIELDS)
         for name, value in self.retries.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
@@ -169,19 +181,33 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
 
 
 def redacted(text: str) -> str:
-    """Return a URL or an attach string with its passwords, tokens and keys hidden."""
+    """Return a text with its passwords, tokens and keys hidden, and with the values of the `DBT_ENV_SECRET_` variables."""
     text = _PASSWORD_IN_URL.sub(lambda match: match["before"] + HIDDEN, text)
-    return _SECRET_PAIR.sub(lambda match: match["before"] + HIDDEN, text)
+    return _without_environment(_SECRET_PAIR.sub(lambda match: match["before"] + HIDDEN, text))
 
 
-def hidden(value: Any) -> Any:
-    """Return a value of a profile with all secrets hidden: in strings by their form, in mappings by their names."""
+def hidden(value: Any, name: str = "") -> Any:
+    """Return a value of a profile with all secrets hidden: in strings by their form, in mappings by their names.
+
+    Args:
+        value: a field of the profile, or a part of one.
+        name: the name of the field; a catalog's `path` and Spark's `config` have forms of their own.
+    """
     match value:
         case str():
-            return redacted(value)
+            return _without_environment(shown_path(value)) if name.lower() == "path" else redacted(value)
+        case dict() if name == "config":
+            may_be_shown = may_show({str(key): str(inner) for key, inner in value.items()})
+            return {key: hidden(inner) if may_be_shown(str(key), str(inner)) else HIDDEN for key, inner in value.items()}
         case dict():
-            return {key: HIDDEN if _SECRET_NAME.search(str(key)) else hidden(inner) for key, inner in value.items()}
+            return {key: HIDDEN if SENSITIVE.search(str(key)) else hidden(inner, str(key)) for key, inner in value.items()}
         case list():
             return [hidden(inner) for inner in value]
         case _:
             return value
+
+
+def _without_environment(text: str) -> str:
+    """Hide the values of the `DBT_ENV_SECRET_` variables, also in the quoted form of URLs."""
+    secrets = env_secrets()
+    return str(scrub_secrets(text, [*secrets, *(quote(each, safe=safe) for each in secrets for safe in ("", "/"))]))

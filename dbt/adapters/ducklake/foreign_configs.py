@@ -1,4 +1,4 @@
-"""Configs of other adapters: those that do nothing here, which get one warning per run, and those that mean something else."""
+"""Configs of other adapters: those of access, which are refused, those that do nothing, with a warning, and those with another meaning."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "bucketed_by": "use `partition_by: bucket(n, column)`",
     "bucket_count": "use `partition_by: bucket(n, column)`",
     "write_compression": "use `tblproperties: {parquet_compression: …}`",
-    "view_security": _ACCESS,
     "lf_tags_config": _ACCESS,
-    "lf_grants": _ACCESS,
-    "row_filter": _ACCESS,
+    "persist_constraints": "the constraints of an enforced `contract` are kept",
+    "view_update_via_alter": "a view is always replaced in place",
     "query_tags": "use `commit_extra_info`",
     "skip_optimize": _MAINTENANCE,
     "unique_tmp_table_suffix": _STAGING,
@@ -63,6 +62,9 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "workflow_job_config": _CLUSTER,
 }
 """The reason why each config does nothing, or what to use instead."""
+ACCESS_CONFIGS = ("grants", "row_filter", "column_mask", "lf_grants", "view_security")
+"""Configs of access. A node that has one is refused, because its rows would be readable to more or fewer users than it says."""
+_REACTIONS = ("continue", "fail")
 _HARMLESS = {"file_format": ("parquet", "ducklake"), "submission_method": ("in_process",)}
 """Values that already describe a lake and need no warning."""
 _CLUSTERED = ("zorder", "liquid_clustered_by")
@@ -73,17 +75,47 @@ def config_warnings(config: Mapping[str, Any]) -> list[str]:
     found = [
         f"The config `{name}` does nothing on a lake: {reason}."
         for name, reason in WITHOUT_MEANING.items()
-        if config.get(name) not in (None, False, "", [], {}) and config.get(name) not in _HARMLESS.get(name, ())
+        if _given(config, name) and config.get(name) not in _HARMLESS.get(name, ())
     ]
     method = config.get("submission_method")
     if method and method not in _HARMLESS["submission_method"]:
         found.append(f"The config `submission_method: {method}` does nothing on a lake: {_CLUSTER}.")
+    if str(config.get("on_configuration_change")).lower() in _REACTIONS:
+        found.append(
+            f"The config `on_configuration_change: {config['on_configuration_change']}` does nothing on a lake: "
+            "a changed layout is applied, unless `incremental_apply_config_changes` is false."
+        )
     if (config.get("clustered_by") or config.get("buckets")) and bucketed_column(config) is None:
         found.append(
             "The configs `clustered_by` and `buckets` do nothing on a lake unless both are given, and only one column: "
             "each partition key has its own buckets, use `partition_by: bucket(n, column)`."
         )
     return found
+
+
+def refused_access(config: Mapping[str, Any], columns: Mapping[str, Any]) -> str | None:
+    """Return why a node is refused, or warned of if its `unenforced_access` says so; None if it has no config of access.
+
+    Args:
+        config: the configs of the node.
+        columns: its columns by name, with all their properties.
+    """
+    masked = [f"column_mask of {name}" for name, column in columns.items() if any(map(_has_mask, (column, column.get("config") or {})))]
+    names = [*(name for name in ACCESS_CONFIGS if _given(config, name)), *masked]
+    if not names:
+        return None
+    return (
+        f"A lake cannot keep {', '.join(names)}: {_ACCESS}. Give access there, and remove the config, or set `unenforced_access: warn` "
+        "to build the node without it"
+    )
+
+
+def _given(configs: Mapping[str, Any], name: str) -> bool:
+    return configs.get(name) not in (None, False, "", [], {})
+
+
+def _has_mask(properties: Mapping[str, Any]) -> bool:
+    return _given(properties, "column_mask")
 
 
 def config_notes(config: Mapping[str, Any]) -> list[str]:

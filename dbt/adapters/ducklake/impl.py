@@ -18,7 +18,7 @@ from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
 from .connections import DuckLakeResponse, logger
-from .foreign_configs import config_notes, config_warnings
+from .foreign_configs import config_notes, config_warnings, refused_access
 from .format.identifiers import backquoted
 from .format.objects import Table
 from .layout import Layout, documentation_actions, layout_actions, layout_of, reset_actions
@@ -57,6 +57,8 @@ class DuckLakeConfig(MergeConfigs, AdapterConfig):
     clone_as: str | None = None
     timeout: float | None = None
     spark_config: dict[str, Any] | None = None
+    incremental_apply_config_changes: bool | None = None
+    unenforced_access: str | None = None
 
 
 class DuckLakeAdapter(LakeMetadata):
@@ -201,8 +203,17 @@ class DuckLakeAdapter(LakeMetadata):
         return ""
 
     @available
-    def warn_of_foreign_configs(self, config: Mapping[str, Any]) -> str:
-        """Warn about a node's configs of other adapters that do nothing, and log what others do; each once per run."""
+    def check_foreign_configs(self, config: Mapping[str, Any], columns: Mapping[str, Any]) -> str:
+        """Warn about a node's configs of other adapters that do nothing, and log what others do; each once per run.
+
+        Raises:
+            DbtRuntimeError: a config restricts or gives access, and `unenforced_access` is not `warn`.
+        """
+        refused = refused_access(config, columns)
+        if refused:
+            if config.get("unenforced_access") != "warn":
+                raise DbtRuntimeError(refused)
+            self.warn_once(refused)
         for warning in config_warnings(config):
             self.warn_once(warning)
         for note in config_notes(config):

@@ -12,11 +12,12 @@ from .errors import DuckLakeError
 from .provenance import provenance_of
 
 if TYPE_CHECKING:
+    from .credentials import DuckLakeCredentials
     from .session import Lake
 
 NODE, RUN = "node", "run"
 PUBLISH = (NODE, RUN)
-"""The values of `publish`."""
+"""The values of `publish`, the default first."""
 SUCCESS, WARN, ALWAYS = "success", "warn", "always"
 PUBLISH_ON = (WARN, SUCCESS, ALWAYS)
 """The values of `publish_on`, the default first."""
@@ -28,17 +29,6 @@ MOST_NAMES = 5
 """The number of names in a message."""
 
 
-def require_valid(publish: Any, publish_on: Any, where: str) -> None:
-    """Require known values of `publish` and `publish_on`.
-
-    Raises:
-        DbtRuntimeError: a value is unknown; the message lists the known ones.
-    """
-    for name, value, known in (("publish", publish, PUBLISH), ("publish_on", publish_on, PUBLISH_ON)):
-        if value not in known:
-            raise DbtRuntimeError(f"`{name}` {where} must be one of {', '.join(known)}; it is {value!r}")
-
-
 @dataclass(frozen=True)
 class Publishing:
     """The `publish` and `publish_on` of a command."""
@@ -47,20 +37,22 @@ class Publishing:
     publish_on: str
 
     @classmethod
-    def of(cls, config: Any) -> Publishing:
-        """Return the settings of `--vars`, else of the project's `vars`, else of the profile.
+    def of(cls, credentials: DuckLakeCredentials, config: Any = None) -> Publishing:
+        """Return the settings of `--vars`, else of the project's `vars`, else of the profile, else the defaults.
 
         Args:
-            config: dbt's runtime configuration, or the profile alone as `dbt debug` has it.
+            credentials: the profile.
+            config: dbt's runtime configuration; without it, the profile decides.
 
         Raises:
-            DbtRuntimeError: a value is unknown.
+            DbtRuntimeError: a value is unknown; the message lists the known ones.
         """
-        given = {
-            name: next((found[name] for found in _variables(config) if name in found), getattr(config.credentials, name))
-            for name in ("publish", "publish_on")
-        }
-        require_valid(**given, where="in the profile or the vars")
+        given = {}
+        for name, known in (("publish", PUBLISH), ("publish_on", PUBLISH_ON)):
+            value = next((found[name] for found in _variables(config) if name in found), getattr(credentials, name))
+            if value not in (None, *known):
+                raise DbtRuntimeError(f"`{name}` in the profile or the vars must be one of {', '.join(known)}; it is {value!r}")
+            given[name] = value or known[0]
         return cls(**given)
 
     def stages(self, config: Any) -> bool:

@@ -56,6 +56,24 @@ def test_commands_run_without_java(folder: Path, command: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_node_with_configs_of_access_is_refused_unless_told_otherwise(tmp_path: Path) -> None:
+    seeds = "{p: {granted: {+grants: {select: [me]}}, told: {+grants: {select: [me]}, +unenforced_access: warn}}}"
+    project = {
+        "dbt_project.yml": f"{{name: p, profile: p, flags: {{send_anonymous_usage_stats: false}}, seeds: {seeds}}}",
+        "profiles.yml": PROJECT["profiles.yml"],
+        "seeds/properties.yml": "{seeds: [{name: masked, columns: [{name: id, column_mask: {function: f}}]}]}",
+        **{f"seeds/{name}.csv": "id\n1\n" for name in ("granted", "masked", "told")},
+    }
+    for name, text in project.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    done = dbt(tmp_path, "seed")
+
+    assert "PASS=1 WARN=0 ERROR=2" in done.stdout
+    assert done.stdout.count("A lake cannot keep grants") == 2, "an error and a warning"
+    assert "A lake cannot keep column_mask of id" in done.stdout
+
+
 def test_the_docs_show_the_seed(folder: Path) -> None:
     catalog = json.loads((folder / "target" / "catalog.json").read_text())
 

@@ -81,7 +81,7 @@ class Adapter:
     def merge_plan(self, configs: Any, unique_key: Any, update: list[str], columns: list[str], source: DuckLakeRelation) -> MergePlan:
         return plan(configs, unique_key, update, columns, lambda: [column.name for column in self.get_columns_in_relation(source)])
 
-    def warn_of_foreign_configs(self, config: Any) -> str:
+    def check_foreign_configs(self, config: Any, columns: Any) -> str:
         return ""
 
     def type(self) -> str:

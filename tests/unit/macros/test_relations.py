@@ -119,11 +119,13 @@ def test_a_schema_is_dropped_with_its_relations(macros: Macros) -> None:
     assert macros.statements == ["drop schema if exists `lake`.`main` cascade", "create schema if not exists `lake`.`main`"]
 
 
-def test_grants_warn_and_do_nothing(macros: Macros) -> None:
-    macros.apply_grants(TABLE, {"select": ["me"]}, should_revoke=True)
+def test_a_changed_layout_is_applied_unless_the_config_keeps_it(macros: Macros) -> None:
+    macros.apply_layout(TABLE)
+    assert [call[0] for call in macros.adapter.calls] == ["layout_actions"]
 
-    assert macros.statements == []
-    assert [call[0] for call in macros.adapter.calls] == ["warn_once"]
+    macros.config["incremental_apply_config_changes"] = False
+    macros.apply_layout(TABLE)
+    assert [call[0] for call in macros.adapter.calls] == ["layout_actions"]
 
 
 def test_hooks_outside_the_transaction_send_no_commit(macros: Macros) -> None:

@@ -94,3 +94,15 @@ def test_functions_of_the_extension_take_the_lake_first() -> None:
     for inside in ("", "'another'", "key => 'lake'"):
         with pytest.raises(StatementError, match="the first argument is the lake's name, 'lake'"):
             split_lake(call(inside), ["lake"])
+
+
+def test_a_table_and_a_schema_have_one_name_and_the_others_are_understood() -> None:
+    table = Parameter("table_name", text, required=True)
+
+    assert arguments(call("table => 't', schema_name => 's'"), (table, Parameter("schema", text))) == {"table_name": "t", "schema": "s"}
+    assert arguments(call("schema => 's', table_name => 't'"), (table, Parameter("schema_name", text))) == {
+        "table_name": "t",
+        "schema_name": "s",
+    }
+    with pytest.raises(StatementError, match="check argument table"):
+        arguments(call("'t', table => 't'"), (table,))

@@ -11,6 +11,8 @@ from ..errors import StatementError
 from ..format.identifiers import fold
 from ..sql.values import Call
 
+OTHER_NAMES = {"table": "table_name", "schema": "schema_name", "schema_name": "schema"}
+"""Other names of parameters: the reference's procedures have `schema` or `schema_name`, and each of ours understands both."""
 TRUE, FALSE = frozenset({"true", "t", "yes", "1"}), frozenset({"false", "f", "no", "0"})
 
 
@@ -140,6 +142,7 @@ def arguments(call: Call, parameters: Sequence[Parameter]) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for index, argument in enumerate(call.arguments):
         name = fold(argument.name) if argument.name else (places[index] if index < len(places) else None)
+        name = OTHER_NAMES.get(name, name) if name is not None and name not in known else name
         if name is None or name not in known or name in given:
             raise StatementError(f"CALL {call.name} takes {takes}; check argument {argument.name or index + 1}")
         try:

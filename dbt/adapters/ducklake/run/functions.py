@@ -78,8 +78,11 @@ def _feed(read: Callable[[Context, str, str, Bound, Bound], DataFrame], hidden: 
     return Procedure(run, tuple(parameters), in_schema=True)
 
 
-def _snapshots(env: Environment, _given: Arguments) -> Result:
-    return local("SNAPSHOTS", SNAPSHOT_COLUMNS, snapshot_rows(env.context.catalog.snapshots()))
+def _snapshots(env: Environment, given: Arguments) -> Result:
+    limit = given["limit"]
+    if limit is not None and limit < 1:
+        raise StatementError(f"the limit of snapshots is 1 or more, not {limit}")
+    return local("SNAPSHOTS", SNAPSHOT_COLUMNS, snapshot_rows(env.context.catalog.snapshots(limit=limit)))
 
 
 def _current_snapshot(env: Environment, _given: Arguments) -> Result:
@@ -120,7 +123,7 @@ def _settings(env: Environment, _given: Arguments) -> Result:
 
 
 FUNCTIONS: dict[str, Procedure] = {
-    "snapshots": Procedure(_snapshots),
+    "snapshots": Procedure(_snapshots, (Parameter("limit", integer, only_named=True),)),
     "current_snapshot": Procedure(_current_snapshot),
     "last_committed_snapshot": Procedure(_last_committed_snapshot),
     "table_info": Procedure(_table_info),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from ...errors import ConfigurationError
+from .shown import HIDDEN, shown_pairs, shown_url
 
 _ACCEPTED = (
     "ducklake:sqlite:lake.sqlite, ducklake:postgres:dbname=lake host=localhost, ducklake:duckdb:lake.duckdb, ducklake:lake.ducklake, "
@@ -33,8 +34,10 @@ _KINDS: Mapping[str, str] = {
 """Prefix before the colon → kind of database. A driver after a plus, as in SQLAlchemy's URLs, is ignored; we use our own."""
 _DUCKDB_URL = "duckdb+ducklake:///"
 _PAIR = re.compile(r"\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S*))\s*")
-_PASSWORD = re.compile(r"(//[^:/?@]*):[^?]*@")
-_QUERY_PASSWORD = re.compile(r"(?i)((?:password|passwd)=)[^&]*")
+_SCHEME = re.compile(r"\s*(?:ducklake:)?(?:[a-z][\w+]*:)?", re.IGNORECASE)
+_IS_URL = re.compile(r"(?:[\w+]+:)*//")
+_FILE_OPTIONS = re.compile(r"(?<=:///)([^?]*\?).*", re.DOTALL)
+_CONNECTION_KEY = re.compile(r"(?:^|\s)(?:dbname|database|db|host|hostaddr|port|user|\w*pas+\w*|pwd)\s*=", re.IGNORECASE)
 _MYSQL_KEYS: Mapping[str, str] = {
     **dict.fromkeys(("db", "database", "dbname"), "database"),
     **dict.fromkeys(("password", "passwd"), "password"),
@@ -63,9 +66,7 @@ class CatalogLocation:
     @property
     def display(self) -> str:
         """The address without its password."""
-        if self.file is not None:
-            return self.file
-        return _QUERY_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1:***@", self.url))
+        return shown_url(self.url) if self.file is None else self.file
 
     def __str__(self) -> str:
         return self.display
@@ -97,6 +98,19 @@ def parse_location(path: str, *, metadata_schema: str | None = None) -> CatalogL
             _no_schema(metadata_schema, "a MySQL catalog, where a schema is a database, and the address names that")
             return CatalogLocation(_mysql_url(value))
     raise ConfigurationError(f"the path of the catalog is none of the accepted forms: {_ACCEPTED}")
+
+
+def shown_path(path: str) -> str:
+    """Return a path as a log may show it: only the scheme if it cannot be parsed, because a password may be anywhere behind it."""
+    scheme = (_SCHEME.match(path) or [""])[0]
+    try:
+        location = parse_location(path)
+    except ConfigurationError:
+        return scheme + HIDDEN
+    if location.file is not None:
+        return _FILE_OPTIONS.sub(rf"\1{HIDDEN}", path)
+    rest = path[len(scheme) :]
+    return scheme + (shown_url(rest) if _IS_URL.match(rest) else shown_pairs(rest))
 
 
 def _kind_of_file(name: str, *, attached: bool) -> str | None:
@@ -139,6 +153,10 @@ def _file(value: str, database: str) -> str:
         raise ConfigurationError(f"a URL of {database} has three slashes before a relative and four before an absolute file name")
     if value.startswith("///"):
         name = unquote(value[3:].partition("?")[0])
+    if _CONNECTION_KEY.search(name):
+        raise ConfigurationError(
+            f"the file name of a {database} catalog looks like a connection string; write its database before it: postgres:…"
+        )
     if not name or name == ":memory:":
         raise ConfigurationError(f"the catalog must be a file: {database} in memory loses it when the process ends")
     return os.path.abspath(os.path.expanduser(name))
@@ -154,11 +172,14 @@ def _postgres_url(value: str) -> str:
 
 
 def _checked(url: str) -> str:
+    """Check host and port, and quote an `@` of the password, where SQLAlchemy would begin the host."""
     try:
         _ = _after_password(url).port
     except ValueError:
         raise ConfigurationError("the URL of the catalog cannot be read; check host and port") from None
-    return url
+    scheme, slashes, rest = url.partition("//")
+    credentials, at, address = rest.rpartition("@")
+    return scheme + slashes + credentials.replace("@", "%40") + at + address
 
 
 def _after_password(url: str) -> SplitResult:

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from ...errors import ConfigurationError
 from .java import Java, cache_directory, find_java
+from .private_settings import private_settings
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 CODE_CACHE = "256m"
@@ -40,21 +41,17 @@ def launch(config: Mapping[str, str], *, fast_start: bool, log_path: str | None)
     Raises:
         ConfigurationError: there is no suitable Java, or the JVM ended during the start; the message has the last lines of its log.
     """
-    from pyspark import SparkConf
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
     java = find_java()
     options = dict(config)
     on_exit = _fast_start(java, options) if fast_start else None
-    conf = SparkConf(loadDefaults=False)
-    for key, value in options.items():
-        conf.set(key, value)
     log = _open_log(log_path)
     start: Any = launch_gateway
     try:
-        with _java_home(java):
-            gateway: Any = start(conf, popen_kwargs={"stdout": log, "stderr": subprocess.STDOUT})
+        with _java_home(java), private_settings(options):
+            gateway: Any = start(popen_kwargs={"stdout": log, "stderr": subprocess.STDOUT})
     except PySparkRuntimeError as error:
         raise ConfigurationError(
             f"Spark did not start with Java {java.version} from {java.origin} ({java.home}). Its log ends:\n{_tail(log)}"

@@ -23,9 +23,13 @@ def node_settings(given: Any) -> dict[str, str]:
     """
     if given is None:
         return {}
-    if not isinstance(given, Mapping) or any(value is None or isinstance(value, Mapping | list) for value in given.values()):
+    wrong = (
+        [key for key, value in given.items() if value is None or isinstance(value, Mapping | list)] if isinstance(given, Mapping) else []
+    )
+    if wrong or not isinstance(given, Mapping):
+        found = f"`{wrong[0]}` has another value" if wrong else f"it is a {type(given).__name__}"
         raise ConfigurationError(
-            f"The config spark_config is a map of Spark settings, such as {{spark.sql.shuffle.partitions: 200}}; it is {given!r}"
+            f"The config spark_config is a map of Spark settings to single values, such as {{spark.sql.shuffle.partitions: 200}}; {found}"
         )
     settings = {str(key): as_text(value) for key, value in given.items()}
     require_allowed_settings(settings)

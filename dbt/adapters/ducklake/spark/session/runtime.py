@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...errors import CancelledError, ConfigurationError, EngineError
 from .java_names import cache_names
 from .launch import has_own_settings, launch
+from .private_settings import private_settings
 from .settings import SparkSettings
 
 if TYPE_CHECKING:
@@ -242,6 +243,9 @@ def _connect(settings: SparkSettings) -> SparkSession:
 
     assert settings.remote is not None
     builder = SparkSession.builder.remote(settings.remote).appName(settings.app_name)
+    if settings.remote.startswith("local"):  # PySpark starts a server, and gives a builder's settings to it as arguments
+        with private_settings(settings.config):
+            return builder.getOrCreate()
     for key, value in settings.config.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...errors import ConfigurationError
+from .sensitive import REDACTED, REDACTION
 
 DEFAULT_MASTER = "local[*]"
 _NO_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
@@ -83,9 +84,9 @@ class SparkSettings:
     """
 
     master: str | None = DEFAULT_MASTER
-    remote: str | None = None
+    remote: str | None = field(default=None, repr=False)
     app_name: str = "dbt-ducklake"
-    config: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
     fast_start: bool = False
     log_path: str | None = None
     """The file to append Spark's log to; None: the log is not kept."""
@@ -104,7 +105,7 @@ class SparkSettings:
         if self.master not in (None, DEFAULT_MASTER):
             raise ConfigurationError("Give either a Spark `master` or a Spark Connect `remote`, not both")
         if not remote.startswith("sc://") and not remote.startswith("local"):
-            raise ConfigurationError(f"`remote` must be a Spark Connect address such as sc://host:15002, not {remote!r}")
+            raise ConfigurationError("`remote` must be a Spark Connect address such as sc://host:15002")
         if self.fast_start and not remote.startswith("local"):
             raise ConfigurationError("`fast_start` is for a Spark that this process starts, and a `remote` Spark is already running")
 
@@ -130,6 +131,7 @@ class SparkSettings:
                 "spark.ui.enabled": "false",
                 "spark.ui.showConsoleProgress": "false",
                 "spark.scheduler.mode": "FAIR",
+                REDACTION: REDACTED,
                 **_NO_CALL_SITES,
             }
         if self.is_local:

@@ -1,6 +1,7 @@
-{# DuckLake has no grants: the catalog database and the storage control access. #}
+{#
+  DuckLake has no grants: the catalog database and the storage control access. Our materializations have refused the config before;
+  this is for those of packages.
+#}
 {% macro ducklake__apply_grants(relation, grant_config, should_revoke=True) %}
-  {% if grant_config %}
-    {% do adapter.warn_once("DuckLake has no grants; the config `grants` does nothing. Give access in the catalog database and in the storage.") %}
-  {% endif %}
+  {% do adapter.check_foreign_configs({'grants': grant_config, 'unenforced_access': config.get('unenforced_access')}, {}) %}
 {% endmacro %}

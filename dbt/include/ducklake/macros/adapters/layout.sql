@@ -20,7 +20,9 @@
 
 {# For an existing table: change only the differences. #}
 {% macro apply_layout(relation) %}
-  {% do alter_layout(relation, adapter.layout_actions(relation, configured_layout())) %}
+  {% if config.get('incremental_apply_config_changes', true) is not false %}
+    {% do alter_layout(relation, adapter.layout_actions(relation, configured_layout())) %}
+  {% endif %}
 {% endmacro %}
 
 

@@ -20,10 +20,10 @@
 {% endmacro %}
 
 
-{# CALL of a procedure of a lake, by default the profile's, with named arguments; those that are none are left out. #}
+{# CALL of a procedure of a lake, by default the profile's, with named arguments; those that are none or missing are left out. #}
 {% macro ducklake_call(procedure, arguments, database=none) %}
   {%- set given = [] -%}
-  {%- for name, value in arguments.items() if value is not none -%}
+  {%- for name, value in arguments.items() if value is defined and value is not none -%}
     {%- do given.append(name ~ ' => ' ~ ducklake_literal(value)) -%}
   {%- endfor -%}
   {%- set lake = adapter.quote(database) ~ '.' if database else '' -%}
@@ -51,4 +51,14 @@
 {# A table by its name; schema and lake are by default the target's. #}
 {% macro ducklake_table(table_name, schema=none, database=none) %}
   {{ return(api.Relation.create(database=database or target.database, schema=schema or target.schema, identifier=table_name)) }}
+{% endmacro %}
+
+
+{# Refuse an operation without one of the arguments that it needs. #}
+{% macro ducklake_require(operation, arguments) %}
+  {%- set missing = [] -%}
+  {%- for name, value in arguments.items() if value is not defined or value is none -%}{%- do missing.append(name) -%}{%- endfor -%}
+  {%- if missing -%}
+    {{ exceptions.raise_compiler_error(operation ~ ' lacks ' ~ missing | join(' and ')) }}
+  {%- endif -%}
 {% endmacro %}

@@ -1,8 +1,8 @@
 {#- Contents and history of a lake; `database` names an attached lake instead of the profile's. -#}
 
-{# dbt run-operation ducklake_snapshots #}
-{% macro ducklake_snapshots(database=none) %}
-  {{ return(ducklake_call('snapshots', {}, database)) }}
+{# dbt run-operation ducklake_snapshots --args '{limit: 20}': all snapshots, or the newest ones. #}
+{% macro ducklake_snapshots(database=none, limit=none) %}
+  {{ return(ducklake_call('snapshots', {'limit': limit}, database)) }}
 {% endmacro %}
 
 
@@ -28,9 +28,14 @@
 {#
   The changes of a table from one snapshot or timestamp to another, both included: in a model
   `select * from {{ ducklake_table_changes(ref('orders'), 3, 7) }}`, or
-  dbt run-operation ducklake_table_changes --args '{table: orders, start_snapshot: 3, end_snapshot: 7}'
+  dbt run-operation ducklake_table_changes --args '{table_name: orders, start_snapshot: 3, end_snapshot: 7}'
+  `table` is an older name of `table_name`.
 #}
-{% macro ducklake_table_changes(table, start_snapshot, end_snapshot, schema=none, database=none) %}
+{% macro ducklake_table_changes(table_name=none, start_snapshot=none, end_snapshot=none, schema=none, database=none, table=none) %}
+  {%- set table = table_name or table -%}
+  {%- do ducklake_require(
+    'ducklake_table_changes', {'table_name': table, 'start_snapshot': start_snapshot, 'end_snapshot': end_snapshot}
+  ) -%}
   {%- set relation = ducklake_table(table, schema, database) if table is string else table -%}
   {%- set places = [relation.database or target.database, relation.schema, relation.identifier, start_snapshot, end_snapshot] -%}
   {%- set given = [] -%}

@@ -29,9 +29,9 @@
 {% endmacro %}
 
 
-{# dbt run-operation ducklake_flush_inlined_data: write inlined rows to files. #}
-{% macro ducklake_flush_inlined_data(table_name=none, schema_name=none, database=none) %}
-  {%- set schema_name = schema_name or (target.schema if table_name else none) -%}
+{# dbt run-operation ducklake_flush_inlined_data: write inlined rows to files. `schema_name` is an older name of `schema`. #}
+{% macro ducklake_flush_inlined_data(table_name=none, schema=none, database=none, schema_name=none) %}
+  {%- set schema_name = schema or schema_name or (target.schema if table_name else none) -%}
   {{ return(ducklake_call('flush_inlined_data', {'table_name': table_name, 'schema_name': schema_name}, database)) }}
 {% endmacro %}
 

@@ -8,6 +8,7 @@
 
 {# dbt run-operation ducklake_set_partitioned_by --args '{table_name: orders, keys: [year(ordered_at), "bucket(8, customer_id)"]}' #}
 {% macro ducklake_set_partitioned_by(table_name, keys, schema=none, database=none) %}
+  {%- do ducklake_require('ducklake_set_partitioned_by', {'table_name': table_name, 'keys': keys}) -%}
   {%- set keys = [keys] if keys is string else keys -%}
   {{ return(ducklake_operation('alter table ' ~ ducklake_table(table_name, schema, database) ~ ' set partitioned by (' ~ keys | join(', ') ~ ')')) }}
 {% endmacro %}
@@ -15,12 +16,14 @@
 
 {# dbt run-operation ducklake_reset_partitioned_by --args '{table_name: orders}' #}
 {% macro ducklake_reset_partitioned_by(table_name, schema=none, database=none) %}
+  {%- do ducklake_require('ducklake_reset_partitioned_by', {'table_name': table_name}) -%}
   {{ return(ducklake_operation('alter table ' ~ ducklake_table(table_name, schema, database) ~ ' reset partitioned by')) }}
 {% endmacro %}
 
 
 {# dbt run-operation ducklake_set_sorted_by --args '{table_name: orders, keys: ordered_at desc}' #}
 {% macro ducklake_set_sorted_by(table_name, keys, schema=none, database=none) %}
+  {%- do ducklake_require('ducklake_set_sorted_by', {'table_name': table_name, 'keys': keys}) -%}
   {%- set keys = [keys] if keys is string else keys -%}
   {{ return(ducklake_operation('alter table ' ~ ducklake_table(table_name, schema, database) ~ ' set sorted by (' ~ keys | join(', ') ~ ')')) }}
 {% endmacro %}
@@ -28,6 +31,7 @@
 
 {# dbt run-operation ducklake_reset_sorted_by --args '{table_name: orders}' #}
 {% macro ducklake_reset_sorted_by(table_name, schema=none, database=none) %}
+  {%- do ducklake_require('ducklake_reset_sorted_by', {'table_name': table_name}) -%}
   {{ return(ducklake_operation('alter table ' ~ ducklake_table(table_name, schema, database) ~ ' reset sorted by')) }}
 {% endmacro %}
 

@@ -1,0 +1,97 @@
+"""Hand Spark's settings to a starting JVM in files that only the user can read: anyone on the machine reads the arguments of a process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ...errors import ConfigurationError
+
+SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+"""The environment variable with the arguments that PySpark gives `spark-submit`."""
+_PROPERTIES_FILE = "--properties-file"
+_JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptions")
+
+
+@contextlib.contextmanager
+def private_settings(config: Mapping[str, str]) -> Iterator[None]:
+    """Let a JVM that PySpark starts in this block read `config` from a private folder, which is removed when the block ends.
+
+    The settings have the rank of a properties file: those of `spark-defaults.conf` apply below them, and the options of PYSPARK_SUBMIT_ARGS
+    above them. A properties file of PYSPARK_SUBMIT_ARGS is included.
+    """
+    before = os.environ.get(SUBMIT_ARGUMENTS)
+    folder = Path(tempfile.mkdtemp(prefix="dbt-ducklake-start-"))  # with the mode 0700
+    try:
+        os.environ[SUBMIT_ARGUMENTS] = shlex.join(submit_arguments(folder, config))
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(SUBMIT_ARGUMENTS, None)
+        else:
+            os.environ[SUBMIT_ARGUMENTS] = before
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def submit_arguments(folder: Path, config: Mapping[str, str]) -> list[str]:
+    """Write settings to files of a private folder, and return the arguments with which `spark-submit` reads them.
+
+    Args:
+        folder: an existing folder that only the user can read; the files are not needed once the JVM runs.
+        config: the Spark configuration at the start.
+    """
+    own, arguments = _without_properties_file(shlex.split(os.environ.get(SUBMIT_ARGUMENTS, "pyspark-shell")))
+    defaults = [] if own is not None else ["--load-spark-defaults"]
+    text = Path(own).read_text(encoding="utf-8") + "\n" if own is not None else ""
+    settings = {**config, **{key: _hidden_definitions(folder, key, config[key]) for key in _JAVA_OPTIONS if key in config}}
+    file = _write(folder / "spark.properties", text + properties(settings))
+    return [_PROPERTIES_FILE, str(file), *defaults, *arguments]
+
+
+def properties(settings: Mapping[str, str]) -> str:
+    """Return the text of a Java properties file."""
+    return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in settings.items())
+
+
+def _escaped(text: str) -> str:
+    escaped = re.sub(r"[\\=:#! ]", r"\\\g<0>", text)
+    return escaped.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r").replace("\f", "\\f")
+
+
+def _without_properties_file(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """Return the last properties file that the arguments name, and the arguments without it."""
+    file, rest = None, []
+    remaining = iter(arguments)
+    for argument in remaining:
+        option, equals, value = argument.partition("=")
+        if option == _PROPERTIES_FILE:
+            file = value if equals else next(remaining, None)
+        else:
+            rest.append(argument)
+    return file, rest
+
+
+def _hidden_definitions(folder: Path, key: str, options: str) -> str:
+    """Move the system properties of Java options, such as the password of a trust store, to a file that Java reads itself."""
+    try:
+        arguments = shlex.split(options)
+    except ValueError:
+        raise ConfigurationError(f"{key} has a quotation mark without its end") from None
+    definitions = [each for each in arguments if each.startswith("-D")]
+    if not definitions:
+        return options
+    quoted = ('"' + re.sub(r'[\\"]', r"\\\g<0>", each) + '"' for each in definitions)
+    file = _write(folder / key, "".join(f"{each}\n" for each in quoted))
+    return shlex.join([*(each for each in arguments if each not in definitions), f"@{file}"])
+
+
+def _write(file: Path, text: str) -> Path:
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        stream.write(text)
+    return file
