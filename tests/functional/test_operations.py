@@ -32,6 +32,7 @@ class TestOperations:
             run_dbt(["run", "--vars", f"{{n: {number}}}"])
         assert "orders" in operation("ducklake_table_info")
         assert "commit_message" in operation("ducklake_snapshots")
+        assert "model.test.orders" in operation("ducklake_history", table="orders", limit=1)
         assert "insert" in operation("ducklake_table_changes", table="orders", start_snapshot=0, end_snapshot=3)
         assert ".parquet" in operation("ducklake_list_files", table_name="orders")
         operation("ducklake_set_option", key="expire_older_than", value="0 seconds")

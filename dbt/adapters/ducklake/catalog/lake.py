@@ -18,6 +18,7 @@ from .maintenance.maintenance import Maintenance
 from .read.facts import TableFacts, read_facts
 from .read.history import SnapshotRecord, first_snapshot_from, resolve, snapshot_records
 from .read.reader import DefinitionCache, SnapshotReader
+from .read.table_log import TableLogEntry, created, read_table_log
 from .store.attach import LakeFacts, attach
 from .store.database import Database
 from .store.location import CatalogLocation
@@ -162,6 +163,18 @@ class LakeCatalog:
         """Return snapshots with their logged changes, oldest first: ids in (`after`, `until`], of these the newest `limit`."""
         with self._opened.database.reading() as connection:
             return snapshot_records(connection, after=after, until=until, limit=limit)
+
+    def table_log(self, table: Table, until: Snapshot, limit: int | None = None) -> list[TableLogEntry]:
+        """Return the snapshots up to `until` that changed a table, newest first, at most `limit`; none if it is not committed."""
+        if table.table_id < 0:
+            return []
+        with self._opened.database.reading() as connection:
+            return read_table_log(connection, self._opened.database, table.table_id, until.snapshot_id, limit)
+
+    def created(self, table: Table) -> datetime | None:
+        """Return when a table was created; None if it is not committed, or that snapshot has expired."""
+        with self._opened.database.reading() as connection:
+            return created(connection, table.table_id)
 
     def table_facts(self, snapshot: Snapshot, tables: Collection[Table] | None = None) -> dict[int, TableFacts]:
         """Return table id → rows, files, bytes and last change, for the given tables or for all."""

@@ -14,13 +14,11 @@ from typing import Any
 from sqlalchemy import Select, case, func, inspect, select
 from sqlalchemy.engine import Connection
 
-from ...format.changes import Kind, parse_changes
+from ...format.changes import CHANGES_OF_ROWS, Kind, parse_changes
 from ..store import tables as t
 from ..store.database import Database, batches
 from ..store.inlined import count_deletes, count_rows, delete_table_name, registered
 from ..store.visibility import visible
-
-_CHANGES_OF_ROWS = frozenset({Kind.INSERTED_INTO_TABLE, Kind.DELETED_FROM_TABLE, Kind.INLINED_INSERT, Kind.INLINED_DELETE})
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, s
         for row in connection.execute(query):
             changes = parse_changes(row.changes_made)
             rewritten = {change.object_id for change in changes if change.kind is Kind.REWRITE_DELETE and change.object_id is not None}
-            found[row.snapshot_id] = rewritten - {change.object_id for change in changes if change.kind in _CHANGES_OF_ROWS}
+            found[row.snapshot_id] = rewritten - {change.object_id for change in changes if change.kind in CHANGES_OF_ROWS}
     return found
 
 

@@ -31,7 +31,22 @@ from .definitions import (
     SortKey,
 )
 from .rows import Assignment, Delete, Insert, Merge, MergeClause, Truncate, Update
-from .session import Argument, Begin, Call, Checkpoint, Commit, Describe, PassThrough, Query, Rollback, Show, Use
+from .session import (
+    Argument,
+    Begin,
+    Call,
+    Checkpoint,
+    Commit,
+    Describe,
+    DescribeDetail,
+    DescribeHistory,
+    PassThrough,
+    Query,
+    Rollback,
+    Show,
+    ShowProperties,
+    Use,
+)
 from .text import VIRTUAL_COLUMNS, FunctionCall, Name, Qualifier, Reference, Sql, Star, TimeTravel
 
 Statement = (
@@ -60,7 +75,10 @@ Statement = (
     | Checkpoint
     | Call
     | Show
+    | ShowProperties
     | Describe
+    | DescribeHistory
+    | DescribeDetail
     | Query
     | PassThrough
 )
@@ -85,6 +103,8 @@ __all__ = [
     "CreateView",
     "Delete",
     "Describe",
+    "DescribeDetail",
+    "DescribeHistory",
     "DropColumns",
     "DropFunction",
     "DropMacro",
@@ -111,6 +131,7 @@ __all__ = [
     "SetSorting",
     "SetType",
     "Show",
+    "ShowProperties",
     "SortKey",
     "Sql",
     "Star",

@@ -12,6 +12,17 @@
 {% endmacro %}
 
 
+{#
+  The snapshots that changed a table, newest first, at most `limit` of them:
+  dbt run-operation ducklake_history --args '{table: orders, limit: 10}'
+#}
+{% macro ducklake_history(table, schema=none, limit=none, database=none) %}
+  {%- set relation = ducklake_table(table, schema, database) if table is string else table -%}
+  {%- set place = {'table_name': relation.identifier, 'schema': relation.schema, 'limit': limit} -%}
+  {{ return(ducklake_call('history', place, relation.database)) }}
+{% endmacro %}
+
+
 {# dbt run-operation ducklake_options #}
 {% macro ducklake_options(database=none) %}
   {{ return(ducklake_call('options', {}, database)) }}
