@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 from multiprocessing.context import SpawnContext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.impl import ConstraintSupport
@@ -17,6 +18,7 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.functions import warn_or_error
 
 from .connections import DuckLakeResponse, logger
+from .errors import ConfigurationError
 from .foreign_configs import config_notes, config_warnings
 from .format.identifiers import backquoted
 from .format.objects import Table
@@ -169,6 +171,26 @@ class DuckLakeAdapter(LakeMetadata):
 
         with self.connections.exception_handler(f"last snapshot of {relation}"):
             return session.record_read(last)
+
+    @available.parse_none
+    def write_report(self, path: str | None = None, database: str | None = None) -> str:
+        """Write the report on a lake, by default the profile's, as one HTML file, and return its absolute path.
+
+        Args:
+            path: the file; by default `ducklake_report.html` in the project's target folder.
+            database: an attached lake.
+        """
+        from .report.gather import gather
+        from .report.page import write
+
+        session = self._session()
+        with self.connections.exception_handler("ducklake_report"):
+            lake = session.lake.named(database or session.database)
+            default = Path(self.config.project_root, self.config.target_path, "ducklake_report.html")
+            try:
+                return str(write(gather(session.lake.catalog_of(lake), lake), Path(path) if path else default))
+            except OSError as error:
+                raise ConfigurationError(f"the report cannot be written: {error}; choose another path") from error
 
     @available
     def table_text(self, table: AgateTable) -> str:

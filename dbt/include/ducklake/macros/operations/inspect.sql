@@ -23,6 +23,14 @@
 {% endmacro %}
 
 
+{# dbt run-operation ducklake_report --args '{path: report.html}': a report on the lake as one HTML file; also in a hook. #}
+{% macro ducklake_report(path=none, database=none) %}
+  {%- if execute -%}
+    {%- do print('report: ' ~ adapter.write_report(path, database)) -%}
+  {%- endif -%}
+{% endmacro %}
+
+
 {# dbt run-operation ducklake_options #}
 {% macro ducklake_options(database=none) %}
   {{ return(ducklake_call('options', {}, database)) }}
