@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from dbt.tests.util import run_dbt, run_dbt_and_capture
+
+from dbt.adapters.ducklake.cli import main
 
 MODEL = "{{ config(materialized='incremental', unique_key='id', on_schema_change='ignore') }} select {{ var('n', 1) }} as id, 'x' as v"
 CHANGES = "select count(*) as n from {{ ducklake_table_changes(ref('orders'), 0, ducklake_last_snapshot(ref('orders')) or 0) }}"
@@ -62,6 +66,24 @@ class TestOperations:
         arguments = ["run-operation", "ducklake_rewrite_data_files", "--args", "{delete_threshold: 7}"]
         _, output = run_dbt_and_capture(arguments, expect_pass=False)
         assert "delete_threshold is a share of rows, from 0 to 1, not 7" in output
+
+
+class TestCommandLine:
+    def test_a_target_is_queried_and_maintained(self, project: Any) -> None:
+        for number in range(3):
+            run_dbt(["run", "--vars", f"{{n: {number}}}"])
+        operation("ducklake_set_option", key="expire_older_than", value="0 seconds")
+
+        def ducklake(*arguments: str) -> list[dict[str, Any]]:
+            done = CliRunner().invoke(main, ["--profiles-dir", str(project.profiles_dir), *arguments, "--format", "json"])
+            assert done.exit_code == 0, done.output
+            found: list[dict[str, Any]] = json.loads(done.stdout)
+            return found
+
+        assert ducklake("sql", "select count(*) as n, max(v) as v from orders") == [{"n": 3, "v": "x"}]
+        assert {row["node_id"] for row in ducklake("history", "orders")} == {"model.test.orders"}
+        assert "flush_inlined_data" in {row["step"] for row in ducklake("checkpoint")}
+        assert len(ducklake("snapshots")) == 1
 
 
 class TestInModelsAndHooks:

@@ -54,6 +54,8 @@ LIBRARY_LAYERS = {
     "pyroaring": {"format"},
     "mmh3": {"format"},
     "tenacity": {"catalog"},
+    "click": {"cli"},
+    "rich": {"cli"},
     "jinja2": {"report"},
     "markupsafe": {"report"},
 }

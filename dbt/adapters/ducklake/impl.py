@@ -121,18 +121,11 @@ class DuckLakeAdapter(LakeMetadata):
 
     def debug_query(self) -> None:
         """Check for `dbt debug` that catalogs can be read, files can be written and Java is installed. This does not start Spark."""
-        from .lake.probe import probe_data_path
+        from .session.checks import checks
 
-        session = self._session()
         with self.connections.exception_handler("dbt debug"):
-            for lake in session.lake.names:
-                with session.reading(lake) as reader:
-                    reader.schemas()
-                probe_data_path(session.lake.catalog_of(lake))
-            if self.config.credentials.spark_settings().remote is None:
-                from .spark.session.java import find_java
-
-                find_java()
+            for _, check in checks(self._session().lake):
+                check()
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> None:
         """Record the node as the origin of its snapshots, and apply its `spark_config` to its session."""

@@ -104,8 +104,13 @@ def _run(invocation_id: str, records: list[SnapshotRecord], names: Mapping[int, 
 
 def _commit(record: SnapshotRecord, names: Mapping[int, str], written: FileTotals | None) -> NodeCommit:
     made_by, snapshot = origin(record.extra_info), record.snapshot
-    changed = tuple(dict.fromkeys(_changed(record, names)))
+    changed = tuple(changed_relations(record, names))
     return NodeCommit(snapshot.snapshot_id, snapshot.time, made_by.node_id or "", made_by.started_at, record.message, changed, written)
+
+
+def changed_relations(record: SnapshotRecord, names: Mapping[int, str]) -> list[str]:
+    """Return the names of the tables and views that a snapshot changed, without duplicates."""
+    return list(dict.fromkeys(_changed(record, names)))
 
 
 def _changed(record: SnapshotRecord, names: Mapping[int, str]) -> Iterable[str]:
