@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,7 +17,8 @@ from dbt.adapters.ducklake.format.files import WrittenFile
 from dbt.adapters.ducklake.format.paths import new_uuid
 from dbt.adapters.ducklake.report import svg, texts
 from dbt.adapters.ducklake.report.gather import Report, gather
-from dbt.adapters.ducklake.report.page import TOP, lineage, render, write
+from dbt.adapters.ducklake.report.page import NODES, TOP, lineage, render, write
+from dbt.adapters.ducklake.report.runs import NodeCommit, Run
 from dbt.adapters.ducklake.session import LakeSession
 from tests.catalog_objects import COLUMNS, committed
 from tests.duckdb_instances import open_duckdb
@@ -125,6 +127,16 @@ def test_runs_are_the_snapshots_of_an_invocation(lake: LakeCatalog, request: pyt
     (line,) = lineage([newest, oldest])
     assert [commit.snapshot_id for commit in line.commits] == [4, 3, 1]
     assert [commit is not None for commit in line.in_runs] == [True, True]
+
+
+def test_of_a_run_with_many_nodes_the_longest_are_shown(lake: LakeCatalog) -> None:
+    commits = [
+        NodeCommit(number, STARTED + timedelta(seconds=number), f"model.shop.m{number:03}", STARTED, None, ("main.m",), None)
+        for number in range(NODES + 5)
+    ]
+    page = checked(replace(gather(lake, "lake"), runs=(Run("1f", None, None, tuple(commits)),)))
+    assert [number for number in range(NODES + 5) if f"m{number:03}: snapshot" not in page.text] == [0, 1, 2, 3, 4]
+    assert "5 nodes that took less time or wrote less not shown." in page.text
 
 
 def test_a_lake_without_tables(lake: LakeCatalog) -> None:

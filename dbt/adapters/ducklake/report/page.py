@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -17,6 +17,8 @@ from .runs import NodeCommit, Run
 
 TOP = 15
 """The length of the lists of tables and nodes."""
+NODES = 40
+"""How many nodes of a run are shown: those that took longest or, where that is unknown, wrote most."""
 _POINTS = 400
 """How many points a line has at most."""
 
@@ -60,6 +62,7 @@ def render(report: Report) -> str:
         nodes=nodes[:TOP],
         more_nodes=len(nodes) - TOP,
         top=TOP,
+        most_nodes=NODES,
     )
 
 
@@ -129,9 +132,13 @@ def _timeline(run: Run) -> Markup:
             "" if commit.written is None else texts.size(commit.written.size_bytes),
             _title(commit),
         )
-        for commit in run.commits
+        for commit in sorted(sorted(run.commits, key=_weight, reverse=True)[:NODES], key=lambda commit: commit.snapshot_id)
     ]
     return svg.timeline(spans, ("0 s", texts.duration(run.seconds)), "When each node of the run began and committed")
+
+
+def _weight(commit: NodeCommit) -> tuple[timedelta, int]:
+    return commit.time - commit.begin, commit.written.size_bytes if commit.written is not None else 0
 
 
 def _title(commit: NodeCommit) -> str:
