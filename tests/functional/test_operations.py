@@ -81,6 +81,8 @@ class TestCommandLine:
             return found
 
         assert ducklake("sql", "select count(*) as n, max(v) as v from orders") == [{"n": 3, "v": "x"}]
+        of_first = "select rows_inserted, changes from lake.history('orders') order by snapshot_id limit 1"
+        assert ducklake("sql", of_first) == [{"rows_inserted": 1, "changes": ["create", "insert"]}]
         assert {row["node_id"] for row in ducklake("history", "orders")} == {"model.test.orders"}
         assert "flush_inlined_data" in {row["step"] for row in ducklake("checkpoint")}
         assert len(ducklake("snapshots")) == 1

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import case, func, literal, select, union_all
 from sqlalchemy.engine import Connection
@@ -130,5 +131,6 @@ def _sizes(connection: Connection, snapshot_id: int, bounds: Sequence[int]) -> t
     return tuple(found.get(place, FileTotals()) for place in range(len(bounds) + 1))
 
 
-def _totals(count: object, size: object) -> FileTotals:
-    return FileTotals(int(str(count)), int(str(size or 0)))
+def _totals(count: Any, size: Any) -> FileTotals:
+    """Return totals of sums, which some drivers return as decimals."""
+    return FileTotals(int(count), int(size or 0))
