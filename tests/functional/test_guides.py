@@ -68,6 +68,26 @@ class TestMaintenance:
         assert project.run_sql("select count(*) from {schema}.orders", fetch="one") == (3,)
 
 
+class TestReport:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"orders.sql": "{{ config(materialized='table') }} select 1 as n"}
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {"on-run-end": ["{{ ducklake_report(path='from_a_hook.html') }}"]}
+
+    def test_the_report_is_written_by_the_command_and_by_a_hook(self, project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(project.project_root)
+        run_dbt(["run"])
+        assert "model.test.orders" in Path("from_a_hook.html").read_text()
+        for command in commands("report", "write it"):
+            _, output = run_dbt_and_capture(command)
+            assert "report: " in output
+        for path in (Path("target/ducklake_report.html"), Path("public/lake.html")):
+            assert "model.test.orders" in path.read_text()
+
+
 class TestMovingFromDuckDB:
     def test_a_project_of_dbt_duckdb_runs_on_a_lake(self, tmp_path: Path) -> None:
         models = {

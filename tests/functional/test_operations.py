@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from dbt.tests.util import run_dbt, run_dbt_and_capture
+
+from dbt.adapters.ducklake.cli import main
 
 MODEL = "{{ config(materialized='incremental', unique_key='id', on_schema_change='ignore') }} select {{ var('n', 1) }} as id, 'x' as v"
 CHANGES = "select count(*) as n from {{ ducklake_table_changes(ref('orders'), 0, ducklake_last_snapshot(ref('orders')) or 0) }}"
@@ -33,6 +37,7 @@ class TestOperations:
         assert "orders" in operation("ducklake_table_info")
         assert "commit_message" in operation("ducklake_snapshots")
         assert len(operation("ducklake_snapshots", limit=1).splitlines()) < len(operation("ducklake_snapshots").splitlines())
+        assert "model.test.orders" in operation("ducklake_history", table_name="orders", limit=1)
         assert "insert" in operation("ducklake_table_changes", table_name="orders", start_snapshot=0, end_snapshot=3)
         assert ".parquet" in operation("ducklake_list_files", table_name="orders")
         operation("ducklake_set_option", key="expire_older_than", value="0 seconds")
@@ -66,6 +71,26 @@ class TestOperations:
         assert "lacks table_name" in output
         _, output = run_dbt_and_capture(["run-operation", "ducklake_set_sorted_by", "--args", "{table_name: orders}"], expect_pass=False)
         assert "ducklake_set_sorted_by lacks keys" in output
+
+
+class TestCommandLine:
+    def test_a_target_is_queried_and_maintained(self, project: Any) -> None:
+        for number in range(3):
+            run_dbt(["run", "--vars", f"{{n: {number}}}"])
+        operation("ducklake_set_option", key="expire_older_than", value="0 seconds")
+
+        def ducklake(*arguments: str) -> list[dict[str, Any]]:
+            done = CliRunner().invoke(main, ["--profiles-dir", str(project.profiles_dir), *arguments, "--format", "json"])
+            assert done.exit_code == 0, done.output
+            found: list[dict[str, Any]] = json.loads(done.stdout)
+            return found
+
+        assert ducklake("sql", "select count(*) as n, max(v) as v from orders") == [{"n": 3, "v": "x"}]
+        of_first = "select rows_inserted, changes from lake.history('orders') order by snapshot_id limit 1"
+        assert ducklake("sql", of_first) == [{"rows_inserted": 1, "changes": ["create", "insert"]}]
+        assert {row["node_id"] for row in ducklake("history", "orders")} == {"model.test.orders"}
+        assert "flush_inlined_data" in {row["step"] for row in ducklake("checkpoint")}
+        assert {row["commit_message"] for row in ducklake("snapshots")} == {"ducklake checkpoint"}
 
 
 class TestInModelsAndHooks:

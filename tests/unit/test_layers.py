@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "lake": {"catalog", "spark", "translate", "format", "errors"},
     "plan": {"sql", "translate", "format", "errors"},
     "run": {"plan", "lake", "catalog", "spark", "sql", "translate", "format", "errors", "__version__"},
+    "report": {"catalog", "format", "errors"},
     "session": {"run", "plan", "lake", "catalog", "spark", "sql", "format", "errors"},
 }
 MAY_IMPORT_WITHIN = {
@@ -53,6 +54,10 @@ LIBRARY_LAYERS = {
     "pyroaring": {"format"},
     "mmh3": {"format"},
     "tenacity": {"catalog"},
+    "click": {"cli"},
+    "rich": {"cli"},
+    "jinja2": {"report"},
+    "markupsafe": {"report"},
 }
 HEAVY_LIBRARIES = {"pyspark", "sqlalchemy", "sqlglot", "pyarrow", "pandas", "tenacity"}
 

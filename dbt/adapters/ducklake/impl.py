@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from multiprocessing.context import SpawnContext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.impl import ConstraintSupport
@@ -18,6 +19,7 @@ from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
 from .connections import DuckLakeResponse, logger
+from .errors import ConfigurationError
 from .foreign_configs import config_notes, config_warnings, refused_access
 from .format.identifiers import backquoted
 from .format.objects import Table
@@ -124,18 +126,11 @@ class DuckLakeAdapter(LakeMetadata):
 
     def debug_query(self) -> None:
         """Check for `dbt debug` that catalogs can be read, files can be written and Java is installed. This does not start Spark."""
-        from .lake.probe import probe_data_path
+        from .session.checks import checks
 
-        session = self._session()
         with self.connections.exception_handler("dbt debug"):
-            for lake in session.lake.names:
-                with session.reading(lake) as reader:
-                    reader.schemas()
-                probe_data_path(session.lake.catalog_of(lake))
-            if self.config.credentials.spark_settings().remote is None:
-                from .spark.session.java import find_java
-
-                find_java()
+            for _, check in checks(self._session().lake):
+                check()
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> None:
         """Record the node as the origin of its snapshots, and apply its `spark_config` to its session."""
@@ -186,6 +181,26 @@ class DuckLakeAdapter(LakeMetadata):
 
         with self.connections.exception_handler(f"last snapshot of {relation}"):
             return session.record_read(last)
+
+    @available.parse_none
+    def write_report(self, path: str | None = None, database: str | None = None) -> str:
+        """Write the report on a lake, by default the profile's, as one HTML file, and return its absolute path.
+
+        Args:
+            path: the file; by default `ducklake_report.html` in the project's target folder.
+            database: an attached lake.
+        """
+        from .report.gather import gather
+        from .report.page import write
+
+        session = self._session()
+        with self.connections.exception_handler("ducklake_report"):
+            lake = session.lake.named(database or session.database)
+            default = Path(self.config.project_root, self.config.target_path, "ducklake_report.html")
+            try:
+                return str(write(gather(session.lake.catalog_of(lake), lake), Path(path) if path else default))
+            except OSError as error:
+                raise ConfigurationError(f"the report cannot be written: {error}; choose another path") from error
 
     @available
     def table_text(self, table: AgateTable) -> str:

@@ -1,10 +1,11 @@
-"""The origin that a snapshot records: author, message, and dbt's invocation, node, target and versions."""
+"""The origin that a snapshot records: author, message, and dbt's invocation, node with its start, target and versions."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -66,6 +67,7 @@ def provenance_of(config: Any, name: str | None) -> Provenance:
     extra: Mapping[str, str | None] = {
         "invocation_id": get_invocation_id(),
         "node_id": name if is_node else None,
+        "started_at": datetime.now(timezone.utc).isoformat(timespec="milliseconds") if is_node else None,
         "target": getattr(config, "target_name", None),
         "project": getattr(config, "project_name", None),
         "dbt_version": _installed("dbt-core"),

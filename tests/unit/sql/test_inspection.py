@@ -15,11 +15,14 @@ from dbt.adapters.ducklake.sql.values import (
     Call,
     Commit,
     Describe,
+    DescribeDetail,
+    DescribeHistory,
     Name,
     PassThrough,
     Query,
     Rollback,
     Show,
+    ShowProperties,
     Sql,
     Statement,
     TimeTravel,
@@ -46,6 +49,14 @@ OURS = [
     ("describe table", Describe(Name(("table",)))),
     ("describe t version as of 3", Describe(T, at=TimeTravel(3))),
     ("describe extended t at (version => 3)", Describe(T, True, TimeTravel(3))),
+    ("describe history t", DescribeHistory(T)),
+    ("desc history lake.s.t limit 3", DescribeHistory(Name(("lake", "s", "t")), 3)),
+    ("describe history version as of 3", Describe(Name(("history",)), at=TimeTravel(3))),
+    ("describe history", Describe(Name(("history",)))),
+    ("describe detail s.t", DescribeDetail(Name(("s", "t")))),
+    ("show tblproperties s.t", ShowProperties(Name(("s", "t")))),
+    ("show tblproperties t ('a b')", ShowProperties(T, "a b")),
+    ("show tblproperties t (created.by)", ShowProperties(T, "created.by")),
     ("use s", Use(Name(("s",)))),
     ("use schema `s`", Use(Name(("s",)))),
     ("use lake.s", Use(Name(("lake", "s")))),
@@ -93,7 +104,7 @@ QUERIES = [
     "desc select * from t",
     "select * from (\n  select 1 as id\n) as __dbt_sbq\nwhere false\nlimit 0",
 ]
-SPARKS_ANSWERS = ["show functions", "show create table x", "describe function upper", "show tblproperties x"]
+SPARKS_ANSWERS = ["show functions", "show create table x", "describe function upper"]
 
 PASSED_THROUGH = [
     "create global temporary view v as select * from t",
@@ -158,6 +169,9 @@ def test_settings_and_paths_pass_unchanged(text: str) -> None:
         (" ;; -- nothing", "the statement is empty"),
         ("select 1; select 2", "more than one statement"),
         ("describe t a", "describe the table"),
+        ("describe history t limit 1.5", "LIMIT of DESCRIBE HISTORY is a whole number"),
+        ("describe detail t limit 3", "near 'limit 3': this was not expected here"),
+        ("show tblproperties t 'a'", r"\( was expected"),
         ("show columns", "SHOW COLUMNS needs IN"),
         ("show table extended in s", "SHOW TABLE EXTENDED needs LIKE"),
         ("show tables in", "Syntax error in line 1, at the end of the statement: a name was expected"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -18,7 +18,9 @@ from .maintenance.maintenance import Maintenance
 from .read.facts import TableFacts, read_facts
 from .read.history import SnapshotRecord, first_snapshot_from, resolve, snapshot_records
 from .read.known_files import schema_uuids
+from .read.lake_figures import FileTotals, LakeFigures, read_lake_figures, read_written
 from .read.reader import DefinitionCache, SnapshotReader
+from .read.table_log import TableLogEntry, created, read_table_log
 from .store.attach import LakeFacts, attach
 from .store.database import Database
 from .store.location import CatalogLocation
@@ -183,6 +185,28 @@ class LakeCatalog:
         """Return snapshots with their logged changes, oldest first: ids in (`after`, `until`], of these the newest `limit`."""
         with self._opened.database.reading() as connection:
             return snapshot_records(connection, after=after, until=until, limit=limit)
+
+    def table_log(self, table: Table, until: Snapshot, limit: int | None = None) -> list[TableLogEntry]:
+        """Return the snapshots up to `until` that changed a table, newest first, at most `limit`; none if it is not committed."""
+        if table.table_id < 0:
+            return []
+        with self._opened.database.reading() as connection:
+            return read_table_log(connection, self._opened.database, table.table_id, until.snapshot_id, limit)
+
+    def created(self, table: Table) -> datetime | None:
+        """Return when a table was created; None if it is not committed, or that snapshot has expired."""
+        with self._opened.database.reading() as connection:
+            return created(connection, table.table_id)
+
+    def figures(self, snapshot: Snapshot, bounds: Sequence[int], small_below: int) -> LakeFigures:
+        """Return figures about the whole lake at a snapshot; see `read_lake_figures`."""
+        with self._opened.database.reading() as connection:
+            return read_lake_figures(connection, snapshot.snapshot_id, bounds, small_below)
+
+    def written(self, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
+        """Return the data files that some snapshots wrote; see `read_written`."""
+        with self._opened.database.reading() as connection:
+            return read_written(connection, self._opened.database, snapshots)
 
     def table_facts(self, snapshot: Snapshot, tables: Collection[Table] | None = None) -> dict[int, TableFacts]:
         """Return table id → rows, files, bytes and last change, for the given tables or for all."""

@@ -48,6 +48,7 @@ CREATIONS = frozenset(
         Kind.CREATED_TABLE_MACRO,
     }
 )
+CHANGES_OF_ROWS = frozenset({Kind.INSERTED_INTO_TABLE, Kind.DELETED_FROM_TABLE, Kind.INLINED_INSERT, Kind.INLINED_DELETE})
 _KINDS = {kind.value: kind for kind in Kind if kind is not Kind.UNKNOWN} | {
     "flushed_inlined": Kind.INLINE_FLUSH,
     "compacted_table": Kind.REWRITE_DELETE,  # older versions do not distinguish the two compactions; this is the stricter one

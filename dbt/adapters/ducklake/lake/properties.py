@@ -22,6 +22,15 @@ def properties(relation: Relation) -> dict[str, str]:
     return {key.removeprefix(PROPERTY_TAG): value for key, value in relation.tags.items() if key.startswith(PROPERTY_TAG)}
 
 
+def shown_properties(context: Context, relation: Relation) -> dict[str, str]:
+    """Return the properties of a table or view and the options that are set for this table alone, ordered by key, without the comment."""
+    found = properties(relation)
+    if isinstance(relation, Table):
+        rows = context.transaction.options().rows
+        found |= {row.key: row.value for row in rows if (row.scope, row.scope_id) == ("table", relation.table_id) and row.value is not None}
+    return dict(sorted(found.items()))
+
+
 def set_properties(context: Context, kind: str, schema: str, name: str, pairs: Sequence[tuple[str, str | None]]) -> None:
     """Stage new values of properties; None removes a property. Unchanged values stage nothing.
 

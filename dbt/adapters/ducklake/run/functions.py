@@ -13,6 +13,8 @@ from ..errors import StatementError
 from ..format.identifiers import fold
 from ..lake.changes import VIRTUAL, Bound, table_changes, table_deletions, table_insertions
 from ..lake.context import Context
+from ..lake.history import COLUMNS as HISTORY_COLUMNS
+from ..lake.history import history, logged_table
 from ..lake.listing import FILE_COLUMNS, TABLE_COLUMNS, list_files, table_info
 from ..lake.options import options
 from ..lake.snapshots import COLUMNS as SNAPSHOT_COLUMNS
@@ -93,6 +95,14 @@ def _last_committed_snapshot(env: Environment, _given: Arguments) -> Result:
     return local("LAST COMMITTED SNAPSHOT", [("id", "bigint")], [(env.state.last_committed.get(env.lake),)])
 
 
+def _history(env: Environment, given: Arguments) -> Result:
+    limit = given["limit"]
+    if limit is not None and limit < 0:
+        raise StatementError(f"the limit of history is the number of snapshots to list, 0 or more, not {limit}")
+    table = logged_table(env.context, given["schema"] or env.schema, given["table_name"])
+    return local("HISTORY", HISTORY_COLUMNS, history(env.context, table, limit))
+
+
 def _table_info(env: Environment, _given: Arguments) -> Result:
     return local("TABLE INFO", TABLE_COLUMNS, table_info(env.context))
 
@@ -127,6 +137,14 @@ FUNCTIONS: dict[str, Procedure] = {
     "current_snapshot": Procedure(_current_snapshot),
     "last_committed_snapshot": Procedure(_last_committed_snapshot),
     "table_info": Procedure(_table_info),
+    "history": Procedure(
+        _history,
+        (
+            Parameter("table_name", text, required=True),
+            Parameter("schema", text, only_named=True),
+            Parameter("limit", integer, only_named=True),
+        ),
+    ),
     "list_files": Procedure(
         _list_files,
         (

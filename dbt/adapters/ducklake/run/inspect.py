@@ -11,12 +11,13 @@ from ..format.objects import Relation, Table, View
 from ..format.partitioning import key_columns, key_texts
 from ..format.types import data_type_of, spark_name
 from ..format.view_columns import ViewColumn, view_columns
-from ..lake.properties import properties
+from ..lake.history import DELTA_COLUMNS, DETAIL_COLUMNS, delta_history, details, logged_table
+from ..lake.properties import properties, shown_properties
 from ..lake.schemas import required_schema
 from ..lake.tables import required_relation
 from ..plan.resolve import text_of_view
 from ..spark.rows.fetch import column_types
-from ..sql.values import Describe, Name, Show, TimeTravel
+from ..sql.values import Describe, DescribeDetail, DescribeHistory, Name, Show, ShowProperties, TimeTravel
 from .environment import Environment
 from .result import Result, local
 
@@ -79,6 +80,32 @@ def run_describe(env: Environment, statement: Describe) -> Result:
     if found is not None:
         rows += [("", "", ""), ("# Detailed Table Information", "", ""), *_details(env.with_names(found.names), found.relation)]
     return local("DESCRIBE", [("col_name", "string"), ("data_type", "string"), ("comment", "string")], rows)
+
+
+def run_describe_history(env: Environment, statement: DescribeHistory) -> Result:
+    """Run DESCRIBE HISTORY: return the committed snapshots that changed a table, in the columns of Delta Lake."""
+    target, table = _described_table(env, statement.name)
+    return local("DESCRIBE HISTORY", DELTA_COLUMNS, delta_history(target.context, table, statement.limit))
+
+
+def run_describe_detail(env: Environment, statement: DescribeDetail) -> Result:
+    """Run DESCRIBE DETAIL: return one row about a table, in the columns of Delta Lake."""
+    target, table = _described_table(env, statement.name)
+    return local("DESCRIBE DETAIL", DETAIL_COLUMNS, [details(target.context, target.lake, table)])
+
+
+def run_show_properties(env: Environment, statement: ShowProperties) -> Result:
+    """Run SHOW TBLPROPERTIES of a table or view, which like Spark answers for a key that is not set with a sentence."""
+    target, schema, name = env.place(statement.name)
+    found, key = shown_properties(target.context, required_relation(target.context, schema, name)), statement.key
+    if key is not None:
+        found = {key: found.get(key, f"Table {target.lake}.{schema}.{name} does not have property: {key}")}
+    return local("SHOW TBLPROPERTIES", [("key", "string"), ("value", "string")], list(found.items()))
+
+
+def _described_table(env: Environment, name: Name) -> tuple[Environment, Table]:
+    target, schema, relation_name = env.place(name)
+    return target, logged_table(target.context, schema, relation_name)
 
 
 def named_schema(env: Environment, name: Name) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from .definitions import (
     run_set_properties,
 )
 from .environment import Environment
-from .inspect import run_describe, run_show
+from .inspect import run_describe, run_describe_detail, run_describe_history, run_show, run_show_properties
 from .procedures import run_call
 from .result import FilesWritten, Result, ResultColumn
 from .rows import run_delete, run_insert, run_merge, run_truncate, run_update
@@ -54,7 +54,10 @@ _RUNNERS: dict[type, Callable[[Environment, Any], Result]] = {
     v.Truncate: run_truncate,
     v.Merge: run_merge,
     v.Show: run_show,
+    v.ShowProperties: run_show_properties,
     v.Describe: run_describe,
+    v.DescribeHistory: run_describe_history,
+    v.DescribeDetail: run_describe_detail,
     v.Call: run_call,
 }
 

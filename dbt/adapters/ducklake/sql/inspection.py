@@ -17,10 +17,13 @@ from .values import (
     Checkpoint,
     Commit,
     Describe,
+    DescribeDetail,
+    DescribeHistory,
     Name,
     Query,
     Rollback,
     Show,
+    ShowProperties,
     Sql,
     Statement,
     Use,
@@ -32,8 +35,10 @@ _TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "TIMESTAMPTZ", "DATE")
 
 
 def show(cursor: Cursor) -> Statement:
-    """Parse SHOW SCHEMAS | DATABASES | TABLES | TABLE EXTENDED | VIEWS | COLUMNS; any other SHOW is a query for Spark."""
+    """Parse SHOW SCHEMAS | DATABASES | TABLES | TABLE EXTENDED | VIEWS | COLUMNS | TBLPROPERTIES; any other SHOW is a query for Spark."""
     match cursor.peek(1).word:
+        case "TBLPROPERTIES":
+            return _show_properties(cursor)
         case "TABLE" if cursor.peek(2).word == "EXTENDED":
             what = "table extended"
             cursor.position += 1
@@ -65,10 +70,28 @@ def show(cursor: Cursor) -> Statement:
     return Show(what, name, like)
 
 
+def _show_properties(cursor: Cursor) -> ShowProperties:
+    """Parse SHOW TBLPROPERTIES name [(key)]; the key is a string, or words between points."""
+    cursor.position += 2
+    name, key = cursor.name(), None
+    if not cursor.done:
+        inside = cursor.group()
+        key = inside.string() if inside.peek().kind is Kind.STRING else ".".join(inside.parts())
+        inside.finish()
+    cursor.finish()
+    return ShowProperties(name, key)
+
+
 def describe(cursor: Cursor) -> Statement:
-    """Parse DESCRIBE [TABLE] [EXTENDED | FORMATTED] name; DESCRIBE of a query, function or schema is a query for Spark."""
+    """Parse DESCRIBE [TABLE] [EXTENDED | FORMATTED] name, HISTORY or DETAIL; of a query, function or schema it is a query for Spark."""
     source = cursor.source
     cursor.position += 1
+    if (
+        cursor.at_any(("HISTORY", "DETAIL"))
+        and cursor.peek(1).is_identifier
+        and time_travel(source, cursor.position + 1, cursor.stop)[0] is None
+    ):
+        return _describe_table(cursor)
     if cursor.accept("QUERY") or (source.query_starts(cursor.position) and not cursor.at("TABLE")):
         return Query(fragment(source, 0, whole=True))
     if cursor.at_any(_SPARK_OBJECTS) and cursor.peek(1).is_identifier:
@@ -81,6 +104,22 @@ def describe(cursor: Cursor) -> Statement:
     if not cursor.done:
         raise StatementError("DESCRIBE of one column or partition is not supported: describe the table")
     return Describe(name, extended, at)
+
+
+def _describe_table(cursor: Cursor) -> DescribeHistory | DescribeDetail:
+    """Parse HISTORY name [LIMIT n] or DETAIL name."""
+    word = cursor.accept_any("HISTORY", "DETAIL")
+    name = cursor.name()
+    limit = _limit(cursor) if word == "HISTORY" and cursor.accept("LIMIT") else None
+    cursor.finish()
+    return DescribeDetail(name) if word == "DETAIL" else DescribeHistory(name, limit)
+
+
+def _limit(cursor: Cursor) -> int:
+    limit = constant(cursor)
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise StatementError("the LIMIT of DESCRIBE HISTORY is a whole number: how many of the newest snapshots to list")
+    return limit
 
 
 def use(cursor: Cursor) -> Use:

@@ -5,7 +5,7 @@ The figures of `ducklake_table_stats` include deleted rows, so these are compute
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,13 +14,11 @@ from typing import Any
 from sqlalchemy import Select, case, func, inspect, select
 from sqlalchemy.engine import Connection
 
-from ...format.changes import Kind, parse_changes
+from ...format.changes import CHANGES_OF_ROWS, Kind, parse_changes
 from ..store import tables as t
 from ..store.database import Database, batches
 from ..store.inlined import count_deletes, count_rows, delete_table_name, registered
 from ..store.visibility import visible
-
-_CHANGES_OF_ROWS = frozenset({Kind.INSERTED_INTO_TABLE, Kind.DELETED_FROM_TABLE, Kind.INLINED_INSERT, Kind.INLINED_DELETE})
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,10 @@ class TableFacts:
     """The time of that snapshot; None if there is none or it has expired."""
     delete_file_count: int = 0
     delete_size_bytes: int = 0
+    deleted_rows: int = 0
+    """Rows of the data files that delete files and inlined deletes leave out."""
+    inlined_rows: int = 0
+    """Rows that are stored in the catalog database; `record_count` includes them."""
 
 
 def read_facts(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> dict[int, TableFacts]:
@@ -52,10 +54,11 @@ def read_facts(connection: Connection, database: Database, snapshot_id: int, ids
     for table_id, count, size, records in _grouped(connection, database, counted, data, ids):
         files[table_id] = (int(count), int(size or 0))
         rows[table_id] += int(records or 0)
+    stored = dict(rows)
     deletes = _subtract_deletes(connection, database, snapshot_id, ids, rows)
     for table_id, snapshot in _last_changes(connection, database, snapshot_id, ids):
         last[table_id] = max(last[table_id], snapshot)
-    _add_inlined(connection, database, snapshot_id, ids, rows, last)
+    inlined = _add_inlined(connection, database, snapshot_id, ids, rows, last)
     times = _times(connection, {snapshot for snapshot in last.values() if snapshot >= 0})
     return {
         table_id: TableFacts(
@@ -64,6 +67,8 @@ def read_facts(connection: Connection, database: Database, snapshot_id: int, ids
             last[table_id] if last[table_id] >= 0 else None,
             times.get(last[table_id]),
             *deletes.get(table_id, (0, 0)),
+            stored.get(table_id, 0) + inlined[table_id] - rows[table_id],
+            inlined[table_id],
         )
         for table_id in ids
     }
@@ -126,7 +131,7 @@ def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, s
         for row in connection.execute(query):
             changes = parse_changes(row.changes_made)
             rewritten = {change.object_id for change in changes if change.kind is Kind.REWRITE_DELETE and change.object_id is not None}
-            found[row.snapshot_id] = rewritten - {change.object_id for change in changes if change.kind in _CHANGES_OF_ROWS}
+            found[row.snapshot_id] = rewritten - {change.object_id for change in changes if change.kind in CHANGES_OF_ROWS}
     return found
 
 
@@ -157,11 +162,14 @@ def _add_inlined(
     ids: list[int],
     rows: dict[int, int],
     last: dict[int, int],
-) -> None:
+) -> Counter[int]:
+    """Add inlined rows to `rows`, subtract inlined deletes, and return table id → inlined rows."""
+    inlined: Counter[int] = Counter()
     wanted = set(ids)
     names = {name: table_id for table_id, entries in registered(connection, None).items() if table_id in wanted for name, _ in entries}
     for name, (count, snapshot) in count_rows(connection, list(names), snapshot_id).items():
         rows[names[name]] += count
+        inlined[names[name]] += count
         last[names[name]] = max(last[names[name]], -1 if snapshot is None else snapshot)
     existing = set(inspect(connection).get_table_names(schema=database.schema))
     for table_id in ids:
@@ -169,6 +177,7 @@ def _add_inlined(
             count, snapshot = count_deletes(connection, table_id, snapshot_id)
             rows[table_id] -= count
             last[table_id] = max(last[table_id], -1 if snapshot is None else snapshot)
+    return inlined
 
 
 def _times(connection: Connection, snapshots: Collection[int]) -> dict[int, datetime]:

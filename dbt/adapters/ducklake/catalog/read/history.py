@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import Any
 
 from sqlalchemy import Row, Select, func, literal, select
 from sqlalchemy.engine import Connection
@@ -136,17 +137,14 @@ def snapshot_records(
     if until is not None:
         query = query.where(key <= until)
     rows = connection.execute(query.order_by(key.desc()).limit(limit)).all()
-    return [
-        SnapshotRecord(
-            _snapshot(row),
-            parse_changes(row.changes_made),
-            row.changes_made,
-            row.author,
-            row.commit_message,
-            row.commit_extra_info,
-        )
-        for row in reversed(rows)
-    ]
+    return [snapshot_record(row) for row in reversed(rows)]
+
+
+def snapshot_record(row: Row[Any]) -> SnapshotRecord:
+    """Convert a row with the columns of `ducklake_snapshot` and `ducklake_snapshot_changes`."""
+    return SnapshotRecord(
+        _snapshot(row), parse_changes(row.changes_made), row.changes_made, row.author, row.commit_message, row.commit_extra_info
+    )
 
 
 def _snapshots() -> Select[tuple[object, ...]]:

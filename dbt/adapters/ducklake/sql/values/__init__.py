@@ -32,7 +32,22 @@ from .definitions import (
     SortKey,
 )
 from .rows import Assignment, Delete, Insert, Merge, MergeClause, Truncate, Update
-from .session import Argument, Begin, Call, Checkpoint, Commit, Describe, PassThrough, Query, Rollback, Show, Use
+from .session import (
+    Argument,
+    Begin,
+    Call,
+    Checkpoint,
+    Commit,
+    Describe,
+    DescribeDetail,
+    DescribeHistory,
+    PassThrough,
+    Query,
+    Rollback,
+    Show,
+    ShowProperties,
+    Use,
+)
 from .text import VIRTUAL_COLUMNS, FunctionCall, Name, Qualifier, Reference, Sql, Star, TimeTravel
 
 Statement = (
@@ -61,7 +76,10 @@ Statement = (
     | Checkpoint
     | Call
     | Show
+    | ShowProperties
     | Describe
+    | DescribeHistory
+    | DescribeDetail
     | Query
     | PassThrough
 )
@@ -89,6 +107,8 @@ __all__ = [
     "CurrentTime",
     "Delete",
     "Describe",
+    "DescribeDetail",
+    "DescribeHistory",
     "DropColumns",
     "DropFunction",
     "DropMacro",
@@ -116,6 +136,7 @@ __all__ = [
     "SetSorting",
     "SetType",
     "Show",
+    "ShowProperties",
     "SortKey",
     "Sql",
     "Star",

@@ -72,6 +72,29 @@ class Describe:
 
 
 @dataclass(frozen=True)
+class DescribeHistory:
+    """DESCRIBE HISTORY name [LIMIT n], as in Delta Lake."""
+
+    name: Name
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class DescribeDetail:
+    """DESCRIBE DETAIL name, as in Delta Lake."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class ShowProperties:
+    """SHOW TBLPROPERTIES name [(key)]."""
+
+    name: Name
+    key: str | None = None
+
+
+@dataclass(frozen=True)
 class Query:
     """A statement that returns rows: SELECT, VALUES, TABLE, FROM, EXPLAIN …."""
 

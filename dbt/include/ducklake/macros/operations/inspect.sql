@@ -12,6 +12,28 @@
 {% endmacro %}
 
 
+{#
+  The snapshots that changed a table, newest first, at most `limit` of them:
+  dbt run-operation ducklake_history --args '{table_name: orders, limit: 10}'
+  `table` is another name of `table_name`.
+#}
+{% macro ducklake_history(table_name=none, schema=none, limit=none, database=none, table=none) %}
+  {%- set table = table_name or table -%}
+  {%- do ducklake_require('ducklake_history', {'table_name': table}) -%}
+  {%- set relation = ducklake_table(table, schema, database) if table is string else table -%}
+  {%- set place = {'table_name': relation.identifier, 'schema': relation.schema, 'limit': limit} -%}
+  {{ return(ducklake_call('history', place, relation.database)) }}
+{% endmacro %}
+
+
+{# dbt run-operation ducklake_report --args '{path: report.html}': a report on the lake as one HTML file; also in a hook. #}
+{% macro ducklake_report(path=none, database=none) %}
+  {%- if execute -%}
+    {%- do print('report: ' ~ adapter.write_report(path, database)) -%}
+  {%- endif -%}
+{% endmacro %}
+
+
 {# dbt run-operation ducklake_options #}
 {% macro ducklake_options(database=none) %}
   {{ return(ducklake_call('options', {}, database)) }}

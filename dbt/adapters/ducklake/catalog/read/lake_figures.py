@@ -1,0 +1,136 @@
+"""Figures about a whole lake: its snapshots, how its data grew, the sizes of its files, and what each snapshot wrote.
+
+Every figure is one query, whatever the number of tables and files.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import case, func, literal, select, union_all
+from sqlalchemy.engine import Connection
+
+from ..store import tables as t
+from ..store.database import Database, batches
+from ..store.visibility import visible
+from .table_figures import Ranges
+
+
+@dataclass(frozen=True)
+class SnapshotPoint:
+    """A snapshot in the figures of a lake."""
+
+    snapshot_id: int
+    time: datetime
+    by_dbt: bool
+    """Whether its extra information names an invocation of dbt."""
+
+
+@dataclass(frozen=True)
+class FileTotals:
+    """A number of data files, and their size in bytes."""
+
+    count: int = 0
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class LakeFigures:
+    """The figures of a lake at a snapshot."""
+
+    snapshots: tuple[SnapshotPoint, ...]
+    """All kept snapshots, oldest first."""
+    changes: Mapping[int, FileTotals]
+    """Snapshot → the change of the number and size of the live data files; without the snapshots that changed neither."""
+    sizes: tuple[FileTotals, ...]
+    """Live data files by size: for each bound the files below it that are not below the bound before, and the rest."""
+    small: Mapping[int, int]
+    """Table id → live data files below the size that counts as small."""
+    ended: Mapping[int, FileTotals]
+    """Table id → data files that only older snapshots read."""
+
+
+def read_lake_figures(connection: Connection, snapshot_id: int, bounds: Sequence[int], small_below: int) -> LakeFigures:
+    """Return the figures at a snapshot.
+
+    Args:
+        connection: a reading transaction.
+        snapshot_id: the snapshot.
+        bounds: ascending sizes in bytes that divide files into classes.
+        small_below: the size in bytes below which a file counts as small.
+    """
+    data = t.data_file
+    live = visible(data, snapshot_id)
+    small = select(data.c.table_id, func.count()).where(live, data.c.file_size_bytes < small_below).group_by(data.c.table_id)
+    ended = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes)).where(data.c.end_snapshot <= snapshot_id)
+    return LakeFigures(
+        _snapshots(connection, snapshot_id),
+        _changes(connection, snapshot_id),
+        _sizes(connection, snapshot_id, bounds),
+        {row[0]: int(row[1]) for row in connection.execute(small)},
+        {row[0]: _totals(row[1], row[2]) for row in connection.execute(ended.group_by(data.c.table_id))},
+    )
+
+
+def read_written(connection: Connection, database: Database, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
+    """Return snapshot → the data files that began at it; None if some of them have been merged with files of other snapshots.
+
+    Args:
+        connection: a reading transaction.
+        database: the catalog database.
+        snapshots: snapshot → ids of the tables that it changed.
+    """
+    data = t.data_file
+    found: dict[int, FileTotals | None] = dict.fromkeys(snapshots, FileTotals())
+    for batch in batches(snapshots, database.dialect.batch_size):
+        query = select(data.c.begin_snapshot, func.count(), func.sum(data.c.file_size_bytes)).where(data.c.begin_snapshot.in_(batch))
+        for row in connection.execute(query.group_by(data.c.begin_snapshot)):
+            found[row[0]] = _totals(row[1], row[2])
+    merged: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    several = data.c.partial_max > data.c.begin_snapshot
+    recent = data.c.partial_max >= min(snapshots, default=0)
+    for row in connection.execute(select(data.c.table_id, data.c.begin_snapshot, data.c.partial_max).where(several, recent).distinct()):
+        merged[row[0]].append((row[1], row[2]))
+    ranges = {table_id: Ranges(each) for table_id, each in merged.items()}
+    for snapshot_id, table_ids in snapshots.items():
+        if any(snapshot_id in ranges[table_id] for table_id in table_ids if table_id in ranges):
+            found[snapshot_id] = None
+    return found
+
+
+def _snapshots(connection: Connection, snapshot_id: int) -> tuple[SnapshotPoint, ...]:
+    key, log = t.snapshot.c.snapshot_id, t.snapshot_changes
+    by_dbt = case((log.c.commit_extra_info.contains('"invocation_id"'), literal(1)), else_=literal(0))
+    query = select(key, t.snapshot.c.snapshot_time, by_dbt).outerjoin(log, log.c.snapshot_id == key).where(key <= snapshot_id)
+    return tuple(SnapshotPoint(row[0], row[1], bool(row[2])) for row in connection.execute(query.order_by(key)))
+
+
+def _changes(connection: Connection, snapshot_id: int) -> dict[int, FileTotals]:
+    data = t.data_file
+    parts = []
+    for key, sign in ((data.c.begin_snapshot, 1), (data.c.end_snapshot, -1)):
+        sums = (key.label("snapshot"), (func.count() * sign).label("files"), (func.sum(data.c.file_size_bytes) * sign).label("size"))
+        parts.append(select(*sums).where(key <= snapshot_id).group_by(key))
+    found: dict[int, FileTotals] = {}
+    for row in connection.execute(union_all(*parts)):
+        before, now = found.get(row[0], FileTotals()), _totals(row[1], row[2])
+        found[row[0]] = FileTotals(before.count + now.count, before.size_bytes + now.size_bytes)
+    return found
+
+
+def _sizes(connection: Connection, snapshot_id: int, bounds: Sequence[int]) -> tuple[FileTotals, ...]:
+    data = t.data_file
+    bucket = case(*((data.c.file_size_bytes < bound, literal(place)) for place, bound in enumerate(bounds)), else_=literal(len(bounds)))
+    inner = select(bucket.label("bucket"), data.c.file_size_bytes.label("size")).where(visible(data, snapshot_id)).subquery()
+    query = select(inner.c.bucket, func.count(), func.sum(inner.c.size)).group_by(inner.c.bucket)
+    found = {int(row[0]): _totals(row[1], row[2]) for row in connection.execute(query)}
+    return tuple(found.get(place, FileTotals()) for place in range(len(bounds) + 1))
+
+
+def _totals(count: Any, size: Any) -> FileTotals:
+    """Return totals of sums, which some drivers return as decimals."""
+    return FileTotals(int(count), int(size or 0))

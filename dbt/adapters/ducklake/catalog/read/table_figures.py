@@ -1,0 +1,151 @@
+"""The rows and files that a snapshot added to a table and removed from it, from the begin and end of files and inlined rows.
+
+Specification: the tables `ducklake_data_file` and `ducklake_delete_file`, and the page "Data Inlining".
+
+The catalog does not keep all of these figures. A merged file has the rows of several snapshots, and a delete file with `partial_max` the
+deletes of several. What a snapshot removed is known only as long as the snapshot before it is kept.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy.engine import Connection
+
+from ..store import tables as t
+from ..store.database import Database, batches
+from ..store.inlined import clause, has_delete_table, positions, registered
+
+
+@dataclass
+class Figures:
+    """The figures of some snapshots of a table."""
+
+    rows_inserted: Counter[int] = field(default_factory=Counter)
+    rows_deleted: Counter[int] = field(default_factory=Counter)
+    files_added: Counter[int] = field(default_factory=Counter)
+    files_removed: Counter[int] = field(default_factory=Counter)
+    bytes_added: Counter[int] = field(default_factory=Counter)
+    merged_rows: Ranges = field(default_factory=lambda: Ranges(()))
+    """The snapshots whose rows are in files with those of others."""
+    merged_deletes: Ranges = field(default_factory=lambda: Ranges(()))
+    """The snapshots whose deletes are in delete files with those of others."""
+    after_kept: frozenset[int] = frozenset()
+    """The snapshots that follow one that is kept."""
+
+    def inserted(self, snapshot_id: int) -> int | None:
+        """Return the number of rows that began at a snapshot."""
+        return None if snapshot_id in self.merged_rows else self.rows_inserted[snapshot_id]
+
+    def deleted(self, snapshot_id: int) -> int | None:
+        """Return the number of rows that ended at a snapshot."""
+        known = snapshot_id in self.after_kept and snapshot_id not in self.merged_deletes
+        return self.rows_deleted[snapshot_id] if known else None
+
+    def files(self, snapshot_id: int) -> tuple[int | None, int | None, int | None]:
+        """Return the number of data files that began at a snapshot, the number of those that ended, and the bytes of those that began."""
+        removed = self.files_removed[snapshot_id] if snapshot_id in self.after_kept else None
+        if snapshot_id in self.merged_rows:
+            return None, removed, None
+        return self.files_added[snapshot_id], removed, self.bytes_added[snapshot_id]
+
+
+class Ranges:
+    """Ranges of snapshot ids, both ends included."""
+
+    def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(ranges):
+            if self._ends and start <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], end)
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def __contains__(self, snapshot_id: int) -> bool:
+        place = bisect_right(self._starts, snapshot_id) - 1
+        return place >= 0 and snapshot_id <= self._ends[place]
+
+
+def read_figures(connection: Connection, database: Database, table_id: int, snapshots: Collection[int]) -> Figures:
+    """Return the figures of these snapshots of a table; the number of queries does not grow with the files."""
+    read = _Sums(connection, snapshots, database.dialect.batch_size)
+    kept = read.previous()
+    found = Figures(
+        merged_rows=_merged(connection, t.data_file, table_id),
+        merged_deletes=_merged(connection, t.delete_file, table_id),
+        after_kept=frozenset(each + 1 for each in kept),
+    )
+    _add_files(found, read, table_id)
+    for name, _ in registered(connection, [table_id]).get(table_id, ()):
+        rows = clause(connection, name)
+        for snapshot, count in read.sums(rows, rows.c.begin_snapshot, func.count()):
+            found.rows_inserted[snapshot] += count
+        for snapshot, count in read.sums(rows, rows.c.end_snapshot, func.count()):
+            found.rows_deleted[snapshot] += count
+    if has_delete_table(connection, database.schema, table_id):
+        _add_inlined_deletes(found, read, positions(connection, table_id))
+    return found
+
+
+def _add_files(found: Figures, read: _Sums, table_id: int) -> None:
+    data, delete = t.data_file, t.delete_file
+    of_table = data.c.table_id == table_id
+    begun = (func.count(), func.sum(data.c.record_count), func.sum(data.c.file_size_bytes))
+    for snapshot, files, rows, size in read.sums(data, data.c.begin_snapshot, *begun, where=of_table):
+        found.files_added[snapshot], found.rows_inserted[snapshot], found.bytes_added[snapshot] = files, rows, size
+    for snapshot, files, rows in read.sums(data, data.c.end_snapshot, func.count(), func.sum(data.c.record_count), where=of_table):
+        found.files_removed[snapshot] = files
+        found.rows_deleted[snapshot] += rows
+    for snapshot, rows in read.sums(delete, delete.c.begin_snapshot, func.sum(delete.c.delete_count), where=delete.c.table_id == table_id):
+        found.rows_deleted[snapshot] += rows
+    both = delete.join(data, data.c.data_file_id == delete.c.data_file_id)
+    ended = case((delete.c.end_snapshot.is_(None), data.c.end_snapshot), else_=delete.c.end_snapshot)
+    for snapshot, rows in read.sums(both, ended, func.sum(delete.c.delete_count), where=of_table):
+        found.rows_deleted[snapshot] -= rows
+
+
+def _add_inlined_deletes(found: Figures, read: _Sums, entries: Any) -> None:
+    """Count inlined deletes where they begin, and subtract earlier ones of a file from the rows that end with the file."""
+    for snapshot, count in read.sums(entries, entries.c.begin_snapshot, func.count()):
+        found.rows_deleted[snapshot] += count
+    data = t.data_file
+    both = entries.join(data, data.c.data_file_id == entries.c.file_id)
+    earlier = entries.c.begin_snapshot < data.c.end_snapshot
+    for snapshot, count in read.sums(both, data.c.end_snapshot, func.count(), where=earlier):
+        found.rows_deleted[snapshot] -= count
+
+
+def _merged(connection: Connection, table: Any, table_id: int) -> Ranges:
+    """Return the snapshots between the begin and the newest snapshot of files with rows of several snapshots."""
+    several = table.c.partial_max > table.c.begin_snapshot
+    query = select(table.c.begin_snapshot, table.c.partial_max).where(table.c.table_id == table_id, several).distinct()
+    return Ranges((row[0], row[1]) for row in connection.execute(query))
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Reads sums for some snapshots, in batches of `size` of them."""
+
+    connection: Connection
+    snapshots: Collection[int]
+    size: int
+
+    def sums(self, source: Any, key: ColumnElement[Any], *values: Any, where: Any = None) -> Iterator[tuple[int, ...]]:
+        """Yield (snapshot, value …) for each snapshot that occurs as a key."""
+        for batch in batches(self.snapshots, self.size):
+            query = select(key, *values).select_from(source).where(key.in_(batch)).group_by(key)
+            for row in self.connection.execute(query if where is None else query.where(where)):
+                yield tuple(int(value or 0) for value in row)
+
+    def previous(self) -> Iterator[int]:
+        """Yield the ids of the snapshots before these that are kept."""
+        key = t.snapshot.c.snapshot_id
+        for batch in batches([each - 1 for each in self.snapshots], self.size):
+            yield from self.connection.scalars(select(key).where(key.in_(batch)))

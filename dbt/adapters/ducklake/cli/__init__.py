@@ -1,0 +1,10 @@
+"""The command line `ducklake`: look at a lake, query it and maintain it, without a dbt project.
+
+Each command is one function. To add one, write it in a module of this package and add it to `COMMANDS` in `main`.
+"""
+
+from __future__ import annotations
+
+from .main import main
+
+__all__ = ["main"]

@@ -1,0 +1,108 @@
+"""Show rows as a table on a terminal, as JSON or as CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import click
+
+format_option: Callable[[Any], Any] = click.option(
+    "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True, help="How rows are shown."
+)
+
+
+def show(names: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> None:
+    """Write rows to the standard output.
+
+    Args:
+        names: the names of the columns.
+        rows: Python values.
+        form: `table`, `json` (an array of objects) or `csv` (with a line of names; NULL is empty, nested values are JSON).
+    """
+    match form:
+        case "json":
+            objects = [dict(zip(names, map(_plain, row), strict=True)) for row in rows]
+            click.echo(json.dumps(objects, indent=2, ensure_ascii=False))
+        case "csv":
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows([_cell(value) for value in row] for row in rows)
+        case _:
+            _show_table(names, rows)
+
+
+def _show_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for place, name in enumerate(names):
+        numeric = any(_is_number(row[place]) for row in rows) and all(row[place] is None or _is_number(row[place]) for row in rows)
+        table.add_column(Text(_printable(name)), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_printable(_short(value)), style="" if value is not None else "dim") for value in row))
+    width = None if sys.stdout.isatty() else 10_000  # a file or pipe has no width, so nothing is wrapped
+    Console(width=width, highlight=False).print(table)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _short(value: object) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case datetime():
+            return (
+                value.isoformat(sep=" ", timespec="seconds")
+                if value.tzinfo is None
+                else f"{value.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S}Z"
+            )
+        case list() if all(isinstance(item, str) for item in value):
+            return ", ".join(value)
+        case _:
+            return _cell(value)
+
+
+def _cell(value: object) -> str:
+    plain = _plain(value)
+    if plain is None:
+        return ""
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: timestamps and other values without a form in JSON as text, bytes as hexadecimal digits."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if value == value and abs(value) != float("inf") else str(value)
+        case bytes() | bytearray():
+            return value.hex()
+        case datetime() | date() | time():
+            return value.isoformat()
+        case Decimal() | timedelta():
+            return str(value)
+        case dict():
+            return {str(_plain(key)): _plain(inner) for key, inner in value.items()}
+        case _ if hasattr(value, "asDict"):
+            return {key: _plain(inner) for key, inner in value.asDict().items()}
+        case list() | tuple() | set():
+            return [_plain(inner) for inner in value]
+        case _:
+            return str(value)
+
+
+def _printable(text: str) -> str:
+    """Return a text whose control characters, which a terminal could obey, are escaped."""
+    return "".join(character if character.isprintable() or character == "\n" else repr(character)[1:-1] for character in text)

@@ -1,0 +1,55 @@
+"""The origin of a snapshot, as `commit_extra_info` records it: dbt's invocation and node, and the versions.
+
+The text can come from any program, so it need not be JSON, and its entries can have any type.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What is known of the run of dbt that committed a snapshot."""
+
+    node_id: str | None = None
+    invocation_id: str | None = None
+    started_at: datetime | None = None
+    """When the node began, in the clock of dbt's process."""
+    entries: Mapping[str, str] | None = None
+    """All entries, as text."""
+
+    @property
+    def engine(self) -> str | None:
+        """The versions of dbt-ducklake and dbt; None if the snapshot is not from here."""
+        found = self.entries or {}
+        names = {"dbt-ducklake": "dbt_ducklake_version", "dbt": "dbt_version"}
+        return " ".join(f"{name}/{found[key]}" for name, key in names.items() if key in found) or None
+
+
+def origin(extra_info: str | None) -> Origin:
+    """Return the origin in a text of `commit_extra_info`; an empty one if the text is no JSON object."""
+    try:
+        found = json.loads(extra_info or "null")
+    except ValueError:
+        return Origin()
+    if not isinstance(found, dict):
+        return Origin()
+    entries = {key: value if isinstance(value, str) else json.dumps(value) for key, value in found.items() if value is not None}
+    return Origin(_text(found, "node_id"), _text(found, "invocation_id"), _time(found.get("started_at")), entries)
+
+
+def _text(found: Mapping[str, object], key: str) -> str | None:
+    value = found.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None

@@ -1,0 +1,156 @@
+"""The history and the details of a table, in our columns and in those of Delta Lake's DESCRIBE HISTORY and DESCRIBE DETAIL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..catalog.read.table_log import TableLogEntry
+from ..errors import StatementError
+from ..format.changes import Kind
+from ..format.objects import Table, View
+from ..format.origin import origin
+from ..format.partitioning import key_columns, key_texts
+from .context import Context
+from .properties import shown_properties
+from .tables import required_relation
+
+COLUMNS = (
+    ("snapshot_id", "bigint"),
+    ("snapshot_time", "timestamp"),
+    ("author", "string"),
+    ("commit_message", "string"),
+    ("node_id", "string"),
+    ("invocation_id", "string"),
+    ("changes", "array<string>"),
+    ("rows_inserted", "bigint"),
+    ("rows_deleted", "bigint"),
+    ("files_added", "bigint"),
+    ("files_removed", "bigint"),
+    ("bytes_added", "bigint"),
+)
+DELTA_COLUMNS = (
+    ("version", "bigint"),
+    ("timestamp", "timestamp"),
+    ("userName", "string"),
+    ("operation", "string"),
+    ("operationParameters", "map<string,string>"),
+    ("operationMetrics", "map<string,string>"),
+    ("userMetadata", "string"),
+    ("engineInfo", "string"),
+)
+"""The columns of DESCRIBE HISTORY that mean something in a lake."""
+DETAIL_COLUMNS = (
+    ("format", "string"),
+    ("id", "string"),
+    ("name", "string"),
+    ("description", "string"),
+    ("location", "string"),
+    ("createdAt", "timestamp"),
+    ("lastModified", "timestamp"),
+    ("partitionColumns", "array<string>"),
+    ("clusteringColumns", "array<string>"),
+    ("numFiles", "bigint"),
+    ("sizeInBytes", "bigint"),
+    ("properties", "map<string,string>"),
+    ("numRows", "bigint"),
+    ("numDeleteFiles", "bigint"),
+    ("deleteSizeInBytes", "bigint"),
+)
+"""The columns of DESCRIBE DETAIL without Delta's protocol, and ours at the end."""
+_WORDS = {
+    Kind.CREATED_TABLE: "create",
+    Kind.INSERTED_INTO_TABLE: "insert",
+    Kind.INLINED_INSERT: "insert",
+    Kind.DELETED_FROM_TABLE: "delete",
+    Kind.INLINED_DELETE: "delete",
+    Kind.ALTERED_TABLE: "alter",
+    Kind.INLINE_FLUSH: "flush",
+    Kind.MERGE_ADJACENT: "merge files",
+    Kind.REWRITE_DELETE: "rewrite files",
+}
+
+
+def logged_table(context: Context, schema: str, name: str) -> Table:
+    """Return the table of that name, of which there are a history and details.
+
+    Raises:
+        NotFoundError: there is no such table or view.
+        StatementError: it is a view.
+    """
+    found = required_relation(context, schema, name)
+    if isinstance(found, View):
+        raise StatementError(f"{schema}.{name} is a view, and only tables have a history and details; lake.snapshots() lists all snapshots")
+    return found
+
+
+def history(context: Context, table: Table, limit: int | None = None) -> list[tuple[Any, ...]]:
+    """Return a row of `COLUMNS` for each snapshot that changed a table, newest first."""
+    return [_row(entry) for entry in _log(context, table, limit)]
+
+
+def delta_history(context: Context, table: Table, limit: int | None = None) -> list[tuple[Any, ...]]:
+    """Return a row of `DELTA_COLUMNS` for each snapshot that changed a table, newest first."""
+    return [_delta_row(entry) for entry in _log(context, table, limit)]
+
+
+def details(context: Context, lake: str, table: Table) -> tuple[Any, ...]:
+    """Return the row of `DETAIL_COLUMNS` of a table, whose figures are those of its committed state."""
+    facts = context.catalog.table_facts(context.transaction.snapshot, [table]).get(table.table_id)
+    fields = table.partitioning.fields if table.partitioning else ()
+    return (
+        "ducklake",
+        table.uuid,
+        f"{lake}.{table.schema_name}.{table.name}",
+        table.comment,
+        table.path,
+        context.catalog.created(table),
+        facts.last_snapshot_time if facts else None,
+        key_texts(key_columns(table.columns, fields), fields),
+        [key.expression if key.direction == "ASC" else f"{key.expression} {key.direction}" for key in table.sorting],
+        facts.file_count if facts else 0,
+        facts.size_bytes if facts else 0,
+        shown_properties(context, table),
+        facts.record_count if facts else 0,
+        facts.delete_file_count if facts else 0,
+        facts.delete_size_bytes if facts else 0,
+    )
+
+
+def words(entry: TableLogEntry) -> list[str]:
+    """Return what a snapshot did to a table, in words."""
+    found = dict.fromkeys(_WORDS[kind] for kind in entry.kinds if kind in _WORDS)
+    return [word if word != "create" or entry.is_first else "rename" for word in found]
+
+
+def _log(context: Context, table: Table, limit: int | None) -> list[TableLogEntry]:
+    return context.catalog.table_log(table, context.transaction.snapshot, limit)
+
+
+def _row(entry: TableLogEntry) -> tuple[Any, ...]:
+    record = entry.record
+    made_by = origin(record.extra_info)
+    figures = (entry.rows_inserted, entry.rows_deleted, entry.files_added, entry.files_removed, entry.bytes_added)
+    who = (record.author, record.message, made_by.node_id, made_by.invocation_id)
+    return (record.snapshot.snapshot_id, record.snapshot.time, *who, words(entry), *figures)
+
+
+def _delta_row(entry: TableLogEntry) -> tuple[Any, ...]:
+    record = entry.record
+    made_by = origin(record.extra_info)
+    figures = {
+        "numOutputRows": entry.rows_inserted,
+        "numDeletedRows": entry.rows_deleted,
+        "numAddedFiles": entry.files_added,
+        "numRemovedFiles": entry.files_removed,
+        "numOutputBytes": entry.bytes_added,
+    }
+    return (
+        record.snapshot.snapshot_id,
+        record.snapshot.time,
+        record.author,
+        ", ".join(words(entry)).upper(),
+        dict(made_by.entries or {}),
+        {name: str(value) for name, value in figures.items() if value is not None},
+        record.message,
+        made_by.engine,
+    )

@@ -1,0 +1,101 @@
+"""What a checkpoint would do now, from the catalog alone and without changing anything.
+
+The steps are planned as by `lake/flush.py`, `lake/compaction.py` and `run/maintenance.py`. Each step of a checkpoint starts from what
+the one before it left, so it may do more than this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ..catalog.lake import LakeCatalog
+from ..catalog.read.facts import TableFacts
+from ..catalog.read.reader import SnapshotReader
+from ..format.compaction import Group, to_merge, to_rewrite
+from ..format.intervals import before
+from ..format.objects import Table
+from ..format.options import Options, truth
+from .texts import counted, number
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a checkpoint: its name, whether it has something to do (None if that is unknown), and what, in words."""
+
+    name: str
+    is_needed: bool | None
+    outcome: str
+
+
+def forecast(
+    catalog: LakeCatalog, reader: SnapshotReader, tables: Sequence[Table], facts: Mapping[int, TableFacts], now: datetime
+) -> list[Step]:
+    """Return the steps of a checkpoint in their order; `facts` are those of the tables at the reader's snapshot."""
+    options = catalog.options()
+    schemas = {schema.name: schema.schema_id for schema in reader.schemas()}
+    maintained = [each for each in tables if truth(options.get("auto_compact", **_scope(each, schemas)))]
+    inlined = [facts[each.table_id].inlined_rows for each in maintained if facts[each.table_id].inlined_rows]
+    merges, rewrites = _compactions(reader, maintained, schemas, options, facts)
+    merged, rewritten = sum(map(len, merges)), sum(map(len, rewrites))
+    flush = f"{counted(sum(inlined), 'inlined row')} in {counted(len(inlined), 'table')} to write to files"
+    return [
+        Step("flush_inlined_data", bool(inlined), flush if inlined else "no inlined rows"),
+        _expiry(catalog, options, now),
+        Step(
+            "merge_adjacent_files",
+            merged > 0,
+            f"{counted(merged, 'file')} to merge into {number(len(merges))}" if merged else "no files to merge",
+        ),
+        Step(
+            "rewrite_data_files",
+            rewritten > 0,
+            f"{counted(rewritten, 'file')} to rewrite, which lost most of their rows" if rewritten else "no files to rewrite",
+        ),
+        _cleanup(catalog, options, now),
+        Step("delete_orphaned_files", None, "only the storage knows the files that the catalog does not name"),
+    ]
+
+
+def _scope(table: Table, schemas: Mapping[str, int]) -> dict[str, int]:
+    return {"schema_id": schemas[table.schema_name], "table_id": table.table_id}
+
+
+def _compactions(
+    reader: SnapshotReader, tables: Sequence[Table], schemas: Mapping[str, int], options: Options, facts: Mapping[int, TableFacts]
+) -> tuple[list[Group], list[Group]]:
+    merges: list[Group] = []
+    rewrites: list[Group] = []
+    for table in tables:
+        found = facts[table.table_id]
+        if found.file_count < 2 and not found.deleted_rows:
+            continue
+        scope = _scope(table, schemas)
+        target = options.write_options(**scope).target_file_size
+        candidates = reader.compaction_plan(table).candidates
+        merges += to_merge(candidates, target)
+        rewrites += to_rewrite(candidates, target, float(options.get("rewrite_delete_threshold", **scope) or 0.95))
+    return merges, rewrites
+
+
+def _expiry(catalog: LakeCatalog, options: Options, now: datetime) -> Step:
+    interval = options.get("expire_older_than")
+    if not interval:
+        return Step("expire_snapshots", False, "none: the option expire_older_than is not set, so all snapshots are kept")
+    count = len(catalog.maintenance.expire(older_than=before(now, interval), dry_run=True))
+    return Step(
+        "expire_snapshots",
+        count > 0,
+        f"{counted(count, 'snapshot')} older than {interval}" if count else f"no snapshots older than {interval}",
+    )
+
+
+def _cleanup(catalog: LakeCatalog, options: Options, now: datetime) -> Step:
+    interval = options.get("delete_older_than") or "2 days"
+    waiting = len(catalog.maintenance.scheduled(None))
+    due = len(catalog.maintenance.scheduled(before(now, interval)))
+    outcome = f"{counted(due, 'file')} to remove, which nothing reads" if due else "no files to remove"
+    return Step(
+        "cleanup_old_files", due > 0, f"{outcome}, {number(waiting - due)} not before {interval} have passed" if waiting > due else outcome
+    )
