@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import StringIO
 from multiprocessing.context import SpawnContext
@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
+from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.protocol import AdapterConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.functions import warn_or_error
 
+from dbt import selected_resources
+
 from .connections import DuckLakeResponse, logger
+from .early_start import command_needs_spark, nodes_need_spark
 from .foreign_configs import config_notes, config_warnings
 from .format.identifiers import backquoted
 from .format.objects import Table
@@ -71,6 +75,8 @@ class DuckLakeAdapter(LakeMetadata):
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         self._warned: set[str] = set()
+        if command_needs_spark(config):
+            self.connections.start_spark()
 
     # -- dialect ---------------------------------------------------------------------------------------------------------------
 
@@ -131,6 +137,15 @@ class DuckLakeAdapter(LakeMetadata):
                 from .spark.session.java import find_java
 
                 find_java()
+
+    def set_relations_cache(
+        self, relation_configs: Iterable[Any], clear: bool = False, required_schemas: set[BaseRelation] | None = None
+    ) -> None:
+        """List the relations of the project, and start Spark in the background if a selected node needs it."""
+        nodes = list(relation_configs)
+        if nodes_need_spark(self.config, selected_resources.SELECTED_RESOURCES, nodes):
+            self.connections.start_spark()
+        super().set_relations_cache(nodes, clear, required_schemas)
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> None:
         """Record the node as the origin of its snapshots, and apply its `spark_config` to its session."""
