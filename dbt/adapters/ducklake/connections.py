@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .plan.bound import FilesRead
     from .run.result import FilesWritten, Result
     from .session import Lake
+    from .spark.session.runtime import SparkRuntime
 
 logger = AdapterLogger("DuckLake")
 
@@ -92,6 +93,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
     def __init__(self, profile: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(profile, mp_context)
         self._lake: Lake | None = None
+        self._runtime: SparkRuntime | None = None
 
     # -- opening and closing ---------------------------------------------------------------------------------------------------
 
@@ -122,7 +124,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                 from .session import Lake
 
                 try:
-                    self._lake = Lake.open(self.credentials.lake_settings())
+                    self._lake = Lake.open(self.credentials.lake_settings(), self._spark())
                 except DuckLakeError as error:
                     raise FailedToConnectError(str(error)) from error
                 if self.publishing.stages(self.profile):
@@ -131,6 +133,18 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                     if folder not in sys.path:
                         sys.path.append(folder)
             return self._lake
+
+    def start_spark(self) -> None:
+        """Start Spark in the background, for statements that will need it. An error is reported by the first of them."""
+        with self.lock:
+            self._spark().start_early()
+
+    def _spark(self) -> SparkRuntime:
+        from .spark.session.runtime import SparkRuntime
+
+        if self._runtime is None:
+            self._runtime = SparkRuntime(self.credentials.spark_settings())
+        return self._runtime
 
     def open(self, connection: Connection) -> Connection:  # type: ignore[override] # dbt calls it on the instance
         """Open a session for the connection."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from multiprocessing.context import SpawnContext
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
+from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.protocol import AdapterConfig
@@ -18,7 +19,10 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt import selected_resources
+
 from .connections import DuckLakeResponse, logger
+from .early_start import command_needs_spark, nodes_need_spark
 from .errors import ConfigurationError
 from .foreign_configs import config_notes, config_warnings, refused_access
 from .format.identifiers import backquoted
@@ -78,6 +82,8 @@ class DuckLakeAdapter(LakeMetadata):
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         self._warned: set[str] = set()
+        if command_needs_spark(config):
+            self.connections.start_spark()
 
     # -- dialect ---------------------------------------------------------------------------------------------------------------
 
@@ -131,6 +137,15 @@ class DuckLakeAdapter(LakeMetadata):
         with self.connections.exception_handler("dbt debug"):
             for _, check in checks(self._session().lake):
                 check()
+
+    def set_relations_cache(
+        self, relation_configs: Iterable[Any], clear: bool = False, required_schemas: set[BaseRelation] | None = None
+    ) -> None:
+        """List the relations of the project, and start Spark in the background if a selected node needs it."""
+        nodes = list(relation_configs)
+        if nodes_need_spark(self.config, selected_resources.SELECTED_RESOURCES, nodes):
+            self.connections.start_spark()
+        super().set_relations_cache(nodes, clear, required_schemas)
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> None:
         """Record the node as the origin of its snapshots, and apply its `spark_config` to its session."""

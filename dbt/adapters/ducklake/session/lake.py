@@ -52,14 +52,19 @@ class Lake:
         self._turns: dict[tuple[str, int], threading.Lock] = {}
 
     @classmethod
-    def open(cls, settings: LakeSettings, spark: SparkSession | None = None) -> Lake:
+    def open(cls, settings: LakeSettings, spark: SparkSession | SparkRuntime | None = None) -> Lake:
         """Open the catalog; create or migrate it if the settings allow. Spark is not started.
+
+        Args:
+            settings: the lake and how to get Spark.
+            spark: a Spark session, or the Spark that several lakes of this process share, instead of the settings'.
 
         Raises:
             ConfigurationError: the settings contradict each other or the catalog.
             LakeError: the format version is unknown.
         """
-        return cls(settings, _open(settings), SparkRuntime(settings.spark if spark is None else spark))
+        runtime = spark if isinstance(spark, SparkRuntime) else SparkRuntime(settings.spark if spark is None else spark)
+        return cls(settings, _open(settings), runtime)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,66 +1,64 @@
-"""Start the JVM of Spark's driver with a suitable Java, its log not on the terminal, and fast if requested.
-
-`fast_start` stores an archive of loaded classes (AppCDS) in the cache directory. The first session without an archive lets its JVM write
-one when it exits (about 13 s, once). Each process writes to its own file and then renames it, so concurrent processes do not interfere.
-"""
+"""Start the JVM of Spark's driver with a suitable Java, its log not on the terminal, and options for a fast start."""
 
 from __future__ import annotations
 
 import atexit
-import contextlib
-import hashlib
 import importlib.util
 import os
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from subprocess import Popen
 from typing import IO, Any
 
 from ...errors import ConfigurationError
-from .java import Java, cache_directory, find_java
-from .private_settings import private_settings
+from .class_archive import ClassArchive, archive_for
+from .java import Java, find_java
+from .jvm import JAVA_OPTIONS, Jvm, JvmEndedError, start_jvm
 
-JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-CODE_CACHE = "256m"
-"""With the first compiler alone Java reserves 48 MB, and a long run compiles the same methods again and again."""
-ARCHIVE_SECONDS = 120
-"""The maximum time to wait for a JVM that writes its class archive when it exits."""
+FIRST_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m")
+"""With the first compiler alone Java reserves 48 MB of code, and a long run compiles the same methods again and again."""
+LATE_COMPILER = (
+    "-XX:Tier4InvocationThreshold=250000",
+    "-XX:Tier4MinInvocationThreshold=30000",
+    "-XX:Tier4CompileThreshold=750000",
+    "-XX:Tier4BackEdgeThreshold=1000000",
+)
+"""The second compiler starts later, at 50 times the calls and 25 times the iterations. It takes a third of the processor time while Spark
+starts, and a long query reaches these numbers in its first second.
+"""
 LOG_TAIL_BYTES = 4000
 
 
-def launch(config: Mapping[str, str], *, fast_start: bool, log_path: str | None) -> Any:
+def launch(
+    config: Mapping[str, str], *, fast_start: bool, log_path: str | None, started: Callable[[Popen[bytes]], None] | None = None
+) -> Any:
     """Start a JVM and return PySpark's gateway to it.
 
     Args:
         config: the Spark configuration at the start.
-        fast_start: use a class archive, see the module's docstring.
+        fast_start: use only the first compiler.
         log_path: the file to append the JVM's output to; None discards it when the process ends.
+        started: called with the process as soon as it exists.
 
     Raises:
         ConfigurationError: there is no suitable Java, or the JVM ended during the start; the message has the last lines of its log.
     """
-    from pyspark.errors import PySparkRuntimeError
-    from pyspark.java_gateway import launch_gateway
-
     java = find_java()
-    options = dict(config)
-    on_exit = _fast_start(java, options) if fast_start else None
-    log = _open_log(log_path)
-    start: Any = launch_gateway
+    archive = archive_for(java, config)
+    log = open_log(log_path)
     try:
-        with _java_home(java), private_settings(options):
-            gateway: Any = start(popen_kwargs={"stdout": log, "stderr": subprocess.STDOUT})
-    except PySparkRuntimeError as error:
+        jvm = _start(java, config, fast_start, archive, log, started)
+    except JvmEndedError as error:
         raise ConfigurationError(
-            f"Spark did not start with Java {java.version} from {java.origin} ({java.home}). Its log ends:\n{_tail(log)}"
+            f"Spark did not start with Java {java.version} from {java.origin} ({java.home}). Its log ends:\n{tail(log)}"
         ) from error
     except OSError as error:
         raise ConfigurationError(f"Spark could not be started: {error}") from error
-    if on_exit is not None:
-        atexit.register(_finish_archive, gateway, on_exit, os.getpid())
-    return gateway
+    if archive is not None and not archive.path.exists():
+        atexit.register(_make_later, archive, os.getpid())
+    return jvm.attach()
 
 
 def has_own_settings() -> bool:
@@ -73,70 +71,42 @@ def has_own_settings() -> bool:
     return Path(os.environ.get("SPARK_CONF_DIR") or f"{home}/conf", "spark-defaults.conf").exists()
 
 
-def _fast_start(java: Java, options: dict[str, str]) -> Callable[[], None] | None:
-    """Add the Java options for a fast start, and return the function to call after the JVM has ended."""
-    flags = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-XX:ReservedCodeCacheSize={CODE_CACHE}"]
-    after: Callable[[], None] | None = None
-    if java.has_class_archive:
-        archive = _archive_path(java)
-        if archive.is_file():
-            flags.append(f"-XX:SharedArchiveFile={archive}")
-        else:
-            archive.parent.mkdir(parents=True, exist_ok=True)
-            temporary = archive.with_name(f"{archive.stem}.{os.getpid()}.tmp")
-            flags.append(f"-XX:ArchiveClassesAtExit={temporary}")
-            after = _mover(temporary, archive)
-    options[JAVA_OPTIONS] = " ".join([*flags, options.get(JAVA_OPTIONS, "")]).strip()
-    return after
-
-
-def _mover(temporary: Path, archive: Path) -> Callable[[], None]:
-    def move() -> None:
-        if temporary.is_file():
-            os.replace(temporary, archive)
-
-    return move
-
-
-def _archive_path(java: Java) -> Path:
-    """Return the archive for this Spark and Java: an archive works only with the class path and JVM that created it."""
-    import pyspark
-
-    jars = Path(pyspark.__file__).parent / "jars"
-    stamp = jars.stat().st_mtime_ns if jars.is_dir() else 0
-    key = hashlib.sha256(f"{pyspark.__version__}|{jars}|{stamp}|{java.home}|{java.version}".encode()).hexdigest()[:16]
-    return cache_directory() / "classes" / f"spark-{pyspark.__version__}-java-{java.version}-{key}.jsa"
-
-
-def _finish_archive(gateway: Any, move: Callable[[], None], owner: int) -> None:
-    """End the JVM at exit, wait until it has written the archive, and move the archive to its path."""
-    if os.getpid() != owner or gateway.proc is None:
-        return
-    with contextlib.suppress(Exception):
-        gateway.shutdown()
+def _start(
+    java: Java,
+    config: Mapping[str, str],
+    fast_start: bool,
+    archive: ClassArchive | None,
+    log: IO[bytes],
+    started: Callable[[Popen[bytes]], None] | None,
+) -> Jvm:
+    """Start the JVM; if it does not start with its archive, start it again without."""
+    used = archive if archive is not None and archive.use() else None
     try:
-        gateway.proc.stdin.close()
-        gateway.proc.wait(timeout=ARCHIVE_SECONDS)
-    except (OSError, subprocess.TimeoutExpired):
-        return
-    move()
+        return start_jvm(java.home, with_java_options(config, fast_start, used), log, started)
+    except JvmEndedError:
+        if used is None:
+            raise
+        jvm = start_jvm(java.home, with_java_options(config, fast_start, None), log, started)
+        used.discard()
+        return jvm
 
 
-@contextlib.contextmanager
-def _java_home(java: Java) -> Iterator[None]:
-    """Set JAVA_HOME in the environment, the only place where `spark-submit` reads it."""
-    before = os.environ.get("JAVA_HOME")
-    os.environ["JAVA_HOME"] = str(java.home)
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop("JAVA_HOME", None)
-        else:
-            os.environ["JAVA_HOME"] = before
+def with_java_options(config: Mapping[str, str], fast_start: bool, archive: ClassArchive | None) -> dict[str, str]:
+    """Return the configuration with our options for Java; the profile's follow them and take precedence."""
+    options = list(FIRST_COMPILER) if fast_start else list(LATE_COMPILER) if config.get("spark.master", "").startswith("local") else []
+    if archive is not None:
+        options.append(f"-XX:SharedArchiveFile={archive.path}")
+    own = config.get(JAVA_OPTIONS, "")
+    return {**config, JAVA_OPTIONS: " ".join([*options, own]).strip()} if options or own else dict(config)
 
 
-def _open_log(log_path: str | None) -> IO[bytes]:
+def _make_later(archive: ClassArchive, owner: int) -> None:
+    """Start the maker when the process that started Spark exits, but not when a process forked from it does."""
+    if os.getpid() == owner:
+        archive.make_later()
+
+
+def open_log(log_path: str | None) -> IO[bytes]:
     """Open the log file and leave it open, because the JVM writes to it."""
     if log_path is None:
         return tempfile.TemporaryFile(prefix="dbt-ducklake-spark-")
@@ -145,7 +115,8 @@ def _open_log(log_path: str | None) -> IO[bytes]:
     return path.open("a+b")
 
 
-def _tail(log: IO[bytes]) -> str:
+def tail(log: IO[bytes]) -> str:
+    """Return the last lines of a log."""
     log.flush()
     size = log.seek(0, os.SEEK_END)
     log.seek(max(0, size - LOG_TAIL_BYTES))

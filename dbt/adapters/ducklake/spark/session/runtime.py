@@ -13,7 +13,8 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from subprocess import Popen
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CancelledError, ConfigurationError, EngineError
@@ -29,6 +30,10 @@ SCRATCH = "spark.dbt.ducklake.scratch"
 """The session setting for a temporary directory that both this process and the driver's JVM can use; not set with Spark Connect."""
 INTERRUPT_SECONDS = 0.5
 """The interval between interrupts of a cancelled Spark Connect statement until it ends."""
+END_SECONDS = 20
+"""The longest time to wait at exit for the thread that was starting Spark."""
+_STARTING = threading.Lock()
+"""One start at a time, also by runtimes of different adapters: a process has one Spark application."""
 NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """PySpark's loggers that write each exception to stderr as JSON."""
 
@@ -94,7 +99,11 @@ class SparkRuntime:
         self._scratch: str | None = None
         self._lock = threading.RLock()
         self._scopes: dict[str, list[Scope]] = {}
+        self._scopes_lock = threading.Lock()
         self._pid = os.getpid()
+        self._early: threading.Thread | None = None
+        self._process: Popen[bytes] | None = None
+        self._ended = False
 
     @property
     def settings(self) -> SparkSettings:
@@ -132,6 +141,13 @@ class SparkRuntime:
             self._configure(session)
             return session
 
+    def start_early(self) -> None:
+        """Start Spark in another thread, so that a later `session` waits less. An error is left to `session`, which tries again."""
+        if self._early is None and self._base is None and self._settings.remote is None:
+            self._early = threading.Thread(target=self._start_early, name="dbt-ducklake-start", daemon=True)
+            atexit.register(self._end_early)
+            self._early.start()
+
     @contextlib.contextmanager
     def scope(self, session: SparkSession, pool: str, group: str, description: str) -> Iterator[Scope]:
         """Run all jobs of the calling thread in a job group, until the block ends; scopes can be nested.
@@ -143,14 +159,14 @@ class SparkRuntime:
             description: the jobs' description in Spark's UI.
         """
         scope = Scope(group, session)
-        with self._lock:
+        with self._scopes_lock:
             self._scopes.setdefault(group, []).append(scope)
         try:
             with _tagged(session, scope.group) if is_connect(session) else _grouped(session, pool, scope.group, description):
                 yield scope
         finally:
             scope.end()
-            with self._lock:
+            with self._scopes_lock:
                 rest = [other for other in self._scopes[group] if other is not scope]
                 if rest:
                     self._scopes[group] = rest
@@ -159,7 +175,7 @@ class SparkRuntime:
 
     def cancel(self, group: str) -> None:
         """Cancel all open scopes of `group`, from any thread: their jobs stop, and no further step starts."""
-        with self._lock:
+        with self._scopes_lock:
             scopes = list(self._scopes.get(group, []))
         for scope in scopes:
             scope.cancel()
@@ -185,7 +201,29 @@ class SparkRuntime:
     def __exit__(self, *error: object) -> None:
         self.stop()
 
+    def _start_early(self) -> None:
+        with contextlib.suppress(Exception):
+            self.session()
+
+    def _end_early(self) -> None:
+        """End the JVM that a thread of this process is still starting, and wait for the thread to clean up."""
+        if self._early is None or self._pid != os.getpid():
+            return
+        self._ended = self._early.is_alive()
+        if self._ended and self._process is not None:
+            self._process.kill()
+        self._early.join(END_SECONDS)
+
+    def _on_process(self, process: Popen[bytes]) -> None:
+        self._process = process
+        if self._ended:
+            process.kill()
+
     def _start(self) -> None:
+        with _STARTING:
+            self._start_alone()
+
+    def _start_alone(self) -> None:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
 
@@ -195,7 +233,7 @@ class SparkRuntime:
                 self._base = _connect(self._settings)
                 self._started_here = True
             else:
-                self._started_here = _start_classic(self._settings)
+                self._started_here = _start_classic(self._settings, self._on_process)
                 self._base = SparkSession.builder.getOrCreate()
         except (PySparkException, ImportError) as error:
             raise ConfigurationError(f"Spark could not be started: {error}") from error
@@ -219,15 +257,20 @@ def is_connect(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def _start_classic(settings: SparkSettings) -> bool:
-    """Create a SparkContext unless this process has one, and return whether it was created."""
+def _start_classic(settings: SparkSettings, started: Callable[[Popen[bytes]], None]) -> bool:
+    """Create a SparkContext unless this process has one, and return whether it was created.
+
+    Args:
+        settings: how to start Spark.
+        started: called with the JVM's process as soon as it exists.
+    """
     from pyspark import SparkConf, SparkContext
 
     if SparkContext._active_spark_context is not None:
         return False
     config = settings.launch_config()
     if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
-        gateway = launch(config, fast_start=settings.fast_start, log_path=settings.log_path)
+        gateway = launch(config, fast_start=settings.fast_start, log_path=settings.log_path, started=started)
     else:
         gateway = None
     conf = SparkConf(loadDefaults=gateway is None)

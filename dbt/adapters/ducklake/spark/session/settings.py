@@ -78,9 +78,7 @@ class SparkSettings:
         remote: the Spark Connect URL (`sc://host:port`), instead of `master`.
         app_name: the application's name in Spark's UI.
         config: Spark configuration, which overrides our defaults.
-        fast_start: for tests and CI: local start in 3 s instead of 8 s, with a class data archive in the cache directory (180 MB, created
-        when
-            the first session ends) and only the first-tier compiler, so long queries run slower.
+        fast_start: for tests and CI: only the first compiler of Java, so it starts with half the work, and long queries run slower.
     """
 
     master: str | None = DEFAULT_MASTER

@@ -1,0 +1,150 @@
+"""Make the archive of the classes that Spark loads: a process of low priority that runs a few typical queries.
+
+One maker runs at a time. It tests the new archive before it renames it to its final name, so no process sees an incomplete one.
+
+    python -m dbt.adapters.ducklake.spark.session.class_archive_maker '<ClassArchive as JSON>'
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .class_archive import ClassArchive, age
+from .jvm import JAVA_OPTIONS, command_and_environment, start_jvm
+from .settings import SparkSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MAKING_SECONDS = 600
+"""The longest time that a JVM of the maker may take to end."""
+UNUSED_SECONDS = 60 * 24 * 3600
+"""An archive that no process has used for this time is removed when another one is made."""
+ENDINGS = (".jsa", ".failed", ".tmp")
+"""Endings in the folder of archives: archives, marks of failed makers, and files that a maker is writing."""
+ROWS = """
+SELECT id, cast(id % 7 AS string) AS name, cast(id AS decimal(10,2)) AS amount, current_timestamp() AS at FROM range(1000)
+"""
+VIEW = "CREATE TEMPORARY VIEW named AS SELECT name, sum(amount) AS total, max(at) AS last FROM rows GROUP BY name"
+QUERIES = (
+    """
+    SELECT r.name, count(*), sum(r.amount), min(r.at), max(f.name) FROM rows r JOIN few f ON f.id = r.id
+    WHERE r.id % 3 <> 0 GROUP BY r.name ORDER BY 1
+    """,
+    "SELECT r.id, n.total FROM rows r LEFT ANTI JOIN few f ON r.id = f.id JOIN named n ON n.name = r.name",
+    "SELECT id, row_number() OVER (PARTITION BY name ORDER BY at) AS number, lag(amount) OVER (ORDER BY id) AS before FROM rows",
+    "SELECT CASE WHEN amount > 3 THEN upper(name) END, date_trunc('day', at), count(DISTINCT id) FROM rows GROUP BY 1, 2",
+    """
+    WITH all_rows AS (SELECT id FROM rows UNION ALL SELECT id FROM few)
+    SELECT id FROM all_rows WHERE id NOT IN (SELECT id FROM few) AND id IN (SELECT id FROM rows)
+    """,
+)
+"""What most runs need, so that its classes are loaded: joins, aggregates, windows, views, subqueries, types."""
+
+
+def make(archive: ClassArchive) -> None:
+    """Make an archive, unless it exists or another process is making one. A failure leaves a mark and no archive."""
+    folder = archive.path.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    with _only_maker(folder) as alone:
+        if not alone or archive.path.exists():
+            return
+        temporary = archive.path.with_suffix(".tmp")
+        try:
+            _write(archive, temporary)
+            _require_usable(archive, temporary)
+            os.replace(temporary, archive.path)
+        except Exception:
+            archive.path.with_suffix(".failed").touch()
+            raise
+        finally:
+            temporary.unlink(missing_ok=True)
+            remove_outdated(archive)
+
+
+def remove_outdated(archive: ClassArchive) -> None:
+    """Remove the files for other versions in the same place, those that nothing has used for a long time, and what a dead maker left."""
+    place = archive.path.name.partition("-")[0]
+    for path in archive.path.parent.iterdir():
+        other = path.stem != archive.path.stem
+        old = path.name.startswith(place + "-") or age(path) > UNUSED_SECONDS or path.suffix == ".tmp"
+        if path.suffix in ENDINGS and other and old:
+            path.unlink(missing_ok=True)
+
+
+def _write(archive: ClassArchive, path: Path) -> None:
+    """Run the queries in a JVM that writes the classes it loaded to `path` when it exits."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    settings = SparkSettings(master="local[2]", config={"spark.driver.memory": "1g"})
+    with tempfile.TemporaryDirectory(prefix="dbt-ducklake-classes-") as work, open(os.devnull, "r+b") as log:
+        options = f"-XX:ArchiveClassesAtExit={path} -XX:TieredStopAtLevel=1"
+        config = {**settings.launch_config(), "spark.local.dir": work, JAVA_OPTIONS: options}
+        jvm = start_jvm(Path(archive.java_home), config, log)
+        gateway = jvm.attach()
+        conf = SparkConf(_jvm=gateway.jvm)
+        for key, value in config.items():
+            conf.set(key, value)
+        context = SparkContext(conf=conf, gateway=gateway)
+        session = SparkSession(context).newSession()
+        for key, value in settings.session_config().items():
+            session.conf.set(key, value)
+        _run_queries(session, work)
+        context.stop()
+        with contextlib.suppress(Exception):
+            gateway.shutdown()
+        jvm.end(MAKING_SECONDS)
+
+
+def _run_queries(session: SparkSession, work: str) -> None:
+    import pyarrow as pa
+
+    session.createDataFrame(pa.table({"id": [1, 2, 3], "name": ["a", "b", None]})).createOrReplaceTempView("few")
+    session.sql(ROWS).write.mode("append").option("compression", "zstd").parquet(f"{work}/rows")
+    rows = session.read.parquet(f"{work}/rows").selectExpr("*", "_metadata.file_path AS file", "_metadata.row_index AS position")
+    rows.createOrReplaceTempView("rows")
+    session.sql(VIEW)
+    for query in QUERIES:
+        frame = session.sql(query)
+        frame.write.mode("overwrite").parquet(f"{work}/result")
+        frame.limit(3).toArrow()
+    cached = rows.repartition(2, "name").persist()
+    cached.groupBy("name").count().collect()
+    cached.unpersist()
+
+
+def _require_usable(archive: ClassArchive, path: Path) -> None:
+    """Raise an error unless a JVM that `spark-submit` starts can map the archive."""
+    config = {"spark.master": "local", JAVA_OPTIONS: f"-Xshare:on -XX:SharedArchiveFile={path}"}
+    command, variables = command_and_environment(Path(archive.java_home), config, path.with_suffix(".address"))
+    done = subprocess.run([*command[:-1], "--version"], env=variables, capture_output=True, timeout=MAKING_SECONDS, check=False)
+    if done.returncode != 0:
+        raise OSError(f"the archive cannot be used: {(done.stdout + done.stderr).decode('utf-8', 'replace')}")
+
+
+@contextlib.contextmanager
+def _only_maker(folder: Path) -> Iterator[bool]:
+    """Yield whether no other process makes an archive; the lock ends with the process."""
+    import fcntl
+
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield True
+
+
+if __name__ == "__main__":
+    os.nice(19)
+    make(ClassArchive(**json.loads(sys.argv[1])))

@@ -1,0 +1,152 @@
+"""The process of Spark's driver: start it with `spark-submit`, as PySpark does, and attach PySpark to it.
+
+PySpark starts and attaches in one call. Here these are two steps, so that a start can be ended before it is complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from ...errors import ConfigurationError
+from .private_settings import submit_arguments
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For the JVM that only computes the command line for the driver's JVM."""
+
+
+class JvmEndedError(Exception):
+    """The JVM ended before PySpark could attach to it."""
+
+
+@dataclass(frozen=True)
+class Jvm:
+    """A JVM that PySpark can attach to. It ends when its standard input is closed, also by the end of this process."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    secret: str
+
+    def attach(self) -> Any:
+        """Return PySpark's gateway to the JVM."""
+        from pyspark.java_gateway import launch_gateway
+
+        with environment({"PYSPARK_GATEWAY_PORT": str(self.port), "PYSPARK_GATEWAY_SECRET": self.secret}):
+            gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
+        gateway.proc = self.process
+        return gateway
+
+    def end(self, seconds: float) -> None:
+        """Let the JVM exit, and wait for it."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.process.wait(timeout=seconds)
+
+
+def spark_home() -> Path:
+    """Return the folder of Spark, without importing PySpark.
+
+    Raises:
+        ConfigurationError: PySpark is not installed, or is only a client.
+    """
+    given = os.environ.get("SPARK_HOME")
+    found = importlib.util.find_spec("pyspark")
+    home = given or (os.path.dirname(found.origin) if found is not None and found.origin else None)
+    if home is None or not os.path.isfile(os.path.join(home, "bin", "spark-submit")):
+        raise ConfigurationError(f"There is no Spark in {home or 'this Python'}. Install it with `pip install pyspark`, or set SPARK_HOME")
+    return Path(home)
+
+
+def command_and_environment(java_home: Path, config: Mapping[str, str], address: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the command that starts a JVM, and its environment.
+
+    Args:
+        java_home: the Java.
+        config: the Spark configuration at the start.
+        address: the file to which the JVM writes its port and secret, in a folder that only the user can read.
+    """
+    script = "spark-submit.cmd" if os.name == "nt" else "spark-submit"
+    command = [str(spark_home() / "bin" / script)]
+    command += submit_arguments(address.parent, config)
+    launcher = f"{LAUNCHER_OPTIONS} {os.environ.get('SPARK_LAUNCHER_OPTS', '')}".strip()
+    own = {"JAVA_HOME": str(java_home), "SPARK_CONNECT_MODE": "0", "SPARK_LAUNCHER_OPTS": launcher}
+    return command, {**os.environ, **own, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
+
+
+def start_jvm(java_home: Path, config: Mapping[str, str], log: IO[bytes], started: Any = None) -> Jvm:
+    """Start a JVM and wait until PySpark can attach to it.
+
+    Args:
+        java_home: the Java.
+        config: the Spark configuration at the start.
+        log: the file for the JVM's output.
+        started: called with the process as soon as it exists; ending the process ends the wait.
+
+    Raises:
+        JvmEndedError: the process ended.
+        OSError: the process could not be started.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="dbt-ducklake-"))
+    try:
+        address = folder / "address"
+        command, variables = command_and_environment(java_home, config, address)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, env=variables, **_apart())
+        if started is not None:
+            started(process)
+        port, secret = await_address(address, process)
+        return Jvm(process, port, secret)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def await_address(address: Path, process: subprocess.Popen[bytes]) -> tuple[int, str]:
+    """Wait until the JVM has written its address, and return its port and secret.
+
+    Raises:
+        JvmEndedError: the process ended.
+    """
+    while not address.is_file():
+        if process.poll() is not None:
+            raise JvmEndedError(f"the JVM ended with the status {process.returncode}")
+        time.sleep(0.02)
+    data = address.read_bytes()
+    (port, length), text = struct.unpack("!ii", data[:8]), data[8:]
+    return port, text[:length].decode()
+
+
+@contextlib.contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables of this process, and restore them when the block ends."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _apart() -> dict[str, Any]:
+    """Return the options of Popen that keep Ctrl-C, which the terminal sends to all processes, from ending the JVM."""
+    if os.name == "nt":
+        return {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    return {"preexec_fn": _ignore_interrupts}
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,115 @@
+"""Archives of loaded classes: when one is used, its key, and what a maker leaves in the folder."""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.spark.session.class_archive import MAKER, ClassArchive, archive_for, archive_key
+from dbt.adapters.ducklake.spark.session.class_archive_maker import make, remove_outdated
+from dbt.adapters.ducklake.spark.session.java import Java
+from dbt.adapters.ducklake.spark.session.jvm import JAVA_OPTIONS
+from dbt.adapters.ducklake.spark.session.launch import FIRST_COMPILER, with_java_options
+
+LOCAL = {"spark.master": "local[2]"}
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Java:
+    """A Java with a base archive, and a Spark with one jar; both are empty files."""
+    for name in ("java/lib/server/classes.jsa", "spark/bin/spark-submit", "spark/jars/spark.jar"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return Java(tmp_path / "java", 17, "JAVA_HOME")
+
+
+def archive(java: Java) -> ClassArchive:
+    found = archive_for(java, LOCAL)
+    assert found is not None
+    found.path.parent.mkdir(parents=True, exist_ok=True)
+    return found
+
+
+def test_the_key_changes_with_the_jars(java: Java, tmp_path: Path) -> None:
+    before = archive(java)
+    assert archive(java) == before
+    (tmp_path / "spark" / "jars" / "other.jar").touch()
+    after = archive(java)
+    assert after.path != before.path
+    assert after.path.name.partition("-")[0] == before.path.name.partition("-")[0]
+    assert archive_key(Java(java.home, 21, "PATH"), tmp_path / "spark") != after.key
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"spark.master": "spark://host:7077"},
+        {},
+        {**LOCAL, JAVA_OPTIONS: "-Xshare:off"},
+        {**LOCAL, JAVA_OPTIONS: "-XX:SharedArchiveFile=mine.jsa"},
+        {**LOCAL, "spark.driver.extraClassPath": "/opt/other.jar"},
+    ],
+)
+def test_there_is_no_archive_for_a_cluster_or_another_class_path_or_own_options(java: Java, config: dict[str, str]) -> None:
+    assert archive_for(java, config) is None
+
+
+def test_there_is_no_archive_for_a_java_without_a_base_archive(java: Java, tmp_path: Path) -> None:
+    (tmp_path / "java" / "lib" / "server" / "classes.jsa").unlink()
+    assert archive_for(java, LOCAL) is None
+
+
+def test_options_of_the_profile_take_precedence_over_ours(java: Java) -> None:
+    config = {**LOCAL, JAVA_OPTIONS: "-XX:+UseParallelGC"}
+    options = with_java_options(config, False, archive(java))[JAVA_OPTIONS].split()
+    assert options[-2:] == [f"-XX:SharedArchiveFile={archive(java).path}", "-XX:+UseParallelGC"]
+    assert not set(FIRST_COMPILER) & set(options)
+    assert set(FIRST_COMPILER) <= set(with_java_options(config, True, None)[JAVA_OPTIONS].split())
+    assert with_java_options({"spark.master": "yarn"}, False, None) == {"spark.master": "yarn"}
+
+
+def test_a_maker_starts_unless_there_is_an_archive_or_one_has_failed(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: started.append(command))
+    wanted = archive(java)
+    wanted.make_later()
+    assert [command[1:3] for command in started] == [["-m", MAKER]]
+    wanted.path.touch()
+    assert wanted.use()
+    wanted.make_later()
+    wanted.discard()
+    assert not wanted.use()
+    wanted.make_later()
+    assert len(started) == 1
+
+
+def test_a_failed_maker_leaves_a_mark_and_no_archive(java: Java) -> None:
+    wanted = archive(java)
+    with pytest.raises(Exception):  # noqa: B017, PT011
+        make(wanted)
+    assert [path.name for path in wanted.path.parent.iterdir() if path.name != "lock"] == [wanted.path.with_suffix(".failed").name]
+
+
+def test_a_second_maker_does_nothing(java: Java) -> None:
+    wanted = archive(java)
+    with (wanted.path.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        make(wanted)
+    assert [path.name for path in wanted.path.parent.iterdir()] == ["lock"]
+
+
+def test_files_of_earlier_versions_are_removed_and_those_of_other_places_stay(java: Java, tmp_path: Path) -> None:
+    before = archive(java)
+    (tmp_path / "spark" / "jars" / "other.jar").touch()
+    after = archive(java)
+    elsewhere = ClassArchive("/other/java", "/other/spark", "key")
+    for each in (before.path, before.path.with_suffix(".failed"), after.path, elsewhere.path, elsewhere.path.with_suffix(".tmp")):
+        each.touch()
+    remove_outdated(after)
+    assert set(after.path.parent.iterdir()) == {after.path, elsewhere.path}
