@@ -58,7 +58,7 @@ class FakeSession:
 
     def commit(self) -> SimpleNamespace | None:
         self.in_transaction = False
-        self.last_commit = SimpleNamespace(results=tuple(self.results), written=FilesWritten(1, 50))
+        self.last_commit = SimpleNamespace(results=tuple(self.results), written=FilesWritten(1, 50), staged=False)
         self.log.append("COMMIT")
         return self.snapshot
 
