@@ -9,10 +9,10 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from dbt.adapters.ducklake.translate import shared_sql, words_of_duckdb, words_of_spark
+from dbt.adapters.ducklake.translate import rules_to_duckdb, rules_to_spark, shared_sql
 from dbt.adapters.ducklake.translate.dialects import plain_duckdb, to_duckdb, to_spark
 from tests.duckdb_instances import open_duckdb
-from tests.interop import view_words
+from tests.interop import view_samples
 
 MADE_HERE = {exp.TimestampAdd, exp.TimestampSub, exp.SafeDivide}
 """Intermediate expressions of the translation."""
@@ -27,7 +27,7 @@ def each(text: str) -> list[str]:
 def as_stored(queries: Iterable[str]) -> Iterator[str]:
     """Return queries as DuckDB stores them in views."""
     with duckdb.connect() as connection:
-        for statement in view_words.TABLES:
+        for statement in view_samples.TABLES:
             connection.execute(statement)
         for query in queries:
             connection.execute(f"CREATE OR REPLACE VIEW stored AS {query}")
@@ -41,25 +41,25 @@ def classes(dialect: str, queries: Iterable[str]) -> set[type[exp.Expr]]:
 
 
 def test_every_class_on_the_list_is_compared() -> None:
-    expressions = [f"SELECT {line} AS z FROM t" for line in each(view_words.EXPRESSIONS)]
-    aggregates = [f"SELECT {line} AS z FROM t GROUP BY o" for line in each(view_words.AGGREGATES)]
-    of_duckdb = classes("duckdb", as_stored([*expressions, *aggregates, *each(view_words.QUERIES)]))
-    expressions = [f"SELECT {line}" for line in each(view_words.EXPRESSIONS_OF_SPARK) + each(view_words.AGGREGATES_OF_SPARK)]
-    of_spark = classes("databricks", [*expressions, *each(view_words.QUERIES_OF_SPARK)])
+    expressions = [f"SELECT {line} AS z FROM t" for line in each(view_samples.EXPRESSIONS)]
+    aggregates = [f"SELECT {line} AS z FROM t GROUP BY o" for line in each(view_samples.AGGREGATES)]
+    of_duckdb = classes("duckdb", as_stored([*expressions, *aggregates, *each(view_samples.QUERIES)]))
+    expressions = [f"SELECT {line}" for line in each(view_samples.EXPRESSIONS_OF_SPARK) + each(view_samples.AGGREGATES_OF_SPARK)]
+    of_spark = classes("databricks", [*expressions, *each(view_samples.QUERIES_OF_SPARK)])
     either = MADE_HERE | NOT_COMPARED
     assert set(shared_sql.SHARED) - of_duckdb - of_spark - either == set()
-    assert set(words_of_spark.MORE) - of_duckdb - either == set()
-    assert set(words_of_duckdb.MORE) - of_spark - either == set()
+    assert set(rules_to_spark.MORE) - of_duckdb - either == set()
+    assert set(rules_to_duckdb.MORE) - of_spark - either == set()
 
 
 @pytest.mark.parametrize(
-    "text", [f"SELECT {line} FROM t" for line in each(view_words.UNTRANSLATABLE)] + each(view_words.UNTRANSLATABLE_QUERIES)
+    "text", [f"SELECT {line} FROM t" for line in each(view_samples.UNTRANSLATABLE)] + each(view_samples.UNTRANSLATABLE_QUERIES)
 )
 def test_expressions_without_an_equivalent_in_spark_are_not_translated(text: str) -> None:
     assert to_spark(text) is None
 
 
-@pytest.mark.parametrize("text", each(view_words.UNTRANSLATABLE_OF_SPARK))
+@pytest.mark.parametrize("text", each(view_samples.UNTRANSLATABLE_OF_SPARK))
 def test_expressions_without_an_equivalent_in_duckdb_are_not_translated(text: str) -> None:
     assert to_duckdb(f"SELECT {text} FROM t") is None
 

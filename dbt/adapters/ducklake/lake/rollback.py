@@ -88,34 +88,34 @@ class _Rollback:
     def table(self, schema: str, name: str) -> Outcome:
         """Roll back one table, which keeps its present name."""
         transaction, version = self.context.transaction, self.former.snapshot.snapshot_id
-        now = transaction.find(schema, name)
-        if isinstance(now, View):
+        current = transaction.find(schema, name)
+        if isinstance(current, View):
             raise StatementError(f"{schema}.{name} is a view; roll back its schema, or DROP the view first")
-        then = None if now is None else self.former.by_id(now.table_id)
-        if isinstance(now, Table) and isinstance(then, Table):
-            return self._revert(now, replace(then, schema_name=now.schema_name, name=now.name))
-        then = self.former.find(schema, name)
-        if not isinstance(then, Table):
-            hint = f"It did not exist at snapshot {version}" + ("; DROP TABLE removes it" if now is not None else "")
+        earlier = None if current is None else self.former.by_id(current.table_id)
+        if isinstance(current, Table) and isinstance(earlier, Table):
+            return self._revert(current, replace(earlier, schema_name=current.schema_name, name=current.name))
+        earlier = self.former.find(schema, name)
+        if not isinstance(earlier, Table):
+            hint = f"It did not exist at snapshot {version}" + ("; DROP TABLE removes it" if current is not None else "")
             raise NotFoundError("table", f"{schema}.{name}", hint)
-        renamed = transaction.by_id(then.table_id)
+        renamed = transaction.by_id(earlier.table_id)
         if isinstance(renamed, Table):
             raise StatementError(
                 f"the table {schema}.{name} of snapshot {version} is called {renamed.schema_name}.{renamed.name} now; roll that one back"
             )
-        if transaction.schema(then.schema_name) is None:
+        if transaction.schema(earlier.schema_name) is None:
             raise StatementError(f"the schema of {schema}.{name} was dropped; roll back the schema: schema => '{schema}'")
-        if now is not None and not self.dry_run:
-            transaction.objects.drop_table(now)
-        return self._restore(then)
+        if current is not None and not self.dry_run:
+            transaction.objects.drop_table(current)
+        return self._restore(earlier)
 
     def everything(self, schema: str | None) -> Iterator[Outcome]:
         """Roll back all present and earlier objects of a schema, or of the lake. New objects are dropped first, to free their names."""
         transaction, touched = self.context.transaction, self._touched()
         if not self.dry_run:
             transaction.roll_back_all(schema)
-        now, then = transaction.relations(schema), self.former.relations(schema)
-        present, past = ({_id(each): each for each in relations} for relations in (now, then))
+        current, earlier = transaction.relations(schema), self.former.relations(schema)
+        present, past = ({_id(each): each for each in relations} for relations in (current, earlier))
         yield from self._restore_schemas(schema)
         for relation_id, relation in present.items():
             if relation_id not in past:
@@ -142,39 +142,39 @@ class _Rollback:
 
         In a large lake this avoids comparing most tables.
         """
-        then, now = self.former.snapshot.snapshot_id, self.context.transaction.snapshot.snapshot_id
-        records = self.context.catalog.snapshots(after=then, until=now)
+        earlier, current = self.former.snapshot.snapshot_id, self.context.transaction.snapshot.snapshot_id
+        records = self.context.catalog.snapshots(after=earlier, until=current)
         changes = [change for record in records for change in record.changes]
-        if len(records) != now - then or any(change.kind is Kind.UNKNOWN for change in changes):
+        if len(records) != current - earlier or any(change.kind is Kind.UNKNOWN for change in changes):
             return None
         return {change.object_id for change in changes if change.object_id is not None}
 
-    def _revert(self, now: Table, then: Table) -> Outcome:
-        then = replace(then, next_column_id=now.next_column_id)
-        found = self._difference(then)
-        if not self.dry_run and now == then and found.is_empty:
-            self.context.transaction.rows.depends_on_rows(now)
+    def _revert(self, current: Table, earlier: Table) -> Outcome:
+        earlier = replace(earlier, next_column_id=current.next_column_id)
+        found = self._difference(earlier)
+        if not self.dry_run and current == earlier and found.is_empty:
+            self.context.transaction.rows.depends_on_rows(current)
         elif not self.dry_run:
-            stage(self.context, then, found)
-        return _outcome(then, "altered" if now != then else "kept" if found.is_empty else "rolled back", found)
+            stage(self.context, earlier, found)
+        return _outcome(earlier, "altered" if current != earlier else "kept" if found.is_empty else "rolled back", found)
 
-    def _restore(self, then: Table) -> Outcome:
-        found = self._difference(then).restored
+    def _restore(self, earlier: Table) -> Outcome:
+        found = self._difference(earlier).restored
         if not self.dry_run:
             table = self.context.transaction.objects.new_table(
-                required_schema(self.context, then.schema_name),
-                then.name,
-                then.columns,
-                partitioning=() if then.partitioning is None else then.partitioning.fields,
-                sorting=then.sorting,
-                comment=then.comment,
-                tags=then.tags,
+                required_schema(self.context, earlier.schema_name),
+                earlier.name,
+                earlier.columns,
+                partitioning=() if earlier.partitioning is None else earlier.partitioning.fields,
+                sorting=earlier.sorting,
+                comment=earlier.comment,
+                tags=earlier.tags,
             )
-            stage(self.context, table, found, then)
-        return _outcome(then, "restored", found)
+            stage(self.context, table, found, earlier)
+        return _outcome(earlier, "restored", found)
 
-    def _difference(self, then: Table) -> Difference:
-        return difference(self.former.rollback_plan(then, self.context.transaction.snapshot))
+    def _difference(self, earlier: Table) -> Difference:
+        return difference(self.former.rollback_plan(earlier, self.context.transaction.snapshot))
 
     def _drop(self, relation: Relation) -> Outcome:
         if isinstance(relation, View):
@@ -188,36 +188,36 @@ class _Rollback:
     def _macros(self, schema: str | None) -> Iterator[Outcome]:
         """Drop new macros and restore dropped ones; a macro that exists at both snapshots cannot have changed."""
         transaction = self.context.transaction
-        now = {macro.macro_id: macro for macro in transaction.macros(schema)}
-        then = {macro.macro_id: macro for macro in self.former.macros(schema)}
-        for macro_id, macro in now.items():
-            if macro_id not in then:
+        current = {macro.macro_id: macro for macro in transaction.macros(schema)}
+        earlier = {macro.macro_id: macro for macro in self.former.macros(schema)}
+        for macro_id, macro in current.items():
+            if macro_id not in earlier:
                 if not self.dry_run:
                     transaction.objects.drop_macro(macro)
                 yield Outcome(macro.schema_name, macro.name, "macro", "dropped")
-        for macro_id, macro in then.items():
-            if macro_id not in now:
+        for macro_id, macro in earlier.items():
+            if macro_id not in current:
                 if not self.dry_run:
                     transaction.return_to(macro)
                 yield Outcome(macro.schema_name, macro.name, "macro", "restored")
 
     def _restore_schemas(self, schema: str | None) -> Iterator[Outcome]:
         transaction = self.context.transaction
-        for then in self._in_scope(self.former.schemas(), schema):
-            now = transaction.schema(then.name)
-            if now is not None and (now.comment, now.tags) == (then.comment, then.tags):
+        for earlier in self._in_scope(self.former.schemas(), schema):
+            current = transaction.schema(earlier.name)
+            if current is not None and (current.comment, current.tags) == (earlier.comment, earlier.tags):
                 continue
             if not self.dry_run:
-                present = now or transaction.objects.new_schema(then.name)  # the format cannot reuse a schema id
-                transaction.objects.put_schema(replace(present, comment=then.comment, tags=then.tags))
-            yield Outcome(then.name, "", "schema", "restored" if now is None else "altered")
+                present = current or transaction.objects.new_schema(earlier.name)  # the format cannot reuse a schema id
+                transaction.objects.put_schema(replace(present, comment=earlier.comment, tags=earlier.tags))
+            yield Outcome(earlier.name, "", "schema", "restored" if current is None else "altered")
 
     def _drop_new_schemas(self) -> Iterator[Outcome]:
-        for now in self.context.transaction.schemas():
-            if self.former.schema(now.name) is None:
+        for current in self.context.transaction.schemas():
+            if self.former.schema(current.name) is None:
                 if not self.dry_run:
-                    self.context.transaction.objects.drop_schema(now)
-                yield Outcome(now.name, "", "schema", "dropped")
+                    self.context.transaction.objects.drop_schema(current)
+                yield Outcome(current.name, "", "schema", "dropped")
 
     def _in_scope(self, schemas: Sequence[Schema], name: str | None) -> list[Schema]:
         return [each for each in schemas if name is None or fold(each.name) == fold(name)]
@@ -232,9 +232,9 @@ def _id(relation: Relation) -> int:
     return relation.table_id if isinstance(relation, Table) else relation.view_id
 
 
-def _same(now: Relation | None, then: Table) -> bool:
+def _same(current: Relation | None, earlier: Table) -> bool:
     """Whether the definition is the same as at the earlier snapshot."""
-    return isinstance(now, Table) and now == replace(then, next_column_id=now.next_column_id)
+    return isinstance(current, Table) and current == replace(earlier, next_column_id=current.next_column_id)
 
 
 def _outcome(table: Table, action: str, found: Difference) -> Outcome:

@@ -46,20 +46,20 @@ class Difference:
     @property
     def restored(self) -> Difference:
         """The same for a table that was dropped: no rows end, and all earlier rows are restored."""
-        return replace(self, plan=replace(self.plan, inlined_now=()), rows_before=0)
+        return replace(self, plan=replace(self.plan, inlined_current=()), rows_before=0)
 
     @property
     def inlined_ended(self) -> dict[str, frozenset[int]]:
         """The row ids of the inlined rows to end, by inlined-data table."""
-        then = _keys(self.plan.inlined_then)
-        found = {rows.table_name: {key[1] for key in _keys([rows]) - then} for rows in self.plan.inlined_now}
+        earlier = _keys(self.plan.inlined_earlier)
+        found = {rows.table_name: {key[1] for key in _keys([rows]) - earlier} for rows in self.plan.inlined_current}
         return {name: frozenset(ids) for name, ids in found.items() if ids}
 
     @property
     def inlined_returned(self) -> tuple[InlinedRows, ...]:
         """The inlined rows of the earlier snapshot that have ended since."""
-        now = _keys(self.plan.inlined_now)
-        return tuple(part for rows in self.plan.inlined_then if (part := _without(rows, now)).row_ids)
+        current = _keys(self.plan.inlined_current)
+        return tuple(part for rows in self.plan.inlined_earlier if (part := _without(rows, current)).row_ids)
 
     @property
     def is_empty(self) -> bool:
@@ -73,44 +73,44 @@ def difference(plan: RollbackPlan) -> Difference:
     Raises:
         LakeError: a file to restore is missing from storage.
     """
-    then = {former.file.data_file_id: former for former in plan.then}
-    excluded_then = {file_id: excluded_positions(former.file) for file_id, former in then.items()}
-    excluded_now = {file_id: excluded_positions(file) for file_id, file in plan.now.items()}
-    kept = {file_id for file_id in then.keys() & plan.now.keys() if excluded_then[file_id].equals(excluded_now[file_id])}
-    rows_then = {file_id: former.file.record_count - len(excluded_then[file_id]) for file_id, former in then.items()}
-    rows_now = sum(file.record_count - len(excluded_now[file_id]) for file_id, file in plan.now.items())
-    returned = tuple((former, excluded_then[key]) for key, former in then.items() if key not in kept and rows_then[key] > 0)
+    earlier = {former.file.data_file_id: former for former in plan.earlier}
+    excluded_earlier = {file_id: excluded_positions(former.file) for file_id, former in earlier.items()}
+    excluded_current = {file_id: excluded_positions(file) for file_id, file in plan.current.items()}
+    kept = {file_id for file_id in earlier.keys() & plan.current.keys() if excluded_earlier[file_id].equals(excluded_current[file_id])}
+    rows_earlier = {file_id: former.file.record_count - len(excluded_earlier[file_id]) for file_id, former in earlier.items()}
+    rows_current = sum(file.record_count - len(excluded_current[file_id]) for file_id, file in plan.current.items())
+    returned = tuple((former, excluded_earlier[key]) for key, former in earlier.items() if key not in kept and rows_earlier[key] > 0)
     for former, _ in returned:
         require_file(former.file)
     return Difference(
         plan,
-        tuple(file for file_id, file in plan.now.items() if file_id not in kept),
+        tuple(file for file_id, file in plan.current.items() if file_id not in kept),
         returned,
-        rows_now + sum(len(rows.row_ids) for rows in plan.inlined_now),
-        sum(rows_then.values()) + sum(len(rows.row_ids) for rows in plan.inlined_then),
+        rows_current + sum(len(rows.row_ids) for rows in plan.inlined_current),
+        sum(rows_earlier.values()) + sum(len(rows.row_ids) for rows in plan.inlined_earlier),
     )
 
 
-def stage(context: Context, then: Table, found: Difference, former: Table | None = None) -> None:
+def stage(context: Context, earlier: Table, found: Difference, former: Table | None = None) -> None:
     """Stage the earlier definition and rows of a table.
 
     Args:
         context: the catalog and the transaction.
-        then: the earlier definition, with the name and ids that the table gets.
+        earlier: the earlier definition, with the name and ids that the table gets.
         found: the changes of its rows.
-        former: the dropped table, if `then` is a new table that replaces it.
+        former: the dropped table, if `earlier` is a new table that replaces it.
 
     Raises:
         LakeError: a file is missing from storage; the files written so far were removed.
     """
-    names = [new_name(former.file.path, then.path) for former, _ in found.returned]
+    names = [new_name(former.file.path, earlier.path) for former, _ in found.returned]
     written: list[str] = []
     try:
-        flush = _flush(context, then, found, written)
-        files = _files(then, found, names, written)
+        flush = _flush(context, earlier, found, written)
+        files = _files(earlier, found, names, written)
         if former is not None:
-            files = tuple(replace(file, partition_id=_renewed(file.partition_id, former, then)) for file in files)
-        inlined, more = _inlined(context, then, found, written)
+            files = tuple(replace(file, partition_id=_renewed(file.partition_id, former, earlier)) for file in files)
+        inlined, more = _inlined(context, earlier, found, written)
         nothing = found.is_empty and former is None
         former_id = None if former is None else former.table_id
         changes = RowChanges(
@@ -119,14 +119,14 @@ def stage(context: Context, then: Table, found: Difference, former: Table | None
             flush=flush,
             returned=None if nothing else Returned((*files, *more), inlined, found.plan.retyped, former_id),
         )
-        context.transaction.return_to(then, changes)
-        context.transaction.rows.depends_on_rows(then)
+        context.transaction.return_to(earlier, changes)
+        context.transaction.rows.depends_on_rows(earlier)
     except BaseException:
         storage.remove([*names, *written])
         raise
 
 
-def _files(then: Table, found: Difference, names: Sequence[str], written: list[str]) -> tuple[ReturnedFile, ...]:
+def _files(earlier: Table, found: Difference, names: Sequence[str], written: list[str]) -> tuple[ReturnedFile, ...]:
     def returned(former: FormerFile, name: str) -> tuple[int, int]:
         return restore_file(former.file, name, has_snapshot_ids=former.has_snapshot_ids)
 
@@ -134,7 +134,7 @@ def _files(then: Table, found: Difference, names: Sequence[str], written: list[s
         sizes = list(pool.map(returned, (former for former, _ in found.returned), names))
     files = []
     for (former, excluded), name, (size, footer) in zip(found.returned, names, sizes, strict=True):
-        deletes = write_delete_file(name, 0, then.path, excluded) if len(excluded) else None
+        deletes = write_delete_file(name, 0, earlier.path, excluded) if len(excluded) else None
         if deletes is not None:
             written.append(deletes.path)
         file = replace(former.written, path=name, size_bytes=size, footer_size=footer)
@@ -142,39 +142,39 @@ def _files(then: Table, found: Difference, names: Sequence[str], written: list[s
     return tuple(files)
 
 
-def _renewed(partition_id: int | None, former: Table, then: Table) -> int | None:
+def _renewed(partition_id: int | None, former: Table, earlier: Table) -> int | None:
     """Return the id of the same partition keys in the new table; None for a file of keys older than those of `former`."""
     same = former.partitioning is not None and former.partitioning.partition_id == partition_id
-    return then.partitioning.partition_id if same and then.partitioning is not None else None
+    return earlier.partitioning.partition_id if same and earlier.partitioning is not None else None
 
 
-def _flush(context: Context, then: Table, found: Difference, written: list[str]) -> Flush | None:
+def _flush(context: Context, earlier: Table, found: Difference, written: list[str]) -> Flush | None:
     """Write the inlined deletes of the table's files to delete files."""
     if not any(file.inlined_deletes for file in found.ended):
         return None
-    deletes = context.transaction.inlined_deletes(then)
-    files = write_deletes(deletes, then.path)
+    deletes = context.transaction.inlined_deletes(earlier)
+    files = write_deletes(deletes, earlier.path)
     written += [file.path for file in files]
     return Flush((), None, files, {}, sum(each.entries for each in deletes), context.transaction.snapshot.snapshot_id)
 
 
-def _inlined(context: Context, then: Table, found: Difference, written: list[str]) -> tuple[StagedRows | None, tuple[ReturnedFile, ...]]:
+def _inlined(context: Context, earlier: Table, found: Difference, written: list[str]) -> tuple[StagedRows | None, tuple[ReturnedFile, ...]]:
     """Return the inlined rows to restore, in the earlier columns; as files if the catalog database cannot store these columns."""
     parts = found.inlined_returned
-    rows = [row for part in parts for row in _in_columns(part, then)]
+    rows = [row for part in parts for row in _in_columns(part, earlier)]
     row_ids = [row_id for part in parts for row_id in part.row_ids]
     if not rows:
         return None, ()
-    if context.catalog.can_inline(then.columns, rows):
-        return StagedRows("returned", then.columns, tuple(rows), tuple(row_ids), stats_of_rows(then.columns, rows)), ()
-    options = context.transaction.write_options(then)
-    files = write_rows(rows, row_ids, then, options, stored_order(then, options))
+    if context.catalog.can_inline(earlier.columns, rows):
+        return StagedRows("returned", earlier.columns, tuple(rows), tuple(row_ids), stats_of_rows(earlier.columns, rows)), ()
+    options = context.transaction.write_options(earlier)
+    files = write_rows(rows, row_ids, earlier, options, stored_order(earlier, options))
     written += [file.path for file in files]
-    partition_id = None if then.partitioning is None else then.partitioning.partition_id
+    partition_id = None if earlier.partitioning is None else earlier.partitioning.partition_id
     return None, tuple(ReturnedFile(file, None, partition_id, None) for file in files)
 
 
-def _in_columns(part: InlinedRows, then: Table) -> list[tuple[object, ...]]:
+def _in_columns(part: InlinedRows, earlier: Table) -> list[tuple[object, ...]]:
     former = {column.column_id: (index, column) for index, column in enumerate(part.columns)}
 
     def value(row: tuple[object, ...], column: Column) -> object:
@@ -183,7 +183,7 @@ def _in_columns(part: InlinedRows, then: Table) -> list[tuple[object, ...]]:
         index, old = former[column.column_id]
         return conformed(row[index], old, column)
 
-    return [tuple(value(row, column) for column in then.columns) for row in part.rows]
+    return [tuple(value(row, column) for column in earlier.columns) for row in part.rows]
 
 
 def _keys(parts: Sequence[InlinedRows]) -> set[tuple[str, int, int]]:

@@ -38,17 +38,17 @@ def most_rows(context: Context, table: Table) -> int:
 
 
 def fetch(
-    rows: DataFrame, columns: Sequence[Column], plan: ScanPlan | None, most: int, *, also: Collection[str], planned: int | None = None
+    rows: DataFrame, columns: Sequence[Column], plan: ScanPlan | None, most: int, *, extra: Collection[str], at_most: int | None = None
 ) -> pa.Table | None:
     """Fetch rows in the shape of the table's files.
 
     Args:
-        rows: the table's columns under their names, and `also`.
+        rows: the table's columns under their names, and `extra`.
         columns: the table's columns to fetch.
         plan: the scan that the rows come from, whose files tell the size of a row.
         most: the maximum number of rows.
-        also: names of further columns.
-        planned: the maximum number of rows that `rows` can have, if it is known.
+        extra: names of further columns.
+        at_most: the maximum number of rows that `rows` can have, if it is known.
 
     Returns:
         The rows; None if they are too many, or if Spark failed. The general way of the statement then decides.
@@ -60,10 +60,10 @@ def fetch(
     size = sum(file.size_bytes for file in plan.files) if plan is not None else 0
     if plan is not None and size:
         most = min(most, MOST_BYTES * sum(file.record_count for file in plan.files) // size)
-    if planned is None or planned > most:
+    if at_most is None or at_most > most:
         most = min(most, MOST_OF_MANY)
     try:
-        return fetch_small(rows, columns, most, also=also, most=planned)
+        return fetch_small(rows, columns, most, extra=extra, at_most=at_most)
     except DataError:
         raise
     except Exception as error:

@@ -49,7 +49,7 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, most: i
     rows = candidates(source, request.source_alias, table.columns, request.not_matched, key_columns(usable))
     columns = table.columns if request.not_matched else ()
     try:
-        found = fetch(rows, columns, None, most, also=(SOURCE_ROW, ACTION, *key_names(usable)))
+        found = fetch(rows, columns, None, most, extra=(SOURCE_ROW, ACTION, *key_names(usable)))
         return None if found is None else SmallSource(found, ranges_of(found, usable), most)
     except (DataError, UnicodeDecodeError):  # a value that may not be inserted at all, or a key that is not valid UTF-8
         return None
@@ -76,7 +76,7 @@ def merge_small(
     """
     updates = [index for index, clause in enumerate(request.matched) if clause.action == "update"]
     columns = table.columns if updates else ()
-    pairs = fetch(matching, columns, plan, source.most, also=_PAIR, planned=planned_rows(plan) * source.rows.num_rows)
+    pairs = fetch(matching, columns, plan, source.most, extra=_PAIR, at_most=planned_rows(plan) * source.rows.num_rows)
     if pairs is None:
         return None
     found = outcome_of(pairs)

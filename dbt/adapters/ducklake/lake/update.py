@@ -32,7 +32,7 @@ def update(context: Context, table: Table, plan: ScanPlan, changed: DataFrame, w
     """
     context.transaction.rows.depends_on_rows(table, within)
     most = most_rows(context, table)
-    small = fetch(changed, table.columns, plan, most, also=_LINEAGE, planned=planned_rows(plan)) if most else None
+    small = fetch(changed, table.columns, plan, most, extra=_LINEAGE, at_most=planned_rows(plan)) if most else None
     if small is not None:
         positions = by_file(small)
         write_small(context, table, small.drop_columns([LINEAGE_FILE, LINEAGE_POSITION]), row_ids=True)

@@ -26,7 +26,7 @@ class Step:
 
     action: Callable[[], Any]
     result: Any
-    answer: Callable[[Any], Any]
+    received: Callable[[Any], Any]
     """Returns the part of the result that the caller received."""
     counts_read: bool = False
     """Whether the caller has read how many rows the statement changed."""
@@ -45,7 +45,7 @@ class Step:
             ConflictError: the caller would receive a different result.
         """
         result = self.action()
-        changed = self.answer(result) != self.answer(self.result)
+        changed = self.received(result) != self.received(self.result)
         if (self.counts_read or counts) and isinstance(result, Result):
             changed = changed or result.counts != self.result.counts
         if changed:
@@ -86,11 +86,11 @@ class Journal:
         return Committed(snapshot, results, FilesWritten(len(written), sum(written.values())), staged)
 
 
-def no_answer(_result: Any) -> None:
+def nothing(_result: Any) -> None:
     """Return None: the caller does not receive the result."""
 
 
-def whole_answer(result: Any) -> Any:
+def whole_result(result: Any) -> Any:
     """Return the result, which the caller receives."""
     return result
 

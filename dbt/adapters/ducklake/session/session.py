@@ -46,7 +46,7 @@ from ..sql.values import (
     TimeTravel,
     Use,
 )
-from .journal import MOST_ROWS, Step, columns_and_rows, no_answer, whole_answer
+from .journal import MOST_ROWS, Step, columns_and_rows, nothing, whole_result
 from .transacting import TransactionalWork
 from .transactions import Transactions
 
@@ -170,7 +170,7 @@ class LakeSession(TransactionalWork):
 
     def record_read(self, read: Callable[[], T]) -> T:
         """Read from the lake. If the open transaction is replayed, `read` must return the same then."""
-        return self._record_step(read, whole_answer)[0]
+        return self._record_step(read, whole_result)[0]
 
     def create_temp_view(self, name: str, frame: DataFrame) -> None:
         """Create a temporary view of this session on a DataFrame of this session."""
@@ -192,7 +192,7 @@ class LakeSession(TransactionalWork):
             The number of rows.
         """
         with self._working(f"cache {name}"):
-            return self._record_step(lambda: self._run(lambda env: cache_rows(env, name))[0], no_answer)[0]
+            return self._record_step(lambda: self._run(lambda env: cache_rows(env, name))[0], nothing)[0]
 
     def load_seed(
         self,
@@ -225,7 +225,7 @@ class LakeSession(TransactionalWork):
             return self._run(lambda env: load_rows(env.lakes.contexts[lake](), schema, name, new, kept, rebuild=rebuild))[0]
 
         with self._working(f"seed {schema}.{name}"):
-            return self._record_step(load, no_answer)[0]
+            return self._record_step(load, nothing)[0]
 
     # -- internal --------------------------------------------------------------------------------------------------------------
 
@@ -281,7 +281,7 @@ class LakeSession(TransactionalWork):
             if journal is not None and journal is self._journal and step is not None:
                 if len(rows) > MOST_ROWS:
                     self._prevent(f"more than {MOST_ROWS} rows of a query were fetched")
-                journal.steps.append(Step(partial(fetch_again, limit), rows, whole_answer))
+                journal.steps.append(Step(partial(fetch_again, limit), rows, whole_result))
             return rows
 
         return fetch_rows

@@ -146,7 +146,7 @@ class TransactionalWork(SparkWork):
             raise
         return result, self._commit(transactions)
 
-    def _record_step(self, action: Callable[[], T], answer: Callable[[Any], Any]) -> tuple[T, Step | None]:
+    def _record_step(self, action: Callable[[], T], received: Callable[[Any], Any]) -> tuple[T, Step | None]:
         """Run an action, and record it as a step of the open transaction if one is open."""
         if self._journal is None:
             return action(), None
@@ -159,7 +159,7 @@ class TransactionalWork(SparkWork):
         except BaseException:
             self._prevent("one of its statements failed")
             raise
-        step = Step(action, result, answer)
+        step = Step(action, result, received)
         journal.steps.append(step)
         return result, step
 

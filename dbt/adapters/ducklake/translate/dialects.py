@@ -22,7 +22,7 @@ from ..format.identifiers import backquoted
 from ..sql.references import references
 from ..sql.tokens import Cursor, Source
 from ..sql.values import FunctionCall, Name, Reference, Sql
-from . import words_of_duckdb, words_of_spark
+from . import rules_to_duckdb, rules_to_spark
 from .shared_sql import NoCounterpartError, translate_tree
 
 PLACEHOLDER = "{DUCKLAKE_CATALOG}"
@@ -45,7 +45,7 @@ class _Direction:
     write: str
     quote: str
     written_quote: str
-    words: ModuleType
+    rules: ModuleType
 
 
 class _ListsFromOne(DuckDB):
@@ -54,8 +54,8 @@ class _ListsFromOne(DuckDB):
     INDEX_OFFSET = 0
 
 
-TO_SPARK = _Direction(_ListsFromOne, "spark", '"', "`", words_of_spark)
-TO_DUCKDB = _Direction("databricks", "duckdb", "`", '"', words_of_duckdb)
+TO_SPARK = _Direction(_ListsFromOne, "spark", '"', "`", rules_to_spark)
+TO_DUCKDB = _Direction("databricks", "duckdb", "`", '"', rules_to_duckdb)
 
 
 def qualify(sql: Sql, fill: Callable[[Reference], Name | None], function: Callable[[Name], Name | None] = lambda _: None) -> str:
@@ -135,9 +135,9 @@ def _translated(text: str, direction: _Direction, approximate: bool = False) -> 
         trees = sqlglot.parse(text.replace(PLACEHOLDER, direction.quote + PLACEHOLDER + direction.quote), read=direction.read)
         if len(trees) != 1 or trees[0] is None or isinstance(trees[0], exp.Command):
             return None, text
-        rules = {kind: rule for kind, rule in direction.words.RULES.items() if not (approximate and kind in _APPROXIMATE)}
+        rules = {kind: rule for kind, rule in direction.rules.RULES.items() if not (approximate and kind in _APPROXIMATE)}
         bare = not isinstance(trees[0], exp.Paren)
-        tree = translate_tree(trees[0], direction.read, direction.words.MORE, rules, direction.words.EARLY)
+        tree = translate_tree(trees[0], direction.read, direction.rules.MORE, rules, direction.rules.EARLY)
         tree = tree.unnest() if bare else tree
         translated = tree.sql(dialect=direction.write, unsupported_level=ErrorLevel.RAISE, comments=False)
     except NoCounterpartError as error:

@@ -1,7 +1,7 @@
 """The SQL that means the same in DuckDB and in Spark: a list of sqlglot's expressions, each with the arguments it may have.
 
 Expressions that are not listed are refused: an error is better than a view that returns wrong values. This list has the expressions
-that both engines write alike; `words_of_spark` and `words_of_duckdb` add those that must be rewritten. Where the meaning depends on
+that both engines write alike; `rules_to_spark` and `rules_to_duckdb` add those that must be rewritten. Where the meaning depends on
 the types of the operands, `spark/session/plan_types.py` checks the plan that Spark makes of the text.
 """
 

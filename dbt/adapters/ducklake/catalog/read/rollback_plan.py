@@ -37,22 +37,22 @@ class FormerFile:
 
 @dataclass(frozen=True)
 class RollbackPlan:
-    """The rows of one table at the earlier snapshot (`then`) and at the current one (`now`)."""
+    """The rows of one table at the earlier snapshot (`earlier`) and at the current one (`current`)."""
 
-    then: tuple[FormerFile, ...]
-    now: Mapping[int, DataFile]
+    earlier: tuple[FormerFile, ...]
+    current: Mapping[int, DataFile]
     """Data file id → data file."""
-    inlined_then: tuple[InlinedRows, ...]
-    inlined_now: tuple[InlinedRows, ...]
+    inlined_earlier: tuple[InlinedRows, ...]
+    inlined_current: tuple[InlinedRows, ...]
     retyped: frozenset[int]
     """Ids of columns that had, at any snapshot, another type than at the earlier one."""
 
 
-def read_rollback_plan(connection: Connection, database: Database, table: Table, then: int, now: int) -> RollbackPlan:
-    """Return the plan for restoring a table to the snapshot `then` from the snapshot `now`; `table` is its definition at `then`."""
+def read_rollback_plan(connection: Connection, database: Database, table: Table, earlier: int, current: int) -> RollbackPlan:
+    """Return the plan for restoring a table from the snapshot `current` to `earlier`; `table` is its definition at `earlier`."""
     history = read_history(connection, table.table_id)
-    former = read_files(connection, database, table, then)
-    present = {file.data_file_id: file for _, file in read_files(connection, database, table, now)}
+    former = read_files(connection, database, table, earlier)
+    present = {file.data_file_id: file for _, file in read_files(connection, database, table, current)}
     ids = [row.data_file_id for row, file in former if not _has_same_rows(file, present.get(row.data_file_id))]
     stats, values = _column_stats(connection, database, ids), _partition_values(connection, database, ids)
     files = tuple(
@@ -72,13 +72,13 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
         )
         for row, file in former
     )
-    inlined_then, inlined_now = (read_rows(connection, database, table, history, each).inlined for each in (then, now))
-    return RollbackPlan(files, present, inlined_then, inlined_now, history.retyped(table.columns))
+    inlined_earlier, inlined_current = (read_rows(connection, database, table, history, each).inlined for each in (earlier, current))
+    return RollbackPlan(files, present, inlined_earlier, inlined_current, history.retyped(table.columns))
 
 
-def _has_same_rows(then: DataFile, now: DataFile | None) -> bool:
+def _has_same_rows(earlier: DataFile, current: DataFile | None) -> bool:
     """Whether the file still exists, without deleted rows and without rows newer than the earlier snapshot."""
-    return now is not None and not now.is_touched and then.rows_until_snapshot is None
+    return current is not None and not current.is_touched and earlier.rows_until_snapshot is None
 
 
 def _column_stats(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, list[ColumnStats]]:

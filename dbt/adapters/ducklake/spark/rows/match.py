@@ -83,10 +83,10 @@ class Match:
         source = F.broadcast(self.source) if self.broadcast else self.source
         return source.alias(self.source_alias)
 
-    def _with_values(self, joined: DataFrame, clauses: Sequence[When], target: DataFrame, also: Sequence[str]) -> DataFrame:
+    def _with_values(self, joined: DataFrame, clauses: Sequence[When], target: DataFrame, extra: Sequence[str]) -> DataFrame:
         chosen = joined.withColumn(ACTION, _clause(clauses))
         lineage = [target[name] for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)]
-        return chosen.select(F.col(ACTION), *lineage, *[F.col(name) for name in also], *_values(self.columns, chosen, clauses, target))
+        return chosen.select(F.col(ACTION), *lineage, *[F.col(name) for name in extra], *_values(self.columns, chosen, clauses, target))
 
 
 def _values(columns: Sequence[Column], rows: DataFrame, clauses: Sequence[When], target: DataFrame | None) -> list[SparkColumn]:

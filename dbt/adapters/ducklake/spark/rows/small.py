@@ -26,16 +26,16 @@ def can_fetch(columns: Sequence[Column]) -> bool:
 
 
 def fetch_small(
-    rows: DataFrame, columns: Sequence[Column], limit: int, *, also: Collection[str] = (), most: int | None = None
+    rows: DataFrame, columns: Sequence[Column], limit: int, *, extra: Collection[str] = (), at_most: int | None = None
 ) -> pa.Table | None:
     """Fetch rows in the shape of the table's files.
 
     Args:
-        rows: the table's columns under their names, and the columns in `also`.
+        rows: the table's columns under their names, and the columns in `extra`.
         columns: the table's columns to fetch.
         limit: the maximum number of rows.
-        also: names of further columns to fetch, which come first and are not cast.
-        most: an upper bound of the number of rows in `rows`, if one is known.
+        extra: names of further columns to fetch, which come first and are not cast.
+        at_most: an upper bound of the number of rows in `rows`, if one is known.
 
     Returns:
         The rows; None if there are more than `limit`.
@@ -44,13 +44,13 @@ def fetch_small(
         DataError: a value does not fit its column.
     """
     types = {field.name: field.dataType for field in rows.schema.fields}
-    wanted: list[SparkColumn | str] = [backquoted(name) for name in also]
+    wanted: list[SparkColumn | str] = [backquoted(name) for name in extra]
     for column in columns:
         name = backquoted(column.name)
         source = types[column.name]
         wanted.append(name if is_unchanged(source, column) else conform(F.col(name), source, column))
     frame = rows.select(*wanted)
-    if most is None or most > limit:
+    if at_most is None or at_most > limit:
         frame = frame.limit(limit + 1)
     with data_errors():
         found = frame.toArrow()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.errors import LakeError
-from tests.interop import view_words as words
+from tests.interop import view_samples as samples
 from tests.interop.conftest import Both, comparable
 
 CATALOGS = ["sqlite"]
@@ -20,7 +20,7 @@ CATALOGS = ["sqlite"]
 
 @pytest.fixture
 def filled(both: Both) -> Both:
-    for statement in words.TABLES:
+    for statement in samples.TABLES:
         both.duckdb(statement)
     return both
 
@@ -117,21 +117,21 @@ def without(outcomes: dict[str, str], *fine: str) -> dict[str, str]:
 
 def test_views_of_duckdb_are_read_with_its_values(filled: Both) -> None:
     judge = Judge(filled, filled.duckdb)
-    assert without(judge.expressions(each(words.EXPRESSIONS), "k", "FROM t"), "equal") == {}
-    assert without(judge.expressions(each(words.AGGREGATES), "o", "FROM t GROUP BY o"), "equal") == {}
-    assert without(judge.queries(each(words.QUERIES)), "equal") == {}
+    assert without(judge.expressions(each(samples.EXPRESSIONS), "k", "FROM t"), "equal") == {}
+    assert without(judge.expressions(each(samples.AGGREGATES), "o", "FROM t GROUP BY o"), "equal") == {}
+    assert without(judge.queries(each(samples.QUERIES)), "equal") == {}
 
 
 def test_our_views_have_our_values_in_duckdb(filled: Both) -> None:
     judge = Judge(filled, filled.spark)
-    assert without(judge.expressions(each(words.EXPRESSIONS_OF_SPARK), "k", "FROM t"), "equal") == {}
-    assert without(judge.expressions(each(words.AGGREGATES_OF_SPARK), "o", "FROM t GROUP BY o"), "equal") == {}
-    assert without(judge.queries(each(words.QUERIES_OF_SPARK)), "equal") == {}
+    assert without(judge.expressions(each(samples.EXPRESSIONS_OF_SPARK), "k", "FROM t"), "equal") == {}
+    assert without(judge.expressions(each(samples.AGGREGATES_OF_SPARK), "o", "FROM t GROUP BY o"), "equal") == {}
+    assert without(judge.queries(each(samples.QUERIES_OF_SPARK)), "equal") == {}
 
 
 def test_expressions_that_differ_by_type_are_refused(filled: Both) -> None:
     judge = Judge(filled, filled.duckdb)
-    queries = [f"SELECT {text} AS z FROM t" for text in each(words.REFUSED_FOR_TYPES)] + each(words.QUERIES_REFUSED_FOR_TYPES)
+    queries = [f"SELECT {text} AS z FROM t" for text in each(samples.REFUSED_FOR_TYPES)] + each(samples.QUERIES_REFUSED_FOR_TYPES)
     assert without(judge.queries(queries), "refused") == {}
     message = judge.query("SELECT x::VARCHAR AS z FROM t")[1]
     assert "CAST(t.x AS STRING)" in message
@@ -139,5 +139,5 @@ def test_expressions_that_differ_by_type_are_refused(filled: Both) -> None:
 
 def test_expressions_that_differ_by_type_are_not_translated_for_duckdb(filled: Both) -> None:
     judge = Judge(filled, filled.spark)
-    queries = [f"SELECT {text} AS z FROM t" for text in each(words.REFUSED_FOR_TYPES_OF_SPARK)]
+    queries = [f"SELECT {text} AS z FROM t" for text in each(samples.REFUSED_FOR_TYPES_OF_SPARK)]
     assert without(judge.offers(queries), "refused", "invalid") == {}

@@ -1,6 +1,6 @@
 """Tables, expressions and queries for tests of views that are translated between DuckDB and Spark, one per line.
 
-`test_view_words.py` runs them on both engines; `tests/unit/translate/test_shared_sql.py` checks which can be translated.
+`test_view_translation.py` runs them on both engines; `tests/unit/translate/test_shared_sql.py` checks which can be translated.
 """
 
 from __future__ import annotations
