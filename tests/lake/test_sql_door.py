@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 
 from dbt.adapters.ducklake.errors import (
     ConfigurationError,
@@ -391,7 +392,8 @@ def test_ddl_needs_no_jvm(catalog: CatalogUnderTest) -> None:
 
 
 @pytest.mark.parity
-def test_inserts_of_constants_need_no_jvm(catalog: CatalogUnderTest) -> None:
+def test_inserts_of_constants_need_no_jvm(catalog: CatalogUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SparkContext, "_gateway", None)  # as in a process without Spark, whose settings would be unknown
     insert = "INSERT INTO t (n, s, at) VALUES ({}, 'it''s', current_timestamp()), (NULL, DEFAULT, TIMESTAMP '2020-01-02 03:04:05')"
     with catalog.open() as lake, lake.session() as session, lake.session() as other:
         session.execute("CREATE TABLE t (n INT, s STRING DEFAULT 'x', at TIMESTAMP NOT NULL, d DECIMAL(5, 2) DEFAULT 1.5)")
