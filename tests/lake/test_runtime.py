@@ -38,6 +38,7 @@ def test_sessions_share_only_spark(spark_runtime: SparkRuntime) -> None:
 )
 def test_a_changed_protected_setting_is_refused_and_restored(spark_runtime: SparkRuntime, statement: str) -> None:
     session = spark_runtime.session()
+    session.sql("SET spark.sql.variable.substitute=true")
     session.sql("SET half=fieldId.read")
     require_protected(session)
     session.sql(statement)
