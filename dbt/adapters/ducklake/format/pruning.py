@@ -26,7 +26,6 @@ from .types import decimal_parameters
 
 _HOUR_NANOS = DAY_NANOS // 24
 _EXACT_TEXTS = (Encoding.BOOLEAN, Encoding.INTEGER, Encoding.DECIMAL, Encoding.DATE)
-"""Encodings of types of which each value has only one text as a partition value."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +69,28 @@ def _misses(range_: ColumnRange, stats: ColumnStats, type_name: str) -> bool:
     return outside(range_, stats, type_name)
 
 
+def has_exact_texts(type_name: str) -> bool:
+    """Whether each value of the type has only one text as a partition value."""
+    return type_name == "varchar" or leaf_type(type_name).encoding in _EXACT_TEXTS
+
+
+def bucket_texts(filter_: ColumnFilter, type_name: str, count: int) -> list[str] | None:
+    """Return the partition values of the buckets of all values that pass the filter; None if it contains more than single values."""
+    points = [_point(range_, type_name) for range_ in filter_.ranges]
+    known = [point for point in points if point is not None]
+    return [str(bucket(point, type_name, count)) for point in known] if len(known) == len(points) else None
+
+
 def _excluded_by_key(filter_: ColumnFilter, key: KeyValue, type_name: str) -> bool:
-    exact = type_name == "varchar" or leaf_type(type_name).encoding in _EXACT_TEXTS
     count = bucket_count(key.transform)
-    if not exact or (count is None and key.transform != "identity"):
+    if not has_exact_texts(type_name) or (count is None and key.transform != "identity"):
         return False
     if key.value is None:  # some writers store the text '' as NULL
         return not filter_.nulls and type_name != "varchar"
     if count is None:
         return excluded(filter_, ColumnStats(filter_.column_id, None, 1, 0, key.value, key.value), type_name)
-    points = [_point(range_, type_name) for range_ in filter_.ranges]
-    return all(point is not None and str(bucket(point, type_name, count)) != key.value for point in points)
+    texts = bucket_texts(filter_, type_name, count)
+    return texts is not None and key.value not in texts
 
 
 def _point(range_: ColumnRange, type_name: str) -> Value | None:

@@ -6,12 +6,13 @@ rows physically.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, func, select
 from sqlalchemy.engine import Connection
+from sqlalchemy.sql.expression import CompoundSelect
 
 from ...format.files import DataFile, Filters, InlinedRows
 from ...format.objects import Table
@@ -21,7 +22,10 @@ from ..store.inlined import InlinedTable, has_delete_table, read_deletes, read_i
 from ..store.visibility import visible
 from .column_history import TableHistory
 from .file_rows import DELETE_COLUMNS, data_file, delete_file, read_mappings
-from .pruning import prune
+from .pruning import Pruning
+
+_FEW_FILES = 500
+"""Up to this number of files, reading all of them is faster than leaving files out in SQL."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +46,31 @@ def read_rows(
     within: Filters = (),
 ) -> CommittedRows:
     """Return the files and inlined rows of a committed table; files that provably have no row `within` the filters are left out."""
-    rows = _file_rows(connection, table.table_id, snapshot_id)
-    kept = prune(connection, table, rows, visible(t.data_file, snapshot_id), history.retyped(table.columns), within) if within else rows
+    kept, pruned = _kept_rows(connection, database, table, history.retyped(table.columns), snapshot_id, within)
     files = tuple(_data_files(connection, database, table, kept, snapshot_id))
     names = registered(connection, [table.table_id]).get(table.table_id, [])
     inlined = [InlinedTable(name, version, history.layout(version)) for name, version in names]
-    return CommittedRows(files, tuple(read_inlined(connection, database.dialect, inlined, snapshot_id)), len(rows) - len(kept))
+    return CommittedRows(files, tuple(read_inlined(connection, database.dialect, inlined, snapshot_id)), pruned)
+
+
+def _kept_rows(
+    connection: Connection, database: Database, table: Table, retyped: Collection[int], snapshot_id: int, within: Filters
+) -> tuple[list[Any], int]:
+    """Return the rows of the files that may have a row within the filters, and the number of other files."""
+    if not within:
+        return _file_rows(connection, table.table_id, snapshot_id), 0
+    live = visible(t.data_file, snapshot_id)
+    counted = select(func.count()).select_from(t.data_file).where(t.data_file.c.table_id == table.table_id, live)
+    total: int = connection.execute(counted).scalar_one()
+    if callable(within):
+        within = within() if total > 1 else ()
+    pruning = Pruning.of(connection, table, retyped, within) if total else None
+    if pruning is None:
+        return _file_rows(connection, table.table_id, snapshot_id), 0
+    in_sql = total > _FEW_FILES and database.older is None
+    candidates = pruning.candidates(database.dialect, live) if in_sql else None
+    rows = pruning.kept(connection, _file_rows(connection, table.table_id, snapshot_id, candidates), live)
+    return rows, total - len(rows)
 
 
 def read_files(connection: Connection, database: Database, table: Table, snapshot_id: int) -> list[tuple[Any, DataFile]]:
@@ -56,7 +79,7 @@ def read_files(connection: Connection, database: Database, table: Table, snapsho
     return list(zip(rows, _data_files(connection, database, table, rows, snapshot_id), strict=True))
 
 
-def _file_rows(connection: Connection, table_id: int, snapshot_id: int) -> list[Any]:
+def _file_rows(connection: Connection, table_id: int, snapshot_id: int, among: CompoundSelect[Any] | None = None) -> list[Any]:
     data, delete = t.data_file, t.delete_file
     joined = data.outerjoin(
         delete,
@@ -68,6 +91,8 @@ def _file_rows(connection: Connection, table_id: int, snapshot_id: int) -> list[
         .where(data.c.table_id == table_id, visible(data, snapshot_id))
         .order_by(data.c.data_file_id, delete.c.delete_file_id)
     )
+    if among is not None:
+        query = query.where(data.c.data_file_id.in_(among))
     rows = {row.data_file_id: row for row in connection.execute(query)}  # if there are two delete files, the newer wins
     return list(rows.values())
 

@@ -48,6 +48,11 @@ def unchanged(cell: ColumnElement[Any], _column: Column) -> ColumnElement[Any]:
     return cell
 
 
+def own_order(text: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return the text itself, because the database compares texts byte by byte."""
+    return text
+
+
 def no_lock(_connection: Connection) -> AbstractContextManager[None]:
     """Take no lock, because the database's own locks are enough."""
     return nullcontext()
@@ -130,6 +135,12 @@ class CatalogDialect:
 
     inlined_readable: Callable[[ColumnElement[Any], Column], ColumnElement[Any]] = unchanged
     """Converts an inlined column, before that cast, to an expression that the driver can read."""
+
+    number: Callable[[ColumnElement[Any]], ColumnElement[Any]] | None = None
+    """Converts a text to a double, and a text that is not a finite number to NULL. None if scans are not planned in SQL."""
+
+    ordered_text: Callable[[ColumnElement[Any]], ColumnElement[Any]] = own_order
+    """Converts a text to an expression that is compared byte by byte in UTF-8."""
 
     largest_identifier: int | None = None
     """The maximum length of a column name in an inlined-data table, in bytes."""

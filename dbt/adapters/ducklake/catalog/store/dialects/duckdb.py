@@ -15,10 +15,10 @@ from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnClause, ColumnElement, event, literal_column
+from sqlalchemy import ColumnClause, ColumnElement, case, event, func, literal_column, try_cast
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.pool import NullPool
-from sqlalchemy.types import BOOLEAN, TypeEngine, UserDefinedType
+from sqlalchemy.types import BOOLEAN, Double, TypeEngine, UserDefinedType
 
 from ....format.duckdb_types import NAMES, duckdb_type
 from ....format.identifiers import double_quoted
@@ -120,6 +120,11 @@ def _encoded(value: str, column: Column, depth: int) -> str:
     return f"CASE WHEN {value} IS NOT NULL THEN {made} END"
 
 
+def _number(text: ColumnElement[Any]) -> ColumnElement[Any]:
+    number = try_cast(text, Double)
+    return case((func.isfinite(number), number))
+
+
 def _inlined_type(_found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
     return DuckDBType(duckdb_type(column))
 
@@ -151,6 +156,7 @@ DUCKDB = CatalogDialect(
     inlined_readable=_readable,
     # Python's dates end at the year 9999, and DuckDB's client returns infinities as that; nested values may contain such dates.
     read_as_text=frozenset(name for name in NAMES if not _is_exact_in_python(leaf_type(name))),
+    number=_number,
     write_lock=_write_lock,
     indexes=False,  # DuckDB's scans need none, and they make updates slower
     package="duckdb",

@@ -12,7 +12,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import ColumnElement, case, cast, func, text
 from sqlalchemy.dialects.postgresql import BYTEA, DOUBLE_PRECISION, INTERVAL, REAL, TIME, TIMESTAMP, UUID
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.types import BIGINT, BOOLEAN, INTEGER, NUMERIC, SMALLINT, VARCHAR, TypeEngine
@@ -26,6 +26,9 @@ from .dialect import CatalogDialect
 
 _RETRYABLE = frozenset({"23505", "40001", "40P01", "55P03", "42P06", "42P07"})
 """Unique violation, serialization failure, deadlock, lock not available; schema or table exists, if two processes create a lake."""
+
+_NUMBER = r"^-?[0-9]{1,40}([.][0-9]{1,40})?([eE][-+]?[0-9]{1,2})?$"
+"""Texts that can be cast to a double without an error, which would end the query."""
 
 
 def _identity(value: Any) -> Any:
@@ -78,6 +81,14 @@ def _cell(value: Any, column: Column) -> Any:
     return text
 
 
+def _number(stored: ColumnElement[Any]) -> ColumnElement[Any]:
+    return case((stored.regexp_match(_NUMBER), cast(stored, DOUBLE_PRECISION)))
+
+
+def _ordered_text(stored: ColumnElement[Any]) -> ColumnElement[Any]:
+    return func.convert_to(stored, "UTF8")
+
+
 _TYPES: Mapping[str, TypeEngine[Any]] = {
     "boolean": BOOLEAN(),
     "smallint": SMALLINT(),
@@ -118,6 +129,8 @@ POSTGRES = CatalogDialect(
     inlined_cell=_cell,
     inlined_types=MappingProxyType({name: _TYPES[type_] for name, type_ in _INLINED.items()}),
     read_as_text=frozenset(name for name, type_ in _INLINED.items() if type_ in _CHANGED_BY_DRIVER),
+    number=_number,
+    ordered_text=_ordered_text,
     largest_identifier=63,
     package="postgres",
 )

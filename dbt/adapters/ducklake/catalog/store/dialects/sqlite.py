@@ -11,11 +11,11 @@ from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import event, func
+from sqlalchemy import ColumnElement, case, cast, event, func, type_coerce
 from sqlalchemy.dialects.sqlite import BLOB
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.pool import NullPool
-from sqlalchemy.types import BIGINT, VARCHAR
+from sqlalchemy.types import BIGINT, NUMERIC, VARCHAR, Double
 
 from .dialect import CatalogDialect, types_of_cells
 
@@ -74,6 +74,12 @@ def _is_write_conflict(error: BaseException) -> bool:
     return isinstance(error, sqlite3.OperationalError) and ("locked" in text or "busy" in text)
 
 
+def _number(text: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Convert a text that equals its number; a cast alone would use the first digits of any text."""
+    number = cast(text, NUMERIC)
+    return case((number == type_coerce(text, NUMERIC), cast(text, Double)))
+
+
 SQLITE = CatalogDialect(
     name="sqlite",
     default_schema=None,
@@ -93,4 +99,5 @@ SQLITE = CatalogDialect(
     is_write_conflict=_is_write_conflict,
     inlined_type=lambda found, _column: found,
     inlined_types=types_of_cells(BIGINT(), VARCHAR(), BLOB()),
+    number=_number,
 )

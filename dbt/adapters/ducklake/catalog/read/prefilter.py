@@ -1,0 +1,213 @@
+"""Conditions in SQL that find most of the files that a scan can leave out, so that their rows are not fetched.
+
+`pruning.py` decides; this module only states what is certain in SQL. All values are texts in the catalog, so:
+
+- Numbers are compared as doubles, with a margin that is greater than any error of the conversion.
+- Dates and timestamps are compared as numbers of their digits, timestamps without the fraction of a second. Other forms prove nothing.
+- Texts are compared byte by byte. Other types prove nothing.
+- A comparison with NULL or with a text of an unexpected form is NULL, which proves nothing, because no condition is negated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, case, false, func, literal, or_, select, true
+from sqlalchemy import Table as MetadataTable
+from sqlalchemy.sql.expression import CompoundSelect
+from sqlalchemy.types import Double
+
+from ...format.files import ColumnFilter, ColumnRange
+from ...format.leaf_types import Encoding, leaf_type
+from ...format.objects import Column
+from ...format.partitioning import bucket_count
+from ...format.pruning import bucket_texts, has_exact_texts
+from ...format.statistics import decode
+from ..store import tables as t
+from ..store.dialects import CatalogDialect
+
+_MOST_RANGES = 1000
+"""A filter with more ranges is not used, because its SQL would be too long."""
+_NUMBERS = (Encoding.INTEGER, Encoding.DECIMAL, Encoding.FLOAT)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_SECOND = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?(\+00)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Prefilter:
+    """The filters of a scan of one table.
+
+    Args:
+        dialect: the catalog database.
+        table_id: the table.
+        columns: the leaf columns by id.
+        filters: the filters of each column; every row must pass all.
+        specs: partition id → key index → (column id, transform).
+        retyped: ids of columns whose type has changed.
+    """
+
+    dialect: CatalogDialect
+    table_id: int
+    columns: Mapping[int, Column]
+    filters: Mapping[int, Sequence[ColumnFilter]]
+    specs: Mapping[int, Mapping[int, tuple[int, str]]]
+    retyped: Collection[int]
+
+    def candidates(self, visible: ColumnElement[bool]) -> CompoundSelect[Any] | None:
+        """Return a query of the ids of the visible data files that may have a needed row; None if every file may."""
+        if self.dialect.number is None:
+            return None
+        excluded = [*self._by_statistics(), *self._by_partition()]
+        ids = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == self.table_id, visible)
+        return ids.except_(*excluded) if excluded else None
+
+    def _by_statistics(self) -> Iterator[Select[Any]]:
+        source = t.file_column_stats
+        for column_id, filters in self.filters.items():
+            leaf = leaf_type(self.columns[column_id].type)
+            for each in filters:
+                found = []
+                if leaf.encoding is not Encoding.NONE:
+                    found.append(and_(source.c.value_count == 0, source.c.min_value.is_(None), source.c.max_value.is_(None)))
+                outside = self._outside(each.ranges, self.columns[column_id].type, source.c.min_value, source.c.max_value)
+                if outside is not None:
+                    known = [source.c.contains_nan == literal(False, t.Boolean())] if leaf.is_float and _is_open(each.ranges) else []
+                    found.append(and_(outside, *known))
+                if not found or (each.nulls and not leaf.has_bounds):
+                    continue
+                no_nulls = [source.c.null_count == 0] if each.nulls else []
+                yield self._ids(source, source.c.column_id == column_id, or_(*found), *no_nulls)
+
+    def _by_partition(self) -> Iterator[Select[Any]]:
+        source, data = t.file_partition_value, t.data_file
+        for partition_id, keys in self.specs.items():
+            for index, (column_id, transform) in keys.items():
+                if column_id in self.retyped:
+                    continue
+                for each in self.filters.get(column_id, ()):
+                    condition = self._excluded_key(each, transform, source.c.partition_value)
+                    if condition is not None:
+                        query = self._ids(source, source.c.partition_key_index == index, condition)
+                        yield query.join(data, data.c.data_file_id == source.c.data_file_id).where(data.c.partition_id == partition_id)
+
+    def _excluded_key(self, filter_: ColumnFilter, transform: str, value: ColumnElement[str]) -> ColumnElement[bool] | None:
+        type_name = self.columns[filter_.column_id].type
+        if not has_exact_texts(type_name):
+            return None
+        if transform == "identity":
+            outside = self._outside(filter_.ranges, type_name, value, value)
+            return None if outside is None else and_(value.is_not(None), outside)
+        count = bucket_count(transform)
+        texts = None if count is None else bucket_texts(filter_, type_name, count)
+        return None if texts is None else and_(value.is_not(None), value.not_in(sorted(set(texts))))
+
+    def _ids(self, source: MetadataTable, *conditions: ColumnElement[bool]) -> Select[Any]:
+        return select(source.c.data_file_id).where(source.c.table_id == self.table_id, *conditions)
+
+    def _outside(
+        self, ranges: Sequence[ColumnRange], type_name: str, least: ColumnElement[str], greatest: ColumnElement[str]
+    ) -> ColumnElement[bool] | None:
+        """Return the condition that no range overlaps the bounds; None if SQL cannot compare values of the type."""
+        if not ranges:
+            return true()
+        low, high = self._comparable(type_name, least), self._comparable(type_name, greatest)
+        limits = [_limits(each, type_name) for each in ranges]
+        if low is None or high is None or len(ranges) > _MOST_RANGES:
+            return None
+        known = [each for each in limits if each is not None]
+        return _between_ranges(low, high, known, self.dialect) if len(known) == len(limits) else None
+
+    def _comparable(self, type_name: str, text: ColumnElement[str]) -> ColumnElement[Any] | None:
+        """Return an expression for the value of a text, which is NULL if the text has an unexpected form."""
+        number, encoding = self.dialect.number, leaf_type(type_name).encoding
+        assert number is not None
+        if encoding is Encoding.TEXT:
+            return self.dialect.ordered_text(func.lower(text) if type_name == "uuid" else text)
+        if encoding in _NUMBERS:
+            return number(text)
+        if encoding is Encoding.DATE:
+            return case((and_(text.like("____-__-__"), text.not_like("-%")), number(func.replace(text, "-", ""))))
+        if encoding is Encoding.TIMESTAMP:
+            form = "____-__-__ __:__:__%" + ("+00" if type_name == "timestamptz" else "")
+            digits: Any = func.substr(text, 1, 19)
+            for each in "-: ":
+                digits = func.replace(digits, each, "")
+            return case((and_(text.like(form), text.not_like("-%"), text.not_like("%(%")), number(digits)))
+        return None
+
+
+Limit = float | str | None
+
+
+def _limits(range_: ColumnRange, type_name: str) -> tuple[Limit, Limit] | None:
+    """Return the range as values to compare, widened by the margin; None as a limit is open. None if a bound is unclear."""
+    found: list[Limit] = []
+    for text, sign in ((range_.low, -1), (range_.high, 1)):
+        limit = None if text is None else _limit(text, type_name, sign)
+        if text is not None and limit is None:
+            return None
+        found.append(limit)
+    return None if found == [None, None] else (found[0], found[1])
+
+
+def _limit(text: str, type_name: str, sign: int) -> float | str | None:
+    value, leaf = decode(type_name, text), leaf_type(type_name)
+    if value is None or "\0" in text:
+        return None
+    if isinstance(value, bytes):
+        return value.decode()
+    match leaf.encoding:
+        case Encoding.DATE:
+            return float(text.replace("-", "")) if _DAY.fullmatch(text) else None
+        case Encoding.TIMESTAMP:
+            if not _SECOND.fullmatch(text) or (type_name == "timestamptz") != text.endswith("+00"):
+                return None
+            return float(re.sub("[-: ]", "", text[:19]))
+    number = float(value)
+    margin = abs(number) * 2.0 ** (-20 if leaf.is_float else -40) + (2.0**-140 if leaf.is_float else 0)
+    return number + sign * margin if abs(number) < 1e300 else None
+
+
+def _between_ranges(
+    least: ColumnElement[Any], greatest: ColumnElement[Any], limits: Sequence[tuple[Any, Any]], dialect: CatalogDialect
+) -> ColumnElement[bool]:
+    """Return the condition that bounds are outside all ranges: a binary search for the ranges that begin at or below `greatest`.
+
+    The bounds are outside if all of those end below `least`. If `greatest` is NULL, those are all ranges.
+    """
+    ordered = sorted(limits, key=lambda each: (each[0] is not None, each[0] if each[0] is not None else 0))
+    ends = list(_greatest_so_far(high for _, high in ordered))
+
+    def value(limit: Any) -> ColumnElement[Any]:
+        return dialect.ordered_text(literal(limit, t.Text())) if isinstance(limit, str) else literal(limit, Double())
+
+    def search(fewest: int, most: int) -> ColumnElement[bool]:
+        if fewest == most:
+            if fewest == 0:
+                return true()
+            end = ends[fewest - 1]
+            return false() if end is None else least > value(end)
+        middle = (fewest + most + 1) // 2
+        low = ordered[middle - 1][0]
+        if low is None:
+            return search(middle, most)
+        return case((greatest < value(low), search(fewest, middle - 1)), else_=search(middle, most))
+
+    return search(0, len(ordered))
+
+
+def _greatest_so_far(highs: Iterable[Any]) -> Iterator[Any]:
+    """Yield for each position the greatest value up to it; None is greater than all."""
+    found, is_open, first = None, False, True
+    for high in highs:
+        is_open = is_open or high is None
+        if not is_open and (first or high > found):
+            found, first = high, False
+        yield None if is_open else found
+
+
+def _is_open(ranges: Sequence[ColumnRange]) -> bool:
+    return any(each.high is None for each in ranges)
