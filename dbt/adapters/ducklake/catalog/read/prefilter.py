@@ -3,7 +3,7 @@
 `pruning.py` decides; this module only states what is certain in SQL. All values are texts in the catalog, so:
 
 - Numbers are compared as doubles, with a margin that is greater than any error of the conversion.
-- Dates and timestamps are compared as numbers of their digits, timestamps without the fraction of a second. Other forms prove nothing.
+- Dates and timestamps with years of four digits are compared as texts, without the fraction of a second. Other forms prove nothing.
 - Texts are compared byte by byte. Other types prove nothing.
 - A comparison with NULL or with a text of an unexpected form is NULL, which proves nothing, because no condition is negated.
 """
@@ -129,13 +129,10 @@ class Prefilter:
         if encoding in _NUMBERS:
             return number(text)
         if encoding is Encoding.DATE:
-            return case((and_(text.like("____-__-__"), text.not_like("-%")), number(func.replace(text, "-", ""))))
+            return case((text.like("____-__-__"), self.dialect.ordered_text(text)))
         if encoding is Encoding.TIMESTAMP:
             form = "____-__-__ __:__:__%" + ("+00" if type_name == "timestamptz" else "")
-            digits: Any = func.substr(text, 1, 19)
-            for each in "-: ":
-                digits = func.replace(digits, each, "")
-            return case((and_(text.like(form), text.not_like("-%"), text.not_like("%(%")), number(digits)))
+            return case((text.like(form), self.dialect.ordered_text(func.substr(text, 1, 19))))
         return None
 
 
@@ -161,11 +158,11 @@ def _limit(text: str, type_name: str, sign: int) -> float | str | None:
         return value.decode()
     match leaf.encoding:
         case Encoding.DATE:
-            return float(text.replace("-", "")) if _DAY.fullmatch(text) else None
+            return text if _DAY.fullmatch(text) else None
         case Encoding.TIMESTAMP:
             if not _SECOND.fullmatch(text) or (type_name == "timestamptz") != text.endswith("+00"):
                 return None
-            return float(re.sub("[-: ]", "", text[:19]))
+            return text[:19]
     number = float(value)
     margin = abs(number) * 2.0 ** (-20 if leaf.is_float else -40) + (2.0**-140 if leaf.is_float else 0)
     return number + sign * margin if abs(number) < 1e300 else None

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Select, and_, select
+from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy import Table as MetadataTable
 from sqlalchemy.engine import Connection
 from sqlalchemy.sql.expression import CompoundSelect
@@ -25,6 +25,9 @@ from .prefilter import Prefilter
 
 _MOST_IDS = 500
 """Up to this number of files are named by their ids in a query."""
+
+Ids: TypeAlias = Select[Any] | CompoundSelect[Any] | list[int]
+"""Ids of data files, or a query of them."""
 
 
 @dataclass(frozen=True)
@@ -62,39 +65,39 @@ class Pruning:
         """Return a query of the ids of the visible files without most that can be left out; None if SQL can leave out none."""
         return Prefilter(dialect, self.table.table_id, self.columns, self.filters, self.specs, self.retyped).candidates(visible)
 
-    def kept(self, connection: Connection, files: Sequence[Any], which: ColumnElement[bool]) -> list[Any]:
+    def kept(self, connection: Connection, files: Sequence[Any], ids: Ids) -> list[Any]:
         """Return the files that may have a row that passes every filter.
 
         Args:
             connection: the connection to the catalog database.
             files: the rows of `ducklake_data_file` to choose from.
-            which: a condition that selects these rows, and perhaps others.
+            ids: a query of the ids of these files, and perhaps of others.
         """
         if not files:
             return []
         if len(files) <= _MOST_IDS:
-            which = t.data_file.c.data_file_id.in_([row.data_file_id for row in files])
-        pruned = self._by_statistics(connection, which)
-        pruned |= self._by_partition(connection, files, which)
+            ids = [row.data_file_id for row in files]
+        pruned = self._by_statistics(connection, ids)
+        pruned |= self._by_partition(connection, files, ids)
         return [row for row in files if row.data_file_id not in pruned]
 
-    def _by_statistics(self, connection: Connection, which: ColumnElement[bool]) -> set[int]:
+    def _by_statistics(self, connection: Connection, ids: Ids) -> set[int]:
         columns, source = self.columns, t.file_column_stats
-        query = _of_files(select(source), source, self.table.table_id, which).where(source.c.column_id.in_(self.filters))
+        query = self._of_files(source, ids).where(source.c.column_id.in_(self.filters))
         return {
             row.data_file_id
             for row in connection.execute(query)
             if any(excluded(each, column_stats(row), columns[row.column_id].type) for each in self.filters[row.column_id])
         }
 
-    def _by_partition(self, connection: Connection, files: Sequence[Any], which: ColumnElement[bool]) -> set[int]:
+    def _by_partition(self, connection: Connection, files: Sequence[Any], ids: Ids) -> set[int]:
         columns = self.columns
         spec_of = {row.data_file_id: self.specs[row.partition_id] for row in files if row.partition_id in self.specs}
         if not any(column_id in self.filters for spec in spec_of.values() for column_id, _ in spec.values()):
             return set()
         source = t.file_partition_value
         keys: dict[int, list[KeyValue]] = defaultdict(list)
-        for row in connection.execute(_of_files(select(source), source, self.table.table_id, which)):
+        for row in connection.execute(self._of_files(source, ids)):
             key = spec_of.get(row.data_file_id, {}).get(row.partition_key_index)
             if key is not None:
                 keys[row.data_file_id].append(KeyValue(*key, row.partition_value))
@@ -108,6 +111,9 @@ class Pruning:
             )
         }
 
+    def _of_files(self, source: MetadataTable, ids: Ids) -> Select[Any]:
+        return select(source).where(source.c.table_id == self.table.table_id, source.c.data_file_id.in_(ids))
+
 
 def prune(
     connection: Connection,
@@ -117,16 +123,23 @@ def prune(
     retyped: Collection[int],
     within: Sequence[ColumnFilter],
 ) -> list[Any]:
-    """Return the files that may have a row that passes every filter of `within`; the other arguments are those of `Pruning`."""
+    """Return the files that may have a row that passes every filter of `within`.
+
+    Args:
+        connection: the connection to the catalog database.
+        table: the table.
+        files: the rows of `ducklake_data_file` to choose from.
+        which: the condition that selects exactly these rows.
+        retyped: ids of columns whose type has changed.
+        within: the filters.
+    """
     pruning = Pruning.of(connection, table, retyped, within) if files else None
-    return list(files) if pruning is None else pruning.kept(connection, files, which)
+    return list(files) if pruning is None else pruning.kept(connection, files, file_ids(table, which))
 
 
-def _of_files(query: Select[Any], source: MetadataTable, table_id: int, which: ColumnElement[bool]) -> Select[Any]:
-    """Return the query of a table's rows about files, restricted to the files that a condition on `ducklake_data_file` selects."""
-    data = t.data_file
-    wanted = and_(data.c.data_file_id == source.c.data_file_id, data.c.table_id == table_id, which)
-    return query.select_from(source.join(data, wanted)).where(source.c.table_id == table_id)
+def file_ids(table: Table, which: ColumnElement[bool]) -> Select[Any]:
+    """Return a query of the ids of a table's files that a condition on `ducklake_data_file` selects."""
+    return select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table.table_id, which)
 
 
 def _specs(connection: Connection, table_id: int) -> dict[int, dict[int, tuple[int, str]]]:

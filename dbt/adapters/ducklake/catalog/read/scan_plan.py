@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.engine import Connection
-from sqlalchemy.sql.expression import CompoundSelect
 
 from ...format.files import DataFile, Filters, InlinedRows
 from ...format.objects import Table
@@ -22,7 +21,7 @@ from ..store.inlined import InlinedTable, has_delete_table, read_deletes, read_i
 from ..store.visibility import visible
 from .column_history import TableHistory
 from .file_rows import DELETE_COLUMNS, data_file, delete_file, read_mappings
-from .pruning import Pruning
+from .pruning import Pruning, file_ids
 
 _FEW_FILES = 500
 """Up to this number of files, reading all of them is faster than leaving files out in SQL."""
@@ -69,7 +68,11 @@ def _kept_rows(
         return _file_rows(connection, table.table_id, snapshot_id), 0
     in_sql = total > _FEW_FILES and database.older is None
     candidates = pruning.candidates(database.dialect, live) if in_sql else None
-    rows = pruning.kept(connection, _file_rows(connection, table.table_id, snapshot_id, candidates), live)
+    if candidates is None:
+        rows = pruning.kept(connection, _file_rows(connection, table.table_id, snapshot_id), file_ids(table, live))
+    else:
+        among = _file_rows(connection, table.table_id, snapshot_id, t.data_file.c.data_file_id.in_(candidates))
+        rows = pruning.kept(connection, among, candidates)
     return rows, total - len(rows)
 
 
@@ -79,7 +82,7 @@ def read_files(connection: Connection, database: Database, table: Table, snapsho
     return list(zip(rows, _data_files(connection, database, table, rows, snapshot_id), strict=True))
 
 
-def _file_rows(connection: Connection, table_id: int, snapshot_id: int, among: CompoundSelect[Any] | None = None) -> list[Any]:
+def _file_rows(connection: Connection, table_id: int, snapshot_id: int, which: ColumnElement[bool] | None = None) -> list[Any]:
     data, delete = t.data_file, t.delete_file
     joined = data.outerjoin(
         delete,
@@ -88,11 +91,9 @@ def _file_rows(connection: Connection, table_id: int, snapshot_id: int, among: C
     query = (
         select(data, *DELETE_COLUMNS)
         .select_from(joined)
-        .where(data.c.table_id == table_id, visible(data, snapshot_id))
+        .where(data.c.table_id == table_id, visible(data, snapshot_id) if which is None else which)
         .order_by(data.c.data_file_id, delete.c.delete_file_id)
     )
-    if among is not None:
-        query = query.where(data.c.data_file_id.in_(among))
     rows = {row.data_file_id: row for row in connection.execute(query)}  # if there are two delete files, the newer wins
     return list(rows.values())
 

@@ -229,7 +229,8 @@ INDEXES = (
     _index(view, "view_id"),
     _index(tag, "object_id"),
     _index(delete_file, "data_file_id"),
-    _index(file_column_stats, "table_id", "column_id"),
+    _index(file_column_stats, "table_id", "column_id", "data_file_id"),
+    _index(file_partition_value, "data_file_id"),
     _index(name_mapping, "mapping_id"),
 )
 """Indexes of lakes that we create. We never add them to a lake of another program; DuckDB works with and without them."""

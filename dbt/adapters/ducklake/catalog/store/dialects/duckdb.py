@@ -17,7 +17,10 @@ from typing import Any
 
 from sqlalchemy import ColumnClause, ColumnElement, case, event, func, literal_column, try_cast
 from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.elements import TryCast
 from sqlalchemy.types import BOOLEAN, Double, TypeEngine, UserDefinedType
 
 from ....format.duckdb_types import NAMES, duckdb_type
@@ -118,6 +121,11 @@ def _encoded(value: str, column: Column, depth: int) -> str:
         case _:
             return value
     return f"CASE WHEN {value} IS NOT NULL THEN {made} END"
+
+
+@compiles(TryCast, "duckdb")
+def _compiled_try_cast(element: Any, compiler: SQLCompiler, **options: Any) -> str:
+    return f"TRY_CAST({compiler.process(element.clause, **options)} AS {compiler.process(element.typeclause, **options)})"
 
 
 def _number(text: ColumnElement[Any]) -> ColumnElement[Any]:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, cast, func, text
+from sqlalchemy import ColumnElement, and_, case, cast, func, or_, text
 from sqlalchemy.dialects.postgresql import BYTEA, DOUBLE_PRECISION, INTERVAL, REAL, TIME, TIMESTAMP, UUID
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.types import BIGINT, BOOLEAN, INTEGER, NUMERIC, SMALLINT, VARCHAR, TypeEngine
@@ -82,7 +82,9 @@ def _cell(value: Any, column: Column) -> Any:
 
 
 def _number(stored: ColumnElement[Any]) -> ColumnElement[Any]:
-    return case((stored.regexp_match(_NUMBER), cast(stored, DOUBLE_PRECISION)))
+    """Convert a text that is certainly a number. Most are recognized without the regular expression, which is slow."""
+    is_plain = and_(func.translate(stored, "0123456789", "").in_(("", ".")), func.length(stored).between(2, 40))
+    return case((or_(is_plain, stored.regexp_match(_NUMBER)), cast(stored, DOUBLE_PRECISION)))
 
 
 def _ordered_text(stored: ColumnElement[Any]) -> ColumnElement[Any]:
