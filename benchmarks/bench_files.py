@@ -92,6 +92,10 @@ def fill(url: str, table: Table, files: int, snapshots: int) -> None:
             f"s.path_is_relative, 'parquet', {ROWS}, 100000, 1000, n.i * {ROWS}, :p, NULL, NULL, NULL "
             "FROM bench_numbers n, ducklake_table s WHERE s.table_id = :t AND n.i < :files"
         )
+        run(  # one file of ten has ended, within the first 1,000 snapshots
+            "UPDATE ducklake_data_file SET begin_snapshot = :first + 1, end_snapshot = :first + 2 + data_file_id / 10 % 900 "
+            "WHERE table_id = :t AND data_file_id % 10 = 3"
+        )
         for column in COLUMNS:
             low, high = (f"n.{side}_{min(column.column_id, 5)}" for side in ("low", "high"))
             if column.column_id > 7:
@@ -100,8 +104,8 @@ def fill(url: str, table: Table, files: int, snapshots: int) -> None:
                 low, high = "'0'", "'999999'"
             if column.name != "region":
                 run(
-                    f"INSERT INTO ducklake_file_column_stats SELECT n.i, :t, {column.column_id}, 5000, {ROWS}, 0, {low}, {high}, NULL, NULL "
-                    "FROM bench_numbers n WHERE n.i < :files"
+                    f"INSERT INTO ducklake_file_column_stats SELECT n.i, :t, {column.column_id}, 5000, {ROWS}, 0, {low}, {high}, "
+                    "NULL, NULL FROM bench_numbers n WHERE n.i < :files"
                 )
         for index, name in enumerate(("region", "bucket")):
             run(f"INSERT INTO ducklake_file_partition_value SELECT n.i, :t, {index}, n.{name} FROM bench_numbers n WHERE n.i < :files")
@@ -125,11 +129,9 @@ def _numbers(connection: Connection, count: int) -> None:
     insert = text(f"INSERT INTO bench_numbers VALUES (:i, {', '.join(f':{name}' for name in names)})")
     if connection.dialect.name == "duckdb":  # the fastest way to send rows to DuckDB
         for start in range(0, count, 1000):
-            values = ", ".join(
-                f"({number}, {', '.join(repr(each) for each in bounds(number).values())})"
-                for number in range(start, min(start + 1000, count))
-            )
-            connection.execute(text(f"INSERT INTO bench_numbers VALUES {values}".replace(":", "\\:")))
+            numbers = range(start, min(start + 1000, count))
+            values = ", ".join(f"({number}, {', '.join(repr(each) for each in bounds(number).values())})" for number in numbers)
+            connection.exec_driver_sql(f"INSERT INTO bench_numbers VALUES {values}")
         return
     connection.execute(insert, [{"i": number, **bounds(number)} for number in range(count)])
 

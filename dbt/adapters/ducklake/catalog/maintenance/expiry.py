@@ -28,7 +28,7 @@ _OF_TABLES = (
     *(t.table, t.table_stats, t.table_column_stats, t.partition_info, t.partition_column, t.column, t.column_tag),
     *(t.sort_info, t.sort_expression, t.schema_versions, t.inlined_data_tables),
 )
-_OF_FILES = (t.data_file, t.file_column_stats, t.file_variant_stats, t.file_partition_value)
+_OF_FILES = (t.file_column_stats, t.file_variant_stats, t.file_partition_value)
 
 
 def expirable(
@@ -102,8 +102,12 @@ def _schedule_files(connection: Connection, data_path: str, directories: dict[in
         text, is_relative = relative_to(data_path, path)
         scheduled.append({"data_file_id": file_id, "path": text, "path_is_relative": is_relative, "schedule_start": now})
     insert_rows(connection, t.files_scheduled_for_deletion, scheduled)
-    for source in _OF_FILES:
-        _delete(connection, source, source.c.data_file_id, ids, size)
+    if ids:
+        ended = select(data.c.data_file_id).where(_out_of_reach(data))
+        for source in _OF_FILES:  # one pass each, because their rows may have no index by file
+            connection.execute(delete(source).where(source.c.data_file_id.in_(ended)))
+            _delete(connection, source, source.c.table_id, tables, size)
+        _delete(connection, data, data.c.data_file_id, ids, size)
     _delete(connection, deletes, deletes.c.delete_file_id, list(delete_file_rows), size)
 
 
