@@ -32,12 +32,14 @@ def collect_positions(frame: DataFrame) -> dict[int, pa.Array]:
 
 def by_file(rows: pa.Table) -> dict[int, pa.Array]:
     """Group the positions in the columns LINEAGE_FILE and LINEAGE_POSITION, which contain no NULL, by file, without duplicates."""
-    return _split(*_sorted_keys(rows))
+    keys, files = _keys(rows)
+    del rows  # the sort needs as much memory as these rows, which the caller need not keep
+    return _split(_in_order(keys), files)
 
 
 def repeats(rows: pa.Table) -> bool:
     """Whether `rows` contains the same file and position more than once."""
-    keys, _ = _sorted_keys(rows)
+    keys = _in_order(_keys(rows)[0])
     return len(keys) > 1 and bool(pc.any(pc.equal(keys.slice(1), keys.slice(0, len(keys) - 1))).as_py())
 
 
@@ -65,14 +67,14 @@ def count(positions: Positions) -> int:
     return sum(len(each) for each in positions.values())
 
 
-def _sorted_keys(rows: pa.Table) -> tuple[pa.Array, list[int]]:
-    """Return an ascending key for each row, `index of its file * _SPAN + position`, and the list of files."""
+def _keys(rows: pa.Table) -> tuple[pa.Array, list[int]]:
+    """Return a key for each row, `index of its file * _SPAN + position`, and the list of files."""
     files = rows.column(LINEAGE_FILE).combine_chunks().dictionary_encode()
     if rows.num_rows == 0:
         return pa.array([], pa.int64()), []
     positions = rows.column(LINEAGE_POSITION).combine_chunks()
     keys = pc.add(pc.multiply(files.indices.cast(pa.int64()), _SPAN), positions)
-    return _in_order(keys), files.dictionary.to_pylist()
+    return keys, files.dictionary.to_pylist()
 
 
 def _in_order(values: pa.Array) -> pa.Array:
