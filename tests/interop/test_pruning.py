@@ -133,7 +133,7 @@ def test_partition_values_are_used_if_statistics_are_missing(both: Both, transfo
     both.duckdb("INSERT INTO t SELECT 100, TIMESTAMP '2020-01-01' FROM range(20)")
     both.duckdb(f"ALTER TABLE t SET PARTITIONED BY ({transform})")
     both.duckdb("INSERT INTO t SELECT i % 8, TIMESTAMP '2024-01-15' + INTERVAL (i % 8) MONTH FROM range(80) r (i)")
-    monkeypatch.setattr("dbt.adapters.ducklake.catalog.read.pruning._by_statistics", lambda *anything: set())
+    monkeypatch.setattr("dbt.adapters.ducklake.catalog.read.pruning.Pruning._by_statistics", lambda *anything: set())
     query = "SELECT id, count(*) FROM t WHERE w >= '2024-03-01' AND w < '2024-05-01' AND id IN (2, 3) GROUP BY id"
     assert both.rows("SELECT id, count(*) FROM t WHERE id + 0 IN (2, 3) AND w >= '2024-03-01' GROUP BY id") == [(2, 10), (3, 10)]
     assert sorted(both.session.execute(query).fetch()) == [(2, 10), (3, 10)]
