@@ -86,6 +86,15 @@ def test_duckdb_rounds_the_constant_that_a_promoted_column_is_compared_with(both
     assert [int(a) for (a,) in both.rows("SELECT a FROM t")] == [3, 100]
 
 
+def test_duckdb_does_not_find_bytes_that_are_no_text_in_its_own_files(both: Both) -> None:
+    both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
+    both.duckdb("CREATE TABLE t AS SELECT from_hex(CASE WHEN i < 5 THEN '00FF' ELSE '61' END) AS b FROM range(10) r (i)")
+    assert both.duck.execute("SELECT * FROM t WHERE b = from_hex('00FF')").fetchall() == []  # the fault: of its Bloom filter
+    assert both.session.execute("SELECT count(*) FROM t WHERE b = X'00FF'").fetch() == [(5,)]
+    both.spark("DELETE FROM t WHERE b = X'00FF'")
+    assert both.rows("SELECT count(*) FROM t") == [(5,)]
+
+
 def test_duckdb_sorts_flushed_rows_of_an_older_layout_by_another_column(both: Both) -> None:
     for name in ("theirs", "ours"):
         both.duckdb(f"CREATE TABLE {name} (e INTEGER, c INTEGER, b INTEGER)")

@@ -113,6 +113,8 @@ class Maker:
             return lambda d: f"{n(d)} % {divisor} = {rest}"
         if column.type.name == "varchar" and self.rng.random() < 0.3:
             return lambda d: f"{n(d)} LIKE 'a%'"
-        operator = "=" if column.type.name in ("uuid", "blob") else self.rng.choice(("=", "<", "<=", ">", ">=", "<>"))
+        operator = "=" if column.type.name == "uuid" else self.rng.choice(("=", "<", "<=", ">", ">=", "<>"))
         given = values.constant(self.rng, column.type)
+        if column.type.name == "blob":  # the expression avoids a fault of DuckDB, see `test_found_faults`
+            return lambda d: f"{n(d)} || {literal(column.type, '', d)} = {literal(column.type, given, d)}"
         return lambda d: f"{n(d)} {operator} {literal(column.type, given, d)}"
