@@ -36,7 +36,7 @@ unit: venv ## run the tests that need no Java, and print what they cover
 	$(BIN)/pytest tests/unit -n $(WORKERS) -q --cov --cov-report=term:skip-covered $(ARGS)
 
 differential: venv ## run random statements on one lake, alternately with DuckDB and dbt-ducklake (STEPS=1000 SEED=7 ARGS="-k sqlite"; also postgres, duckdb)
-	DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/interop/differential -s --tb=short $(ARGS)
+	DUCKLAKE_TEST_MATRIX=full DIFFERENTIAL_STEPS=$(STEPS) DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/interop/differential -s --tb=short $(ARGS)
 
 concurrency: venv ## run two sessions and DuckDB concurrently, and check that the histories are serializable (HISTORIES=500 SEED=7 ARGS="-k sqlite")
 	CONCURRENCY_HISTORIES=$(HISTORIES) CONCURRENCY_SEED=$(SEED) $(BIN)/pytest tests/interop/concurrency/test_concurrency.py -s --tb=short $(ARGS)
