@@ -81,6 +81,8 @@ class TestARun(PublishedAtOnce):
             "given", "copied", "shown", "merged", "history", "logged"
         }  # fmt: skip
         assert created.message == "dbt build"
+        history = project.run_sql("select node_id, commit_message from lake.history('merged', schema => '{schema}')", fetch="all")
+        assert ("model.test.merged", "dbt build") in history
         assert self.rows(project, "log") == [("end",), ("logged",)]
 
         write_file("id,v\n1,a\n2,b\n3,wrong\n", project.project_root, "seeds", "given.csv")

@@ -54,7 +54,8 @@ def test_all_changes_become_one_snapshot(lake: LakeCatalog) -> None:
     later.objects.put_table(replace(table, name="renamed"))
     later.commit()
     assert lake.latest().snapshot_id == before
-    assert [message.message for message in shared.messages] == ["model.one", "model.other"]
+    parts = [(part.message.message, part.changed) for part in shared.parts]
+    assert parts == [("model.one", ("main.one",)), ("model.other", ("main.t", "new.other")), (None, ("main.renamed",))]
     assert shared.changed_names() == ["main.renamed", "main.t", "new.other"]
     assert shared.whole.commit() is not None
     assert lake.latest().snapshot_id == before + 1

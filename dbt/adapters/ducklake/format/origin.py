@@ -30,8 +30,13 @@ class Origin:
         return " ".join(f"{name}/{found[key]}" for name, key in names.items() if key in found) or None
 
 
-def origin(extra_info: str | None) -> Origin:
-    """Return the origin in a text of `commit_extra_info`; an empty one if the text is no JSON object."""
+def origin(extra_info: str | None, of: str | None = None) -> Origin:
+    """Return the origin in a text of `commit_extra_info`; an empty one if the text is no JSON object.
+
+    Args:
+        extra_info: the text.
+        of: schema.name of a relation; in the snapshot of a whole run, the node is the last one that changed it.
+    """
     try:
         found = json.loads(extra_info or "null")
     except ValueError:
@@ -39,7 +44,18 @@ def origin(extra_info: str | None) -> Origin:
     if not isinstance(found, dict):
         return Origin()
     entries = {key: value if isinstance(value, str) else json.dumps(value) for key, value in found.items() if value is not None}
-    return Origin(_text(found, "node_id"), _text(found, "invocation_id"), _time(found.get("started_at")), entries)
+    node = found if of is None else {**found, **_node_of(found, of)}
+    return Origin(_text(node, "node_id"), _text(found, "invocation_id"), _time(node.get("started_at")), entries)
+
+
+def _node_of(found: Mapping[str, object], relation: str) -> Mapping[str, object]:
+    """Return the entries of the last node of a run that changed a relation."""
+    nodes = found.get("nodes")
+    for node in reversed(nodes if isinstance(nodes, list) else []):
+        changed = node.get("changed") if isinstance(node, dict) else None
+        if isinstance(changed, list) and relation in changed:
+            return dict(node)
+    return {}
 
 
 def _text(found: Mapping[str, object], key: str) -> str | None:

@@ -85,12 +85,12 @@ def logged_table(context: Context, schema: str, name: str) -> Table:
 
 def history(context: Context, table: Table, limit: int | None = None) -> list[tuple[Any, ...]]:
     """Return a row of `COLUMNS` for each snapshot that changed a table, newest first."""
-    return [_row(entry) for entry in _log(context, table, limit)]
+    return [_row(entry, f"{table.schema_name}.{table.name}") for entry in _log(context, table, limit)]
 
 
 def delta_history(context: Context, table: Table, limit: int | None = None) -> list[tuple[Any, ...]]:
     """Return a row of `DELTA_COLUMNS` for each snapshot that changed a table, newest first."""
-    return [_delta_row(entry) for entry in _log(context, table, limit)]
+    return [_delta_row(entry, f"{table.schema_name}.{table.name}") for entry in _log(context, table, limit)]
 
 
 def details(context: Context, lake: str, table: Table) -> tuple[Any, ...]:
@@ -126,17 +126,17 @@ def _log(context: Context, table: Table, limit: int | None) -> list[TableLogEntr
     return context.catalog.table_log(table, context.transaction.snapshot, limit)
 
 
-def _row(entry: TableLogEntry) -> tuple[Any, ...]:
+def _row(entry: TableLogEntry, name: str) -> tuple[Any, ...]:
     record = entry.record
-    made_by = origin(record.extra_info)
+    made_by = origin(record.extra_info, name)
     figures = (entry.rows_inserted, entry.rows_deleted, entry.files_added, entry.files_removed, entry.bytes_added)
     who = (record.author, record.message, made_by.node_id, made_by.invocation_id)
     return (record.snapshot.snapshot_id, record.snapshot.time, *who, words(entry), *figures)
 
 
-def _delta_row(entry: TableLogEntry) -> tuple[Any, ...]:
+def _delta_row(entry: TableLogEntry, name: str) -> tuple[Any, ...]:
     record = entry.record
-    made_by = origin(record.extra_info)
+    made_by = origin(record.extra_info, name)
     figures = {
         "numOutputRows": entry.rows_inserted,
         "numDeletedRows": entry.rows_deleted,

@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
 from ..catalog.lake import LakeCatalog
-from ..catalog.staged import CommitMessage
-from ..catalog.transaction.shared import SharedTransaction
+from ..catalog.transaction.shared import Part, SharedTransaction
 from ..catalog.transaction.transaction import Transaction
 from ..errors import StatementError
 from ..format.objects import Snapshot
@@ -66,7 +65,8 @@ class StagedRun:
         Args:
             author: the author of the snapshot.
             message: its commit message.
-            extra_info: a JSON object; the extra information of each transaction is added as the list `nodes`.
+            extra_info: a JSON object; the list `nodes` is added, with the message, the extra information and the changed relations
+                of each transaction.
             only: discard everything but the tables with these names (schema, table).
 
         Returns:
@@ -80,7 +80,7 @@ class StagedRun:
             for shared in self._shared.values():
                 if only is not None:
                     shared.keep(only)
-                shared.whole.set_commit_message(author, message, _with_nodes(extra_info, shared.messages))
+                shared.whole.set_commit_message(author, message, _with_nodes(extra_info, shared.parts))
                 snapshot = shared.whole.commit() or snapshot
         finally:
             self._remove_files()
@@ -108,10 +108,10 @@ class StagedRun:
             self._changed = lake
 
 
-def _with_nodes(extra_info: str, messages: Sequence[CommitMessage]) -> str:
-    """Return JSON with the extra information of the messages as the list `nodes`, without the entries that are the same for all."""
+def _with_nodes(extra_info: str, parts: Sequence[Part]) -> str:
+    """Return JSON with the transactions as the list `nodes`, without the entries that are the same for all."""
     whole = json.loads(extra_info)
-    nodes = [{"message": message.message, **_json(message.extra_info)} for message in messages]
+    nodes = [{"message": part.message.message, **_json(part.message.extra_info), "changed": part.changed} for part in parts]
     own = [{key: value for key, value in node.items() if key not in whole or whole[key] != value} for node in nodes]
     return json.dumps({**whole, "nodes": own})
 

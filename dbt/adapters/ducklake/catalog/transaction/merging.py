@@ -33,6 +33,11 @@ def merged(start: Staged, mine: Staged, others: Staged) -> Staged:
     return replace(others, **parts, rolled_back=mine.rolled_back | others.rolled_back)
 
 
+def changed_relations(start: Staged, after: Staged) -> set[int]:
+    """Return the ids of the tables and views whose definition or rows differ."""
+    return _changed_tables(start, after) | _changed(start.views, after.views)
+
+
 def _require_independent(start: Staged, mine: Staged, others: Staged) -> None:
     for table_id in _changed_tables(start, mine) & _changed_tables(start, others):
         table = mine.tables.get(table_id) or others.tables.get(table_id)

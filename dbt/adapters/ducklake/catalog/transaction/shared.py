@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...errors import StatementError
 from ...format.files import Condition
@@ -13,9 +13,17 @@ from ...format.objects import Relation, Snapshot
 from ..read.reader import DefinitionCache
 from ..staged import CommitMessage, Staged
 from ..store.retries import RetrySettings
-from .merging import merged
+from .merging import changed_relations, merged
 from .staging import Staging
 from .transaction import Transaction
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one transaction added: its commit message, and schema.name of the tables and views that it changed."""
+
+    message: CommitMessage
+    changed: tuple[str, ...]
 
 
 class SharedTransaction:
@@ -33,8 +41,8 @@ class SharedTransaction:
         self._staging = Staging(require_writable)
         self._whole = Transaction(cache, snapshot, retry, self._staging)
         self._lock = threading.Lock()
-        self.messages: list[CommitMessage] = []
-        """The commit messages of the transactions that changed something, in the order of their commits."""
+        self.parts: list[Part] = []
+        """The transactions that changed something, in the order of their commits."""
 
     def begin(self, allow: Callable[[], None]) -> Transaction:
         """Begin a transaction that sees all changes added so far. Its commit adds its own changes and creates no snapshot.
@@ -72,26 +80,39 @@ class SharedTransaction:
             self._staging.files.update(dict.fromkeys(files))
             for table_id, condition in reads:
                 self._whole.reads_rows(table_id, condition)
-            if message is not None:
-                self.messages.append(message)
+            names = self._names(changed, changed_relations(start, changed))
+            self.parts.append(Part(message or CommitMessage(), tuple(names)))
 
     def changed_names(self) -> list[str]:
         """Return schema.name of each table and view that was created, changed or dropped."""
-        return sorted({f"{each.schema_name}.{each.name}" for ids in self._changed().values() for each in ids})
+        return self._names(self._staging.changes, self._changed())
 
     def keep(self, names: Collection[tuple[str, str]]) -> None:
         """Discard everything but the tables with these names (schema, table), and the new schemas that they are in."""
         wanted = {(fold(schema), fold(name)) for schema, name in names}
-        ids = {key for key, found in self._changed().items() if wanted & {(fold(each.schema_name), fold(each.name)) for each in found}}
-        with self._lock:
-            self._staging.changes = self._staging.changes.only_tables(ids)
-
-    def _changed(self) -> dict[int, list[Relation]]:
-        """Return the id of each changed table and view with its definitions, the committed and the staged one."""
         staged = self._staging.changes
-        ids = {*staged.tables, *staged.views, *(key for key, rows in staged.rows.items() if rows.has_changes)}
-        found = {key: (self._whole.base.by_id(key) if key >= 0 else None, self._whole.by_id(key)) for key in ids}
-        return {key: [each for each in both if each is not None] for key, both in found.items()}
+
+        def is_wanted(relation_id: int) -> bool:
+            found = self._definitions(staged, relation_id)
+            return any((fold(each.schema_name), fold(each.name)) in wanted for each in found)
+
+        with self._lock:
+            self._staging.changes = staged.only_tables({key for key in self._changed() if is_wanted(key)})
+
+    def _changed(self) -> set[int]:
+        """Return the ids of the changed tables and views."""
+        staged = self._staging.changes
+        return {*staged.tables, *staged.views, *(key for key, rows in staged.rows.items() if rows.has_changes)}
+
+    def _definitions(self, staged: Staged, relation_id: int) -> list[Relation]:
+        """Return the definitions of a table or view, the committed and the staged one."""
+        committed = self._whole.base.by_id(relation_id) if relation_id >= 0 else None
+        found = (committed, staged.tables.get(relation_id), staged.views.get(relation_id))
+        return [each for each in found if each is not None]
+
+    def _names(self, staged: Staged, ids: Iterable[int]) -> list[str]:
+        """Return schema.name of tables and views, the new name and the committed one if they differ."""
+        return sorted({f"{each.schema_name}.{each.name}" for key in ids for each in self._definitions(staged, key)})
 
     @property
     def writes(self) -> bool:
