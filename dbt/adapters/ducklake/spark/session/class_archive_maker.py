@@ -125,8 +125,9 @@ def _run_queries(session: SparkSession, work: str) -> None:
 def _require_usable(archive: ClassArchive, path: Path) -> None:
     """Raise an error unless a JVM that `spark-submit` starts can map the archive."""
     config = {"spark.master": "local", JAVA_OPTIONS: f"-Xshare:on -XX:SharedArchiveFile={path}"}
-    command, variables = command_and_environment(Path(archive.java_home), config, path.with_suffix(".address"))
-    done = subprocess.run([*command[:-1], "--version"], env=variables, capture_output=True, timeout=MAKING_SECONDS, check=False)
+    with tempfile.TemporaryDirectory(prefix="dbt-ducklake-classes-") as work:
+        command, variables = command_and_environment(Path(archive.java_home), config, Path(work, "address"))
+        done = subprocess.run([*command[:-1], "--version"], env=variables, capture_output=True, timeout=MAKING_SECONDS, check=False)
     if done.returncode != 0:
         raise OSError(f"the archive cannot be used: {(done.stdout + done.stderr).decode('utf-8', 'replace')}")
 
