@@ -56,6 +56,17 @@ def test_shredded_values_of_every_type_are_read(both: Both, each: list[str]) -> 
     assert [(text if text is None else json.loads(text)) for (text,) in found] == [*map(json.loads, TEXTS.values()), None]
 
 
+def test_fetched_variants_are_json(both: Both) -> None:
+    both.duckdb("CREATE TABLE t (id INTEGER, v VARIANT)")
+    both.duckdb("INSERT INTO t VALUES (1, {'a': [1, NULL]}::VARIANT), (2, NULL), (3, 'x'::VARIANT)")
+    assert both.session.execute("SELECT id, v, v, struct(v) AS s FROM t ORDER BY id").fetch() == [
+        (1, '{"a":[1,null]}', '{"a":[1,null]}', '{"v":{"a":[1,null]}}'),
+        (2, None, None, "{}"),
+        (3, '"x"', '"x"', '{"v":"x"}'),
+    ]
+    assert both.session.execute("SELECT array(v) FROM t WHERE id = 1").fetch() == [('[{"a":[1,null]}]',)]
+
+
 def test_every_field_of_a_wide_object_is_found(both: Both, each: list[str]) -> None:
     wide = "{" + ", ".join(f"'{name}': {number}" for number, name in enumerate(WIDE)) + "}"
     both.duckdb("CREATE TABLE t (id INTEGER, v VARIANT)")

@@ -121,6 +121,22 @@ def test_concurrent_inserts_do_not_conflict_but_deletes_do(
 
 
 @pytest.mark.parametrize("limit", [10, 0], ids=["inlined", "in a file"])
+def test_dates_that_python_lacks_are_read_as_text(session: LakeSession, duck: duckdb.DuckDBPyConnection, limit: int) -> None:
+    duck.execute("CREATE TABLE t (id INTEGER, d DATE, t TIMESTAMP, z TIMESTAMPTZ, l DATE[])")
+    duck.execute(f"CALL lake.set_option('data_inlining_row_limit', {limit}, table_name => 't')")
+    duck.execute(
+        "INSERT INTO t VALUES (1, 'infinity', '-infinity', 'infinity', ['infinity']), (2, '12345-06-07', '12345-06-07', NULL, NULL)"
+    )
+    for column, kind in {"d": "date", "t": "timestamp", "z": "timestamp", "l": "date"}.items():
+        with pytest.raises(DataError, match=rf"column {column} holds a {kind} outside the years 1 to 9999.*CAST\({column} AS STRING\)"):
+            session.execute(f"SELECT {column} FROM t").fetch()
+    assert session.execute("SELECT CAST(d AS STRING), CAST(t AS STRING) FROM t WHERE id = 2").fetch() == [
+        ("+12345-06-07", "+12345-06-07 00:00:00")
+    ]
+    assert session.execute("SELECT id FROM t WHERE d > DATE '9999-12-31' AND t < TIMESTAMP_NTZ '0001-01-01'").fetch() == [(1,)]
+
+
+@pytest.mark.parametrize("limit", [10, 0], ids=["inlined", "in a file"])
 def test_the_time_24_00_is_stored_and_only_reading_it_is_an_error(
     session: LakeSession, duck: duckdb.DuckDBPyConnection, limit: int
 ) -> None:

@@ -15,7 +15,8 @@ from dbt.adapters.ducklake.publishing import Publishing, obstacle
 def config(profile: dict[str, str], project: dict[str, Any], command_line: dict[str, str], which: str = "build") -> SimpleNamespace:
     return SimpleNamespace(
         credentials=SimpleNamespace(**{"publish": None, "publish_on": None} | profile),
-        vars=SimpleNamespace(to_dict=lambda: project),
+        vars=SimpleNamespace(to_dict=lambda: {key: value for key, value in project.items() if key != "models"}),
+        models=project.get("models"),
         cli_vars=command_line,
         project_name="shop",
         args=SimpleNamespace(which=which),
@@ -30,6 +31,8 @@ def config(profile: dict[str, str], project: dict[str, Any], command_line: dict[
         ({"publish": "run"}, {"publish": "node"}, {}, "node"),
         ({}, {"publish": "node", "shop": {"publish": "run"}}, {}, "run"),
         ({}, {"shop": {"publish": "run"}}, {"publish": "node"}, "node"),
+        ({"publish": "run"}, {"models": {"shop": {"+publish": "tested", "marts": {"+publish": "node"}}}}, {}, "tested"),
+        ({}, {"publish": "run", "models": {"+publish": "tested"}}, {}, "run"),
     ],
 )
 def test_the_command_line_precedes_the_project_and_the_profile(profile, project, command_line, expected) -> None:
@@ -43,7 +46,7 @@ def test_only_commands_that_build_are_staged(which: str, staged: bool) -> None:
     assert Publishing.of(given.credentials, given).stages(given) is staged
 
 
-@pytest.mark.parametrize(("name", "known"), [("publish", "node, run"), ("publish_on", "warn, success, always")])
+@pytest.mark.parametrize(("name", "known"), [("publish", "node, tested, run"), ("publish_on", "warn, success, always")])
 def test_an_unknown_value_is_refused(name: str, known: str) -> None:
     given = config({}, {}, {name: "never"})
     with pytest.raises(DbtRuntimeError, match=f"`{name}` in the profile or the vars must be one of {known}; it is 'never'"):
@@ -69,3 +72,21 @@ def results(*statuses: RunStatus | TestStatus) -> list[SimpleNamespace]:
 )
 def test_failures_forbid_to_publish(statuses, publish_on, expected) -> None:
     assert obstacle(results(*statuses), publish_on) == expected
+
+
+@pytest.mark.parametrize(
+    ("severity", "error", "warning", "warnings_fail", "publish_on", "expected"),
+    [
+        ("error", True, True, False, "warn", "unique failed"),
+        ("ERROR", True, True, False, "always", None),
+        ("error", False, True, False, "warn", None),
+        ("error", False, True, False, "success", "unique warned, and publish_on is success"),
+        ("warn", True, True, False, "warn", None),
+        ("warn", True, True, True, "warn", "unique failed"),
+        ("warn", False, False, True, "success", None),
+    ],
+)
+def test_the_result_of_a_test_decides_about_its_node(severity, error, warning, warnings_fail, publish_on, expected) -> None:
+    test = {"name": "unique", "config": {"severity": severity}}
+    found = Publishing("tested", publish_on).failure(test, error=error, warning=warning, warnings_fail=warnings_fail)
+    assert found == expected

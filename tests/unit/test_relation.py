@@ -29,6 +29,14 @@ def test_a_schema_is_two_parts() -> None:
     assert relation().without_identifier().render() == "`lake`.`main`"
 
 
+def test_without_a_schema_the_identifier_stands_alone() -> None:
+    for each in (relation(schema=None), relation().incorporate(path={"schema": None}), relation().include(schema=False)):
+        assert each.render() == "`Orders`"
+        assert each.name_parts == ("Orders",)
+        assert each.is_temporary
+    assert relation(schema=None).incorporate(path={"schema": "main"}).render() == "`lake`.`main`.`Orders`"
+
+
 def test_names_match_without_case() -> None:
     assert relation().matches(database="LAKE", schema="main", identifier="orders")
     assert not relation().matches(identifier="order")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
@@ -16,11 +16,15 @@ from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sql.connections import SQLConnectionManager
 from dbt_common.exceptions import DbtBaseException, DbtDatabaseError, DbtRuntimeError
 
+from dbt import selected_resources
+
 from .credentials import DuckLakeCredentials
 from .cursor import LakeCursor, LakeHandle, Outcome
 from .errors import ConfigurationError, DuckLakeError
 from .provenance import provenance_of
-from .publishing import Publishing, publish_run
+from .publish_plans import plans
+from .publish_tested import publish_tested
+from .publishing import RUN, Publishing, names, publish_run
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
@@ -94,6 +98,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         super().__init__(profile, mp_context)
         self._lake: Lake | None = None
         self._runtime: SparkRuntime | None = None
+        self.manifest: Any = None
+        """dbt's manifest, when it is loaded."""
 
     # -- opening and closing ---------------------------------------------------------------------------------------------------
 
@@ -108,10 +114,19 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         return Publishing.of(self.credentials, self.profile)
 
     def publish_run(self, results: Sequence[Any]) -> None:
-        """Publish what the run has staged if its results allow it, and log what was done; do nothing if no run is staged."""
+        """Publish what is staged if the results allow it, and log what was done; do nothing if nothing is staged."""
         if self._lake is not None:
-            for line in publish_run(self._lake, self.profile, results, self.publishing.publish_on):
+            publish = publish_run if self.publishing.publish == RUN else publish_tested
+            for line in publish(self._lake, self.profile, results, self.publishing.publish_on):
                 logger.info(line)
+
+    def test_ran(self, test: Mapping[str, Any], *, error: bool, warning: bool, warnings_fail: bool) -> None:
+        """Publish the nodes that waited for a test only, or decide that they are not published; see `Publishing.failure`."""
+        nodes = None if self._lake is None else self._lake.nodes
+        if nodes is not None:
+            failure = self.publishing.failure(test, error=error, warning=warning, warnings_fail=warnings_fail)
+            with self.exception_handler("COMMIT"):
+                nodes.tested(test["unique_id"], failure)
 
     def lake(self) -> Lake:
         """Return the lake of the profile; the first call opens it. This does not start Spark.
@@ -128,11 +143,17 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                 except DuckLakeError as error:
                     raise FailedToConnectError(str(error)) from error
                 if self.publishing.stages(self.profile):
-                    self._lake.stage_run()
+                    self._stage(self._lake)
                 for folder in map(os.path.abspath, self.credentials.module_paths):
                     if folder not in sys.path:
                         sys.path.append(folder)
             return self._lake
+
+    def _stage(self, lake: Lake) -> None:
+        if self.publishing.publish == RUN:
+            lake.stage_run()
+        else:
+            lake.stage_nodes(plans(self.manifest, selected_resources.SELECTED_RESOURCES, self.publishing))
 
     def start_spark(self) -> None:
         """Start Spark in the background, for statements that will need it. An error is reported by the first of them."""
@@ -153,6 +174,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         try:
             session = self.lake().session(self.credentials.schema)
             session.notify = logger.info
+            session.node = lambda: connection.name
         except BaseException:
             connection.handle = None
             connection.state = ConnectionState.FAIL
@@ -169,6 +191,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         if lake is not None:
             if lake.run is not None and lake.run.writes:
                 logger.warning("Nothing was published, because the run did not end as planned; its changes were discarded")
+            if lake.nodes is not None and lake.nodes.unpublished:
+                logger.warning(f"The command did not end as planned, so these nodes were not published: {names(lake.nodes.unpublished)}")
             lake.end_run()
             lake.close_catalogs()
 

@@ -69,8 +69,8 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         spark: how to get Spark: the fields of `SparkSettings`.
         author: the author of the snapshots.
         module_paths: folders with Python modules that Python models import.
-        publish: `node` or `run`, see `publishing`; a variable of the same name has precedence.
-        publish_on: which results allow to publish a run: `warn`, `success` or `always`.
+        publish: `node`, `tested` or `run`, see `publishing`; a variable of the same name has precedence.
+        publish_on: which results allow to publish: `warn`, `success` or `always`.
     """
 
     schema: str = "main"

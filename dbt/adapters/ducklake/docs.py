@@ -10,6 +10,7 @@ from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsIte
 
 from .format.objects import Relation, Table
 from .format.partitioning import key_columns, key_texts
+from .format.positions import positions_of
 from .format.types import data_type_of, spark_name
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _columns(relation: Relation) -> Iterator[tuple[str, str, str | None]]:
 
 
 def _stats(table: Table, facts: TableFacts) -> Iterator[StatsItem]:
-    """Yield the same eight statistics for every table; dbt's page leaves out empty ones."""
+    """Yield the same nine statistics for every table; dbt's page leaves out empty ones."""
     yield StatsItem("row_count", "Rows", facts.record_count, True, "Rows in the table")
     yield StatsItem("bytes", "Bytes", facts.size_bytes, True, "Size of its data files")
     yield StatsItem("files", "Files", facts.file_count, True, "Number of its data files")
@@ -122,6 +123,8 @@ def _stats(table: Table, facts: TableFacts) -> Iterator[StatsItem]:
     yield _optional_stat("partitioned_by", "Partitioned by", ", ".join(_partition_keys(table)), "Partition keys of new rows")
     order = ", ".join(f"{key.expression} {key.direction}" for key in table.sorting)
     yield _optional_stat("sorted_by", "Sorted by", order, "The order of rows in new files")
+    positions = ", ".join(f"{position.lake}.{position.table}: {position.snapshot_id}" for position in positions_of(table.tags))
+    yield _optional_stat("positions", "Changes read", positions, "The snapshot up to which it has read the changes of each input")
 
 
 def _optional_stat(name: str, label: str, value: str | int | None, description: str) -> StatsItem:

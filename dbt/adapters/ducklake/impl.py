@@ -18,6 +18,7 @@ from dbt.adapters.protocol import AdapterConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.invocation import get_invocation_id
 
 from dbt import selected_resources
 
@@ -32,10 +33,11 @@ from .merge_configs import MergePlan, check, missing_keys, plan
 from .merge_fields import MERGE_CONFIGS, MergeConfigs
 from .metadata import LakeMetadata
 from .provenance import provenance_of
-from .publishing import RUN
+from .publish_plans import check_nodes
+from .publishing import NODE, STAGED_COMMANDS
 from .python_submissions import run_model
 from .relation import DuckLakeRelation
-from .seeds import fitted_rows, seed_columns, unknown_columns
+from .seeds import fitted_rows, needs_quotes, require_header, seed_columns, seed_file, unknown_columns
 from .sql.scripts import split
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ class DuckLakeConfig(MergeConfigs, AdapterConfig):
     spark_config: dict[str, Any] | None = None
     incremental_apply_config_changes: bool | None = None
     unenforced_access: str | None = None
+    publish: str | None = None
 
 
 class DuckLakeAdapter(LakeMetadata):
@@ -82,6 +85,7 @@ class DuckLakeAdapter(LakeMetadata):
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         self._warned: set[str] = set()
+        self._full_builds: dict[tuple[str, str], str | None] = {}
         if command_needs_spark(config):
             self.connections.start_spark()
 
@@ -126,7 +130,7 @@ class DuckLakeAdapter(LakeMetadata):
 
     def valid_incremental_strategies(self) -> list[str]:
         """Return the built-in strategies; a project may add others as `get_incremental_<name>_sql`."""
-        return ["append", "merge", "delete+insert", "insert_overwrite", "replace_where", "microbatch"]
+        return ["append", "merge", "delete+insert", "insert_overwrite", "replace_where", "microbatch", "changes"]
 
     # -- the connection --------------------------------------------------------------------------------------------------------
 
@@ -141,8 +145,10 @@ class DuckLakeAdapter(LakeMetadata):
     def set_relations_cache(
         self, relation_configs: Iterable[Any], clear: bool = False, required_schemas: set[BaseRelation] | None = None
     ) -> None:
-        """List the relations of the project, and start Spark in the background if a selected node needs it."""
+        """List the relations of the project, after checking how its nodes are published, and start Spark if a selected node needs it."""
         nodes = list(relation_configs)
+        if getattr(getattr(self.config, "args", None), "which", None) in STAGED_COMMANDS:
+            check_nodes(self.connections.manifest, selected_resources.SELECTED_RESOURCES, self.connections.publishing)
         if nodes_need_spark(self.config, selected_resources.SELECTED_RESOURCES, nodes):
             self.connections.start_spark()
         super().set_relations_cache(nodes, clear, required_schemas)
@@ -154,10 +160,26 @@ class DuckLakeAdapter(LakeMetadata):
         with self.connections.exception_handler("spark_config"):
             connection.handle.session.use_settings(config.get("spark_config"))
 
+    def set_macro_resolver(self, macro_resolver: Any) -> None:
+        """Keep the manifest, which says what nodes read."""
+        super().set_macro_resolver(macro_resolver)
+        self.connections.manifest = macro_resolver
+
+    def clear_macro_resolver(self) -> None:
+        """Forget the manifest."""
+        super().clear_macro_resolver()
+        self.connections.manifest = None
+
     @available
-    def publishes_run(self) -> bool:
-        """Return whether all nodes of a run are published as one snapshot (`publish: run`)."""
-        return self.connections.publishing.publish == RUN
+    def publishes_at_end(self) -> bool:
+        """Return whether something may be published at the end of a command (`publish: run` or `publish: tested`)."""
+        return self.connections.publishing.publish != NODE
+
+    @available
+    def test_ran(self, test: Mapping[str, Any], error: bool, warning: bool, warnings_fail: bool) -> str:
+        """Publish the nodes that waited for a test only, with `publish: tested`; see `Publishing.failure`."""
+        self.connections.test_ran(test, error=error, warning=warning, warnings_fail=warnings_fail)
+        return ""
 
     @available
     def publish_run(self, results: Sequence[Any]) -> str:
@@ -341,6 +363,31 @@ class DuckLakeAdapter(LakeMetadata):
             configs, unique_key, update_columns, target_columns, lambda: [column.name for column in self.get_columns_in_relation(source)]
         )
 
+    # -- changes ---------------------------------------------------------------------------------------------------------------
+
+    @available.parse_none
+    def reason_for_full_build(self, relation: DuckLakeRelation, reads_changes: bool) -> str | None:
+        """Return why an incremental model cannot continue from its positions; None if it can, or if it reads no changes.
+
+        The answer stays the same for the whole command, so that the model's query and its materialization agree.
+        """
+        key = (get_invocation_id(), str(relation))
+        if key not in self._full_builds:
+            with self.connections.exception_handler(f"positions of {relation}"):
+                found = self._session().position_obstacles(relation.name_parts)
+            obstacles = ["it has not read changes before"] if found is None and reads_changes else found
+            reason = "; ".join(obstacles) if obstacles else None
+            self._full_builds[key] = reason
+            if reason is not None:
+                logger.info(f"{relation} must be built from all rows, because {reason}")
+        return self._full_builds[key]
+
+    @available.parse_none
+    def set_positions(self, relation: DuckLakeRelation, query: str, rebuilt: bool) -> None:
+        """Store with the model's table up to where its query has read the changes of its inputs, in the same snapshot."""
+        with self.connections.exception_handler(f"positions of {relation}"):
+            self._session().set_positions(relation.name_parts, query, rebuilt=rebuilt)
+
     # -- work ------------------------------------------------------------------------------------------------------------------
 
     @available.parse_none
@@ -348,6 +395,18 @@ class DuckLakeAdapter(LakeMetadata):
         """Compute and cache a temporary view, so that all statements until the commit see the same rows."""
         with self.connections.exception_handler(f"materialize {relation}"):
             self._session().cache(str(relation.identifier))
+
+    @available
+    def quote_seed_column(self, column: str, quote_config: bool | None) -> str:
+        """Return the name of a seed's column for SQL; a name that needs quotes has them whatever `quote_columns` is."""
+        return self.quote(column) if needs_quotes(column) else str(super().quote_seed_column(column, quote_config))
+
+    @available.parse_none
+    def check_seed_header(self, model: Mapping[str, Any]) -> None:
+        """Require that the first line of a seed's file names its columns; a missing file is left to dbt."""
+        path = seed_file(self.config, model)
+        if path is not None:
+            require_header(path, model["config"].get("delimiter") or ",")
 
     @available.parse_none
     def create_seed_table(
@@ -368,7 +427,7 @@ class DuckLakeAdapter(LakeMetadata):
             relation: the seed's table.
             table: the CSV as dbt read it.
             column_types: types by column name, in any usual dialect.
-            quote_columns: False requires column names that need no quotes.
+            quote_columns: False refuses column names that a wrong delimiter has made.
             rebuild: replace the table's columns by the CSV's too; otherwise only its rows are replaced.
         """
         session, schema, name = self._session(), str(relation.schema), str(relation.identifier)

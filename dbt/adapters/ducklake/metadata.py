@@ -20,7 +20,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from .column import DuckLakeColumn
 from .connections import DuckLakeConnectionManager
 from .docs import Described, catalog_rows, catalog_table, describe
-from .errors import NotFoundError
+from .errors import NotFoundError, StatementError
 from .format.identifiers import fold
 from .format.objects import Table
 from .relation import DuckLakeRelation
@@ -99,6 +99,26 @@ class LakeMetadata(SQLAdapter):
             target = targets.get(fold(column.name))
             if target is not None and target.can_expand_to(column):
                 self.alter_column_type(current, target.name, column.data_type)
+
+    @available.parse_none
+    def require_absent(self, relation: DuckLakeRelation) -> None:
+        """Require that a relation, which dbt did not find, still does not exist; checked again if the open transaction is replayed.
+
+        Raises:
+            DbtRuntimeError: it exists now. The first build of a node would replace what another process has just built.
+        """
+        session = self._session()
+
+        def absent() -> None:
+            with session.reading(relation.database) as reader:
+                if reader.find(str(relation.schema), str(relation.identifier)) is not None:
+                    raise StatementError(
+                        f"{relation} was created by another process while this node ran for the first time, so it is not replaced. "
+                        "Run the node again, or with --full-refresh to replace it"
+                    )
+
+        with self.connections.exception_handler(f"first build of {relation}"):
+            session.record_read(absent)
 
     # -- schemas ---------------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""When a run's changes become visible: each node's snapshot at once, or one snapshot of the whole run after its tests."""
+"""When changes become visible: each node at once, each node after its tests, or the whole run as one snapshot after its tests."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from .credentials import DuckLakeCredentials
     from .session import Lake
 
-NODE, RUN = "node", "run"
-PUBLISH = (NODE, RUN)
+NODE, TESTED, RUN = "node", "tested", "run"
+PUBLISH = (NODE, TESTED, RUN)
 """The values of `publish`, the default first."""
 SUCCESS, WARN, ALWAYS = "success", "warn", "always"
 PUBLISH_ON = (WARN, SUCCESS, ALWAYS)
 """The values of `publish_on`, the default first."""
 STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
-"""The commands whose nodes `publish: run` stages; all others commit each statement or node."""
+"""The commands whose nodes `publish: run` and `publish: tested` stage; all others commit each statement or node."""
 FAILED = ("error", "fail", "runtime error", "partial success")
 """The statuses of results that failed."""
 MOST_NAMES = 5
@@ -35,10 +35,12 @@ class Publishing:
 
     publish: str
     publish_on: str
+    on_command_line: bool = False
+    """Whether `--vars` sets `publish`, which then holds for every node."""
 
     @classmethod
     def of(cls, credentials: DuckLakeCredentials, config: Any = None) -> Publishing:
-        """Return the settings of `--vars`, else of the project's `vars`, else of the profile, else the defaults.
+        """Return the settings of `--vars`, else of the project's `vars`, else of `+publish` for all its models, else of the profile.
 
         Args:
             credentials: the profile.
@@ -53,20 +55,37 @@ class Publishing:
             if value not in (None, *known):
                 raise DbtRuntimeError(f"`{name}` in the profile or the vars must be one of {', '.join(known)}; it is {value!r}")
             given[name] = value or known[0]
-        return cls(**given)
+        return cls(**given, on_command_line="publish" in next(_variables(config)))
 
     def stages(self, config: Any) -> bool:
-        """Return whether the nodes of this command are staged and published together."""
-        return self.publish == RUN and getattr(getattr(config, "args", None), "which", None) in STAGED_COMMANDS
+        """Return whether nodes of this command are staged before they are published."""
+        return self.publish != NODE and getattr(getattr(config, "args", None), "which", None) in STAGED_COMMANDS
+
+    def failure(self, test: Mapping[str, Any], *, error: bool, warning: bool, warnings_fail: bool = False) -> str | None:
+        """Return why the result of a test forbids to publish its node; None if it does not.
+
+        Args:
+            test: the test's node.
+            error: whether the number of failures passes `error_if`.
+            warning: whether it passes `warn_if`.
+            warnings_fail: whether dbt makes warnings errors.
+        """
+        fails = error and str(test["config"]["severity"]).upper() == "ERROR"
+        if self.publish_on == ALWAYS or not (fails or warning):
+            return None
+        if fails or warnings_fail:
+            return f"{test['name']} failed"
+        return f"{test['name']} warned, and publish_on is success" if self.publish_on == SUCCESS else None
 
 
 def _variables(config: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the variables of the command line, then those of the project, then those of all projects."""
+    """Yield the variables of the command line, then those of the project and of all projects, then the configs of all models."""
     yield getattr(config, "cli_vars", None) or {}
-    project = config.vars.to_dict() if hasattr(config, "vars") else {}
-    own = project.get(getattr(config, "project_name", None))
-    yield own if isinstance(own, Mapping) else {}
-    yield project
+    models = {key.removeprefix("+"): value for key, value in (getattr(config, "models", None) or {}).items()}
+    for found in (config.vars.to_dict() if hasattr(config, "vars") else {}, models):
+        own = found.get(getattr(config, "project_name", None))
+        yield {key.removeprefix("+"): value for key, value in own.items()} if isinstance(own, Mapping) else {}
+        yield found
 
 
 def obstacle(results: Sequence[Any], publish_on: str) -> str | None:
@@ -75,10 +94,10 @@ def obstacle(results: Sequence[Any], publish_on: str) -> str | None:
         return None
     failed = [each for each in results if each.status in FAILED]
     if failed:
-        return f"{len(failed)} of {len(results)} nodes failed ({_names(each.node.name for each in failed)})"
+        return f"{len(failed)} of {len(results)} nodes failed ({names(each.node.name for each in failed)})"
     warned = [each for each in results if each.status == "warn"]
     if warned and publish_on == SUCCESS:
-        return f"{len(warned)} of {len(results)} nodes warned ({_names(each.node.name for each in warned)}), and publish_on is success"
+        return f"{len(warned)} of {len(results)} nodes warned ({names(each.node.name for each in warned)}), and publish_on is success"
     return None
 
 
@@ -107,27 +126,27 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
     changed = run.changed_names()
     try:
         if reason is not None:
-            _mark_skipped(results, reason)
+            mark_skipped(results, reason)
             kept = [(each.node.schema, each.node.alias) for each in results if each.status == "fail" and _stores_failures(each.node)]
             snapshot = run.publish(origin.author, f"{origin.message}: rows of failed tests", origin.extra_info, only=kept) if kept else None
             note = "" if snapshot is None else f" The rows of failed tests are in snapshot {snapshot.snapshot_id}."
             return [
                 f"Nothing was published: {reason}.{note}",
-                f"It would have changed {len(changed)} relations: {_names(changed)}" if changed else "It would have changed nothing",
+                f"It would have changed {len(changed)} relations: {names(changed)}" if changed else "It would have changed nothing",
             ]
         snapshot = run.publish(origin.author, origin.message, origin.extra_info)
     except DuckLakeError as error:
-        _mark_skipped(results, "the run could not be published")
+        mark_skipped(results, "the run could not be published")
         raise DbtRuntimeError(f"Nothing was published: {error}") from error
     finally:
         lake.end_run()
-    _run_deferred(lake, config, run.later)
+    run_deferred(lake, config, run.later)
     if snapshot is None:
         return ["Nothing changed, so there is nothing to publish"]
-    return [f"Published {len(changed)} relations as snapshot {snapshot.snapshot_id}: {_names(changed)}"]
+    return [f"Published {len(changed)} relations as snapshot {snapshot.snapshot_id}: {names(changed)}"]
 
 
-def _run_deferred(lake: Lake, config: Any, statements: Sequence[str]) -> None:
+def run_deferred(lake: Lake, config: Any, statements: Sequence[str]) -> None:
     """Run the statements of maintenance that hooks of the run have sent."""
     if not statements:
         return
@@ -143,14 +162,16 @@ def _stores_failures(node: Any) -> bool:
     return bool(getattr(node.config, "store_failures", False)) and getattr(node.config, "store_failures_as", None) in (None, "table")
 
 
-def _mark_skipped(results: Sequence[Any], reason: str) -> None:
+def mark_skipped(results: Sequence[Any], reason: str) -> None:
+    """Mark results that were successful as skipped, so that `dbt retry` builds and tests their nodes again."""
     for each in results:
         if each.status not in FAILED:
             each.status = type(each.status)("skipped")
             each.message = f"not published: {reason}"
 
 
-def _names(names: Iterable[str]) -> str:
-    found = sorted(names)
+def names(each: Iterable[str]) -> str:
+    """Return the first names, in alphabetical order, for a message."""
+    found = sorted(each)
     more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
     return ", ".join(found[:MOST_NAMES]) + more

@@ -85,7 +85,13 @@ class DuckLakeRelation(BaseRelation):
         return "" if self.snapshot_time is None else f"timestamp as of '{self.snapshot_time}'"
 
     def render(self) -> str:
-        """Return the name with the clause that pins the relation, or the SQL for its files."""
+        """Return the name with the clause that pins the relation, or the SQL for its files.
+
+        Without a schema the identifier stands alone, as in dbt-spark: it is the name of a temporary view, or of a relation in the current
+        schema.
+        """
+        if self._names_no_schema:
+            return self.include(database=False).render()
         name = super().render()
         if not self.include_policy.identifier or self.path.identifier is None:
             return name
@@ -96,8 +102,16 @@ class DuckLakeRelation(BaseRelation):
     @property
     def name_parts(self) -> tuple[str, ...]:
         """The rendered parts of the name, unquoted."""
+        if self._names_no_schema:
+            return self.include(database=False).name_parts
         parts = ((self.include_policy.get_part(key), self.path.get_part(key)) for key in ComponentName)
         return tuple(part for included, part in parts if included and part is not None)
+
+    @property
+    def _names_no_schema(self) -> bool:
+        """Whether there is a database and an identifier to render, and no schema."""
+        included = [self.include_policy.get_part(key) and self.path.get_part(key) is not None for key in ComponentName]
+        return included == [True, False, True]
 
     @property
     def is_temporary(self) -> bool:

@@ -1,9 +1,11 @@
-"""The columns of a seed's table from its CSV, and the CSV's rows in the order of an existing table's columns."""
+"""The header of a seed's CSV, the columns of its table, and its rows in the order of an existing table's columns."""
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
@@ -14,6 +16,53 @@ if TYPE_CHECKING:
     from agate.table import Table as AgateTable
 
 _PLAIN_NAME = re.compile(r"(?!\d+$)\w+")
+_DELIMITER = re.compile(r"[,;|\t]")
+_NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*")
+
+
+def seed_file(config: Any, model: Mapping[str, Any]) -> Path | None:
+    """Return the CSV file of a seed, where dbt looks for it: in the project or its package; None if it does not exist."""
+    project = Path(config.project_root)
+    if model["package_name"] != config.project_name:
+        project /= Path(config.packages_install_path) / model["package_name"]
+    folders = (project, Path(model.get("root_path") or project))
+    return next((path for folder in folders if (path := folder / model["original_file_path"]).is_file()), None)
+
+
+def require_header(path: Path, delimiter: str) -> None:
+    """Require that the first line of a CSV file names the columns.
+
+    dbt would give a column without a name a letter, and the second of two equal names a number.
+
+    Raises:
+        DbtRuntimeError: a name is missing or used twice, or all names are numbers; the message has the file and the line.
+    """
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        names = next(csv.reader(file, delimiter=delimiter or ","), [])
+    reason = _fault(names)
+    if reason is not None:
+        raise DbtRuntimeError(f"{path}, line 1: {reason}. The first line of a seed names its columns")
+
+
+def _fault(names: Sequence[str]) -> str | None:
+    """Return what is wrong with a header."""
+    if not names:
+        return "it is empty"
+    if "" in (name.strip() for name in names):
+        return f"column {[name.strip() for name in names].index('') + 1} has no name"
+    seen: set[str] = set()
+    for name in names:
+        if fold(name) in seen:
+            return f"two columns have the name {name}"
+        seen.add(fold(name))
+    if all(map(_NUMBER.fullmatch, names)):
+        return f"the names {', '.join(names)} are numbers, so the header seems to be missing"
+    return None
+
+
+def needs_quotes(name: str) -> bool:
+    """Return whether SQL needs quotes around a column name."""
+    return not _PLAIN_NAME.fullmatch(name)
 
 
 def seed_columns(
@@ -25,13 +74,12 @@ def seed_columns(
     """Return (name, type) of each column of a seed.
 
     Raises:
-        DbtDatabaseError: `quote_columns` is false and a name needs quotes, for example because the delimiter is wrong.
+        DbtDatabaseError: `quote_columns` is false and a name contains a usual delimiter, so the seed's is probably wrong.
     """
     for name in table.column_names:
-        if quote_columns is False and not _PLAIN_NAME.fullmatch(name):
+        if quote_columns is False and _DELIMITER.search(name):
             raise DbtDatabaseError(
-                f"Syntax error: the seed has a column named {name!r}, which needs quotes. "
-                "Check the seed's `delimiter`, or set `quote_columns: true`"
+                f"Syntax error: the seed has a column named {name!r}. Check the seed's `delimiter`, or set `quote_columns: true`"
             )
     return [(name, column_types.get(name) or inferred(table, index) or "string") for index, name in enumerate(table.column_names)]
 

@@ -164,6 +164,17 @@ class TestTwoLakes:
         assert self.rows(project, "select table_name from lake.information_schema.tables where table_name = 'two'") == []
         assert self.rows(project, "select count(*) from other.raw.events") == [(3,)]
 
+    def test_a_published_run_changes_only_one_lake(self, project):
+        published = ["--vars", "publish: run"]
+        with pytest.raises(Exception, match="a command can change one lake, but the selected nodes are in lake, other"):
+            run_dbt(["build", *published])
+        run_dbt(["run", "--select", "there_more", *published])
+        write_file(TWO_LAKES, project.project_root, "models", "two.sql")
+        results = run_dbt(["run", "--select", "plain", "two", *published], expect_pass=False).results
+        Path(project.project_root, "models", "two.sql").unlink()
+        assert "the lake other cannot be changed" in next(result.message for result in results if result.node.name == "two")
+        assert self.rows(project, "select count(*) from other.raw.events") == [(3,)]
+
     def test_debug_and_operations_name_the_lake(self, project):
         _, output = run_dbt_and_capture(["debug"])
         assert "'alias': 'other'" in output

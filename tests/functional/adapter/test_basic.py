@@ -108,6 +108,7 @@ class TestGetCatalogForSingleRelation(BaseGetCatalogForSingleRelation):
             StatsItem("last_modified", "Last modified", AnyString(), True, "When that snapshot was committed"),
             StatsItem("partitioned_by", "Partitioned by", "", False, "Partition keys of new rows"),
             StatsItem("sorted_by", "Sorted by", "", False, "The order of rows in new files"),
+            StatsItem("positions", "Changes read", "", False, "The snapshot up to which it has read the changes of each input"),
         ]
         return self.expected(project, "my_seed", "table", {item.id: item for item in stats})
 

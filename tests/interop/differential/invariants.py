@@ -213,6 +213,17 @@ _NONE_OF = {
     "SELECT data_file_id, count(*) FROM (SELECT data_file_id FROM ducklake_data_file UNION ALL SELECT delete_file_id FROM ducklake_delete_file) AS ids "
     "GROUP BY data_file_id HAVING count(*) > 1": "a file id is used twice",
     "SELECT table_id, schema_version, count(*) FROM ducklake_schema_versions GROUP BY 1, 2 HAVING count(*) > 1": "a schema version twice",
+    **{
+        f"SELECT '{table}', o.{name}, s.snapshot_id, s.schema_version FROM ducklake_{table} o JOIN ducklake_snapshot s ON s.snapshot_id IN (o.begin_snapshot, o.end_snapshot) "
+        "JOIN ducklake_snapshot p ON p.snapshot_id = s.snapshot_id - 1 AND p.schema_version = s.schema_version": (
+            "DuckDB caches definitions by schema version, and a snapshot changes them without a new one"
+        )
+        for table, name in (("schema", "schema_name"), ("table", "table_name"), ("view", "view_name"), ("column", "column_name"))
+    },
+    "SELECT i.table_name FROM ducklake_inlined_data_tables i JOIN ducklake_table t ON t.table_id = i.table_id WHERE t.end_snapshot IS NULL "
+    "AND NOT EXISTS (SELECT 1 FROM ducklake_schema_versions v WHERE v.table_id = i.table_id AND v.schema_version = i.schema_version)": (
+        "DuckDB reads the table's first columns, since the schema version of an inlined-data table has no row"
+    ),
     "SELECT table_id, count(*) FROM ducklake_table_stats GROUP BY table_id HAVING count(*) > 1": "two rows of table statistics",
     "SELECT table_id, column_id, count(*) FROM ducklake_table_column_stats GROUP BY table_id, column_id HAVING count(*) > 1": (
         "two rows of statistics of one column"

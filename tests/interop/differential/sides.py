@@ -175,8 +175,8 @@ class DuckDB:
         if not rows:  # the open transaction has created or renamed it
             return alters and default == 0
         ((inlined, limit),) = rows
-        inlines = int(default if limit is None else limit) > 0
-        return bool(inlined and not inlines) if alters else bool(inlines and not inlined)
+        limits = (default, int(default if limit is None else limit))  # DuckDB does not see an option that we have set since it attached
+        return bool(inlined) and 0 in limits if alters else not inlined and max(limits) > 0
 
     def confuses_layouts(self, rewrites: bool) -> bool:
         """Return whether a flush or compaction by this client may use the current columns for rows of older columns.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.read.reader import SnapshotReader
+from dbt.adapters.ducklake.catalog.staged import CommitMessage
 from dbt.adapters.ducklake.catalog.transaction.shared import SharedTransaction
 from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
 from dbt.adapters.ducklake.errors import ConfigurationError, ConflictError, StatementError
@@ -28,6 +31,10 @@ def create_in(transaction: Transaction, name: str, schema: str = "main") -> None
 
 def count(view: SnapshotReader | Transaction, name: str = "t", schema: str = "main") -> int:
     return sum(file.record_count for file in view.scan_plan(table_of(view, name, schema)).files)
+
+
+def count_down() -> Iterator[int]:
+    return itertools.count(-1, -1)
 
 
 def names(lake: LakeCatalog) -> list[str]:
@@ -68,6 +75,32 @@ def test_all_changes_become_one_snapshot(lake: LakeCatalog) -> None:
     assert len(files) == len({row[0] for row in files}) == 5
 
 
+def test_changes_that_a_position_includes_stay_as_they_are(sqlite_lake: LakeCatalog) -> None:
+    """A model has read what the run has staged for `t`. Nobody may change `t` afterwards, in the run or before it is published."""
+    create(sqlite_lake)
+    shared = sqlite_lake.begin_shared()
+    first = begin(shared)
+    first.rows.add_files(table_of(first), [file_of(table_of(first))])
+    first.commit()
+    model, same_time = begin(shared), begin(shared)
+    model.rows.read_as_input(table_of(model))
+    create_in(model, "model")
+    same_time.rows.add_files(table_of(same_time), [file_of(table_of(same_time), 10, 19)])
+    model.commit()
+    with pytest.raises(ConflictError, match="whose changes were read"):
+        same_time.commit()
+    later = begin(shared)
+    table = table_of(later)
+    with pytest.raises(StatementError, match="cannot be changed again"):
+        later.rows.add_files(table, [file_of(table, 10, 19)])
+    with pytest.raises(StatementError, match="cannot be changed again"):
+        later.objects.put_table(replace(table, columns=table.columns[:1]))
+    later.objects.put_table(replace(table, comment="a comment"))
+    insert(sqlite_lake, file_of(table_of(sqlite_lake.reader()), 20, 29))
+    with pytest.raises(ConflictError, match="use the rows of main"):
+        shared.whole.commit()
+
+
 def test_a_rolled_back_or_failed_transaction_adds_nothing(sqlite_lake: LakeCatalog) -> None:
     shared = sqlite_lake.begin_shared()
     kept, failed = begin(shared), begin(shared)
@@ -98,7 +131,7 @@ def test_a_file_that_a_later_transaction_replaces_is_abandoned_with_the_run(sqli
     assert count(sqlite_lake.reader()) == 10
 
 
-@pytest.mark.parametrize("conflict", ["rows", "definition", "name", "view name", "schema", "option", "dropped schema"])
+@pytest.mark.parametrize("conflict", ["rows", "rows that it read", "definition", "name", "view name", "schema", "option", "dropped schema"])
 def test_conflicting_changes_are_refused(sqlite_lake: LakeCatalog, conflict: str) -> None:
     create(sqlite_lake)
     committed(sqlite_lake, lambda transaction: transaction.objects.new_schema("old"))
@@ -107,8 +140,11 @@ def test_conflicting_changes_are_refused(sqlite_lake: LakeCatalog, conflict: str
     table = table_of(one)
     for number, transaction in enumerate((one, other)):
         match conflict:
-            case "rows":
+            case "rows" if number:
+                transaction.rows.truncate(table)
+            case "rows" | "rows that it read":
                 transaction.rows.add_files(table, [file_of(table)])
+                transaction.reads_rows(table.table_id)
             case "definition" if number:
                 transaction.objects.put_table(replace(table, comment="c"))
             case "definition":
@@ -131,6 +167,78 @@ def test_conflicting_changes_are_refused(sqlite_lake: LakeCatalog, conflict: str
         other.commit()
     assert set(other.abandoned_files()) == set(files)
     assert not {*files} & {*shared.whole.written_files()}
+
+
+def test_rows_that_two_transactions_append_are_joined(lake: LakeCatalog) -> None:
+    insert(lake, file_of(create(lake)))
+    shared = lake.begin_shared()
+    first = begin(shared)
+    first.rows.add_files(table_of(first), [file_of(table_of(first))])
+    first.commit()
+    transactions = [begin(shared) for _ in range(3)]
+    for transaction in transactions:
+        table = table_of(transaction)
+        transaction.rows.add_files(table, [file_of(table), file_of(table)])
+        transaction.rows.add_inlined(table, [(1, "x")], file_of(table, 1, 1, rows=1).column_stats)
+    for transaction in transactions:
+        transaction.commit()
+    shared.whole.commit()
+    starts = metadata(lake, "SELECT row_id_start FROM ducklake_data_file ORDER BY 1")
+    inlined = [row for rows in lake.reader().scan_plan(table_of(lake.reader())).inlined for row in rows.row_ids]
+    used = [number for (start,) in starts for number in range(start, start + 10)] + inlined
+    assert sorted(used) == list(range(83))
+
+
+def test_a_transaction_leaves_out_what_it_started_from(sqlite_lake: LakeCatalog) -> None:
+    insert(sqlite_lake, file_of(create(sqlite_lake)))
+    ids = count_down()
+    earlier = sqlite_lake.begin_shared(ids=ids)
+    transaction = begin(earlier)
+    create_in(transaction, "earlier")
+    table = table_of(transaction)
+    transaction.rows.add_files(table, [file_of(table)])
+    transaction.commit()
+    later = sqlite_lake.begin_shared(earlier.own(), ids)
+    transaction = begin(later)
+    assert (count(transaction, "earlier"), count(transaction)) == (10, 20)
+    create_in(transaction, "later")
+    table = table_of(transaction)
+    transaction.rows.add_files(table, [file_of(table)])
+    transaction.commit()
+    assert later.changed_names() == ["main.later", "main.t"]
+    assert later.commit(CommitMessage(message="later")) is not None
+    assert (names(sqlite_lake), count(sqlite_lake.reader())) == (["later", "t"], 20)
+    assert earlier.commit(CommitMessage()) is not None
+    assert (sorted(names(sqlite_lake)), count(sqlite_lake.reader())) == (["earlier", "later", "t"], 30)
+
+
+@pytest.mark.parametrize("change", ["definition", "rows", "new rows", "new table in a new schema", "position"])
+def test_a_change_of_what_it_started_from_is_refused(sqlite_lake: LakeCatalog, change: str) -> None:
+    insert(sqlite_lake, file_of(create(sqlite_lake)))
+    ids = count_down()
+    earlier = sqlite_lake.begin_shared(ids=ids)
+    transaction = begin(earlier)
+    create_in(transaction, "earlier", "new")
+    transaction.rows.truncate(table_of(transaction))
+    transaction.commit()
+    later = sqlite_lake.begin_shared(earlier.own(), ids)
+    transaction = begin(later)
+    match change:
+        case "definition":
+            transaction.objects.put_table(replace(table_of(transaction, "earlier", "new"), comment="c"))
+        case "rows":
+            transaction.objects.drop_table(table_of(transaction))
+        case "new rows":
+            table = table_of(transaction, "earlier", "new")
+            transaction.rows.add_files(table, [file_of(table)])
+        case "new table in a new schema":
+            create_in(transaction, "later", "new")
+        case "position":
+            transaction.rows.read_as_input(table_of(transaction))
+            create_in(transaction, "later")
+    with pytest.raises(StatementError, match="is not published yet"):
+        transaction.commit()
+    assert not later.writes
 
 
 def test_the_run_conflicts_with_a_concurrent_writer_as_a_transaction_does(sqlite_lake: LakeCatalog) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.ducklake.format.changes import Change, Kind
-from dbt.adapters.ducklake.format.conflicts import MOVES, Act, Action, Conflict, Renamed, conflicts, find_conflict
+from dbt.adapters.ducklake.format.conflicts import MOVES, Act, Action, Conflict, Renamed, conflicts, find_conflicts
 
 ON_TABLE = {
     "dropped": Kind.DROPPED_TABLE,
@@ -106,8 +106,7 @@ def test_a_rollback_of_a_schema_conflicts_with_the_changes_in_it() -> None:
     assert not conflicts(mine, Change(Kind.CREATED_VIEW, schema="other", name="t"))
     assert not conflicts(mine, Change(Kind.ALTERED_VIEW, 8))
     assert not conflicts(mine, Change(Kind.MERGE_ADJACENT, 7))
-    found = find_conflict([Action(Act.ROLL_BACK_ALL)], [(5, Change(Kind.CREATED_TABLE, schema="s", name="t"))])
-    assert found is not None
+    (found,) = find_conflicts([Action(Act.ROLL_BACK_ALL)], [("snapshot 5", Change(Kind.CREATED_TABLE, schema="s", name="t"))])
     assert found.describe() == "cannot roll back the lake: snapshot 5 created a table in it"
 
 
@@ -115,16 +114,23 @@ def test_a_change_of_unknown_kind_conflicts_with_everything() -> None:
     assert conflicts(Action(Act.CREATE_SCHEMA, None, "x"), Change(Kind.UNKNOWN))
 
 
-def test_the_first_conflict_is_described() -> None:
-    found = find_conflict(
-        [Action(Act.INSERT, 7, "main", "orders")],
-        [(4, Change(Kind.INSERTED_INTO_TABLE, 7)), (5, Change(Kind.ALTERED_TABLE, 7))],
+def test_the_first_conflict_of_each_object_is_described() -> None:
+    found = find_conflicts(
+        [Action(Act.INSERT, 7, "main", "orders"), Action(Act.DELETE_ALL, 8, "main", "items")],
+        [
+            ("snapshot 4", Change(Kind.INSERTED_INTO_TABLE, 7)),
+            ("snapshot 5 by me", Change(Kind.ALTERED_TABLE, 7)),
+            ("snapshot 6", Change(Kind.DROPPED_TABLE, 7)),
+            (None, Change(Kind.INSERTED_INTO_TABLE, 8)),
+        ],
     )
-    assert found is not None
-    assert found.describe() == "cannot insert into main.orders: snapshot 5 altered it"
-    assert find_conflict([], [(4, Change(Kind.DROPPED_TABLE, 7))]) is None
+    assert [each.describe() for each in found] == [
+        "cannot insert into main.orders: snapshot 5 by me altered it",
+        "cannot replace all rows of main.items: a concurrent transaction inserted rows into it",
+    ]
+    assert find_conflicts([], [("snapshot 4", Change(Kind.DROPPED_TABLE, 7))]) == []
 
 
 @pytest.mark.parametrize("kind", Kind)
 def test_every_kind_has_a_description(kind: Kind) -> None:
-    assert Conflict(Action(Act.INSERT, 1), Change(kind, 1), 2).describe()
+    assert Conflict(Action(Act.INSERT, 1), Change(kind, 1), "snapshot 2").describe()

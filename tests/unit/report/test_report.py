@@ -129,6 +129,26 @@ def test_runs_are_the_snapshots_of_an_invocation(lake: LakeCatalog, request: pyt
     assert [commit is not None for commit in line.in_runs] == [True, True]
 
 
+def test_a_run_that_was_published_at_once_shows_its_nodes(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    with empty_place("sqlite", request, tmp_path).lake() as opened, opened.session() as session:
+        opened.stage_run()
+        run_node(session, "a", 100, "first", started_at=STARTED.isoformat())
+        run_node(session, "b", 200, "first", node_id="model.shop.b")
+        session.load_seed("main", "a", [("a", "int")], [(1,)] * 100)
+        assert opened.run is not None
+        opened.run.publish("me", "dbt build", json.dumps({"invocation_id": "first", "target": "prod"}))
+        opened.end_run()
+        report = gather(opened.catalog, "lake")
+    checked(report)
+    (run,) = report.runs
+    assert [(commit.node_id, commit.changed, commit.snapshot_id) for commit in run.commits] == [
+        (NODE, ("main.a",), 1),
+        ("model.shop.b", ("main.b", "main.a"), 1),
+    ]
+    assert (run.begin, run.target, run.author) == (min(STARTED, run.end), "prod", "me")
+    assert run.size_bytes == report.live.size_bytes
+
+
 def test_of_a_run_with_many_nodes_the_longest_are_shown(lake: LakeCatalog) -> None:
     commits = [
         NodeCommit(number, STARTED + timedelta(seconds=number), f"model.shop.m{number:03}", STARTED, None, ("main.m",), None)

@@ -126,7 +126,7 @@ DROP = [
     ("comment on column lake.main.t.a is 'it\\'s'", AlterTable(LAKE_T, SetComment(("a",), "it's"))),
     ("alter table t rename to s.u", RenameRelation("table", T, Name(("s", "u")))),
     ("alter view t rename to u", RenameRelation("view", T, Name(("u",)))),
-    ("alter view t as select * from s.u", CreateView(T, SELECT, replace=True)),
+    ("alter view t as select * from s.u", CreateView(T, SELECT, replace=True, must_exist=True)),
     ("alter table t set tblproperties ('comment' = 'x', a.b = c)", SetProperties("table", T, (("comment", "x"), ("a.b", "c")))),
     ("alter view if exists t unset tblproperties if exists ('a', b)", SetProperties("view", T, (("a", None), ("b", None)), True)),
     ("alter table if exists t drop column a", AlterTable(T, DropColumns((("a",),)), True)),

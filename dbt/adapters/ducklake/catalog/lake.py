@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -29,7 +29,7 @@ from .store.retries import RetrySettings
 from .store.settings import CatalogSettings
 from .transaction.shared import SharedTransaction
 from .transaction.staging import Staging
-from .transaction.transaction import Transaction
+from .transaction.transaction import Savepoint, Transaction
 
 
 @dataclass(frozen=True)
@@ -152,9 +152,14 @@ class LakeCatalog:
 
         return Transaction(self._opened.cache, self.latest(), self._opened.retry, Staging(require_writable))
 
-    def begin_shared(self) -> SharedTransaction:
-        """Begin a transaction on the newest snapshot to which other transactions add their changes."""
-        return SharedTransaction(self._opened.cache, self.latest(), self._opened.retry, self.require_writable)
+    def begin_shared(self, start: Savepoint | None = None, ids: Iterator[int] | None = None) -> SharedTransaction:
+        """Begin a transaction on the newest snapshot to which other transactions add their changes.
+
+        Args:
+            start: staged changes of others, which it sees and does not commit.
+            ids: the ids of new objects, which all that see each other's changes share.
+        """
+        return SharedTransaction(self._opened.cache, self.latest(), self._opened.retry, self.require_writable, start, ids)
 
     def latest(self) -> Snapshot:
         """Return the newest snapshot, or the one at which the lake was opened."""

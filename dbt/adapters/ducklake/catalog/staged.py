@@ -260,6 +260,8 @@ class Staged:
     """(key, scope, id of the scope's object) → option. Options have no versions, so they create no snapshot."""
     rolled_back: frozenset[str | None] = frozenset()
     """The names of schemas that are rolled back as a whole; None is the lake."""
+    inputs: frozenset[int] = frozenset()
+    """The ids of changed tables that a model has read: its position is the snapshot of this commit, so their rows may not change again."""
     commit_message: CommitMessage | None = None
     revision: object = field(default_factory=object, init=False, compare=False, repr=False)
     """A unique object for each state of the staged changes, so that readers can recognize a cached state."""

@@ -77,11 +77,12 @@ class Conflict:
 
     mine: Action
     theirs: Change | Renamed
-    snapshot_id: int | None = None
+    writer: str | None = None
+    """The concurrent writer, if it is known."""
 
     def describe(self) -> str:
         """Return a sentence for the user, with names instead of ids where they are known."""
-        writer = "a concurrent transaction" if self.snapshot_id is None else f"snapshot {self.snapshot_id}"
+        writer = self.writer or "a concurrent transaction"
         target = ".".join(part for part in (self.mine.schema, self.mine.name) if part)
         change = "renamed it" if isinstance(self.theirs, Renamed) else _SENTENCES[self.theirs.kind]
         if isinstance(self.theirs, Change) and self.theirs.kind in CREATIONS:
@@ -179,14 +180,14 @@ def _is_in(mine: Action, theirs: Change) -> bool:
     return same_name(mine.schema, theirs.schema) if theirs.kind in CREATIONS else mine.object_id == theirs.object_id
 
 
-def find_conflict(mine: Iterable[Action], theirs: Iterable[tuple[int | None, Change | Renamed]]) -> Conflict | None:
-    """Return the first pair that conflicts, or None. `theirs` are (snapshot id, change) pairs."""
-    actions = list(mine)
-    for snapshot_id, change in theirs:
+def find_conflicts(mine: Iterable[Action], theirs: Iterable[tuple[str | None, Change | Renamed]]) -> list[Conflict]:
+    """Return the first conflict of each object of this transaction, in the order of the changes. `theirs` are (writer, change) pairs."""
+    actions, found = list(mine), dict[object, Conflict]()
+    for writer, change in theirs:
         for action in actions:
             if conflicts(action, change):
-                return Conflict(action, change, snapshot_id)
-    return None
+                found.setdefault(action.object_id or (action.schema, action.name), Conflict(action, change, writer))
+    return list(found.values())
 
 
 def same_name(one: str | None, other: str | None) -> bool:

@@ -32,15 +32,17 @@ def columns_of(definitions: Sequence[NewColumn], first_id: int = 1) -> tuple[Col
     """Return columns with ids from `first_id` on, numbered depth first.
 
     Raises:
-        StatementError: two columns have the same name, ignoring case.
+        StatementError: two columns have the same name, ignoring case, or a name is empty.
     """
     seen: set[str] = set()
     columns: list[Column] = []
-    for definition in definitions:
+    for position, definition in enumerate(definitions, 1):
         if fold(definition.name) in seen:
             raise StatementError(f"column {definition.name} is named twice; give one of the two another name")
         seen.add(fold(definition.name))
         column = assign_ids([Field(definition.name, definition.type)], first_id)[0]
+        if not all(each.name for each in column.walk()):
+            raise StatementError(f"column {position} ({definition.name or 'without a name'}) has an empty name; give it one")
         columns.append(
             replace(
                 column,

@@ -6,8 +6,8 @@ Specification: the tables `ducklake_data_file`, `ducklake_delete_file`, `ducklak
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .objects import Column
@@ -157,6 +157,21 @@ class InlinedRows:
     begin_snapshots: Sequence[int] = ()
     rows: Sequence[tuple[Any, ...]] = ()
 
+    @property
+    def versions(self) -> list[tuple[str, int, int]]:
+        """The name of the table, the row id and the begin of each row, which together identify the version of a row."""
+        return [(self.table_name, *key) for key in zip(self.row_ids, self.begin_snapshots, strict=True)]
+
+    def without(self, versions: Collection[tuple[str, int, int]]) -> InlinedRows:
+        """Return the same without some versions of rows."""
+        kept = [index for index, version in enumerate(self.versions) if version not in versions]
+        return replace(
+            self,
+            row_ids=[self.row_ids[index] for index in kept],
+            begin_snapshots=[self.begin_snapshots[index] for index in kept],
+            rows=[self.rows[index] for index in kept],
+        )
+
 
 @dataclass(frozen=True)
 class InlinedVersions:
@@ -233,6 +248,12 @@ class ChangePlan:
     """Data file of `touched` → its delete files up to the end of the range, oldest first, each with its entries up to that end."""
     inlined_deletes: Mapping[int, Mapping[int, int]]
     """Data file of `touched` → position → the snapshot that deleted it; inlined deletes up to the end of the range."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no file and no inlined row changed in the range."""
+        parts = (self.inserted, self.ended, self.touched)
+        return not any(part.files or part.inlined for part in parts)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+INFORMATION_SCHEMA = "information_schema"
+"""The schema of the views that describe a lake, which its catalog does not list."""
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 _FOLDED = str.maketrans(_UPPER, _LOWER)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
+from difflib import get_close_matches
 from types import MappingProxyType
 
 from ..errors import LakeError, StatementError
@@ -58,6 +59,17 @@ def stored_value(key: str, value: object) -> str:
 def is_option(key: str) -> bool:
     """Whether an option with this name can be set."""
     return key.lower() in _FORMS
+
+
+def require_property(key: str) -> None:
+    """Refuse a property whose name is almost that of an option.
+
+    Raises:
+        StatementError: `key` is not an option, but probably meant as one.
+    """
+    similar = get_close_matches(key.lower(), _FORMS, n=1, cutoff=0.8)
+    if similar and not is_option(key):
+        raise StatementError(f"there is no option {key}; write {similar[0]}, or give a property of your own another name")
 
 
 def description_of(key: str) -> str | None:

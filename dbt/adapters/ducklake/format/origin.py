@@ -30,6 +30,29 @@ class Origin:
         return " ".join(f"{name}/{found[key]}" for name, key in names.items() if key in found) or None
 
 
+@dataclass(frozen=True)
+class NodeOrigin:
+    """What a node added to the snapshot of a whole run."""
+
+    node_id: str
+    started_at: datetime | None
+    message: str | None
+    changed: tuple[str, ...]
+    """schema.name of each relation that it changed."""
+
+
+def nodes_of(extra_info: str | None) -> list[NodeOrigin]:
+    """Return the nodes of the snapshot of a whole run, in their order; none for other snapshots."""
+    found = _object(extra_info).get("nodes")
+    return [_node(each) for each in (found if isinstance(found, list) else []) if isinstance(each, dict) and _text(each, "node_id")]
+
+
+def _node(found: Mapping[str, object]) -> NodeOrigin:
+    changed = found.get("changed")
+    names = tuple(each for each in changed if isinstance(each, str)) if isinstance(changed, list) else ()
+    return NodeOrigin(_text(found, "node_id") or "", _time(found.get("started_at")), _text(found, "message"), names)
+
+
 def origin(extra_info: str | None, of: str | None = None) -> Origin:
     """Return the origin in a text of `commit_extra_info`; an empty one if the text is no JSON object.
 
@@ -37,15 +60,20 @@ def origin(extra_info: str | None, of: str | None = None) -> Origin:
         extra_info: the text.
         of: schema.name of a relation; in the snapshot of a whole run, the node is the last one that changed it.
     """
-    try:
-        found = json.loads(extra_info or "null")
-    except ValueError:
-        return Origin()
-    if not isinstance(found, dict):
+    found = _object(extra_info)
+    if not found:
         return Origin()
     entries = {key: value if isinstance(value, str) else json.dumps(value) for key, value in found.items() if value is not None}
     node = found if of is None else {**found, **_node_of(found, of)}
     return Origin(_text(node, "node_id"), _text(found, "invocation_id"), _time(node.get("started_at")), entries)
+
+
+def _object(extra_info: str | None) -> Mapping[str, object]:
+    try:
+        found = json.loads(extra_info or "null")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _node_of(found: Mapping[str, object], relation: str) -> Mapping[str, object]:

@@ -9,8 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ..errors import StatementError
-from ..format.files import ChangePlan
+from ..format.files import ChangePlan, ScanPlan
 from ..format.identifiers import fold
+from ..format.objects import Table
 from ..spark.read import changes
 from .context import Context
 from .tables import required_table
@@ -30,24 +31,24 @@ def table_changes(context: Context, schema: str, table: str, first: Bound, last:
 
     Raises:
         NotFoundError: the snapshot does not exist, or it has no such table.
-        StatementError: the table has a column with a name that the change feed uses.
+        StatementError: the table has a column with a name that the change feed uses, or the last bound is before the first.
     """
     plan, start = _plan(context, schema, table, first, last)
-    _require_free(plan, (changes.SNAPSHOT_ID, changes.ROW_ID, changes.CHANGE_TYPE), f"{schema}.{table}")
+    require_free(plan.inserted, (changes.SNAPSHOT_ID, changes.ROW_ID, changes.CHANGE_TYPE), f"{schema}.{table}")
     return changes.changes(context.spark(), plan, start)
 
 
 def table_insertions(context: Context, schema: str, table: str, first: Bound, last: Bound) -> DataFrame:
     """Return the inserted rows: the columns of the table, `snapshot_id` and `rowid`. Errors are those of `table_changes`."""
     plan, _ = _plan(context, schema, table, first, last)
-    _require_free(plan, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
+    require_free(plan.inserted, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
     return changes.named(changes.insertions(context.spark(), plan))
 
 
 def table_deletions(context: Context, schema: str, table: str, first: Bound, last: Bound) -> DataFrame:
     """Return the deleted rows, with the columns of `table_insertions`. Errors are those of `table_changes`."""
     plan, start = _plan(context, schema, table, first, last)
-    _require_free(plan, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
+    require_free(plan.inserted, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
     return changes.named(changes.deletions(context.spark(), plan, start))
 
 
@@ -55,14 +56,17 @@ def _plan(context: Context, schema: str, table: str, first: Bound, last: Bound) 
     catalog = context.catalog
     if isinstance(first, datetime) != isinstance(last, datetime):
         raise StatementError("the bounds of a change feed are both numbers of snapshots or both timestamps")
+    if first > last:  # type: ignore[operator]
+        raise StatementError(f"the change feed of {schema}.{table} goes from {first} to {last}, which is earlier; swap the two bounds")
     start = catalog.first_from(first) if isinstance(first, datetime) else catalog.resolve(version=first)
     end = catalog.resolve(timestamp=last) if isinstance(last, datetime) else catalog.resolve(version=last)
     reader = catalog.reader(end)
     return reader.change_plan(required_table(context, schema, table, reader), start.snapshot_id), start.snapshot_id
 
 
-def _require_free(plan: ChangePlan, names: tuple[str, ...], table: str) -> None:
-    taken = {fold(column.name) for column in plan.inserted.columns} & set(names)
+def require_free(relation: Table | ScanPlan, names: tuple[str, ...], table: str) -> None:
+    """Require that no column of a table has one of these names of the change feed."""
+    taken = {fold(column.name) for column in relation.columns} & set(names)
     if taken:
         raise StatementError(
             f"{table} has a column {min(taken)}, which is the name of a column of the change feed; rename it to use the feed"

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ..errors import NotFoundError, StatementError
 from ..format.objects import PROPERTY_TAG, Relation, Table, View
-from ..format.option_values import is_option
+from ..format.option_values import is_option, require_property
 from .alter import comment_on
 from .context import Context
 from .options import set_option, unset_option
@@ -36,7 +36,7 @@ def set_properties(context: Context, kind: str, schema: str, name: str, pairs: S
 
     Raises:
         NotFoundError: the table or view does not exist.
-        StatementError: an option for a view, or an invalid value for an option.
+        StatementError: an option for a view, an invalid value for an option, or the name of an option with an error in it.
     """
     relation = required_relation(context, schema, name)
     if kind_of(relation) != kind:
@@ -46,6 +46,8 @@ def set_properties(context: Context, kind: str, schema: str, name: str, pairs: S
         if key.lower() == "comment":
             comment_on(context, kind, schema, name, value)
         elif not is_option(key):
+            if value is not None:
+                require_property(key)
             custom[key] = value
         elif isinstance(relation, View):
             raise StatementError(f"{key} is an option for writing files, and {schema}.{name} is a view, which has no files")

@@ -51,15 +51,15 @@ class Difference:
     @property
     def inlined_ended(self) -> dict[str, frozenset[int]]:
         """The row ids of the inlined rows to end, by inlined-data table."""
-        earlier = _keys(self.plan.inlined_earlier)
-        found = {rows.table_name: {key[1] for key in _keys([rows]) - earlier} for rows in self.plan.inlined_current}
+        earlier = _versions(self.plan.inlined_earlier)
+        found = {rows.table_name: {row_id for _, row_id, _ in {*rows.versions} - earlier} for rows in self.plan.inlined_current}
         return {name: frozenset(ids) for name, ids in found.items() if ids}
 
     @property
     def inlined_returned(self) -> tuple[InlinedRows, ...]:
         """The inlined rows of the earlier snapshot that have ended since."""
-        current = _keys(self.plan.inlined_current)
-        return tuple(part for rows in self.plan.inlined_earlier if (part := _without(rows, current)).row_ids)
+        current = _versions(self.plan.inlined_current)
+        return tuple(part for rows in self.plan.inlined_earlier if (part := rows.without(current)).row_ids)
 
     @property
     def is_empty(self) -> bool:
@@ -186,16 +186,5 @@ def _in_columns(part: InlinedRows, earlier: Table) -> list[tuple[object, ...]]:
     return [tuple(value(row, column) for column in earlier.columns) for row in part.rows]
 
 
-def _keys(parts: Sequence[InlinedRows]) -> set[tuple[str, int, int]]:
-    return {(rows.table_name, *key) for rows in parts for key in zip(rows.row_ids, rows.begin_snapshots, strict=True)}
-
-
-def _without(rows: InlinedRows, keys: set[tuple[str, int, int]]) -> InlinedRows:
-    versions = zip(rows.row_ids, rows.begin_snapshots, strict=True)
-    kept = [index for index, version in enumerate(versions) if (rows.table_name, *version) not in keys]
-    return replace(
-        rows,
-        row_ids=[rows.row_ids[index] for index in kept],
-        begin_snapshots=[rows.begin_snapshots[index] for index in kept],
-        rows=[rows.rows[index] for index in kept],
-    )
+def _versions(parts: Sequence[InlinedRows]) -> set[tuple[str, int, int]]:
+    return {version for rows in parts for version in rows.versions}

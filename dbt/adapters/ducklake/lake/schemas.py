@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import NotFoundError, StatementError
+from ..format.identifiers import INFORMATION_SCHEMA, fold
 from ..format.objects import Schema, Table
 from .context import Context
 
@@ -11,8 +12,10 @@ def create_schema(context: Context, name: str, *, if_not_exists: bool = False) -
     """Stage a new schema, or return the existing one.
 
     Raises:
-        StatementError: the schema exists and `if_not_exists` is false.
+        StatementError: the schema exists and `if_not_exists` is false, or the name is reserved.
     """
+    if fold(name) == INFORMATION_SCHEMA:
+        raise StatementError(f"schema {name} describes the lake and cannot be created; choose another name")
     existing = context.transaction.schema(name)
     if existing is None:
         return context.transaction.objects.new_schema(name)

@@ -16,6 +16,8 @@ from ..format.constraints import Constraint, named, with_constraints
 from ..format.evolution import NewColumn, columns_of, rebuilt
 from ..format.identifiers import fold
 from ..format.objects import Column, PartitionField, Partitioning, Relation, SortField, Table, View
+from ..format.partitioning import check_transform
+from ..format.positions import with_positions
 from ..format.sort_text import names_in
 from .context import Context
 from .delete import end_all_rows
@@ -45,10 +47,10 @@ class TableRequest:
 
 
 def create_table(context: Context, request: TableRequest, *, replace_existing: bool = False) -> Table:
-    """Stage an empty table; an existing table of that name is emptied and gets these columns, a view of that name is dropped.
+    """Stage an empty table; with `replace_existing` a table of that name is emptied and gets these columns.
 
     Raises:
-        StatementError: a relation of that name exists and `replace_existing` is false, or a name is used twice.
+        StatementError: a relation of that name exists and `replace_existing` is false, it is a view, or a name is used twice.
     """
     existing = context.transaction.find(request.schema, request.name)
     if existing is not None and not replace_existing:
@@ -56,15 +58,18 @@ def create_table(context: Context, request: TableRequest, *, replace_existing: b
             f"{kind_of(existing)} {request.schema}.{request.name} already exists; "
             "write CREATE OR REPLACE TABLE to replace it, or IF NOT EXISTS to keep it"
         )
-    table = _rebuild(context, existing, request) if isinstance(existing, Table) else _new_table(context, existing, request)
+    if isinstance(existing, View):
+        raise StatementError(
+            f"{request.schema}.{request.name} is a view, and a table can only replace a table; "
+            f"DROP VIEW {request.schema}.{request.name} first"
+        )
+    table = _new_table(context, request) if existing is None else _rebuild(context, existing, request)
     for key, value in request.options.items():
         context.transaction.objects.set_option(key, value, table)
     return table
 
 
-def _new_table(context: Context, replaced: View | None, request: TableRequest) -> Table:
-    if replaced is not None:
-        context.transaction.objects.drop_view(replaced)
+def _new_table(context: Context, request: TableRequest) -> Table:
     columns = columns_of(request.columns)
     return context.transaction.objects.new_table(
         required_schema(context, request.schema),
@@ -121,14 +126,18 @@ def drop_table(context: Context, schema: str, name: str, *, if_exists: bool = Fa
     context.transaction.objects.drop_table(existing)
 
 
-def rename(context: Context, schema: str, name: str, to_schema: str, to_name: str) -> None:
+def rename(context: Context, kind: str, schema: str, name: str, to_schema: str, to_name: str) -> None:
     """Stage a new name for a table or view, in the same schema only, as in the reference implementation.
 
+    `kind` is that of ALTER, "table" or "view"; as in DuckDB, ALTER TABLE renames a view too.
+
     Raises:
-        NotFoundError: no relation has the old name.
+        NotFoundError: no relation has the old name, or `kind` is "view" and it is a table.
         StatementError: the new name is taken or in another schema.
     """
     relation = required_relation(context, schema, name)
+    if kind == "view" and isinstance(relation, Table):
+        raise NotFoundError("view", f"{schema}.{name}", "It is a table; write ALTER TABLE")
     if fold(to_schema) != fold(schema):
         raise StatementError(f"{schema}.{name} cannot be renamed into schema {to_schema}: create it there from a query and drop this one")
     taken = context.transaction.find(to_schema, to_name)
@@ -182,6 +191,7 @@ def partition_fields(columns: Sequence[Column], keys: Sequence[tuple[str, str]],
 
     Raises:
         NotFoundError: the table has no such column.
+        StatementError: the type of the column does not support the transform.
     """
     by_name = {fold(column.name): column for column in columns}
     fields = []
@@ -189,6 +199,7 @@ def partition_fields(columns: Sequence[Column], keys: Sequence[tuple[str, str]],
         column = by_name.get(fold(name))
         if column is None:
             raise NotFoundError("column", f"{name} of {table}", f"The columns are: {', '.join(c.name for c in columns)}")
+        check_transform(column, transform)
         fields.append(PartitionField(column.column_id, transform))
     return tuple(fields)
 
@@ -206,7 +217,7 @@ def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
     changed = rebuilt(table, request.columns)
     if request.comment is not None:
         changed = replace(changed, comment=request.comment)
-    changed = replace(changed, tags=with_constraints({**table.tags, **request.tags}, _constraints(request)))
+    changed = replace(changed, tags=with_constraints({**with_positions(table.tags, ()), **request.tags}, _constraints(request)))
     keys = request.partitioning if request.partitioning is not None else _keys_by_name(table, changed)
     changed = repartitioned(changed, partition_fields(changed.columns, keys, f"{table.schema_name}.{table.name}"))
     dropped = {fold(column.name) for column in table.columns} - {fold(column.name) for column in changed.columns}

@@ -37,29 +37,34 @@ class ViewRequest:
 
 
 def create_view(context: Context, request: ViewRequest, *, replace_existing: bool = False) -> View:
-    """Stage a view; with `replace_existing` it replaces a table or view of that name.
+    """Stage a view; with `replace_existing` it replaces a view of that name.
 
     A replaced view keeps its properties, and its comment unless the request has a new one.
 
     Raises:
-        StatementError: a relation of that name exists and `replace_existing` is false.
+        StatementError: a relation of that name exists and `replace_existing` is false, it is a table, or a column's name is empty or used
+            twice.
     """
+    _require_column_names(request)
     existing = context.transaction.find(request.schema, request.name)
     if existing is not None and not replace_existing:
         raise StatementError(
             f"{kind_of(existing)} {request.schema}.{request.name} already exists; "
             "write CREATE OR REPLACE VIEW to replace it, or IF NOT EXISTS to keep it"
         )
-    kept = {key: value for key, value in existing.tags.items() if key.startswith(PROPERTY_TAG)} if isinstance(existing, View) else {}
+    if isinstance(existing, Table):
+        raise StatementError(
+            f"{request.schema}.{request.name} is a table, and a view can only replace a view; "
+            f"DROP TABLE {request.schema}.{request.name} first"
+        )
+    kept = {key: value for key, value in existing.tags.items() if key.startswith(PROPERTY_TAG)} if existing else {}
     tags = {
         **kept,
         SPARK_SQL_TAG: request.spark_sql,
         COLUMNS_TAG: columns_text(request.columns),
     }
     comment = request.comment
-    if isinstance(existing, Table):
-        context.transaction.objects.drop_table(existing)
-    elif existing is not None:
+    if existing is not None:
         comment = comment if comment is not None else existing.comment
         if _same(existing, request, comment, tags):
             return existing
@@ -92,11 +97,33 @@ def drop_view(context: Context, schema: str, name: str, *, if_exists: bool = Fal
     context.transaction.objects.drop_view(existing)
 
 
+def required_view(context: Context, schema: str, name: str) -> View:
+    """Return the view of that name.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    existing = context.transaction.find(schema, name)
+    if not isinstance(existing, View):
+        raise NotFoundError("view", f"{schema}.{name}", "" if existing is None else "It is a table")
+    return existing
+
+
 def comment_on_view_columns(context: Context, view: View, comments: dict[str, str | None]) -> None:
     """Stage comments on columns of a view, in a tag of ours because the format cannot store them."""
     folded = {fold(name): comment for name, comment in comments.items()}
     columns = [replace(c, comment=folded.get(fold(c.name), c.comment)) for c in view_columns(view)]
     context.transaction.objects.put_view(replace(view, tags={**view.tags, COLUMNS_TAG: columns_text(columns)}))
+
+
+def _require_column_names(request: ViewRequest) -> None:
+    seen: set[str] = set()
+    for position, column in enumerate(request.columns, 1):
+        if not column.name:
+            raise StatementError(f"view {request.schema}.{request.name}: column {position} has an empty name; give it one")
+        if fold(column.name) in seen:
+            raise StatementError(f"view {request.schema}.{request.name} has two columns {column.name}; give one of the two another name")
+        seen.add(fold(column.name))
 
 
 def _same(view: View, request: ViewRequest, comment: str | None, tags: dict[str, str]) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..format.constraints import Constraint, constraints_of
-from ..format.identifiers import backquoted, fold, text_literal
+from ..format.identifiers import INFORMATION_SCHEMA, backquoted, fold, text_literal
 from ..format.objects import Relation, Table, View
 from ..format.types import data_type_of, decimal_parameters, spark_name
 from ..format.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, view_columns
@@ -20,7 +20,6 @@ from ..translate.dialects import PLACEHOLDER
 if TYPE_CHECKING:
     from .view import LakeView
 
-INFORMATION_SCHEMA = "information_schema"
 
 _PLACE = (("table_catalog", "string"), ("table_schema", "string"), ("table_name", "string"))
 _TABLES = (*_PLACE, ("table_type", "string"), ("table_comment", "string"))

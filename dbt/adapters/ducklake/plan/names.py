@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..errors import NotFoundError, StatementError
-from ..format.identifiers import fold
+from ..format.identifiers import INFORMATION_SCHEMA, fold
 from ..format.objects import Function, Relation
 from ..sql.values import Name, Sql, TimeTravel
 from .bound import BoundRows
-from .information_schema import INFORMATION_SCHEMA, information_view
+from .information_schema import information_view
 from .view import Lakes, LakeView
 
 

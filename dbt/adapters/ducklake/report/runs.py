@@ -11,7 +11,7 @@ from ..catalog.read.history import SnapshotRecord
 from ..catalog.read.lake_figures import FileTotals
 from ..format.changes import CREATIONS, Kind
 from ..format.objects import Snapshot
-from ..format.origin import origin
+from ..format.origin import nodes_of, origin
 
 _READ = 2000
 """How many of the newest snapshots are read."""
@@ -55,6 +55,8 @@ class Run:
     target: str | None
     author: str | None
     commits: tuple[NodeCommit, ...]
+    whole_bytes: int = 0
+    """The size of the data files of snapshots of several nodes, which are not known to be of one of them."""
 
     @property
     def begin(self) -> datetime:
@@ -74,7 +76,7 @@ class Run:
     @property
     def size_bytes(self) -> int:
         """The bytes of the data files that are known to be its own."""
-        return sum(commit.written.size_bytes for commit in self.commits if commit.written is not None)
+        return self.whole_bytes + sum(commit.written.size_bytes for commit in self.commits if commit.written is not None)
 
 
 def last_runs(catalog: LakeCatalog, until: Snapshot, names: Mapping[int, str], limit: int) -> list[Run]:
@@ -89,7 +91,7 @@ def last_runs(catalog: LakeCatalog, until: Snapshot, names: Mapping[int, str], l
     found: dict[str, list[SnapshotRecord]] = {}
     for record in reversed(catalog.snapshots(until=until.snapshot_id, limit=_READ)):
         made_by = origin(record.extra_info)
-        if made_by.invocation_id is not None and made_by.node_id is not None:
+        if made_by.invocation_id is not None and (made_by.node_id is not None or nodes_of(record.extra_info)):
             found.setdefault(made_by.invocation_id, []).append(record)
     kept = dict(list(found.items())[:limit])
     written = catalog.written({each.snapshot.snapshot_id: _tables(each) for records in kept.values() for each in records})
@@ -98,8 +100,20 @@ def last_runs(catalog: LakeCatalog, until: Snapshot, names: Mapping[int, str], l
 
 def _run(invocation_id: str, records: list[SnapshotRecord], names: Mapping[int, str], written: Mapping[int, FileTotals | None]) -> Run:
     target = (origin(records[-1].extra_info).entries or {}).get("target")
-    commits = tuple(_commit(record, names, written[record.snapshot.snapshot_id]) for record in records)
-    return Run(invocation_id, target, records[-1].author, commits)
+    commits = tuple(commit for record in records for commit in _commits(record, names, written[record.snapshot.snapshot_id]))
+    together = [totals for record in records if nodes_of(record.extra_info) and (totals := written[record.snapshot.snapshot_id])]
+    return Run(invocation_id, target, records[-1].author, commits, sum(totals.size_bytes for totals in together))
+
+
+def _commits(record: SnapshotRecord, names: Mapping[int, str], written: FileTotals | None) -> list[NodeCommit]:
+    """Return the commits of the nodes of a snapshot: one node, or all nodes of a run that was published at once."""
+    snapshot, together = record.snapshot, dict[str, NodeCommit]()
+    for node in nodes_of(record.extra_info):
+        known = together.get(node.node_id)
+        changed = tuple(dict.fromkeys((*(known.changed if known else ()), *node.changed)))
+        started = known.started_at if known else node.started_at
+        together[node.node_id] = NodeCommit(snapshot.snapshot_id, snapshot.time, node.node_id, started, node.message, changed, None)
+    return list(together.values()) or [_commit(record, names, written)]
 
 
 def _commit(record: SnapshotRecord, names: Mapping[int, str], written: FileTotals | None) -> NodeCommit:

@@ -80,6 +80,13 @@ def texts(value: object) -> list[str]:
     return [text(item) for item in value] if isinstance(value, list) else [text(value)]
 
 
+def parts(value: object) -> tuple[str, ...]:
+    """Return the parts of a name."""
+    if not isinstance(value, list) or not 1 <= len(value) <= 3:
+        raise ValueError("the parts of a name as a list, such as ['lake', 'schema', 'name']")
+    return tuple(map(text, value))
+
+
 def timestamp(value: object) -> datetime:
     """Return a timestamp from TIMESTAMP '…' or its text; one without a time zone stays without, and means the session's zone."""
     if isinstance(value, str):

@@ -31,6 +31,15 @@ def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], begun: bool, cal
         raise StatementError("CHECKPOINT cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
     rows = []
     for step in STEPS:
+        if step == "expire_snapshots" and not _expires(call, lake):
+            rows.append((step, 0, "EXPIRE SNAPSHOTS: the option expire_older_than is not set"))
+            continue
         result = call(Call(Name((*lake, step)), ()))
         rows.append((step, len(result.rows or ()), result.message))
     return local("CHECKPOINT", [("step", "string"), ("results", "bigint"), ("outcome", "string")], rows)
+
+
+def _expires(call: Callable[[Call], Result], lake: tuple[str, ...]) -> bool:
+    """Return whether the lake has an age from which snapshots expire."""
+    options = call(Call(Name((*lake, "options")), ())).rows or ()
+    return any(name == "expire_older_than" and value and scope == "GLOBAL" for name, _, value, scope, _ in options)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import StatementError
-from ..format.evolution import NewColumn
+from ..format.evolution import NewColumn, find_column
 from ..format.identifiers import fold
 from ..format.objects import PROPERTY_TAG, Function, Table
-from ..format.option_values import is_option, stored_value
+from ..format.option_values import is_option, require_property, stored_value
+from ..format.types import data_type_of
 from ..format.view_columns import ViewColumn
 from ..lake import alter
 from ..lake.context import RowCounts
@@ -18,8 +19,7 @@ from ..lake.macros import drop_macro
 from ..lake.properties import set_properties
 from ..lake.schemas import create_schema, drop_schema
 from ..lake.tables import TableRequest, create_table, create_table_as, drop_table, rename, required_table
-from ..lake.views import ViewRequest, create_view, drop_view
-from ..plan.defaults import stored_default
+from ..lake.views import ViewRequest, create_view, drop_view, required_view
 from ..plan.sorting import sort_fields
 from ..spark.rows.fetch import column_types
 from ..spark.session.plan_types import first_difference
@@ -55,6 +55,7 @@ from ..sql.values import (
     Sql,
 )
 from ..translate.dialects import qualify, to_duckdb
+from .defaults import checked_default
 from .environment import Environment
 from .result import Result, changed
 
@@ -81,7 +82,7 @@ def run_create_table(env: Environment, statement: CreateTable) -> Result:
     target, schema, name = env.place(statement.name)
     if statement.if_not_exists and target.transaction.find(schema, name) is not None:
         return Result("CREATE TABLE: it exists")
-    definitions = [new_column(column) for column in statement.columns]
+    definitions = [new_column(target, column) for column in statement.columns]
     rows = None if statement.query is None else env.query(statement.query)
     if rows is not None:
         found = [NewColumn(f.name, f.type) for f in fields_of(rows.schema)]
@@ -95,7 +96,7 @@ def run_create_table(env: Environment, statement: CreateTable) -> Result:
         partitioning=None if statement.partitioning is None else _keys(statement.partitioning),
         sorting=None if statement.sorting is None else sort_fields(statement.sorting, [d.name for d in definitions], f"{schema}.{name}"),
         comment=statement.comment,
-        tags={PROPERTY_TAG + key: value for key, value in statement.properties if not is_option(key)},
+        tags=_own_properties(statement),
         options={key.lower(): stored_value(key, value) for key, value in statement.properties if is_option(key)},
         constraints=statement.constraints,
     )
@@ -106,11 +107,21 @@ def run_create_table(env: Environment, statement: CreateTable) -> Result:
     return changed("CREATE TABLE AS", RowCounts(inserted=written))
 
 
+def _own_properties(statement: CreateTable) -> dict[str, str]:
+    """Return the properties that are not options, as tags."""
+    own = {key: value for key, value in statement.properties if not is_option(key)}
+    for key in own:
+        require_property(key)
+    return {PROPERTY_TAG + key: value for key, value in own.items()}
+
+
 def run_create_view(env: Environment, statement: CreateView) -> Result:
     """Run CREATE [OR REPLACE] VIEW. Spark analyzes the query now, so that a broken view is refused at once."""
     target, schema, name = env.place(statement.name)
     if statement.if_not_exists and target.transaction.find(schema, name) is not None:
         return Result("CREATE VIEW: it exists")
+    if statement.must_exist:
+        required_view(target.context, schema, name)
 
     qualified = _qualified(env, statement.query, "view", statement.name)
     frame = env.analyzed(statement.query)
@@ -222,7 +233,7 @@ def run_rename(env: Environment, statement: RenameRelation) -> Result:
         raise StatementError(
             f"{statement.name} cannot be renamed into the lake {to.lake}: create it in that lake from a query, then drop this one"
         )
-    rename(target.context, schema, name, to_schema, to_name)
+    rename(target.context, statement.kind, schema, name, to_schema, to_name)
     return Result("ALTER TABLE")
 
 
@@ -238,7 +249,7 @@ def run_alter(env: Environment, statement: AlterTable) -> Result:
 def _alter(env: Environment, table: Table, statement: AlterTable) -> None:
     match statement.action:
         case AddColumns(columns, if_not_exists):
-            added = [(parent, new_column(column)) for parent, column in columns]
+            added = [(parent, new_column(env, column)) for parent, column in columns]
             alter.add_columns(env.context, table, added, if_not_exists=if_not_exists)
         case DropColumns(columns, if_exists):
             alter.drop_columns(env.context, table, columns, if_exists=if_exists)
@@ -249,7 +260,8 @@ def _alter(env: Environment, table: Table, statement: AlterTable) -> None:
         case SetNullable(path, nullable):
             alter.set_nullable(env.context, table, path, nullable)
         case SetDefault(path, default):
-            alter.set_default(env.context, table, path, stored_default(default))
+            column = find_column(table, path)
+            alter.set_default(env.context, table, path, checked_default(env, column.name, data_type_of(column), default))
         case SetComment(path, comment):
             alter.set_column_comment(env.context, table, path, comment)
         case SetPartitioning(keys):
@@ -280,9 +292,10 @@ def run_comment(env: Environment, statement: Comment) -> Result:
     return Result("COMMENT")
 
 
-def new_column(column: ColumnDefinition) -> NewColumn:
+def new_column(env: Environment, column: ColumnDefinition) -> NewColumn:
     """Return the new column that a column definition describes."""
-    return NewColumn(column.name, column.type, column.nullable, stored_default(column.default), column.comment)
+    default = checked_default(env, column.name, column.type, column.default)
+    return NewColumn(column.name, column.type, column.nullable, default, column.comment)
 
 
 def _keys(keys: Sequence[PartitionKey]) -> list[tuple[str, str]]:

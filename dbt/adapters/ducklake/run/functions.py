@@ -29,6 +29,7 @@ from ..sql.inspection import call_arguments
 from ..sql.tokens import Cursor, Source
 from ..sql.values import Call, Reference
 from .arguments import Parameter, bound, integer, text, timestamp
+from .changes import CHANGES, POSITIONS
 from .environment import Environment
 from .procedure import PREFIX, Arguments, Procedure, key_of, resolve_call
 from .result import Result, ResultColumn, local
@@ -159,6 +160,8 @@ FUNCTIONS: dict[str, Procedure] = {
     "table_changes": _feed(table_changes),
     "table_insertions": _feed(table_insertions, hidden=VIRTUAL),
     "table_deletions": _feed(table_deletions, hidden=VIRTUAL),
+    "changes": CHANGES,
+    "positions": POSITIONS,
     "ducklake_table_insertions": _feed(table_insertions),
     "ducklake_table_deletions": _feed(table_deletions),
 }

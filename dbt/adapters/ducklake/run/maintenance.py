@@ -36,8 +36,8 @@ def _expire_snapshots(env: Environment, given: Arguments) -> Result:
     if versions is None and older_than is None:
         interval = env.context.catalog.option("expire_older_than")
         if not interval:
-            return local(
-                "EXPIRE SNAPSHOTS: neither versions nor older_than is given, nor the option expire_older_than", SNAPSHOT_COLUMNS, []
+            raise StatementError(
+                "expire_snapshots needs versions => [3, 4] or older_than => TIMESTAMP '…', because the option expire_older_than is not set"
             )
         older_than = limit_of_age("expire_older_than", interval, datetime.now(timezone.utc))
     records = env.context.catalog.maintenance.expire(versions=versions, older_than=older_than, dry_run=dry_run)

@@ -53,6 +53,8 @@ def _set_option(env: Environment, given: Arguments) -> Result:
 
 
 def _add_data_files(env: Environment, given: Arguments) -> Result:
+    if not given["table_name"] or not given["files"]:
+        raise StatementError("add_data_files needs a table_name, and files: a path of Parquet files, or a list of such paths")
     table = required_table(env.context, given["schema"] or env.schema, given["table_name"])
     hive = given["hive_partitioning"]
     matching = Matching(bool(given["allow_missing"]), bool(given["ignore_extra_columns"]), hive is None or hive)

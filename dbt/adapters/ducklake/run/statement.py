@@ -8,11 +8,13 @@ from typing import Any
 
 from ..errors import StatementError
 from ..plan.resolve import resolve
+from ..spark.errors import require_plan
 from ..spark.rows.fetch import column_types, fetch, with_line
 from ..spark.session.node_settings import require_protected, restore_protected
 from ..spark.session.settings import require_allowed_setting
 from ..sql import values as v
 from ..sql.settings_text import changed_setting
+from ..sql.tokens import Cursor, Source
 from .definitions import (
     run_alter,
     run_comment,
@@ -81,9 +83,10 @@ def run(env: Environment, statement: v.Statement) -> Result:
 
 def _rows(env: Environment, query: v.Sql) -> Result:
     frame = env.query(query)
-    if env.reads and query.text.split(None, 1)[0].upper() == "EXPLAIN" and frame.columns == ["plan"]:
-        lines = "\n".join(["== Files ==", *map(str, env.reads)])
-        frame = with_line(frame, lines)
+    if Cursor(Source(query.text)).at("EXPLAIN") and frame.columns == ["plan"]:
+        require_plan([row[0] for row in frame.collect()], env.state.registry.user_names)
+        if env.reads:
+            frame = with_line(frame, "\n".join(["== Files ==", *map(str, env.reads)]))
     columns = tuple(ResultColumn(*column) for column in column_types(frame))
     return Result("OK", columns=columns, frame=frame, fetcher=fetch)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from ..lake.migrate import migrate
 from ..spark.session.runtime import SparkRuntime
 from ..spark.session.settings import SparkSettings
 from .session import LakeSession
+from .staged_nodes import NodePlan, StagedNodes
 from .staged_run import StagedRun
 from .transactions import TablesByLake
 
@@ -49,6 +50,7 @@ class Lake:
         self._catalogs: dict[str, LakeCatalog] = {settings.database: catalog}
         self._lock = threading.Lock()
         self._run: StagedRun | None = None
+        self._nodes: StagedNodes | None = None
         self._turns: dict[tuple[str, int], threading.Lock] = {}
 
     @classmethod
@@ -109,13 +111,16 @@ class Lake:
                     raise ConfigurationError(f"the attached lake {name} cannot be opened: {error}") from error
             return self._catalogs[name]
 
-    def begin(self, name: str, allow: Callable[[], None] = lambda: None) -> Transaction:
-        """Begin a transaction of a lake: of the run if one is staged, else on the newest snapshot.
+    def begin(self, name: str, allow: Callable[[], None] = lambda: None, node: str | None = None) -> Transaction:
+        """Begin a transaction of a lake: of the run or the node if one is staged, else on the newest snapshot.
 
         Args:
             name: the name from `named`.
             allow: called before every change; raises an error to refuse it.
+            node: the node whose transaction it is.
         """
+        if self._nodes is not None:
+            return self._nodes.begin(node, name, allow)
         run = self._run
         return self.catalog_of(name).begin(allow) if run is None else run.begin(name, allow)
 
@@ -128,11 +133,28 @@ class Lake:
         """Collect the changes of all transactions from now on, until `end_run`."""
         self._run = StagedRun(self.catalog_of)
 
+    @property
+    def nodes(self) -> StagedNodes | None:
+        """The nodes that `stage_nodes` stages, until `end_run`."""
+        return self._nodes
+
+    def stage_nodes(self, plans: Mapping[str, NodePlan]) -> None:
+        """Publish each node of a plan when its tests have passed, from now on until `end_run`."""
+        self._nodes = StagedNodes(self.catalog_of, plans)
+
+    def later(self, node: str | None) -> list[str] | None:
+        """Return the list for statements of maintenance that must wait until the run or the node is published; None if they can run now."""
+        if self._nodes is not None:
+            return self._nodes.later_of(node)
+        return None if self._run is None else self._run.later
+
     def end_run(self) -> None:
-        """Discard what the run has not published; from now on each transaction commits its own snapshot."""
+        """Discard what is staged and not published; from now on each transaction commits its own snapshot."""
         run, self._run = self._run, None
-        if run is not None:
-            run.discard()
+        nodes, self._nodes = self._nodes, None
+        for staged in (run, nodes):
+            if staged is not None:
+                staged.discard()
 
     @contextmanager
     def turn(self, tables: TablesByLake) -> Iterator[None]:

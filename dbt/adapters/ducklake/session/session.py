@@ -21,6 +21,7 @@ from ..lake.context import Context
 from ..lake.seed import load_rows
 from ..plan.names import Names
 from ..plan.resolve import Planning
+from ..run.changes import model_positions, position_obstacles
 from ..run.checkpoint import run_checkpoint
 from ..run.environment import Environment, OpenLakes, settings_of
 from ..run.functions import bound_call, frame_of_call
@@ -92,9 +93,10 @@ class LakeSession(TransactionalWork):
                     self._prevent("a statement such as SET changed the Spark session")
                 case CreateTemporaryView(name=name) | DropRelation(name=name) if len(name.parts) == 1 and self._is_in_spark(name.parts[0]):
                     self._prevent(f"it replaced or dropped the temporary view {name}, which belongs to Spark")
-            if self.lake.run is not None and is_maintenance(statement):
-                self.lake.run.later.append(text)
-                return Result("DEFERRED until the run is published")
+            later = self.lake.later(self.node()) if is_maintenance(statement) else None
+            if later is not None:
+                later.append(text)
+                return Result("DEFERRED until the changes are published")
             result, step = self._record_step(lambda: self._statement(statement), columns_and_rows)
             if result.frame is not None:
                 return replace(result, fetcher=self._fetcher(statement, result, step))
@@ -156,7 +158,7 @@ class LakeSession(TransactionalWork):
         if self._transactions is not None:
             yield self._transactions.on(lake)
             return
-        transaction = self.lake.begin(lake)
+        transaction = self.lake.begin(lake, node=self.node())
         try:
             yield transaction
         finally:
@@ -226,6 +228,26 @@ class LakeSession(TransactionalWork):
 
         with self._working(f"seed {schema}.{name}"):
             return self._record_step(load, nothing)[0]
+
+    def set_positions(self, model: Sequence[str], query: str, *, rebuilt: bool) -> None:
+        """Stage the positions of a model in the open transaction, in which its query has read the changes of its inputs.
+
+        Args:
+            model: the parts of the name of the model's table.
+            query: the model's query.
+            rebuilt: the model was built from all rows of its inputs.
+        """
+
+        def stage() -> None:
+            self._run(lambda env: model_positions(env, Name(tuple(model)), query, rebuilt=rebuilt))
+
+        with self._working("positions"):
+            self._record_step(stage, nothing)
+
+    def position_obstacles(self, model: Sequence[str]) -> list[str] | None:
+        """Return why a model cannot continue from its positions, a sentence for each input; None if it has no positions."""
+        with self._working("positions"):
+            return self._run(lambda env: position_obstacles(env, Name(tuple(model))))[0]
 
     # -- internal --------------------------------------------------------------------------------------------------------------
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 
 from ..catalog.lake import LakeCatalog
+from ..catalog.staged import CommitMessage, Staged
 from ..catalog.transaction.shared import Part, SharedTransaction
 from ..catalog.transaction.transaction import Transaction
 from ..errors import StatementError
@@ -20,10 +21,18 @@ class StagedRun:
 
     Args:
         catalog_of: returns the catalog of a lake by its name.
+        start: returns staged changes of others in a lake, which the run sees and does not publish.
+        ids: the ids of new objects, which it shares with these others.
     """
 
-    def __init__(self, catalog_of: Callable[[str], LakeCatalog]) -> None:
+    def __init__(
+        self,
+        catalog_of: Callable[[str], LakeCatalog],
+        start: Callable[[str], Staged | None] = lambda _: None,
+        ids: Iterator[int] | None = None,
+    ) -> None:
         self._catalog_of = catalog_of
+        self._begun = start, ids
         self._shared: dict[str, SharedTransaction] = {}
         self._changed: str | None = None
         self.later: list[str] = []
@@ -44,7 +53,8 @@ class StagedRun:
 
         with self._lock:
             if lake not in self._shared:
-                self._shared[lake] = self._catalog_of(lake).begin_shared()
+                start, ids = self._begun
+                self._shared[lake] = self._catalog_of(lake).begin_shared(start(lake), ids)
             shared = self._shared[lake]
         return shared.begin(require_only)
 
@@ -80,11 +90,28 @@ class StagedRun:
             for shared in self._shared.values():
                 if only is not None:
                     shared.keep(only)
-                shared.whole.set_commit_message(author, message, _with_nodes(extra_info, shared.parts))
-                snapshot = shared.whole.commit() or snapshot
+                snapshot = shared.commit(CommitMessage(author, message, _with_nodes(extra_info, shared.parts))) or snapshot
         finally:
             self._remove_files()
         return snapshot
+
+    def publish_alone(self) -> Snapshot | None:
+        """Commit everything as the snapshot of the node that made the last change, and end the run.
+
+        Raises:
+            ConflictError: see `publish`.
+        """
+        snapshot = None
+        try:
+            for shared in self._shared.values():
+                snapshot = shared.commit(shared.parts[-1].message if shared.parts else CommitMessage()) or snapshot
+        finally:
+            self._remove_files()
+        return snapshot
+
+    def own_changes(self, lake: str) -> Staged:
+        """Return the changes of the run in a lake."""
+        return self._shared[lake].own() if lake in self._shared else Staged()
 
     def discard(self) -> None:
         """Discard all changes, remove their files, and end the run."""

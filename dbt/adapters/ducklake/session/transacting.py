@@ -11,6 +11,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import CancelledError, ConflictError, DataError, LakeError, StatementError
@@ -43,6 +44,8 @@ class TransactionalWork(SparkWork):
         self.lake = lake
         self.notify: Callable[[str], None] = logger.info
         """Receives messages about replays."""
+        self.node: Callable[[], str | None] = lambda: None
+        """Returns the node that the session works for."""
         self.last_commit = Committed(None)
         """The last committed transaction."""
         self._transactions: Transactions | None = None
@@ -286,7 +289,7 @@ class TransactionalWork(SparkWork):
             raise conflict from error
 
     def _begin(self) -> Transactions:
-        return Transactions(self.lake.begin, self._message)
+        return Transactions(partial(self.lake.begin, node=self.node()), self._message)
 
     def _commit(self, transactions: Transactions) -> Snapshot | None:
         try:

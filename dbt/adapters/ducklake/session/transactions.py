@@ -6,11 +6,12 @@ Two catalogs cannot be committed together, so changes of a second lake are refus
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..catalog.transaction.transaction import Savepoint, Transaction
 from ..errors import ConflictError, StatementError
 from ..format.objects import Snapshot, Table
+from ..format.positions import with_positions
 
 CommitMessage = tuple[str | None, str | None, str | None]
 """Author, message, extra information."""
@@ -101,7 +102,7 @@ class Transactions:
         return {lake: tables for lake, tables in found.items() if tables}
 
     def require_same(self, tables: TablesByLake) -> None:
-        """Require that the definitions of tables are unchanged.
+        """Require that the definitions of tables are unchanged, except for positions, which a replay reads again.
 
         Raises:
             ConflictError: a definition has changed; the message names the table.
@@ -109,7 +110,8 @@ class Transactions:
         for lake, expected in tables.items():
             base = self.on(lake).base
             for table in expected:
-                if base.by_id(table.table_id) != table:
+                found = base.by_id(table.table_id)
+                if not isinstance(found, Table) or _without_positions(found) != _without_positions(table):
                     raise ConflictError(f"{table.schema_name}.{table.name} has another definition now")
 
     def _all(self) -> Iterator[Transaction]:
@@ -122,3 +124,7 @@ class Transactions:
                 f"the lake {lake} cannot be changed here: this transaction has changed the lake {other}, and a transaction can change only "
                 f"one lake. COMMIT first; in dbt, write to {lake} in a separate model, with `database: {lake}`"
             )
+
+
+def _without_positions(table: Table) -> Table:
+    return replace(table, tags=with_positions(table.tags, ()))

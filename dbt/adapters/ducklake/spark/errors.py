@@ -6,7 +6,7 @@ Handles classic PySpark (captured exceptions and raw py4j errors, with their cau
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import CancelledError, DataError, DuckLakeError, EngineError, LakeError, MissingFileError, StatementError
@@ -24,6 +24,9 @@ _MARKER = re.compile(r"^[ \t]*\^+[ \t]*\n?|^-+\^+-*[ \t]*\n?", re.MULTILINE)
 _CANCELLED = re.compile(
     r"SPARK_JOB_CANCELLED|OPERATION_CANCELED|cancelled (?:part of cancelled job group|as part of cancellation)|Job \d+ cancelled"
     r"|INVALID_HANDLE\.OPERATION_ABANDONED|cancelled because SparkContext was shut down"
+)
+_NOT_EXPLAINED = re.compile(
+    r"\AError occurred during query planning:\s*|^org\.apache\.spark\.sql\.(?:\w+\.)*AnalysisException:\s*", re.MULTILINE
 )
 _LATE_TIMES = ("Invalid value for NanoOfDay", "hour must be in 0..23")
 """Parts of the messages of Java and Python about 24:00:00."""
@@ -99,6 +102,18 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
     if _is_about_statement(error, condition):
         return StatementError(text)
     return EngineError(text, condition)
+
+
+def require_plan(lines: Sequence[str], names: Mapping[str, str]) -> None:
+    """Require that EXPLAIN has returned a plan; Spark returns an error of the explained statement as the plan.
+
+    Raises:
+        StatementError: Spark cannot analyze the statement.
+    """
+    text = "\n".join(lines)
+    found = _NOT_EXPLAINED.search(text)
+    if found is not None:
+        raise StatementError(with_user_names(_clean(text[found.end() :].partition("\n\n")[0]), names))
 
 
 def with_user_names(text: str, names: Mapping[str, str]) -> str:

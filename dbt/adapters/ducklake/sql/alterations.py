@@ -61,7 +61,9 @@ def alter_view(cursor: Cursor) -> Statement:
         return _rename("view", name, cursor, if_exists)
     if cursor.at_any(("SET", "UNSET")) and cursor.peek(1).word == "TBLPROPERTIES":
         return _properties("view", name, cursor, if_exists)
-    return CreateView(name, query_after_as(cursor), replace=True)
+    if if_exists:
+        raise StatementError("ALTER VIEW … AS with IF EXISTS is not supported: leave IF EXISTS out")
+    return CreateView(name, query_after_as(cursor), replace=True, must_exist=True)
 
 
 def _rename(kind: str, name: Name, cursor: Cursor, if_exists: bool) -> RenameRelation:

@@ -112,7 +112,11 @@ def _create(cursor: Cursor) -> Statement:
     replace = cursor.accept_any("CREATE", "REPLACE") == "REPLACE"
     if cursor.accept("OR", "REPLACE"):
         replace = True
-    cursor.accept("EXTERNAL")
+    if cursor.at("EXTERNAL", "TABLE"):
+        raise StatementError(
+            "CREATE EXTERNAL TABLE is not supported: the lake's data_path determines where its files are. Write CREATE TABLE; "
+            "CALL ducklake_add_data_files makes existing Parquet files part of it"
+        )
     word = cursor.peek().word
     reason = _UNSUPPORTED.get(word)
     if reason is not None:

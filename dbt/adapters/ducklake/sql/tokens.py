@@ -245,6 +245,8 @@ class Cursor:
         token = self.peek()
         if not token.is_identifier:
             raise self.error("a name was expected")
+        if not token.identifier:
+            raise self.error("a name cannot be empty")
         self.position += 1
         return token.identifier
 

@@ -13,10 +13,10 @@ from sqlalchemy import Select, select
 
 from ...errors import ConflictError
 from ...format.changes import Change
-from ...format.conflicts import MOVES, ROW_CHANGES, Act, Action, Renamed, find_conflict
+from ...format.conflicts import MOVES, ROW_CHANGES, Act, Action, Conflict, Renamed, find_conflicts
 from ...format.objects import Table, View
 from ...format.paths import plain, resolve
-from ..read.history import require_kept, snapshot_records
+from ..read.history import SnapshotRecord, require_kept, snapshot_records
 from ..read.known_files import scheduled_paths, table_directories
 from ..read.reader import SnapshotReader
 from ..staged import RowChanges, Staged
@@ -27,6 +27,8 @@ from .concurrent_rows import concurrent_change
 from .state import CommitState
 
 _RUN_AGAIN = "; nothing was written, run it again"
+_MOST_NAMED = 5
+"""The number of conflicts or writers in a message."""
 
 
 def require_no_conflict(state: CommitState) -> None:
@@ -45,19 +47,17 @@ def require_no_conflict(state: CommitState) -> None:
             "snapshots that were committed during this transaction have already expired, so it is not known whether "
             "they conflict with it" + _RUN_AGAIN
         )
-    theirs: list[tuple[int | None, Change | Renamed]] = [
-        (record.snapshot.snapshot_id, change) for record in records for change in record.changes
-    ]
+    theirs: list[tuple[str | None, Change | Renamed]] = [(record.writer, change) for record in records for change in record.changes]
     theirs += [(None, renamed) for renamed in _renamed(state)]
     known = _tables_of_known_rows(state, [change for record in records for change in record.changes])
-    conflict = find_conflict(actions_of(state.base, state.staged, known), theirs)
-    if conflict is not None:
-        raise ConflictError(conflict.describe() + _RUN_AGAIN)
+    found = find_conflicts(actions_of(state.base, state.staged, known), theirs)
+    if found:
+        raise ConflictError(_sentences(found) + _RUN_AGAIN)
     require_not_added(state)
     for table_id, changes in state.staged.rows.items():
         _require_untouched_files(state, table_id, changes)
     for table_id in known:
-        _require_untouched_rows(state, table_id)
+        _require_untouched_rows(state, table_id, records)
 
 
 def actions_of(base: SnapshotReader, staged: Staged, known: Collection[int] = ()) -> list[Action]:
@@ -74,8 +74,14 @@ def actions_of(base: SnapshotReader, staged: Staged, known: Collection[int] = ()
         *_view_actions(base, staged),
         *(Action(Act.DROP_MACRO, macro_id, macro.schema_name, macro.name) for macro_id, macro in staged.dropped_macros.items()),
         *_row_actions(base, staged, known),
+        *_input_actions(base, staged),
         *(action for schema in staged.rolled_back for action in _rollback_actions(base, schema)),
     ]
+
+
+def _sentences(found: Sequence[Conflict]) -> str:
+    more = f"; {len(found) - _MOST_NAMED} more conflicts" if len(found) > _MOST_NAMED else ""
+    return "; ".join(each.describe() for each in found[:_MOST_NAMED]) + more
 
 
 def _rollback_actions(base: SnapshotReader, name: str | None) -> Iterator[Action]:
@@ -144,6 +150,14 @@ def _row_actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -
                 yield Action(act, table_id, before.schema_name, before.name, rows_known=table_id in known)
 
 
+def _input_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
+    """Yield that a position depends on all rows of its input, which a concurrent writer may have changed."""
+    for table_id in staged.inputs:
+        before = base.by_id(table_id) if table_id >= 0 else None
+        if isinstance(before, Table):
+            yield Action(Act.DEPEND_ON_ROWS, table_id, before.schema_name, before.name)
+
+
 def _tables_of_known_rows(state: CommitState, theirs: Sequence[Change]) -> list[int]:
     """Return the tables whose rows a concurrent writer changed and whose read set is known."""
     changed = {change.object_id for change in theirs if change.kind in ROW_CHANGES}
@@ -155,14 +169,20 @@ def _tables_of_known_rows(state: CommitState, theirs: Sequence[Change]) -> list[
     ]
 
 
-def _require_untouched_rows(state: CommitState, table_id: int) -> None:
+def _require_untouched_rows(state: CommitState, table_id: int, records: Sequence[SnapshotRecord]) -> None:
     """Require that concurrent writers did not insert or delete rows of this transaction's read set."""
     table = state.table(table_id)
     change = concurrent_change(state, table, state.staged.rows[table_id].depends_on_rows)
     if change is not None:
+        writers = [each.writer for each in records if any(_changes_rows_of(table_id, logged) for logged in each.changes)]
         raise ConflictError(
-            f"cannot change {table.schema_name}.{table.name}: a concurrent transaction {change} rows that this one depends on" + _RUN_AGAIN
+            f"cannot change {table.schema_name}.{table.name}: a concurrent transaction {change} rows that this one depends on, "
+            f"{' or '.join(writers[:_MOST_NAMED])}{_RUN_AGAIN}"
         )
+
+
+def _changes_rows_of(table_id: int, change: Change) -> bool:
+    return change.kind in ROW_CHANGES and change.object_id == table_id
 
 
 def _schema_id(base: SnapshotReader, name: str) -> int | None:

@@ -12,7 +12,8 @@ from dataclasses import replace
 from ...format.changes import Kind
 from ...format.objects import Macro, Schema, Table, View
 from ...format.paths import relative_to
-from ..read.definitions import format_aliases
+from ...format.positions import committed
+from ..read.definition_rows import format_aliases
 from ..store import tables as t
 from .columns import layout_changed, write_column_comments, write_columns
 from .inlined import renew_data_table
@@ -97,7 +98,7 @@ def _create_table(state: CommitState, table: Table) -> None:
         _write_partitioning(state, table_id, table)
     if table.sorting:
         _write_sorting(state, table_id, table)
-    _write_tags(state, table_id, {}, _tags(table.comment, table.tags))
+    _write_tags(state, table_id, {}, _tags(table.comment, _committed(state, table)))
     state.add_schema_version(table_id)
     state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
 
@@ -119,7 +120,7 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
         if table.sorting:
             _write_sorting(state, table_id, table)
     write_column_comments(state, table_id, before.columns, table.columns)
-    _write_tags(state, table_id, _tags(before.comment, before.tags), _tags(table.comment, table.tags))
+    _write_tags(state, table_id, _tags(before.comment, before.tags), _tags(table.comment, _committed(state, table)))
     if renamed or structural or repartitioned:
         state.add_schema_version(table_id)
     if layout_changed(before.columns, table.columns):
@@ -200,6 +201,10 @@ def _write_view(state: CommitState, before: View | None, view: View) -> None:
         state.log(Kind.ALTERED_VIEW, view_id)
     old = {} if before is None else _tags(before.comment, before.tags)
     _write_tags(state, view_id, old, _tags(view.comment, view.tags))
+
+
+def _committed(state: CommitState, table: Table) -> Mapping[str, str]:
+    return committed(table.tags, state.snapshot_id, state.catalog_id)
 
 
 def _tags(comment: str | None, tags: Mapping[str, str]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from ...format.statistics import decode, merge_stats
 from ..staged import RowChanges
 from ..store import tables as t
 from ..store.database import batches
+from ..store.row_rules import checked
 from .state import CommitState
 
 
@@ -37,11 +38,16 @@ class TableStats:
 
 
 def read_table_stats(connection: Connection, table_id: int) -> TableStats:
-    """Return the stored statistics of a table, or zeros."""
+    """Return the stored statistics of a table, or zeros.
+
+    Raises:
+        LakeError: they are damaged.
+    """
     row = connection.execute(select(t.table_stats).where(t.table_stats.c.table_id == table_id)).first()
     if row is None:
         return TableStats()
-    return TableStats(row.record_count or 0, row.next_row_id or 0, row.file_size_bytes or 0, True)
+    checked(t.table_stats, [row])
+    return TableStats(row.record_count, row.next_row_id, row.file_size_bytes, True)
 
 
 def write_table_stats(state: CommitState, table_id: int, table: Table, stats: TableStats, changes: RowChanges) -> None:

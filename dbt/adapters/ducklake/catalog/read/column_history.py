@@ -16,7 +16,8 @@ from sqlalchemy.engine import Connection
 from ...format.files import ScanPlan
 from ...format.objects import Column, Table
 from ..store import tables as t
-from .definitions import column_tree
+from ..store.row_rules import checked
+from .definition_rows import column_tree
 
 
 @dataclass(frozen=True)
@@ -102,12 +103,17 @@ EMPTY_HISTORY = TableHistory((), (), 0)
 
 
 def read_history(connection: Connection, table_id: int) -> TableHistory:
-    """Return the history of a table's columns."""
-    rows = tuple(ColumnRow(*tuple[Any, ...](row)) for row in connection.execute(select(t.column).where(t.column.c.table_id == table_id)))
+    """Return the history of a table's columns.
+
+    Raises:
+        LakeError: a row is damaged.
+    """
+    stored = connection.execute(select(t.column).where(t.column.c.table_id == table_id)).all()
+    rows = tuple(ColumnRow(*tuple[Any, ...](row)) for row in checked(t.column, stored))
     versions = connection.execute(
         select(t.schema_versions.c.schema_version, t.schema_versions.c.begin_snapshot)
         .where(t.schema_versions.c.table_id == table_id)
         .order_by(t.schema_versions.c.schema_version)
-    )
+    ).all()
     begin = min((row.begin_snapshot for row in rows), default=0)
-    return TableHistory(rows, tuple((row[0], row[1]) for row in versions), begin)
+    return TableHistory(rows, tuple((row[0], row[1]) for row in checked(t.schema_versions, versions)), begin)

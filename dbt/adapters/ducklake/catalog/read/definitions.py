@@ -1,51 +1,27 @@
-"""Read the definitions of schemas, tables and views visible at a snapshot, in a fixed number of queries.
+"""The definitions of schemas, tables and views visible at a snapshot: names are read together, a definition when it is first needed.
 
-Specification: the tables `ducklake_schema`, `ducklake_table`, `ducklake_column`, `ducklake_view`, `ducklake_tag`,
-`ducklake_column_tag`, `ducklake_partition_info` and `ducklake_sort_info`. Definitions depend only on the schema version, so all snapshots
-of a schema version share one `Definitions`. We accept oddities of the reference implementation: a live table row without live columns is
-not a table (left by a concurrent rename and drop), a partition row without keys means unpartitioned, and the default `NULL` means no
-default.
+Definitions depend only on the schema version, so all snapshots of a schema version share one `Definitions`.
 """
 
 from __future__ import annotations
 
-import csv
 import threading
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select
-from sqlalchemy import Table as MetadataTable
+from sqlalchemy import select
 from sqlalchemy.engine import Connection
 
-from ...errors import ConflictError
+from ...errors import ConflictError, LakeError
 from ...format.identifiers import fold
-from ...format.objects import (
-    Column,
-    Default,
-    Macro,
-    PartitionField,
-    Partitioning,
-    Relation,
-    Schema,
-    Snapshot,
-    SortField,
-    Table,
-    View,
-)
-from ...format.paths import resolve
+from ...format.objects import Macro, Relation, Schema, Snapshot
 from ..store import tables as t
 from ..store.database import Database, batches
-from ..store.visibility import visible
 from .definition_changes import read_changes
+from .definition_rows import LOAD_ALL_BEYOND, Definition, DefinitionLoader, NamedRow
 from .history import require_kept
 from .macros import read_macros
-
-_LOAD_ALL_BEYOND = 20
-"""If more relations than this and than a third of the lake's are needed, all are loaded: one full read is cheaper than many ids."""
 
 
 @dataclass(frozen=True)
@@ -58,19 +34,11 @@ class RelationName:
     is_table: bool
 
 
-@dataclass(frozen=True)
-class _Name:
-    """A relation in the list of names, whose definition may not be loaded."""
-
-    relation_id: int
-    schema_id: int
-    name: str
-    row: Any
-    is_table: bool
-
-
 class Definitions:
-    """All definitions at one schema version: names are loaded together, a table or view when it is first needed. Thread-safe."""
+    """All definitions at one schema version: names are loaded together, a table or view when it is first needed. Thread-safe.
+
+    Lists leave out a relation whose rows are damaged; `find` and `by_id` raise a LakeError for it.
+    """
 
     def __init__(self, database: Database, data_path: str, snapshot: Snapshot, earlier: Definitions | None = None) -> None:
         """Initialize without reading; unchanged definitions will be taken from `earlier`, those of an earlier snapshot."""
@@ -81,9 +49,10 @@ class Definitions:
         self._earlier = earlier
         self._lock = threading.RLock()
         self._schemas: dict[int, Schema] | None = None
-        self._names: dict[tuple[int, str], _Name] = {}
-        self._ids: dict[int, _Name] = {}
-        self._relations: dict[int, Relation | None] = {}
+        self._names: dict[tuple[int, str], NamedRow] = {}
+        self._ids: dict[int, NamedRow] = {}
+        self._relations: dict[int, Definition] = {}
+        self._broken_schemas: list[tuple[str | None, LakeError]] = []
         self._macros: list[Macro] | None = None
 
     @property
@@ -96,30 +65,46 @@ class Definitions:
         return sorted(self._load_names().values(), key=lambda schema: schema.name)
 
     def schema(self, name: str) -> Schema | None:
-        """Return the schema with a name, ignoring case, or None."""
+        """Return the schema with a name, ignoring case, or None.
+
+        Raises:
+            LakeError: the row of the schema is damaged.
+        """
         folded = fold(name)
-        return next((schema for schema in self._load_names().values() if fold(schema.name) == folded), None)
+        found = next((schema for schema in self._load_names().values() if fold(schema.name) == folded), None)
+        error = next((error for broken, error in self._broken_schemas if isinstance(broken, str) and fold(broken) == folded), None)
+        if found is None and error is not None:
+            raise error
+        return found
 
     def find(self, schema_name: str, name: str) -> Relation | None:
-        """Return the table or view with a name, ignoring case, or None."""
+        """Return the table or view with a name, ignoring case, or None.
+
+        Raises:
+            LakeError: its rows are damaged.
+        """
         schema = self.schema(schema_name)
         if schema is None:
             return None
         entry = self._names.get((schema.schema_id, fold(name)))
-        return None if entry is None else self._loaded([entry])[0]
+        return None if entry is None else _required(self._loaded([entry])[0])
 
     def by_id(self, relation_id: int) -> Relation | None:
-        """Return the table or view with an id, or None."""
+        """Return the table or view with an id, or None.
+
+        Raises:
+            LakeError: its rows are damaged.
+        """
         self._load_names()
         entry = self._ids.get(relation_id)
-        return None if entry is None else self._loaded([entry])[0]
+        return None if entry is None else _required(self._loaded([entry])[0])
 
     def relations(self, schema_name: str | None = None) -> list[Relation]:
         """Return all tables and views of one schema or of all, ordered by schema and name."""
         schemas = self._load_names()
         wanted = None if schema_name is None else fold(schema_name)
         entries = [entry for entry in self._names.values() if wanted is None or fold(schemas[entry.schema_id].name) == wanted]
-        found = [relation for relation in self._loaded(entries) if relation is not None]
+        found = [relation for relation in self._loaded(entries) if isinstance(relation, Relation)]
         return sorted(found, key=lambda relation: (relation.schema_name, relation.name))
 
     def names(self, schema_name: str | None = None) -> list[RelationName]:
@@ -135,10 +120,10 @@ class Definitions:
         )
 
     def named(self, names: Iterable[RelationName]) -> list[Relation]:
-        """Return the definitions of some relations; those that no longer exist are left out."""
+        """Return the definitions of some relations; those that no longer exist or are damaged are left out."""
         self._load_names()
         entries = [self._ids[name.relation_id] for name in names if name.relation_id in self._ids]
-        return [relation for relation in self._loaded(entries) if relation is not None]
+        return [relation for relation in self._loaded(entries) if isinstance(relation, Relation)]
 
     def macros(self) -> list[Macro]:
         """Return all macros, ordered by schema and name."""
@@ -175,8 +160,8 @@ class Definitions:
             return self._schemas
 
     def _read(self, connection: Connection) -> dict[int, Schema]:
-        loader = _Loader(connection, self.snapshot_id)
-        schemas = loader.schemas(self._data_path)
+        loader = DefinitionLoader(connection, self.snapshot_id)
+        schemas, self._broken_schemas = loader.schemas(self._data_path)
         self._names = loader.names(schemas)
         return schemas
 
@@ -187,213 +172,43 @@ class Definitions:
         known = self._earlier.known()
         if known is None:
             return None
-        schemas, names, relations, since = known
+        schemas, names, relations, since, self._broken_schemas = known
         changes = read_changes(connection, since, self.snapshot_id)
-        if changes.schemas or len(changes.relations) > _LOAD_ALL_BEYOND:
+        if changes.schemas or len(changes.relations) > LOAD_ALL_BEYOND:
             return None
-        fresh = _Loader(connection, self.snapshot_id).names(schemas, list(changes.relations))
+        fresh = DefinitionLoader(connection, self.snapshot_id).names(schemas, list(changes.relations))
         self._names = {key: entry for key, entry in names.items() if entry.relation_id not in changes.relations} | fresh
-        self._relations = {key: relation for key, relation in relations.items() if key not in changes.relations}
+        kept = ((key, found) for key, found in relations.items() if key not in changes.relations)
+        self._relations = {key: found for key, found in kept if not isinstance(found, LakeError)}
         return schemas
 
-    def known(self) -> tuple[dict[int, Schema], dict[tuple[int, str], _Name], dict[int, Relation | None], int] | None:
-        """Return the cached schemas, names and definitions and their snapshot id; None if nothing has been read."""
+    def known(self) -> _Known | None:
+        """Return the cached schemas, names and definitions, their snapshot id, and the damaged schemas; None if nothing has been read."""
         with self._lock:
             if self._schemas is None:
                 return None
-            return self._schemas, self._names, dict(self._relations), self.snapshot_id
+            return self._schemas, self._names, dict(self._relations), self.snapshot_id, self._broken_schemas
 
-    def _loaded(self, entries: Collection[_Name]) -> list[Relation | None]:
+    def _loaded(self, entries: Collection[NamedRow]) -> list[Definition]:
         schemas = self._load_names()
         with self._lock:
             missing = [entry for entry in entries if entry.relation_id not in self._relations]
-            few = len(missing) <= max(_LOAD_ALL_BEYOND, len(self._names) // 3)
+            few = len(missing) <= max(LOAD_ALL_BEYOND, len(self._names) // 3)
             if not few:
                 missing = [entry for entry in self._names.values() if entry.relation_id not in self._relations]
             if missing:
                 with self._reading() as connection:
-                    loader = _Loader(connection, self.snapshot_id)
+                    loader = DefinitionLoader(connection, self.snapshot_id)
                     for batch in batches(missing, self._database.dialect.batch_size if few else len(missing)):
                         ids = [entry.relation_id for entry in batch] if few else None
                         self._relations |= loader.relations(batch, schemas, ids)
             return [self._relations[entry.relation_id] for entry in entries]
 
 
-class _Loader:
-    """Runs the queries. If `ids` is None, all objects are read."""
-
-    def __init__(self, connection: Connection, snapshot_id: int) -> None:
-        self._connection = connection
-        self._snapshot_id = snapshot_id
-
-    def schemas(self, data_path: str) -> dict[int, Schema]:
-        rows = self._rows(select(t.schema).where(visible(t.schema, self._snapshot_id)))
-        tags = self._tags([row.schema_id for row in rows] if len(rows) <= _LOAD_ALL_BEYOND else None)
-        return {
-            row.schema_id: Schema(
-                row.schema_id,
-                row.schema_uuid,
-                row.schema_name,
-                resolve(data_path, row.path, row.path_is_relative),
-                tags.get(row.schema_id, {}).get("comment"),
-                other_tags(tags.get(row.schema_id, {})),
-            )
-            for row in rows
-        }
-
-    def names(self, schemas: dict[int, Schema], ids: list[int] | None = None) -> dict[tuple[int, str], _Name]:
-        tables = self._of(t.table, t.table.c.table_id, ids)
-        views = self._of(t.view, t.view.c.view_id, ids)
-        columns = select(t.column.c.table_id).where(visible(t.column, self._snapshot_id)).distinct()
-        live: set[int] = set(self._connection.scalars(_restricted(columns, t.column.c.table_id, ids)))
-        found = [_Name(row.table_id, row.schema_id, row.table_name, row, True) for row in tables if row.table_id in live]
-        found += [_Name(row.view_id, row.schema_id, row.view_name, row, False) for row in views]
-        return {(entry.schema_id, fold(entry.name)): entry for entry in found if entry.schema_id in schemas}
-
-    def relations(self, entries: Iterable[_Name], schemas: dict[int, Schema], ids: list[int] | None) -> dict[int, Relation | None]:
-        tags = self._tags(ids)
-        tables = any(entry.is_table for entry in entries)
-        columns = self._columns(ids) if tables else {}
-        greatest = self._greatest_column_ids(ids) if tables else {}
-        partitionings = self._partitionings(ids) if tables else {}
-        sortings = self._sortings(ids) if tables else {}
-        found: dict[int, Relation | None] = {}
-        for entry in entries:
-            schema, own_tags = schemas[entry.schema_id], tags.get(entry.relation_id, {})
-            found[entry.relation_id] = (
-                Table(
-                    entry.relation_id,
-                    entry.row.table_uuid,
-                    schema.name,
-                    entry.row.table_name,
-                    resolve(schema.path, entry.row.path, entry.row.path_is_relative),
-                    columns[entry.relation_id],
-                    greatest[entry.relation_id] + 1,
-                    partitionings.get(entry.relation_id),
-                    sortings.get(entry.relation_id, ()),
-                    own_tags.get("comment"),
-                    other_tags(own_tags),
-                )
-                if entry.is_table
-                else _view(entry.row, schema, own_tags)
-            )
-        return found
-
-    def _columns(self, ids: list[int] | None) -> dict[int, tuple[Column, ...]]:
-        query = select(t.column).where(visible(t.column, self._snapshot_id)).order_by(t.column.c.column_order)
-        comments: dict[tuple[int, int], str] = {
-            (row.table_id, row.column_id): row.value for row in self._of(t.column_tag, t.column_tag.c.table_id, ids) if row.key == "comment"
-        }
-        rows: dict[int, list[Any]] = defaultdict(list)
-        for row in self._rows(_restricted(query, t.column.c.table_id, ids)):
-            rows[row.table_id].append(row)
-        return {table_id: column_tree(own, comments) for table_id, own in rows.items()}
-
-    def _greatest_column_ids(self, ids: list[int] | None) -> dict[int, int]:
-        query: Select[Any] = select(t.column.c.table_id, func.max(t.column.c.column_id)).group_by(t.column.c.table_id)
-        return dict(tuple(row) for row in self._rows(_restricted(query, t.column.c.table_id, ids)))
-
-    def _partitionings(self, ids: list[int] | None) -> dict[int, Partitioning]:
-        info, keys = t.partition_info, t.partition_column
-        query = (
-            select(info.c.table_id, info.c.partition_id, keys.c.column_id, keys.c.transform)
-            .join(keys, (keys.c.partition_id == info.c.partition_id) & (keys.c.table_id == info.c.table_id))
-            .where(visible(info, self._snapshot_id))
-            .order_by(info.c.partition_id, keys.c.partition_key_index)
-        )
-        found: dict[int, Partitioning] = {}
-        for row in self._rows(_restricted(query, info.c.table_id, ids)):
-            field = PartitionField(row.column_id, row.transform)
-            earlier = found.get(row.table_id)
-            same = earlier is not None and earlier.partition_id == row.partition_id
-            found[row.table_id] = Partitioning(row.partition_id, (*(earlier.fields if earlier and same else ()), field))
-        return found
-
-    def _sortings(self, ids: list[int] | None) -> dict[int, tuple[SortField, ...]]:
-        info, keys = t.sort_info, t.sort_expression
-        query = (
-            select(keys)
-            .join(info, (keys.c.sort_id == info.c.sort_id) & (keys.c.table_id == info.c.table_id))
-            .where(visible(info, self._snapshot_id))
-            .order_by(keys.c.sort_id, keys.c.sort_key_index)
-        )
-        found: dict[int, tuple[SortField, ...]] = defaultdict(tuple)
-        for row in self._rows(_restricted(query, info.c.table_id, ids)):
-            found[row.table_id] += (SortField(row.expression, row.sort_direction, row.null_order, row.dialect),)
-        return found
-
-    def _tags(self, ids: list[int] | None) -> dict[int, dict[str, str]]:
-        found: dict[int, dict[str, str]] = defaultdict(dict)
-        for row in self._of(t.tag, t.tag.c.object_id, ids):
-            if row.value is not None:
-                found[row.object_id][row.key] = row.value
-        return found
-
-    def _of(self, table: MetadataTable, key: ColumnElement[Any], ids: list[int] | None) -> list[Any]:
-        return self._rows(_restricted(select(table).where(visible(table, self._snapshot_id)), key, ids))
-
-    def _rows(self, query: Select[Any]) -> list[Any]:
-        return list(self._connection.execute(query).all())
+_Known = tuple[dict[int, Schema], dict[tuple[int, str], NamedRow], dict[int, Definition], int, list[tuple[str | None, LakeError]]]
 
 
-def column_tree(rows: Iterable[Any], comments: dict[tuple[int, int], str]) -> tuple[Column, ...]:
-    """Return columns with their nested fields, from rows of `ducklake_column` ordered by `column_order`."""
-    children: dict[int | None, list[Any]] = defaultdict(list)
-    for row in rows:
-        children[row.parent_column].append(row)
-
-    def build(parent: int | None) -> tuple[Column, ...]:
-        return tuple(
-            Column(
-                row.column_id,
-                row.column_name,
-                row.column_type,
-                build(row.column_id) if row.column_id in children else (),
-                row.nulls_allowed is not False or parent is not None,  # nested fields are always nullable
-                row.initial_default,
-                _default(row),
-                comments.get((row.table_id, row.column_id)),
-            )
-            for row in children.get(parent, ())
-        )
-
-    return build(None)
-
-
-def other_tags(tags: dict[str, str]) -> dict[str, str]:
-    """Return the tags without the comment, which is stored separately."""
-    return {key: value for key, value in tags.items() if key != "comment"}
-
-
-def _default(row: Any) -> Default | None:
-    if row.default_value is None or row.default_value == "NULL":
-        return None
-    return Default(row.default_value, row.default_value_type or "literal", row.default_value_dialect or "duckdb")
-
-
-def _view(row: Any, schema: Schema, tags: dict[str, str]) -> View:
-    return View(
-        row.view_id,
-        row.view_uuid,
-        schema.name,
-        row.view_name,
-        row.sql,
-        row.dialect,
-        parse_aliases(row.column_aliases),
-        tags.get("comment"),
-        other_tags(tags),
-    )
-
-
-def parse_aliases(text: str | None) -> tuple[str, ...]:
-    """Parse the stored list of a view's column names: `"x","y z"`, with quotes inside doubled."""
-    return tuple(next(csv.reader([text], skipinitialspace=True))) if text else ()
-
-
-def format_aliases(names: Iterable[str]) -> str:
-    """Format the list of a view's column names; no names are the empty text, because DuckDB cannot open a lake with NULL here."""
-    return ",".join('"' + name.replace('"', '""') + '"' for name in names)
-
-
-def _restricted(query: Select[Any], key: ColumnElement[Any], ids: list[int] | None) -> Select[Any]:
-    return query if ids is None else query.where(key.in_(ids))
+def _required(found: Definition) -> Relation | None:
+    if isinstance(found, LakeError):
+        raise found
+    return found

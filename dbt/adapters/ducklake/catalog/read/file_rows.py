@@ -17,6 +17,7 @@ from ...format.objects import Table
 from ...format.paths import resolve
 from ..store import tables as t
 from ..store.database import Database, batches
+from ..store.row_rules import broken, checked
 
 DELETE_COLUMNS: tuple[ColumnElement[Any], ...] = (
     t.delete_file.c.delete_file_id,
@@ -29,6 +30,17 @@ DELETE_COLUMNS: tuple[ColumnElement[Any], ...] = (
     t.delete_file.c.begin_snapshot.label("delete_begin_snapshot"),
 )
 """The columns that `delete_file` reads, with names that differ from those of data files."""
+DELETE_LABELS = {
+    "delete_file_id": "delete_file_id",
+    "path": "delete_path",
+    "path_is_relative": "delete_path_is_relative",
+    "format": "delete_format",
+    "delete_count": "delete_count",
+    "file_size_bytes": "delete_size_bytes",
+    "footer_size": "delete_footer_size",
+    "begin_snapshot": "delete_begin_snapshot",
+}
+"""Column of `ducklake_delete_file` → its name in `DELETE_COLUMNS`."""
 
 
 def data_file(row: Any, table: Table, mappings: Mapping[int, tuple[MappedField, ...]]) -> DataFile:
@@ -77,13 +89,18 @@ def column_stats(row: Any) -> ColumnStats:
 
 
 def read_mappings(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, tuple[MappedField, ...]]:
-    """Return id → name mapping for some ids."""
+    """Return id → name mapping for some ids.
+
+    Raises:
+        LakeError: a row is damaged, or a mapping has no rows, so that a file would have no columns.
+    """
     if not ids:
         return {}
     source = t.name_mapping
     children: dict[tuple[int, int | None], list[Any]] = defaultdict(list)
     for batch in batches(ids, database.dialect.batch_size):
-        for row in connection.execute(select(source).where(source.c.mapping_id.in_(batch)).order_by(source.c.column_id)):
+        rows = connection.execute(select(source).where(source.c.mapping_id.in_(batch)).order_by(source.c.column_id)).all()
+        for row in checked(source, rows):
             children[row.mapping_id, row.parent_column].append(row)
 
     def fields(mapping_id: int, parent: int | None) -> tuple[MappedField, ...]:
@@ -92,4 +109,8 @@ def read_mappings(connection: Connection, database: Database, ids: Collection[in
             for row in children.get((mapping_id, parent), ())
         )
 
-    return {mapping_id: fields(mapping_id, None) for mapping_id in ids}
+    found = {mapping_id: fields(mapping_id, None) for mapping_id in ids}
+    missing = next((mapping_id for mapping_id, mapped in found.items() if not mapped), None)
+    if missing is not None:
+        raise broken("ducklake_data_file", f"mapping_id={missing}", "has a mapping without rows in ducklake_name_mapping")
+    return found

@@ -19,6 +19,7 @@ from ..store import tables as t
 from ..store.database import Database
 from ..store.dialects import CatalogDialect
 from ..store.retries import RetrySettings
+from ..store.row_rules import checked
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,12 @@ class SnapshotRecord:
     author: str | None
     message: str | None
     extra_info: str | None
+
+    @property
+    def writer(self) -> str:
+        """The snapshot with its author and message, as errors name a concurrent writer."""
+        author, message = f" by {self.author}" if self.author else "", f" ({self.message})" if self.message else ""
+        return f"snapshot {self.snapshot.snapshot_id}{author}{message}"
 
 
 def resolve(database: Database, retry: RetrySettings, version: int | None, timestamp: datetime | None) -> Snapshot:
@@ -152,6 +159,7 @@ def _snapshots() -> Select[tuple[object, ...]]:
 
 
 def _snapshot(row: Row[tuple[object, ...]]) -> Snapshot:
+    checked(t.snapshot, [row])
     return Snapshot(row.snapshot_id, row.snapshot_time, row.schema_version, row.next_catalog_id, row.next_file_id)
 
 

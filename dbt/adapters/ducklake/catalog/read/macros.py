@@ -15,21 +15,30 @@ from sqlalchemy.engine import Connection
 
 from ...format.objects import Default, Macro, MacroBody, MacroParameter
 from ..store import tables as t
+from ..store.row_rules import checked
 from ..store.visibility import visible
 
 
 def read_macros(connection: Connection, snapshot_id: int, schemas: Mapping[int, str]) -> list[Macro]:
-    """Return the macros visible at a snapshot, ordered by schema and name; `schemas` maps visible schema ids to names."""
-    rows = [row for row in connection.execute(select(t.macro).where(visible(t.macro, snapshot_id))) if row.schema_id in schemas]
+    """Return the macros visible at a snapshot, ordered by schema and name; `schemas` maps visible schema ids to names.
+
+    Raises:
+        LakeError: a row is damaged.
+    """
+    live = connection.execute(select(t.macro).where(visible(t.macro, snapshot_id))).all()
+    rows = [row for row in checked(t.macro, live) if row.schema_id in schemas]
     if not rows:
         return []
     parameters: dict[tuple[int, int], list[MacroParameter]] = defaultdict(list)
     own, columns = t.macro_parameters, t.macro_parameters.c
-    for row in connection.execute(select(own).order_by(columns.macro_id, columns.impl_id, columns.column_id)):
+    known = connection.execute(select(own).order_by(columns.macro_id, columns.impl_id, columns.column_id)).all()
+    for row in checked(own, known):
         parameters[row.macro_id, row.impl_id].append(_parameter(row))
     bodies: dict[int, list[MacroBody]] = defaultdict(list)
     kinds: dict[int, str] = {}
-    for row in connection.execute(select(t.macro_impl).order_by(t.macro_impl.c.macro_id, t.macro_impl.c.impl_id)):
+    for row in checked(
+        t.macro_impl, connection.execute(select(t.macro_impl).order_by(t.macro_impl.c.macro_id, t.macro_impl.c.impl_id)).all()
+    ):
         bodies[row.macro_id].append(MacroBody(row.sql, tuple(parameters[row.macro_id, row.impl_id])))
         kinds[row.macro_id] = row.type
     found = [

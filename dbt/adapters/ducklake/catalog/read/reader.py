@@ -24,6 +24,7 @@ from .column_history import TableHistory, read_history
 from .definitions import Definitions
 from .flush_plan import FlushPlan, read_flush_plan, read_inlined_deletes
 from .history import require_kept
+from .net_changes import read_net_changes
 from .rollback_plan import RollbackPlan, read_rollback_plan
 from .scan_plan import CommittedRows, read_files, read_rows
 from .view import CatalogView
@@ -98,14 +99,34 @@ class SnapshotReader(CatalogView):
         Raises:
             LakeError: the lake has an older format, which has no change feed.
         """
+        database = self._database_with_feed()
+        with self._reading() as connection:
+            require_kept(connection, database, start)
+            return read_changes(connection, database, table, start, self.snapshot.snapshot_id)
+
+    def net_changes(self, table: Table, earlier: int, after: ScanPlan) -> ChangePlan:
+        """Return the plan for reading the rows of a table that differ between the snapshot `earlier` and `after`.
+
+        Args:
+            table: the table.
+            earlier: the earlier snapshot.
+            after: the plan for reading the table at this snapshot, or with changes that are staged on top of it.
+
+        Raises:
+            LakeError: the lake has an older format, which has no change feed.
+        """
+        database = self._database_with_feed()
+        with self._reading() as connection:
+            require_kept(connection, database, earlier)
+            return read_net_changes(connection, database, table, earlier, self.snapshot.snapshot_id, after)
+
+    def _database_with_feed(self) -> Database:
         database = self._cache.database
         if database.older is not None:
             raise LakeError(
                 f"the lake has format version {database.older.version}, which has no change feed; migrate it: CALL ducklake_migrate"
             )
-        with self._reading() as connection:
-            require_kept(connection, database, start)
-            return read_changes(connection, database, table, start, self.snapshot.snapshot_id)
+        return database
 
     def compaction_plan(self, table: Table) -> CompactionPlan:
         """Return the files of a table that a compaction can merge or rewrite."""

@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 from ..store import tables as t
 from ..store.database import Database
 from ..store.inlined import has_rows, registered
+from ..store.row_rules import checked
 from ..store.visibility import visible
 from .history import require_kept
 
@@ -28,10 +29,17 @@ def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:
 
 
 def next_row_id(database: Database, table_id: int) -> int:
-    """Return the first row id of the next file of a table; 0 for a table that never had rows."""
+    """Return the first row id of the next file of a table; 0 for a table that never had rows.
+
+    Raises:
+        LakeError: the statistics of the table are damaged.
+    """
     with database.reading() as connection:
-        query = select(t.table_stats.c.next_row_id).where(t.table_stats.c.table_id == table_id)
-        return connection.execute(query).scalar() or 0
+        row = connection.execute(select(t.table_stats).where(t.table_stats.c.table_id == table_id)).first()
+        if row is None:
+            return 0
+        checked(t.table_stats, [row])
+        return int(row.next_row_id)
 
 
 def row_bytes(database: Database, table_id: int, snapshot_id: int) -> float | None:

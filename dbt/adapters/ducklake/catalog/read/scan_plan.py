@@ -18,9 +18,10 @@ from ...format.objects import Table
 from ..store import tables as t
 from ..store.database import Database
 from ..store.inlined import InlinedTable, has_delete_table, read_deletes, read_inlined, registered
+from ..store.row_rules import checked
 from ..store.visibility import visible
 from .column_history import TableHistory
-from .file_rows import DELETE_COLUMNS, data_file, delete_file, read_mappings
+from .file_rows import DELETE_COLUMNS, DELETE_LABELS, data_file, delete_file, read_mappings
 from .pruning import Pruning, file_ids
 
 _FEW_FILES = 500
@@ -94,8 +95,15 @@ def _file_rows(connection: Connection, table_id: int, snapshot_id: int, which: C
         .where(data.c.table_id == table_id, visible(data, snapshot_id) if which is None else which)
         .order_by(data.c.data_file_id, delete.c.delete_file_id)
     )
-    rows = {row.data_file_id: row for row in connection.execute(query)}  # if there are two delete files, the newer wins
+    found = connection.execute(query).all()
+    checked(t.data_file, found)
+    checked(t.delete_file, [row for row in found if _has_delete_file(row)], DELETE_LABELS)
+    rows = {row.data_file_id: row for row in found}  # if there are two delete files, the newer wins
     return list(rows.values())
+
+
+def _has_delete_file(row: Any) -> bool:
+    return row.delete_file_id is not None or row.delete_path is not None
 
 
 def _data_files(connection: Connection, database: Database, table: Table, rows: Sequence[Any], snapshot_id: int) -> Iterator[DataFile]:

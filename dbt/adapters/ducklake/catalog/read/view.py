@@ -39,9 +39,16 @@ class CatalogView(ABC):
         return sorted([*kept, *new], key=lambda schema: schema.name)
 
     def schema(self, name: str) -> Schema | None:
-        """Return the schema with a name, or None."""
+        """Return the schema with a name, or None.
+
+        Raises:
+            LakeError: the row of the schema is damaged.
+        """
         folded = fold(name)
-        return next((each for each in self.schemas() if fold(each.name) == folded), None)
+        found = next((each for each in self.schemas() if fold(each.name) == folded), None)
+        if found is None:
+            self.definitions.schema(name)  # raises for a damaged schema, which no list has
+        return found
 
     def find(self, schema_name: str, name: str) -> Relation | None:
         """Return the table or view with a name, or None."""

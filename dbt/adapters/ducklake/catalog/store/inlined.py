@@ -18,12 +18,14 @@ from sqlalchemy.sql.elements import ColumnClause, ColumnElement, quoted_name
 from sqlalchemy.sql.expression import TableClause
 from sqlalchemy.types import VARCHAR
 
+from ...errors import LakeError
 from ...format.files import InlinedRows, InlinedVersions
 from ...format.inlined import base_type, decode
 from ...format.objects import Column
 from . import tables as t
 from .database import batches
 from .dialects import CatalogDialect
+from .row_rules import broken, checked
 
 
 @dataclass(frozen=True)
@@ -99,13 +101,30 @@ def _read_one(connection: Connection, dialect: CatalogDialect, inlined: InlinedT
 def _read(
     connection: Connection, dialect: CatalogDialect, inlined: InlinedTable, condition: Callable[[TableClause], Any]
 ) -> list[tuple[Any, ...]]:
-    """Return (row id, begin, end, decoded values …) of the rows that match a condition, ordered by row id and begin."""
+    """Return (row id, begin, end, decoded values …) of the rows that match a condition, ordered by row id and begin.
+
+    Raises:
+        LakeError: a row is damaged.
+    """
     source = clause(connection, inlined.name, stored_names(connection, dialect, inlined.name, inlined.columns))
     fixed, cells = list(source.c)[:3], list(source.c)[3:]
     readable = [_readable(dialect, cell, each) for each, cell in zip(inlined.columns, cells, strict=True)]
     query = select(*fixed, *readable).where(condition(source)).order_by(source.c.row_id, source.c.begin_snapshot)
-    rows: list[Any] = list(connection.execute(query))
-    return [(*row[:3], *(decode(cell, each) for cell, each in zip(row[3:], inlined.columns, strict=True))) for row in rows]
+    return [_decoded(inlined, row) for row in connection.execute(query)]
+
+
+def _decoded(inlined: InlinedTable, row: Any) -> tuple[Any, ...]:
+    row_id, begin, end = row[:3]
+    if not (_is_number(row_id) and _is_number(begin) and (end is None or _is_number(end))):
+        raise broken(inlined.name, f"row_id={row_id}, begin_snapshot={begin}, end_snapshot={end}", "needs numbers there, 0 or more")
+    try:
+        return (row_id, begin, end, *(decode(cell, each) for cell, each in zip(row[3:], inlined.columns, strict=True)))
+    except LakeError as error:
+        raise LakeError(f"{inlined.name} (row_id={row_id}): {error}") from error
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and value >= 0
 
 
 def _readable(dialect: CatalogDialect, cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
@@ -158,13 +177,17 @@ def count_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -
 
 
 def registered(connection: Connection, table_ids: Collection[int] | None) -> dict[int, list[tuple[str, int]]]:
-    """Return table id → (name, schema version) of its inlined-data tables, ordered by schema version; None for all tables."""
+    """Return table id → (name, schema version) of its inlined-data tables, ordered by schema version; None for all tables.
+
+    Raises:
+        LakeError: a row is damaged.
+    """
     source = t.inlined_data_tables
     query = select(source).distinct().order_by(source.c.schema_version)
     if table_ids is not None:
         query = query.where(source.c.table_id.in_(table_ids))
     found: dict[int, list[tuple[str, int]]] = {}
-    for row in connection.execute(query):
+    for row in checked(source, connection.execute(query).all()):
         found.setdefault(row.table_id, []).append((row.table_name, row.schema_version))
     return found
 
@@ -195,6 +218,8 @@ def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dic
     found: dict[int, list[int]] = {}
     rows: list[Any] = list(connection.execute(query))
     for file_id, position in rows:
+        if not (_is_number(file_id) and _is_number(position)):
+            raise broken(delete_table_name(table_id), f"file_id={file_id}, row_id={position}", "needs numbers there, 0 or more")
         found.setdefault(file_id, []).append(position)
     return found
 

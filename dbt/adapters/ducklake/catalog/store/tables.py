@@ -49,8 +49,8 @@ class Boolean(TypeDecorator[bool]):
         return None if value is None else physical(dialect).write_boolean(value)
 
     def process_result_value(self, value: Any, _dialect: Dialect) -> bool | None:
-        """Convert a result of the driver."""
-        return None if value is None else bool(value)
+        """Convert a result of the driver; a value that is no boolean stays as it is, for `row_rules` to report."""
+        return bool(value) if value in (0, 1) else value
 
 
 class Timestamp(TypeDecorator[datetime]):
@@ -68,8 +68,11 @@ class Timestamp(TypeDecorator[datetime]):
         return None if value is None else physical(dialect).write_timestamp(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
-        """Convert a result of the driver."""
-        return None if value is None else physical(dialect).read_timestamp(value)
+        """Convert a result of the driver; a value that is no timestamp stays as it is, for `row_rules` to report."""
+        try:
+            return None if value is None else physical(dialect).read_timestamp(value)
+        except ValueError:
+            return value  # type: ignore[no-any-return]
 
 
 class Text(TypeDecorator[str]):

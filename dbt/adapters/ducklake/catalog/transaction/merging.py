@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ...errors import ConflictError
+from ...errors import ConflictError, StatementError
 from ...format.identifiers import fold
 from ...format.objects import Table, View
-from ..staged import Staged
+from ..staged import RowChanges, Staged, without
+from .appends import appended, with_appended
 
 V = TypeVar("V")
 
@@ -17,20 +18,80 @@ _OBJECTS = ("schemas", "tables", "views", "dropped_macros", "returned_macros", "
 """The parts of `Staged` that map ids to changes."""
 
 
-def merged(start: Staged, mine: Staged, others: Staged) -> Staged:
+def merged(start: Staged, mine: Staged, others: Staged, read: Collection[int | None] = ()) -> Staged:
     """Return `others` with the changes between `start` and `mine`.
 
     Args:
         start: the staged changes from which both started.
         mine: the staged changes of one transaction.
         others: the staged changes of all other transactions.
+        read: ids of the tables whose rows `mine` depends on; None is any table.
 
     Raises:
-        ConflictError: both changed the same object, or created objects with the same name.
+        ConflictError: both changed the same object other than by appending rows, or created objects with the same name.
     """
+    added = {}
+    apart = set(read) | mine.inputs | others.inputs
+    for table_id in (_changed(start.rows, mine.rows) & others.rows.keys()) - apart if None not in read else ():
+        rows = _appended(start, mine, table_id)
+        if rows is not None and start.tables.get(table_id) == others.tables.get(table_id):
+            added[table_id] = rows
+            mine = replace(mine, rows={**without(mine.rows, table_id), **_only(start.rows, table_id)})
     _require_independent(start, mine, others)
     parts: dict[str, Any] = {part: _merged(getattr(start, part), getattr(mine, part), getattr(others, part)) for part in _OBJECTS}
-    return replace(others, **parts, rolled_back=mine.rolled_back | others.rolled_back)
+    parts["rows"] |= {table_id: with_appended(others.rows[table_id], rows) for table_id, rows in added.items()}
+    return replace(others, **parts, rolled_back=mine.rolled_back | others.rolled_back, inputs=mine.inputs | others.inputs)
+
+
+def _only(mapping: Mapping[Any, V], key: Any) -> dict[Any, V]:
+    return {key: mapping[key]} if key in mapping else {}
+
+
+def _appended(start: Staged, after: Staged, table_id: int) -> RowChanges | None:
+    """Return the rows appended to a table whose definition stayed; None if anything else of it has changed."""
+    if table_id not in after.rows or start.tables.get(table_id) != after.tables.get(table_id):
+        return None
+    return appended(start.rows.get(table_id, RowChanges()), after.rows[table_id])
+
+
+def difference(start: Staged, after: Staged) -> Staged:
+    """Return the changes of `after` that `start` does not have, without the commit message.
+
+    Raises:
+        StatementError: one of them changes what `start` changes, other than by appending rows, or a position includes it, so that neither
+            can be committed alone.
+    """
+    added = {}
+    for table_id in _changed_tables(start, after) & (start.tables.keys() | start.rows.keys()):
+        rows = _appended(start, after, table_id) if table_id not in start.tables else None
+        if rows is None:
+            raise _inseparable("changed", after.tables.get(table_id) or start.tables.get(table_id))
+        added[table_id] = rows
+    parts: dict[str, Any] = {}
+    for part in _OBJECTS:
+        before, now = getattr(start, part), getattr(after, part)
+        changed = _changed(before, now)
+        for key in changed & before.keys() - (added.keys() if part == "rows" else set()):
+            raise _inseparable("changed", now.get(key) or before[key])
+        parts[part] = {key: now[key] for key in changed if key in now}
+    parts["rows"] |= added
+    schemas = {fold(schema.name) for schema in start.schemas.values() if schema is not None}
+    for relation in (*parts["tables"].values(), *parts["views"].values()):
+        if relation is not None and fold(relation.schema_name) in schemas:
+            raise _inseparable("changed", relation)
+    inputs = after.inputs - start.inputs
+    for table_id in inputs & (start.tables.keys() | start.rows.keys()):
+        raise _inseparable("read for its changes", start.tables.get(table_id))
+    return Staged(**parts, rolled_back=after.rolled_back - start.rolled_back, inputs=inputs)
+
+
+def _inseparable(action: str, relation: Any) -> StatementError:
+    name = getattr(relation, "name", None)
+    what = ".".join(filter(None, (getattr(relation, "schema_name", None), name))) if name is not None else "a table, macro or option"
+    return StatementError(
+        f"{what} cannot be {action} here, because an earlier node changed it, or created its schema, and is not published yet. "
+        "Set publish: run, so that they are published together, or publish: node"
+    )
 
 
 def changed_relations(start: Staged, after: Staged) -> set[int]:
@@ -43,6 +104,9 @@ def _require_independent(start: Staged, mine: Staged, others: Staged) -> None:
         table = mine.tables.get(table_id) or others.tables.get(table_id)
         name = f"{table.schema_name}.{table.name}" if table is not None else "a table"
         raise ConflictError(f"{name} was changed by another transaction of this run")
+    for one, other in ((mine, others), (others, mine)):
+        if (one.inputs - start.inputs) & _changed_tables(start, other):
+            raise ConflictError("a table whose changes were read was changed by another transaction of this run")
     for part in _OBJECTS:
         before, one, other = getattr(start, part), getattr(mine, part), getattr(others, part)
         for key in _changed(before, one) & _changed(before, other):

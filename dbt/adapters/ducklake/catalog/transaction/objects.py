@@ -9,6 +9,7 @@ from ...errors import StatementError
 from ...format.objects import Column, Macro, PartitionField, Partitioning, Schema, SortField, Table, View
 from ...format.options import StoredOption
 from ...format.paths import directory_name, new_uuid
+from ...format.positions import layout
 from ..read.view import CatalogView
 from ..staged import put, without
 from .staging import Staging
@@ -37,6 +38,7 @@ class ObjectStaging:
             StatementError: a schema with this name exists.
         """
         self._staging.require_open()
+        _require_name("schema", name)
         if self._view.schema(name) is not None:
             raise StatementError(f"schema {name} already exists")
         identifier = new_uuid()
@@ -118,6 +120,9 @@ class ObjectStaging:
         self._staging.require_open()
         self._require_free(table.schema_name, table.name, table.table_id)
         self._require_columns(table)
+        current = self._view.by_id(table.table_id)
+        if isinstance(current, Table) and layout(current.columns) != layout(table.columns):
+            self._staging.require_unread(table)
         base = self._base.by_id(table.table_id) if table.table_id >= 0 else None
         table = replace(table, partitioning=self._partitioning(table, base if isinstance(base, Table) else None))
         tables = without(self._staging.changes.tables, table.table_id)
@@ -209,6 +214,7 @@ class ObjectStaging:
         return Partitioning(self._staging.new_id(), wanted.fields)
 
     def _require_free(self, schema_name: str, name: str, own_id: int | None) -> None:
+        _require_name("table or view", name)
         taken = self._view.find(schema_name, name)
         if taken is not None and own_id != (taken.table_id if isinstance(taken, Table) else taken.view_id):
             kind = "table" if isinstance(taken, Table) else "view"
@@ -218,3 +224,8 @@ class ObjectStaging:
     def _require_columns(table: Table) -> None:
         if not table.columns:
             raise StatementError(f"table {table.schema_name}.{table.name} must have at least one column")
+
+
+def _require_name(kind: str, name: str) -> None:
+    if not name:
+        raise StatementError(f"the name of a {kind} cannot be empty; give it one")

@@ -80,6 +80,11 @@ class RowStaging:
         first = self._next_row_id(table) if changes.inlined and inlined else 0
         self._staging.put_rows(table, changes.with_deletes(delete_files, ended_files, inlined or {}, self._staging.new_id, first, redate))
 
+    def read_as_input(self, table: Table) -> None:
+        """Stage that the position of a model includes the staged changes of a table."""
+        self._staging.require_open()
+        self._staging.put(inputs=self._staging.changes.inputs | {table.table_id})
+
     def flush(self, table: Table, flush: Flush) -> None:
         """Stage files that replace inlined rows and deletes; the table's rows do not change.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ...errors import StatementError
@@ -13,7 +13,7 @@ from ...format.objects import Relation, Snapshot
 from ..read.reader import DefinitionCache
 from ..staged import CommitMessage, Staged
 from ..store.retries import RetrySettings
-from .merging import changed_relations, merged
+from .merging import changed_relations, difference, merged
 from .staging import Staging
 from .transaction import Transaction
 
@@ -34,11 +34,22 @@ class SharedTransaction:
         snapshot: the snapshot to which all its transactions are pinned.
         retry: the retry settings of the commit.
         require_writable: raises an error if changes are not allowed.
+        start: staged changes of others, which its transactions see and its commit leaves out.
+        ids: the ids of new objects; shared transactions that see each other's changes share them.
     """
 
-    def __init__(self, cache: DefinitionCache, snapshot: Snapshot, retry: RetrySettings, require_writable: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        cache: DefinitionCache,
+        snapshot: Snapshot,
+        retry: RetrySettings,
+        require_writable: Callable[[], None],
+        start: Staged | None = None,
+        ids: Iterator[int] | None = None,
+    ) -> None:
         self._begun = cache, snapshot, retry
-        self._staging = Staging(require_writable)
+        self._staging = Staging(require_writable, ids=ids)
+        self._start = self._staging.changes = start or Staged()
         self._whole = Transaction(cache, snapshot, retry, self._staging)
         self._lock = threading.Lock()
         self.parts: list[Part] = []
@@ -69,40 +80,54 @@ class SharedTransaction:
 
         Raises:
             ConflictError: another transaction added changes meanwhile that conflict with these.
-            StatementError: the shared transaction is over.
+            StatementError: the shared transaction is over, or the changes cannot be separated from those that it started from.
         """
         with self._lock:
             self._staging.require_open()
             current = self._staging.changes
             message = changed.commit_message
             changed = replace(changed, commit_message=None)
-            self._staging.changes = changed if current is start else merged(start, changed, current)
+            reads = list(reads)
+            together = changed if current is start else merged(start, changed, current, {table_id for table_id, _ in reads})
+            difference(self._start, together)
+            self._staging.changes = together
             self._staging.files.update(dict.fromkeys(files))
             for table_id, condition in reads:
                 self._whole.reads_rows(table_id, condition)
             names = self._names(changed, changed_relations(start, changed))
             self.parts.append(Part(message or CommitMessage(), tuple(names)))
 
+    def own(self) -> Staged:
+        """Return the changes without those that it started from."""
+        return difference(self._start, self._staging.changes)
+
     def changed_names(self) -> list[str]:
         """Return schema.name of each table and view that was created, changed or dropped."""
-        return self._names(self._staging.changes, self._changed())
+        own = self.own()
+        return self._names(own, _changed(own))
+
+    def commit(self, message: CommitMessage) -> Snapshot | None:
+        """Commit what was added, without the changes that it started from.
+
+        Raises:
+            ConflictError: a concurrent writer's change forbids it.
+        """
+        with self._lock:
+            self._staging.changes = replace(self.own(), commit_message=message)
+        return self._whole.commit()
 
     def keep(self, names: Collection[tuple[str, str]]) -> None:
         """Discard everything but the tables with these names (schema, table), and the new schemas that they are in."""
         wanted = {(fold(schema), fold(name)) for schema, name in names}
-        staged = self._staging.changes
+        staged = self.own()
 
         def is_wanted(relation_id: int) -> bool:
             found = self._definitions(staged, relation_id)
             return any((fold(each.schema_name), fold(each.name)) in wanted for each in found)
 
         with self._lock:
-            self._staging.changes = staged.only_tables({key for key in self._changed() if is_wanted(key)})
-
-    def _changed(self) -> set[int]:
-        """Return the ids of the changed tables and views."""
-        staged = self._staging.changes
-        return {*staged.tables, *staged.views, *(key for key, rows in staged.rows.items() if rows.has_changes)}
+            self._staging.changes = staged.only_tables({key for key in _changed(staged) if is_wanted(key)})
+            self._start = Staged()
 
     def _definitions(self, staged: Staged, relation_id: int) -> list[Relation]:
         """Return the definitions of a table or view, the committed and the staged one."""
@@ -117,12 +142,18 @@ class SharedTransaction:
     @property
     def writes(self) -> bool:
         """Whether a commit changes the catalog."""
-        return self._whole.writes
+        own = self.own()
+        return own.has_changes or bool(own.options)
 
     @property
     def whole(self) -> Transaction:
         """The transaction with everything that was added. It may be used only when no other is open; its end is the end of all."""
         return self._whole
+
+
+def _changed(staged: Staged) -> set[int]:
+    """Return the ids of the changed tables and views."""
+    return {*staged.tables, *staged.views, *(key for key, rows in staged.rows.items() if rows.has_changes)}
 
 
 class _Branch(Transaction):

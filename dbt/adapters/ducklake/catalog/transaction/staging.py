@@ -18,9 +18,10 @@ class Staging:
     Args:
         require_writable: raises an error if changes are not allowed.
         whole: the staged changes to continue from. Ids stay unique among all that continue from the same one.
+        ids: the ids of new objects, if others that do not continue from the same one must have different ids.
     """
 
-    def __init__(self, require_writable: Callable[[], None], whole: Staging | None = None) -> None:
+    def __init__(self, require_writable: Callable[[], None], whole: Staging | None = None, ids: Iterator[int] | None = None) -> None:
         self.require_writable = require_writable
         self.changes: Staged = Staged() if whole is None else whole.changes
         """An immutable value that is replaced, so that an earlier one is a savepoint."""
@@ -29,7 +30,7 @@ class Staging:
         self.finished = False
         self.next_row_ids: dict[int, int] = {} if whole is None else whole.next_row_ids
         """Table id → the row id of the staged row with the offset 0, if no concurrent writer inserts."""
-        self._ids: Iterator[int] = count(-1, -1) if whole is None else whole._ids
+        self._ids: Iterator[int] = (ids or count(-1, -1)) if whole is None else whole._ids
 
     def require_open(self) -> None:
         """Require that the transaction can change the lake.
@@ -54,6 +55,19 @@ class Staging:
         """Return the staged changes to a table's rows."""
         return self.changes.rows.get(table.table_id, RowChanges())
 
+    def require_unread(self, table: Table) -> None:
+        """Require that no position of a model includes the staged changes of a table.
+
+        Raises:
+            StatementError: a model has read them as the changes of its input.
+        """
+        if table.table_id in self.changes.inputs:
+            raise StatementError(
+                f"{table.schema_name}.{table.name} cannot be changed again before this is committed, because a model has read its "
+                "changes. With publish: run, change it in a node that runs before that model, or set publish: node"
+            )
+
     def put_rows(self, table: Table, changes: RowChanges) -> None:
         """Replace the staged changes to a table's rows."""
+        self.require_unread(table)
         self.changes = self.changes.with_rows(table.table_id, changes)

@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 SNAPSHOT_ID = "snapshot_id"
 ROW_ID = "rowid"
 CHANGE_TYPE = "change_type"
-_SNAPSHOT = "__ducklake_snapshot"
-_ROW = "__ducklake_row"
+SNAPSHOT = "__ducklake_snapshot"
+ROW = "__ducklake_row"
 _OTHER = "__ducklake_other"
 _FILE = "__ducklake_deleted_file"
 _POSITION = "__ducklake_deleted_position"
 
 
 def insertions(spark: SparkSession, plan: ChangePlan) -> DataFrame:
-    """Return the inserted rows: the columns of the table, then `_SNAPSHOT` and `_ROW`."""
+    """Return the inserted rows: the columns of the table, then `SNAPSHOT` and `ROW`."""
     names = [column.name for column in plan.inserted.columns]
     frame = scan(spark, plan.inserted, virtual=("snapshot_id", "rowid"))
-    return frame.toDF(*names, _SNAPSHOT, _ROW)
+    return frame.toDF(*names, SNAPSHOT, ROW)
 
 
 def deletions(spark: SparkSession, plan: ChangePlan, start: int) -> DataFrame:
     """Return the deleted rows, with the columns of `insertions`; `start` is the first snapshot of the feed."""
     names = [column.name for column in plan.ended.columns]
-    inlined = scan(spark, replace(plan.ended, files=()), virtual=("snapshot_id", "rowid")).toDF(*names, _SNAPSHOT, _ROW)
+    inlined = scan(spark, replace(plan.ended, files=()), virtual=("snapshot_id", "rowid")).toDF(*names, SNAPSHOT, ROW)
     parts = [inlined] if plan.ended.inlined else []
-    shown = [*(F.col(name) for name in map(backquoted, names)), F.col(_SNAPSHOT), F.col(LINEAGE_ROW_ID).alias(_ROW)]
+    shown = [*(F.col(name) for name in map(backquoted, names)), F.col(SNAPSHOT), F.col(LINEAGE_ROW_ID).alias(ROW)]
     if plan.ended.files:
-        ends = pa.table({_FILE: pa.array(plan.ends, pa.int64()), _SNAPSHOT: pa.array(plan.ends.values(), pa.int64())})
+        ends = pa.table({_FILE: pa.array(plan.ends, pa.int64()), SNAPSHOT: pa.array(plan.ends.values(), pa.int64())})
         frame = scan(spark, replace(plan.ended, inlined=()), lineage=True)
         parts.append(frame.join(F.broadcast(spark.createDataFrame(ends)), F.col(LINEAGE_FILE) == F.col(_FILE)).select(*shown))
     positions = _positions(plan, start)
@@ -62,7 +62,7 @@ def deletions(spark: SparkSession, plan: ChangePlan, start: int) -> DataFrame:
 
 def named(frame: DataFrame) -> DataFrame:
     """Rename the columns of insertions or deletions to the names that users know."""
-    return frame.withColumnsRenamed({_SNAPSHOT: SNAPSHOT_ID, _ROW: ROW_ID})
+    return frame.withColumnsRenamed({SNAPSHOT: SNAPSHOT_ID, ROW: ROW_ID})
 
 
 def changes(spark: SparkSession, plan: ChangePlan, start: int) -> DataFrame:
@@ -75,17 +75,17 @@ def changes(spark: SparkSession, plan: ChangePlan, start: int) -> DataFrame:
 
 def _with_change_type(frame: DataFrame, others: DataFrame, names: list[str], alone: str, paired: str) -> DataFrame:
     """Return the rows of `frame` with the type `paired` if `others` has the same row id and snapshot, else `alone`."""
-    keys = others.select(F.col(_SNAPSHOT).alias(_OTHER), F.col(_ROW).alias(_OTHER + "_row")).distinct()
-    joined = frame.join(keys, (F.col(_SNAPSHOT) == F.col(_OTHER)) & (F.col(_ROW) == F.col(_OTHER + "_row")), "left")
+    keys = others.select(F.col(SNAPSHOT).alias(_OTHER), F.col(ROW).alias(_OTHER + "_row")).distinct()
+    joined = frame.join(keys, (F.col(SNAPSHOT) == F.col(_OTHER)) & (F.col(ROW) == F.col(_OTHER + "_row")), "left")
     kind = F.when(F.col(_OTHER).isNull(), F.lit(alone)).otherwise(F.lit(paired))
-    head = [F.col(_SNAPSHOT).alias(SNAPSHOT_ID), F.col(_ROW).alias(ROW_ID), kind.alias(CHANGE_TYPE)]
+    head = [F.col(SNAPSHOT).alias(SNAPSHOT_ID), F.col(ROW).alias(ROW_ID), kind.alias(CHANGE_TYPE)]
     return joined.select(*head, *map(backquoted, names))
 
 
 def _positions(plan: ChangePlan, start: int) -> pa.Table:
     """Return the positions deleted from snapshot `start` on, for each touched file, with the first snapshot that deleted each."""
     tables = [_positions_of(file.data_file_id, plan, start) for file in plan.touched.files]
-    nothing = pa.table({name: pa.array([], pa.int64()) for name in (_POSITION, _SNAPSHOT, _FILE)})
+    nothing = pa.table({name: pa.array([], pa.int64()) for name in (_POSITION, SNAPSHOT, _FILE)})
     return pa.concat_tables([nothing, *tables]).combine_chunks()  # Spark 4.3 stops reading at an empty chunk
 
 
@@ -94,7 +94,7 @@ def _positions_of(file_id: int, plan: ChangePlan, start: int) -> pa.Table:
     inlined = plan.inlined_deletes[file_id]
     found.append((pa.array(inlined.keys(), pa.int64()), pa.array(inlined.values(), pa.int64())))
     positions, snapshots = (pa.concat_arrays([each[index] for each in found]) for index in (0, 1))
-    first = pa.table({_POSITION: positions, _SNAPSHOT: snapshots}).group_by(_POSITION).aggregate([(_SNAPSHOT, "min")])
-    first = first.select([_POSITION, f"{_SNAPSHOT}_min"]).rename_columns([_POSITION, _SNAPSHOT])
-    first = first.filter(pc.greater_equal(first.column(_SNAPSHOT), start))
+    first = pa.table({_POSITION: positions, SNAPSHOT: snapshots}).group_by(_POSITION).aggregate([(SNAPSHOT, "min")])
+    first = first.select([_POSITION, f"{SNAPSHOT}_min"]).rename_columns([_POSITION, SNAPSHOT])
+    first = first.filter(pc.greater_equal(first.column(SNAPSHOT), start))
     return first.append_column(_FILE, pa.repeat(pa.scalar(file_id, pa.int64()), first.num_rows))

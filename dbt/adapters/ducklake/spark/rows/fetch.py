@@ -8,55 +8,94 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkNotImplementedError, UnsupportedOperationException
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
 
 from ...errors import DataError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
 _DAY = {"us": 86_400_000_000, "ns": 86_400_000_000_000}
 """The length of a day in the units of Arrow's 64-bit times."""
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+"""The days of Python's first and last date, 0001-01-01 and 9999-12-31, counted from 1970-01-01."""
 
 
 def fetch(frame: DataFrame, limit: int | None = None) -> list[tuple[Any, ...]]:
     """Return all rows, or at most `limit`.
 
-    Timestamps of types with a time zone are aware (UTC), structs are dicts, maps are lists of pairs.
+    Timestamps of types with a time zone are aware (UTC), structs are dicts, maps are lists of pairs, and columns that contain variants are
+    JSON texts.
 
     Raises:
-        DataError: a TIME is 24:00:00, which Python cannot represent; the message names the column.
+        DataError: Python cannot represent a value: the TIME 24:00:00, or a date or timestamp outside the years 1 to 9999. The message names
+            the column.
     """
+    frame = _with_variants_as_text(frame)
     if limit is not None:
         frame = frame.limit(limit)
     try:
         table = frame.toArrow()
     except (PySparkNotImplementedError, UnsupportedOperationException):
-        return [tuple(row) for row in frame.collect()]  # types without an Arrow equivalent: variant, year-month interval
+        return [tuple(row) for row in frame.collect()]  # types without an Arrow equivalent: year-month interval
     for name, column in zip(table.column_names, table.columns, strict=True):
         for chunk in column.chunks:
-            _require_times_of_day(name, chunk)
+            _require_python_values(name, chunk)
     columns = [column.to_pylist() for column in table.columns]
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
 
 
-def _require_times_of_day(name: str, values: pa.Array) -> None:
-    """Refuse 24:00:00, which Arrow would convert to 00:00:00 for Python."""
+def _with_variants_as_text(frame: DataFrame) -> DataFrame:
+    """Convert columns that contain variants to JSON: Arrow has only their encoded bytes, and Spark fails on NULLs among them."""
+    fields = frame.schema.fields
+    if not any(_contains_variant(field.dataType) for field in fields):
+        return frame
+    numbered = frame.toDF(*(f"c{number}" for number in range(len(fields))))  # names can occur twice
+    columns = [F.to_json(f"c{number}") if _contains_variant(field.dataType) else f"c{number}" for number, field in enumerate(fields)]
+    return numbered.select(*columns).toDF(*frame.columns)
+
+
+def _contains_variant(type_: DataType) -> bool:
+    match type_:
+        case StructType():
+            return any(_contains_variant(field.dataType) for field in type_.fields)
+        case ArrayType():
+            return _contains_variant(type_.elementType)
+        case MapType():
+            return _contains_variant(type_.valueType)
+    return isinstance(type_, VariantType)
+
+
+def _require_python_values(name: str, values: pa.Array) -> None:
+    """Refuse values that Arrow cannot convert to Python's, and 24:00:00, which it would convert to 00:00:00."""
     type_ = values.type
-    if pa.types.is_time64(type_):
-        latest = pc.max(values.cast(pa.int64())).as_py()
-        if latest is not None and latest >= _DAY[type_.unit]:
-            raise DataError(
-                f"column {name} holds the TIME 24:00:00, which Python cannot represent and Spark cannot convert to text. Leave it out with "
-                f"WHERE {name} <= TIME '23:59:59.999999', or read it with DuckDB"
-            )
-    elif pa.types.is_map(type_):
-        _require_times_of_day(name, values.keys)
-        _require_times_of_day(name, values.items)
+    if pa.types.is_time64(type_) and not _within(values.cast(pa.int64()), 0, _DAY[type_.unit] - 1):
+        raise DataError(
+            f"column {name} holds the TIME 24:00:00, which Python cannot represent and Spark cannot convert to text. Leave it out with "
+            f"WHERE {name} <= TIME '23:59:59.999999', or read it with DuckDB"
+        )
+    if (pa.types.is_date32(type_) and not _within(values.cast(pa.int32()), _FIRST_DAY, _LAST_DAY)) or (
+        pa.types.is_timestamp(type_) and not _within(values.cast(pa.int64()), _FIRST_DAY * _DAY["us"], (_LAST_DAY + 1) * _DAY["us"] - 1)
+    ):
+        kind = "date" if pa.types.is_date32(type_) else "timestamp"
+        raise DataError(
+            f"column {name} holds a {kind} outside the years 1 to 9999, such as infinity, which Python cannot represent. "
+            f"Select CAST({name} AS STRING), or read it with DuckDB"
+        )
+    if pa.types.is_map(type_):
+        _require_python_values(name, values.keys)
+        _require_python_values(name, values.items)
     elif pa.types.is_list(type_):
-        _require_times_of_day(name, values.flatten())
+        _require_python_values(name, values.flatten())
     elif pa.types.is_struct(type_):
         for field in values.flatten():
-            _require_times_of_day(name, field)
+            _require_python_values(name, field)
+
+
+def _within(values: pa.Array, least: int, greatest: int) -> bool:
+    found = pc.min_max(values).as_py()
+    return found["min"] is None or (found["min"] >= least and found["max"] <= greatest)
 
 
 def with_line(frame: DataFrame, text: str) -> DataFrame:

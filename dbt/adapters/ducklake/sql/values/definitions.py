@@ -78,7 +78,7 @@ class CreateTable:
 
 @dataclass(frozen=True)
 class CreateView:
-    """CREATE VIEW (not temporary). `columns`: (name, comment) pairs, empty when not given."""
+    """CREATE VIEW (not temporary), or ALTER VIEW … AS. `columns`: (name, comment) pairs, empty when not given."""
 
     name: Name
     query: Sql
@@ -86,6 +86,8 @@ class CreateView:
     replace: bool = False
     if_not_exists: bool = False
     comment: str | None = None
+    must_exist: bool = False
+    """ALTER VIEW: there is a view to replace."""
 
 
 @dataclass(frozen=True)

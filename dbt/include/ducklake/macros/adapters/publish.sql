@@ -1,7 +1,16 @@
 {# The hook at the end of each run. It is enabled when dbt parses the project, which may be in an earlier command. #}
 {% macro ducklake_publish_run(results) %}
-  {% do config(enabled=adapter.publishes_run()) %}
+  {% do config(enabled=adapter.publishes_at_end()) %}
   {% if execute %}
     {% do adapter.publish_run(results) %}
   {% endif %}
 {% endmacro %}
+
+{# dbt's materialization of tests. Its result may decide whether the tested nodes are published. #}
+{% materialization test, adapter='ducklake' %}
+  {% set made = materialization_test_default() %}
+  {% set counted = load_result('main')['table'].rows[0] %}
+  {% set warnings_fail = flags.WARN_ERROR or flags.WARN_ERROR_OPTIONS.includes('LogTestResult') %}
+  {% do adapter.test_ran(model, counted['should_error'], counted['should_warn'], warnings_fail) %}
+  {{ return(made) }}
+{% endmaterialization %}

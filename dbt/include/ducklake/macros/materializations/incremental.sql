@@ -26,8 +26,12 @@
     {%- endcall %}
     {% set query = 'select * from ' ~ source_relation %}
   {% endif %}
+  {% if strategy == 'changes' %}
+    {% set query = new_rows_of_changes(target_relation) %}
+  {% endif %}
 
   {% if rebuild %}
+    {% do require_first_build(existing_relation, target_relation) %}
     {% do drop_if_of_other_type(existing_relation, 'table') %}
     {% do undo_removed_layout(target_relation) %}
     {% set build_sql = get_create_table_as_sql(False, target_relation, query) %}
@@ -47,10 +51,11 @@
     {{ build_sql }}
   {%- endcall %}
   {% do answer_for_python('build') %}
-  {% if rebuild and strategy in ('merge', 'delete+insert', 'default') %}
+  {% if rebuild and strategy in ('merge', 'delete+insert', 'changes', 'default') %}
     {% do adapter.check_unique_key(target_relation, config.get('unique_key')) %}
   {% endif %}
 
+  {% do set_positions(target_relation, rebuild) %}
   {% do apply_grants(target_relation, config.get('grants'), should_revoke=false) %}
   {% do persist_docs(target_relation, model) %}
 

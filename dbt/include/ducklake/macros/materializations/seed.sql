@@ -6,6 +6,7 @@
 
   {%- set existing_relation = adapter.get_relation(database=database, schema=schema, identifier=model['alias']) -%}
   {%- set target_relation = this.incorporate(type='table') -%}
+  {%- do adapter.check_seed_header(model) -%}
   {%- set agate_table = load_agate_table() -%}
   {%- do store_result('agate_table', response='OK', agate_table=agate_table) -%}
 

@@ -28,6 +28,7 @@
     ) %}
     {% do apply_layout(target_relation) %}
   {% else %}
+    {% do require_first_build(none, target_relation) %}
     {% set rows_sql = build_snapshot_table(strategy, sql) %}
     {% set final_sql = create_table_as(False, target_relation, rows_sql) %}
   {% endif %}

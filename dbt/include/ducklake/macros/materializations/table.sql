@@ -16,6 +16,7 @@
     {% set query = 'select * from ' ~ result %}
   {% endif %}
 
+  {% do require_first_build(existing_relation, target_relation) %}
   {% do drop_if_of_other_type(existing_relation, 'table') %}
   {% do undo_removed_layout(target_relation) %}
   {% call statement('main' if model.language == 'sql' else 'build') -%}
@@ -39,6 +40,14 @@
 {% macro drop_if_of_other_type(existing_relation, type) %}
   {% if existing_relation is not none and existing_relation.type != type %}
     {% do adapter.drop_relation(existing_relation) %}
+  {% endif %}
+{% endmacro %}
+
+
+{# A table that dbt did not find is created and never replaced: a concurrent first build of the same relation is refused, unless for a full refresh. #}
+{% macro require_first_build(existing_relation, target_relation) %}
+  {% if existing_relation is none and not should_full_refresh() %}
+    {% do adapter.require_absent(target_relation) %}
   {% endif %}
 {% endmacro %}
 

@@ -26,6 +26,12 @@
 {% endmacro %}
 
 
+{# dbt run-operation ducklake_positions: up to which snapshot each model, or the one named, has read the changes of its inputs. #}
+{% macro ducklake_positions(table_name=none, schema=none, database=none) %}
+  {{ return(ducklake_call('positions', {'table_name': table_name, 'schema': schema}, database)) }}
+{% endmacro %}
+
+
 {# dbt run-operation ducklake_report --args '{path: report.html}': a report on the lake as one HTML file; also in a hook. #}
 {% macro ducklake_report(path=none, database=none) %}
   {%- if execute -%}

@@ -1,0 +1,268 @@
+"""Read the rows of definitions: schemas, the names of tables and views, and their definitions, in a fixed number of queries.
+
+Specification: the tables `ducklake_schema`, `ducklake_table`, `ducklake_column`, `ducklake_view`, `ducklake_tag`,
+`ducklake_column_tag`, `ducklake_partition_info` and `ducklake_sort_info`. We accept oddities of the reference implementation: a live table
+row without live columns is not a table (left by a concurrent rename and drop), a partition row without keys means unpartitioned, and the
+default `NULL` means no default.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import Table as MetadataTable
+from sqlalchemy.engine import Connection
+
+from ...errors import LakeError
+from ...format.identifiers import fold
+from ...format.objects import Column, Default, PartitionField, Partitioning, Relation, Schema, SortField, Table, View
+from ...format.paths import resolve
+from ..store import tables as t
+from ..store.row_rules import broken, faults
+from ..store.visibility import visible
+
+LOAD_ALL_BEYOND = 20
+"""If more relations than this and than a third of the lake's are needed, all are loaded: one full read is cheaper than many ids."""
+
+
+@dataclass(frozen=True)
+class NamedRow:
+    """A relation in the list of names, whose definition may not be loaded."""
+
+    relation_id: int
+    schema_id: int
+    name: str
+    row: Any
+    is_table: bool
+    error: LakeError | None = None
+    """Why the definition cannot be read, if its row is damaged."""
+
+
+Definition = Relation | LakeError | None
+"""A definition, or why it cannot be read."""
+
+
+class DefinitionLoader:
+    """Runs the queries. If `ids` is None, all objects are read.
+
+    `errors` has the first damaged row of each relation or schema, by its id.
+    """
+
+    def __init__(self, connection: Connection, snapshot_id: int) -> None:
+        self._connection = connection
+        self._snapshot_id = snapshot_id
+        self._errors: dict[Any, LakeError] = {}
+
+    def schemas(self, data_path: str) -> tuple[dict[int, Schema], list[tuple[str | None, LakeError]]]:
+        """Return the schemas by id, and the damaged ones as (name, error)."""
+        found = self._rows(select(t.schema).where(visible(t.schema, self._snapshot_id)))
+        errors = faults(t.schema, found)
+        rows = [row for index, row in enumerate(found) if index not in errors]
+        tags = self._tags([row.schema_id for row in rows] if len(rows) <= LOAD_ALL_BEYOND else None)
+        schemas = {
+            row.schema_id: Schema(
+                row.schema_id,
+                row.schema_uuid,
+                row.schema_name,
+                resolve(data_path, row.path, row.path_is_relative),
+                tags.get(row.schema_id, {}).get("comment"),
+                other_tags(tags.get(row.schema_id, {})),
+            )
+            for row in rows
+        }
+        return schemas, [(found[index].schema_name, error) for index, error in errors.items()]
+
+    def names(self, schemas: dict[int, Schema], ids: list[int] | None = None) -> dict[tuple[int, str], NamedRow]:
+        """Return (schema id, folded name) → the row of a table or view; damaged rows are among them if their names can be read."""
+        tables = self._of(t.table, t.table.c.table_id, ids)
+        views = self._of(t.view, t.view.c.view_id, ids)
+        columns = select(t.column.c.table_id).where(visible(t.column, self._snapshot_id)).distinct()
+        live: set[int] = set(self._connection.scalars(_restricted(columns, t.column.c.table_id, ids)))
+        wrong_tables, wrong_views = faults(t.table, tables), faults(t.view, views)
+        found = [
+            NamedRow(row.table_id, row.schema_id, row.table_name, row, True, wrong_tables.get(index))
+            for index, row in enumerate(tables)
+            if row.table_id in live
+        ]
+        found += [
+            NamedRow(row.view_id, row.schema_id, row.view_name, row, False, wrong_views.get(index)) for index, row in enumerate(views)
+        ]
+        named = (entry for entry in found if entry.schema_id in schemas and isinstance(entry.name, str))
+        return {(entry.schema_id, fold(entry.name)): entry for entry in named}
+
+    def relations(self, entries: Iterable[NamedRow], schemas: dict[int, Schema], ids: list[int] | None) -> dict[int, Definition]:
+        """Return relation id → its definition, or why it cannot be read."""
+        tags = self._tags(ids)
+        tables = any(entry.is_table for entry in entries)
+        columns = self._columns(ids) if tables else {}
+        greatest = self._greatest_column_ids(ids) if tables else {}
+        partitionings = self._partitionings(ids) if tables else {}
+        sortings = self._sortings(ids) if tables else {}
+        found: dict[int, Definition] = {}
+        for entry in entries:
+            error = entry.error or self._errors.get(entry.relation_id)
+            if error is not None:
+                found[entry.relation_id] = error
+                continue
+            schema, own_tags = schemas[entry.schema_id], tags.get(entry.relation_id, {})
+            found[entry.relation_id] = (
+                Table(
+                    entry.relation_id,
+                    entry.row.table_uuid,
+                    schema.name,
+                    entry.row.table_name,
+                    resolve(schema.path, entry.row.path, entry.row.path_is_relative),
+                    columns[entry.relation_id],
+                    greatest[entry.relation_id] + 1,
+                    partitionings.get(entry.relation_id),
+                    sortings.get(entry.relation_id, ()),
+                    own_tags.get("comment"),
+                    other_tags(own_tags),
+                )
+                if entry.is_table
+                else _view(entry.row, schema, own_tags)
+            )
+        return found
+
+    def _columns(self, ids: list[int] | None) -> dict[int, tuple[Column, ...]]:
+        query = select(t.column).where(visible(t.column, self._snapshot_id)).order_by(t.column.c.column_order)
+        comments: dict[tuple[int, int], str] = {
+            (row.table_id, row.column_id): row.value
+            for row in self._sound(t.column_tag, self._of(t.column_tag, t.column_tag.c.table_id, ids))
+            if row.key == "comment"
+        }
+        rows: dict[int, list[Any]] = defaultdict(list)
+        for row in self._sound(t.column, self._rows(_restricted(query, t.column.c.table_id, ids))):
+            rows[row.table_id].append(row)
+        trees = {table_id: column_tree(own, comments) for table_id, own in rows.items()}
+        for table_id, tree in trees.items():
+            if len(tree) == len(rows[table_id]):
+                continue
+            lost = {row.column_id for row in rows[table_id]} - {each.column_id for column in tree for each in column.walk()}
+            if lost:
+                reason = "has a parent_column that is no column of the table"
+                self._errors.setdefault(table_id, broken(t.column.name, f"table_id={table_id}, column_id={min(lost)}", reason))
+        return trees
+
+    def _greatest_column_ids(self, ids: list[int] | None) -> dict[int, int]:
+        query: Select[Any] = select(t.column.c.table_id, func.max(t.column.c.column_id).label("column_id")).group_by(t.column.c.table_id)
+        rows = self._rows(_restricted(query, t.column.c.table_id, ids))
+        return dict(tuple(row) for row in self._sound(t.column, rows))
+
+    def _partitionings(self, ids: list[int] | None) -> dict[int, Partitioning]:
+        info, keys = t.partition_info, t.partition_column
+        query = (
+            select(info.c.table_id, info.c.partition_id, keys.c.partition_key_index, keys.c.column_id, keys.c.transform)
+            .join(keys, (keys.c.partition_id == info.c.partition_id) & (keys.c.table_id == info.c.table_id))
+            .where(visible(info, self._snapshot_id))
+            .order_by(info.c.partition_id, keys.c.partition_key_index)
+        )
+        found: dict[int, Partitioning] = {}
+        for row in self._sound(keys, self._rows(_restricted(query, info.c.table_id, ids))):
+            field = PartitionField(row.column_id, row.transform)
+            earlier = found.get(row.table_id)
+            same = earlier is not None and earlier.partition_id == row.partition_id
+            found[row.table_id] = Partitioning(row.partition_id, (*(earlier.fields if earlier and same else ()), field))
+        return found
+
+    def _sortings(self, ids: list[int] | None) -> dict[int, tuple[SortField, ...]]:
+        info, keys = t.sort_info, t.sort_expression
+        query = (
+            select(keys)
+            .join(info, (keys.c.sort_id == info.c.sort_id) & (keys.c.table_id == info.c.table_id))
+            .where(visible(info, self._snapshot_id))
+            .order_by(keys.c.sort_id, keys.c.sort_key_index)
+        )
+        found: dict[int, tuple[SortField, ...]] = defaultdict(tuple)
+        for row in self._sound(keys, self._rows(_restricted(query, info.c.table_id, ids))):
+            found[row.table_id] += (SortField(row.expression, row.sort_direction, row.null_order, row.dialect),)
+        return found
+
+    def _tags(self, ids: list[int] | None) -> dict[int, dict[str, str]]:
+        found: dict[int, dict[str, str]] = defaultdict(dict)
+        for row in self._sound(t.tag, self._of(t.tag, t.tag.c.object_id, ids)):
+            if row.value is not None:
+                found[row.object_id][row.key] = row.value
+        return found
+
+    def _sound(self, table: MetadataTable, rows: list[Any]) -> list[Any]:
+        """Return the rows that are not damaged, and record the errors of the others by the id of their relation."""
+        errors = faults(table, rows)
+        for index, error in errors.items():
+            self._errors.setdefault(rows[index].object_id if table is t.tag else rows[index].table_id, error)
+        return [row for index, row in enumerate(rows) if index not in errors] if errors else rows
+
+    def _of(self, table: MetadataTable, key: ColumnElement[Any], ids: list[int] | None) -> list[Any]:
+        return self._rows(_restricted(select(table).where(visible(table, self._snapshot_id)), key, ids))
+
+    def _rows(self, query: Select[Any]) -> list[Any]:
+        return list(self._connection.execute(query).all())
+
+
+def column_tree(rows: Iterable[Any], comments: dict[tuple[int, int], str]) -> tuple[Column, ...]:
+    """Return columns with their nested fields, from rows of `ducklake_column` ordered by `column_order`."""
+    children: dict[int | None, list[Any]] = defaultdict(list)
+    for row in rows:
+        children[row.parent_column].append(row)
+
+    def build(parent: int | None) -> tuple[Column, ...]:
+        return tuple(
+            Column(
+                row.column_id,
+                row.column_name,
+                row.column_type,
+                build(row.column_id) if row.column_id in children else (),
+                row.nulls_allowed is not False or parent is not None,  # nested fields are always nullable
+                row.initial_default,
+                _default(row),
+                comments.get((row.table_id, row.column_id)) if comments else None,
+            )
+            for row in children.get(parent, ())
+        )
+
+    return build(None)
+
+
+def other_tags(tags: dict[str, str]) -> dict[str, str]:
+    """Return the tags without the comment, which is stored separately."""
+    return {key: value for key, value in tags.items() if key != "comment"}
+
+
+def _default(row: Any) -> Default | None:
+    value = row.default_value
+    if value is None or value == "NULL":
+        return None
+    return Default(value, row.default_value_type or "literal", row.default_value_dialect or "duckdb")
+
+
+def _view(row: Any, schema: Schema, tags: dict[str, str]) -> View:
+    return View(
+        row.view_id,
+        row.view_uuid,
+        schema.name,
+        row.view_name,
+        row.sql,
+        row.dialect,
+        parse_aliases(row.column_aliases),
+        tags.get("comment"),
+        other_tags(tags),
+    )
+
+
+def parse_aliases(text: str | None) -> tuple[str, ...]:
+    """Parse the stored list of a view's column names: `"x","y z"`, with quotes inside doubled."""
+    return tuple(next(csv.reader([text], skipinitialspace=True))) if text else ()
+
+
+def format_aliases(names: Iterable[str]) -> str:
+    """Format the list of a view's column names; no names are the empty text, because DuckDB cannot open a lake with NULL here."""
+    return ",".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def _restricted(query: Select[Any], key: ColumnElement[Any], ids: list[int] | None) -> Select[Any]:
+    return query if ids is None else query.where(key.in_(ids))

@@ -1,0 +1,81 @@
+"""Plan the net changes of a table: the rows that one snapshot has and an earlier one does not have, and the reverse.
+
+Specification: "Queries", reading data. Both snapshots are compared by their files, so the snapshots between them may have expired.
+Files and inlined rows that both have are left out, except for the rows that were deleted from them or added to them since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlalchemy.engine import Connection
+
+from ...format.files import ChangePlan, DataFile, DeleteFile, InlinedRows, ScanPlan
+from ...format.objects import Table
+from ..store.database import Database
+from .change_plan import read_changes
+from .column_history import read_history
+from .scan_plan import CommittedRows, read_rows
+
+
+def read_net_changes(connection: Connection, database: Database, table: Table, earlier: int, later: int, after: ScanPlan) -> ChangePlan:
+    """Return the plan for the rows that changed from the snapshot `earlier` to `after`.
+
+    Args:
+        connection: the connection.
+        database: the catalog database.
+        table: the definition at both.
+        earlier: the earlier snapshot.
+        later: the snapshot of `after`, or on which its staged changes are based.
+        after: the later rows.
+    """
+    history = read_history(connection, table.table_id)
+    before = read_rows(connection, database, table, history, earlier)
+    feed = read_changes(connection, database, table, earlier + 1, later)
+    former, current = ({file.data_file_id: file for file in rows.files} for rows in (before, after))
+    ended = tuple(file for file_id, file in former.items() if file_id not in current)
+    staged = {
+        key: file.delete_file for key, file in current.items() if file.delete_file is not None and file.delete_file.delete_file_id < 0
+    }
+    changed = {file.data_file_id for file in feed.touched.files} | staged.keys()
+    ids = sorted(changed & former.keys() & current.keys())
+    plan = history.plan(table)
+    return ChangePlan(
+        inserted=replace(plan, files=_created(former, current, earlier), inlined=_only_in(after, before)),
+        ended=replace(plan, files=ended, inlined=_with_ends(_only_in(before, after), feed.ended.inlined, later)),
+        ends={file.data_file_id: feed.ends.get(file.data_file_id, later) for file in ended},
+        touched=replace(plan, files=tuple(replace(former[each], delete_file=None, inlined_deletes=()) for each in ids)),
+        delete_files={each: _delete_files(former[each], feed, staged.get(each)) for each in ids},
+        inlined_deletes={each: feed.inlined_deletes.get(each) or dict.fromkeys(former[each].inlined_deletes, earlier) for each in ids},
+    )
+
+
+def _delete_files(former: DataFile, feed: ChangePlan, staged: DeleteFile | None) -> tuple[DeleteFile, ...]:
+    """Return the delete files of a file, oldest first: those of the feed, or the former one if the feed has none; then the staged one."""
+    known = feed.delete_files.get(former.data_file_id) or (former.delete_file,)
+    return tuple(each for each in (*known, staged) if each is not None)
+
+
+def _created(former: dict[int, DataFile], current: dict[int, DataFile], earlier: int) -> tuple[DataFile, ...]:
+    """Return the files with new rows; a merged file may have old rows as well."""
+    new = [file for file_id, file in current.items() if file_id not in former]
+    merged = [
+        replace(current[file_id], rows_from_snapshot=earlier + 1)
+        for file_id, file in former.items()
+        if file.rows_until_snapshot is not None and file_id in current
+    ]
+    return (*new, *merged)
+
+
+def _only_in(these: CommittedRows | ScanPlan, others: CommittedRows | ScanPlan) -> tuple[InlinedRows, ...]:
+    known = {version for rows in others.inlined for version in rows.versions}
+    return tuple(part for rows in these.inlined if (part := rows.without(known)).rows)
+
+
+def _with_ends(ended: tuple[InlinedRows, ...], feed: tuple[InlinedRows, ...], default: int) -> tuple[InlinedRows, ...]:
+    """Return inlined rows with the snapshot that ended each in place of the one that began it."""
+    ends: dict[tuple[str, int], int] = {}
+    for rows in feed:
+        for name, row_id, end in rows.versions:
+            ends[name, row_id] = min(end, ends.get((name, row_id), end))
+    return tuple(replace(rows, begin_snapshots=[ends.get((rows.table_name, row_id), default) for row_id in rows.row_ids]) for rows in ended)

@@ -1,0 +1,208 @@
+"""The changes of a model's inputs since its last commit, and the positions up to which it has read them.
+
+A position is the snapshot that the model's transaction read. It is a tag of the model's table, so it is committed together with the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from ..errors import NotFoundError, StatementError
+from ..format.files import ChangePlan
+from ..format.identifiers import fold
+from ..format.objects import Table, View
+from ..format.positions import Position, layout, positions_of, with_positions
+from ..spark.read import net_changes
+from .changes import require_free
+from .context import Context
+from .tables import required_relation, required_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+COLUMNS = (
+    ("schema_name", "string"),
+    ("table_name", "string"),
+    ("input", "string"),
+    ("input_table_id", "bigint"),
+    ("snapshot_id", "bigint"),
+    ("problem", "string"),
+)
+"""The columns of `position_rows`."""
+CHANGE_COLUMNS = (net_changes.CHANGE_TYPE, net_changes.SNAPSHOT_ID)
+_MOVED_AFTER = timedelta(days=1)
+"""The age at which a position moves although no input has changed, so that expiry does not reach its snapshot."""
+
+ContextOf = Callable[[str], Context]
+"""Returns the context of a lake by its name.
+
+Raises:
+    ConfigurationError: there is no such lake.
+"""
+
+
+@dataclass(frozen=True)
+class Input:
+    """A table whose changes a model reads."""
+
+    lake: str
+    context: Context
+    table: Table
+
+    @property
+    def name(self) -> str:
+        """Its name for messages."""
+        return f"{self.lake}.{self.table.schema_name}.{self.table.name}"
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether the transaction has changed its rows or columns, or created it."""
+        transaction = self.context.transaction
+        former = transaction.base.by_id(self.table.table_id) if self.table.table_id >= 0 else None
+        changes = transaction.staged.rows.get(self.table.table_id)
+        same = isinstance(former, Table) and layout(former.columns) == layout(self.table.columns)
+        return not same or (changes is not None and changes.has_changes)
+
+    @property
+    def position(self) -> Position:
+        """The position of a model that has read it now."""
+        table = f"{self.table.schema_name}.{self.table.name}"
+        snapshot_id = None if self.is_staged else self.context.transaction.snapshot.snapshot_id
+        return Position(self.lake, table, self.table.table_id, self.table.uuid, snapshot_id)
+
+    def changes_since(self, snapshot_id: int) -> ChangePlan:
+        """Return the plan for its net changes, including those that the transaction has staged."""
+        transaction = self.context.transaction
+        return transaction.base.net_changes(self.table, snapshot_id, transaction.scan_plan(self.table))
+
+
+def required_input(lake: str, context: Context, schema: str, name: str) -> Input:
+    """Return the table whose changes are read.
+
+    Raises:
+        NotFoundError: it does not exist.
+        StatementError: it is a view.
+    """
+    relation = required_relation(context, schema, name)
+    title = f"{lake}.{relation.schema_name}.{relation.name}"
+    if isinstance(relation, View):
+        raise StatementError(
+            f"{title} is a view, which records no changes: read the changes of the tables that it reads, or make it a table or an "
+            "incremental model"
+        )
+    return Input(lake, context, relation)
+
+
+def input_changes(source: Input, model: Table, *, old_versions: bool) -> DataFrame:
+    """Return the net changes of an input since the model's last commit: its columns, `_change_type` and `_snapshot_id`.
+
+    Raises:
+        StatementError: these changes are not known, or the input has a column with one of these names.
+    """
+    require_free(source.table, CHANGE_COLUMNS, source.name)
+    position = _position(source, positions_of(model.tags))
+    reason = "it has not read them before" if position is None else _obstacle(source, position)
+    if position is None or position.snapshot_id is None or reason is not None:
+        raise StatementError(
+            f"the changes of {source.name} since the last commit of {model.schema_name}.{model.name} are not known: {reason}. "
+            "Run the model with --full-refresh"
+        )
+    plan = source.changes_since(position.snapshot_id)
+    return net_changes.net_changes(source.context.spark(), plan, position.snapshot_id + 1, old_versions=old_versions)
+
+
+def all_rows(source: Input) -> DataFrame:
+    """Return all rows of an input as insertions, in the columns of `input_changes`."""
+    require_free(source.table, CHANGE_COLUMNS, source.name)
+    return net_changes.all_rows(source.context.spark(), source.context.transaction.scan_plan(source.table))
+
+
+def set_positions(context: Context, schema: str, name: str, inputs: Sequence[Input]) -> None:
+    """Stage the positions of a model that has read its inputs in this transaction. Without inputs it has none.
+
+    If no input has changed, recent positions stay as they are, so that such a run creates no snapshot.
+    """
+    model = required_table(context, schema, name)
+    known = positions_of(model.tags)
+    before = [_position(source, known) for source in inputs]
+    if len(known) == len(inputs) and all(
+        position is not None and _is_current(source, position) for source, position in zip(inputs, before, strict=True)
+    ):
+        return
+    for source in inputs:
+        if source.is_staged:
+            source.context.transaction.rows.read_as_input(source.table)
+    tags = with_positions(model.tags, [source.position for source in inputs])
+    context.transaction.objects.put_table(replace(model, tags=tags))
+
+
+def obstacles(context: Context, schema: str, name: str, context_of: ContextOf) -> list[str] | None:
+    """Return why a model cannot continue from its positions, a sentence for each input; None if it has no positions."""
+    model = context.transaction.find(schema, name)
+    known = positions_of(model.tags) if isinstance(model, Table) else ()
+    if not known:
+        return None
+    return [reason for position in known if (reason := _problem(position, context_of)) is not None]
+
+
+def position_rows(context: Context, schema: str | None, name: str | None, context_of: ContextOf) -> list[tuple[object, ...]]:
+    """Return the positions of a model, or of all in a schema or in the lake, in the columns of `COLUMNS`."""
+    models = [required_table(context, schema or "main", name)] if name else context.transaction.relations(schema)
+    return [
+        (
+            *(model.schema_name, model.name),
+            *(f"{position.lake}.{position.table}", position.table_id, position.snapshot_id),
+            _problem(position, context_of),
+        )
+        for model in models
+        for position in positions_of(model.tags)
+    ]
+
+
+def _position(source: Input, known: Sequence[Position]) -> Position | None:
+    """Return the position of an input, by its id; after it was dropped and created again, the one that has its name."""
+    own = [each for each in known if fold(each.lake) == fold(source.lake)]
+    wanted = fold(f"{source.table.schema_name}.{source.table.name}")
+    same = [each for each in own if each.table_id == source.table.table_id]
+    return next(iter([*same, *(each for each in own if fold(each.table) == wanted)]), None)
+
+
+def _problem(position: Position, context_of: ContextOf) -> str | None:
+    context = context_of(position.lake)
+    schema, _, name = position.table.partition(".")
+    named, table = context.transaction.find(schema, name), context.transaction.by_id(position.table_id)
+    if isinstance(named, Table) and named.table_id != position.table_id:
+        table = named
+    if not isinstance(table, Table):
+        return f"{position.lake}.{position.table} was dropped"
+    return _obstacle(Input(position.lake, context, table), position)
+
+
+def _obstacle(source: Input, position: Position) -> str | None:
+    """Return why the changes since a position cannot be read; None if they can."""
+    if source.table.uuid != position.uuid:
+        return f"{position.lake}.{position.table} was dropped or renamed, and {source.name} is another table"
+    if position.snapshot_id is None:
+        return f"the changes of {source.name} were read before in this run, which is not published yet"
+    try:
+        snapshot = source.context.catalog.resolve(version=position.snapshot_id)
+    except NotFoundError:
+        return f"snapshot {position.snapshot_id} has expired, up to which the changes of {source.name} were read"
+    former = source.context.catalog.reader(snapshot).by_id(source.table.table_id)
+    if not isinstance(former, Table) or layout(former.columns) != layout(source.table.columns):
+        return f"the columns of {source.name} have changed since snapshot {position.snapshot_id}"
+    return None
+
+
+def _is_current(source: Input, position: Position) -> bool:
+    """Whether an input has not changed since a position, and the position is recent."""
+    if source.is_staged or position.snapshot_id is None or _obstacle(source, position) is not None:
+        return False
+    now = source.context.transaction.snapshot
+    then = source.context.catalog.resolve(version=position.snapshot_id)
+    if now.time - then.time > _MOVED_AFTER:
+        return False
+    return source.changes_since(position.snapshot_id).is_empty

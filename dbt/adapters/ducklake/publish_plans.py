@@ -1,0 +1,118 @@
+"""What each selected node reads and waits for under `publish: tested`, and whether its config `publish` fits the command's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from .publishing import NODE, PUBLISH, RUN, TESTED, Publishing, names
+
+if TYPE_CHECKING:
+    from .session.staged_nodes import NodePlan
+
+_TESTS = ("test", "unit_test")
+
+
+def check_nodes(manifest: Any, selected: Collection[str], publishing: Publishing) -> None:
+    """Require that the selected nodes can be published as their configs and the command say.
+
+    Raises:
+        DbtRuntimeError: a config contradicts the command, or a run would change several lakes; the message names the nodes.
+    """
+    built = [node for node in map(_finder(manifest), selected) if node is not None and _is_built(node)]
+    for node in built:
+        own = _config(node)
+        if own not in (None, *PUBLISH):
+            raise DbtRuntimeError(f"The config `publish` of {node.unique_id} must be one of {', '.join(PUBLISH)}; it is {own!r}")
+    unfit = [] if publishing.on_command_line else [node for node in built if not _fits(_config(node), publishing.publish)]
+    if unfit:
+        raise DbtRuntimeError(
+            f"The config `publish: {_config(unfit[0])}` does not fit this command, whose `publish` is {publishing.publish}: "
+            f"{names(node.name for node in unfit)}. With `publish: tested`, a node can set `publish: node` to wait for no test. "
+            "All else is set for the whole command: in the profile, in the vars of the project, or with --vars"
+        )
+    lakes = {node.database for node in built if getattr(node, "database", None)}
+    if publishing.publish == RUN and len(lakes) > 1:
+        raise DbtRuntimeError(
+            f"With `publish: run`, a command can change one lake, but the selected nodes are in {', '.join(sorted(lakes))}. "
+            "Select those of one lake, such as with `--select config.database:<name>`, or set publish: tested or publish: node"
+        )
+
+
+def plans(manifest: Any, selected: Collection[str], publishing: Publishing) -> dict[str, NodePlan]:
+    """Return the plan of each selected node and test.
+
+    A test belongs to the node at which it is declared; a singular test, and a test of an ephemeral model, to all nodes that it reads.
+
+    Args:
+        manifest: dbt's manifest.
+        selected: the ids of the selected nodes.
+        publishing: the settings of the command.
+    """
+    from .session.staged_nodes import NodePlan
+
+    find = _finder(manifest)
+    nodes = {key: node for key in selected if (node := find(key)) is not None}
+    built = {key for key, node in nodes.items() if _is_built(node)}
+    waits_for: dict[str, set[str]] = {key: set() for key in built}
+    for key, node in nodes.items():
+        if node.resource_type == "test":
+            attached = getattr(node, "attached_node", None)
+            for owner in [attached] if attached in built else _tables(find, node) & built:
+                if publishing.on_command_line or _config(nodes[owner]) != NODE:
+                    waits_for[owner].add(key)
+    return {
+        key: NodePlan(frozenset(_ancestors(find, node) & built), frozenset(waits_for.get(key, ())), node.resource_type in _TESTS)
+        for key, node in nodes.items()
+    }
+
+
+def _fits(own: str | None, command: str) -> bool:
+    return own in (None, command) or (own, command) == (NODE, TESTED)
+
+
+def _config(node: Any) -> str | None:
+    value: str | None = node.config.get("publish") if hasattr(node.config, "get") else None
+    return value
+
+
+def _is_built(node: Any) -> bool:
+    return node.resource_type in ("model", "seed", "snapshot") and not _is_ephemeral(node)
+
+
+def _is_ephemeral(node: Any) -> bool:
+    return getattr(node.config, "materialized", None) == "ephemeral"
+
+
+def _finder(manifest: Any) -> Any:
+    """Return a function that finds a node, unit test or function by its id."""
+    places = [getattr(manifest, name, None) or {} for name in ("nodes", "unit_tests", "functions")]
+    return lambda key: next((place[key] for place in places if key in place), None)
+
+
+def _parents(find: Any, node: Any) -> Iterator[Any]:
+    for key in getattr(getattr(node, "depends_on", None), "nodes", ()):
+        parent = find(key)
+        if parent is not None:
+            yield parent
+
+
+def _tables(find: Any, node: Any) -> set[str]:
+    """Return the nodes that a node reads, and instead of an ephemeral model those that it reads."""
+    found: set[str] = set()
+    for parent in _parents(find, node):
+        found |= _tables(find, parent) if _is_ephemeral(parent) else {parent.unique_id}
+    return found
+
+
+def _ancestors(find: Any, node: Any) -> set[str]:
+    found: set[str] = set()
+    left = [node]
+    while left:
+        for parent in _parents(find, left.pop()):
+            if parent.unique_id not in found:
+                found.add(parent.unique_id)
+                left.append(parent)
+    return found

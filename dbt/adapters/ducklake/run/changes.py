@@ -1,0 +1,100 @@
+"""The function `changes` in FROM: what changed in a table since a model's last commit; and the model's positions, which its node sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..errors import StatementError
+from ..format.identifiers import fold
+from ..lake.context import Context
+from ..lake.positions import COLUMNS, Input, all_rows, input_changes, obstacles, position_rows, required_input, set_positions
+from ..lake.tables import required_table
+from ..spark.rows.fetch import column_types, fetch
+from ..sql.inspection import call_arguments
+from ..sql.references import references
+from ..sql.tokens import Cursor, Source
+from ..sql.values import Call, Name
+from .arguments import Parameter, boolean, parts, text
+from .environment import Environment
+from .procedure import PREFIX, Arguments, Procedure, resolve_call
+from .result import Result, ResultColumn, local
+
+NAME = "changes"
+
+
+def model_positions(env: Environment, model: Name, query: str, *, rebuilt: bool) -> None:
+    """Stage the positions of a model after its query has read the changes of its inputs in this transaction.
+
+    Args:
+        env: the environment.
+        model: the name of the model's table.
+        query: the model's query, in which the calls of `ducklake_changes` name the inputs.
+        rebuilt: the model was built from all rows of its inputs.
+
+    Raises:
+        StatementError: the query was written for the other case, because the state of the inputs has changed meanwhile.
+    """
+    calls = list(_calls(env, query))
+    if any(bool(given["full_build"]) != rebuilt for _, given in calls):
+        raise StatementError(f"the inputs of {model} were replaced, or their history expired, while dbt compiled it; run it again")
+    target, schema, name = env.place(model)
+    inputs = {found.name: found for found in (_input(owner, given) for owner, given in calls)}
+    set_positions(target.context, schema, name, list(inputs.values()))
+
+
+def position_obstacles(env: Environment, model: Name) -> list[str] | None:
+    """Return why a model cannot continue from its positions; None if it has none."""
+    target, schema, name = env.place(model)
+    return obstacles(target.context, schema, name, lambda lake: _context(env, lake))
+
+
+def _calls(env: Environment, query: str) -> Iterator[tuple[Environment, Arguments]]:
+    """Yield the calls of `changes` in a query: the environment in the lake of each, and its arguments."""
+    for reference in references(query).references:
+        if reference.arguments is None or fold(reference.name.parts[-1]).removeprefix(PREFIX) != NAME:
+            continue
+        call = Call(reference.name, call_arguments(Cursor(Source(reference.arguments))))
+        found = resolve_call(env.names, call, CHANGES)
+        if found is not None:
+            yield env.with_names(found[0]), found[1]
+
+
+def _input(env: Environment, given: Arguments) -> Input:
+    return required_input(env.lake, env.context, given["schema_name"], given["table_name"])
+
+
+def _changes(env: Environment, given: Arguments) -> Result:
+    target, schema, name = env.place(Name(given["model"]))
+    if (target.lake, schema, name) == (env.lake, given["schema_name"], given["table_name"]):
+        raise StatementError(f"{schema}.{name} cannot read its own changes; read those of its inputs")
+    source = _input(env, given)
+    if given["full_build"]:
+        frame = all_rows(source)
+    else:
+        frame = input_changes(source, required_table(target.context, schema, name), old_versions=bool(given["old_versions"]))
+    return Result("OK", columns=tuple(ResultColumn(*column) for column in column_types(frame)), frame=frame, fetcher=fetch)
+
+
+def _positions(env: Environment, given: Arguments) -> Result:
+    schema = given["schema"] or (env.schema if given["table_name"] else None)
+    return local("POSITIONS", COLUMNS, position_rows(env.context, schema, given["table_name"], lambda lake: _context(env, lake)))
+
+
+def _context(env: Environment, lake: str) -> Context:
+    found = env.in_lake(lake)
+    if found is None:
+        raise StatementError(f"a position is of the lake {lake}, which the profile does not attach; {env.names.known}")
+    return found.context
+
+
+CHANGES = Procedure(
+    _changes,
+    (
+        Parameter("table_name", text, required=True),
+        Parameter("model", parts, required=True, only_named=True),
+        Parameter("full_build", boolean, only_named=True),
+        Parameter("old_versions", boolean, only_named=True),
+    ),
+    in_schema=True,
+)
+POSITIONS = Procedure(_positions, (Parameter("table_name", text, only_named=True), Parameter("schema", text, only_named=True)))

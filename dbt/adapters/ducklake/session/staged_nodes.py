@@ -1,0 +1,198 @@
+"""Nodes that become visible one by one, each as its own snapshot, when the tests that it waits for have passed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+
+from ..catalog.lake import LakeCatalog
+from ..catalog.staged import Staged
+from ..catalog.transaction.merging import merged
+from ..catalog.transaction.transaction import Transaction
+from ..errors import ConflictError, DuckLakeError, StatementError
+from .staged_run import StagedRun
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """What a node of a command reads and waits for. Nodes are named by their ids."""
+
+    reads: frozenset[str] = frozenset()
+    """All nodes that it reads, directly or through others."""
+    tests: frozenset[str] = frozenset()
+    """The tests that must pass before it is published."""
+    is_test: bool = False
+    """Whether it is a test, whose own changes (the rows of failures) are published in any case."""
+
+
+@dataclass
+class _Staged:
+    """A node that has begun and is not published."""
+
+    run: StagedRun
+    needs: set[str]
+    """The nodes whose staged changes it, or one of its tests, has read; they are published before it."""
+    waits: set[str] = field(default_factory=set)
+    """The tests that have not passed yet."""
+    tested: bool = False
+    """Whether it waits for tests at all; otherwise only the end of the command shows that it was built."""
+    failure: str | None = None
+    """Why it is not published, if that is decided. Its tests can still read it."""
+
+
+class StagedNodes:
+    """The nodes of a command that wait for their tests. Thread-safe.
+
+    A node sees the newest snapshot and the staged changes of the nodes that it reads. It is published after these.
+
+    Args:
+        catalog_of: returns the catalog of a lake by its name.
+        plans: the plan of each node; others, such as hooks of the command, are transactions of the lake.
+    """
+
+    def __init__(self, catalog_of: Callable[[str], LakeCatalog], plans: Mapping[str, NodePlan]) -> None:
+        self._catalog_of = catalog_of
+        self._plans = plans
+        self._staged: dict[str, _Staged] = {}
+        self._tests: dict[str, StagedRun] = {}
+        self._ids = count(-1, -1)
+        self.later: list[str] = []
+        """Statements of maintenance of published nodes, which cannot work on staged changes; the caller runs them at the end."""
+        self._lock = threading.RLock()
+
+    def begin(self, node: str | None, lake: str, allow: Callable[[], None]) -> Transaction:
+        """Begin a transaction of a node; its commit adds its changes to those that wait, if there is something to wait for.
+
+        Args:
+            node: the node; None for work that belongs to none.
+            lake: the lake's name.
+            allow: called before every change; raises an error to refuse it.
+
+        Raises:
+            StatementError: a node that it reads is not going to be published.
+        """
+        with self._lock:
+            plan = self._plans.get(node) if node is not None else None
+            run = None if node is None or plan is None else self._run_of(node, plan)
+            return self._catalog_of(lake).begin(allow) if run is None else run.begin(lake, allow)
+
+    def later_of(self, node: str | None) -> list[str] | None:
+        """Return the list for statements of maintenance of a node; None if they can run now."""
+        staged = self._staged.get(node) if node is not None else None
+        return None if staged is None else staged.run.later
+
+    def tested(self, test: str, failure: str | None) -> None:
+        """Record the result of a test, and publish the nodes that waited for it and for nothing else.
+
+        Args:
+            test: the test.
+            failure: why its nodes must not be published; None if it passed.
+
+        Raises:
+            ConflictError: a concurrent writer changed what a node depends on; that node is not published.
+        """
+        with self._lock:
+            run = self._tests.pop(test, None)
+            if run is not None:
+                run.publish_alone()
+            for name, staged in self._staged.items():
+                if test in staged.waits:
+                    staged.waits.discard(test)
+                    if failure is not None:
+                        self._fail(name, failure)
+            self._publish({name for name, staged in self._staged.items() if staged.tested and not staged.waits})
+
+    def finish(self, built: Collection[str], *, whatever_the_tests: bool = False) -> None:
+        """Publish what can be published at the end of the command; `unpublished` are the others.
+
+        Args:
+            built: the nodes that succeeded.
+            whatever_the_tests: publish nodes whose tests did not run.
+
+        Raises:
+            ConflictError: see `tested`.
+        """
+        with self._lock:
+            for name, staged in self._staged.items():
+                if name not in built:
+                    self._fail(name, "it failed")
+                elif staged.waits and not whatever_the_tests:
+                    self._fail(name, f"{_short(min(staged.waits))} did not run")
+            self._publish(set(self._staged))
+
+    def discard(self) -> None:
+        """Discard what is not published, and remove its files."""
+        with self._lock:
+            for run in (*(staged.run for staged in self._staged.values()), *self._tests.values()):
+                run.discard()
+
+    @property
+    def unpublished(self) -> dict[str, str]:
+        """The nodes that are not published, with the reason."""
+        return {name: staged.failure or "the command did not end as planned" for name, staged in self._staged.items()}
+
+    def _run_of(self, node: str, plan: NodePlan) -> StagedRun | None:
+        """Return the staged changes of a node or test; None if it need not wait."""
+        known = self._staged[node].run if node in self._staged else self._tests.get(node)
+        needs = {name for name in self._staged if name in plan.reads}
+        if known is not None or not (needs or plan.tests):
+            return known
+        for name in () if plan.is_test else sorted(needs):
+            failure = self._staged[name].failure
+            if failure is not None:
+                raise StatementError(f"it reads {_short(name)}, which is not published, because {failure}")
+        run = StagedRun(self._catalog_of, partial(self._changes, frozenset(needs)), self._ids)
+        if not plan.is_test:
+            self._staged[node] = _Staged(run, needs, set(plan.tests), bool(plan.tests))
+            return run
+        self._tests[node] = run
+        for name, staged in self._staged.items():
+            if node in staged.waits:
+                staged.needs |= needs - {name}
+        return run
+
+    def _changes(self, nodes: Collection[str], lake: str) -> Staged:
+        """Return the staged changes of nodes that are not published in the meantime."""
+        together = Staged()
+        with self._lock:
+            for name, staged in self._staged.items():
+                if name in nodes:
+                    together = merged(Staged(), staged.run.own_changes(lake), together)
+        return together
+
+    def _fail(self, name: str, reason: str) -> None:
+        """Decide that a node is not published, and so are all that have read it."""
+        staged = self._staged[name]
+        if staged.failure is None:
+            staged.failure = reason
+            for other, reader in self._staged.items():
+                if name in reader.needs:
+                    self._fail(other, f"{_short(name)} was not published")
+
+    def _publish(self, ready: set[str]) -> None:
+        """Publish the nodes of a set whose needs are published or in the set too, in the order in which they began."""
+        ready = {name for name in ready if self._staged[name].failure is None}
+        while waiting := {name for name in ready if (self._staged[name].needs & self._staged.keys()) - ready}:
+            ready -= waiting
+        conflict = None
+        for name in [name for name in self._staged if name in ready]:
+            staged = self._staged[name]
+            if staged.failure is not None:  # what it reads could not be published
+                continue
+            try:
+                staged.run.publish_alone()
+            except DuckLakeError as error:
+                self._fail(name, str(error))
+                conflict = conflict or ConflictError(f"{_short(name)} was not published: {error}")
+            else:
+                self.later += self._staged.pop(name).run.later
+        if conflict is not None:
+            raise conflict
+
+
+def _short(node: str) -> str:
+    """Return the name of a node without its kind and project."""
+    return node.split(".")[2] if node.count(".") > 1 else node

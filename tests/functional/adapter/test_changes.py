@@ -1,0 +1,270 @@
+"""`ducklake_changes` and the strategy `changes`: each model reads only what changed in its inputs since its last commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from dbt.tests.fixtures.project import TestProjInfo
+from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
+from dbt_common.exceptions import DbtRuntimeError
+
+from tests.duckdb_instances import open_duckdb
+
+SOURCES = """
+sources:
+  - name: shop
+    schema: "{{ target.schema }}"
+    tables: [{name: orders}, {name: customers}, {name: orders_view}]
+"""
+ORDERS = "{{ ducklake_changes(source('shop', 'orders')) }}"
+BY_KEY = "{{ config(materialized='incremental', incremental_strategy='changes', unique_key='id') }}"
+OPEN = f"{BY_KEY} select id, customer, amount, _change_type, _snapshot_id from {ORDERS} where amount > 0"
+NAMED = (
+    f"{BY_KEY} select o.id, o.amount, c.name, o._change_type from {{{{ ducklake_changes(ref('open_orders')) }}}} o "
+    "left join {{ source('shop', 'customers') }} c on o.customer = c.id"
+)
+LOGGED = (
+    "{{ config(materialized='incremental', incremental_strategy='changes') }} "
+    "select id, name, _change_type as what, _snapshot_id as at from {{ ducklake_changes(ref('named')) }}"
+)
+
+UNIT_TEST = """
+unit_tests:
+  - name: only_open
+    model: open_orders
+    given:
+      - input: source('shop', 'orders')
+        rows: [{id: 1, customer: 1, amount: 5}, {id: 2, customer: 1, amount: 0}]
+    expect:
+      rows: [{id: 1, amount: 5, _change_type: insert}]
+"""
+
+
+class WithDuckDB:
+    """A project whose sources DuckDB writes."""
+
+    @pytest.fixture(scope="class")
+    def duckdb(self, project: TestProjInfo) -> Iterator[Any]:
+        connection = open_duckdb("ducklake", "sqlite_scanner")
+        connection.execute(f"ATTACH '{project.adapter.config.credentials.path}' AS lake")
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS lake.{project.test_schema}")
+        connection.execute(f"USE lake.{project.test_schema}")
+        connection.execute("CREATE TABLE orders AS SELECT i AS id, i % 3 AS customer, i * 10 AS amount FROM range(1, 9) r(i)")
+        connection.execute("CREATE TABLE customers AS SELECT i AS id, 'c' || i AS name FROM range(3) r(i)")
+        connection.execute("CREATE VIEW orders_view AS SELECT * FROM orders")
+        yield connection
+        connection.close()
+
+    @staticmethod
+    def rows(duckdb: Any, query: str) -> list[tuple[object, ...]]:
+        return sorted(duckdb.execute(query).fetchall())
+
+
+class TestChain(WithDuckDB):
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"sources.yml": SOURCES, "open_orders.sql": OPEN, "named.sql": NAMED, "logged.sql": LOGGED, "tests.yml": UNIT_TEST}
+
+    def check(self, duckdb: Any) -> None:
+        """Assert that the models contain what a full build would."""
+        assert self.rows(duckdb, "FROM open_orders") == self.rows(duckdb, "SELECT id, customer, amount FROM orders WHERE amount > 0")
+        query = "SELECT o.id, amount, name FROM orders o LEFT JOIN customers c ON o.customer = c.id WHERE amount > 0"
+        assert self.rows(duckdb, "FROM named") == self.rows(duckdb, query)
+
+    def increment(self, duckdb: Any) -> list[tuple[object, ...]]:
+        """Run the models, and return what the last one appended."""
+        before = self.rows(duckdb, "SELECT what, id FROM logged")
+        run_dbt(["run"])
+        self.check(duckdb)
+        after = self.rows(duckdb, "SELECT what, id FROM logged")
+        for row in before:
+            after.remove(row)
+        return after
+
+    def test_each_model_reads_the_increment_of_the_one_before(self, project, duckdb):
+        run_dbt(["run"])
+        self.check(duckdb)
+        assert self.rows(duckdb, "SELECT what, id FROM logged") == [("insert", each) for each in range(1, 9)]
+        snapshots = "SELECT count(*) FROM ducklake_snapshots('lake')"
+        count = duckdb.execute(snapshots).fetchone()
+        assert self.increment(duckdb) == []
+        assert duckdb.execute(snapshots).fetchone() == count
+
+        duckdb.execute("UPDATE orders SET amount = 11 WHERE id = 1")
+        duckdb.execute("UPDATE orders SET amount = -1 WHERE id = 2")
+        duckdb.execute("UPDATE orders SET id = 33 WHERE id = 3")
+        duckdb.execute("DELETE FROM orders WHERE id = 4")
+        duckdb.execute("INSERT INTO orders VALUES (9, 0, 90), (10, 0, -5)")
+        found = self.increment(duckdb)
+        assert found == [("delete", 2), ("delete", 3), ("delete", 4), ("insert", 9), ("insert", 33), ("update", 1)]
+
+        duckdb.execute("UPDATE orders SET amount = 50 WHERE id = 5")  # the value that it has
+        duckdb.execute("UPDATE orders SET amount = 66 WHERE id = 6")
+        assert self.increment(duckdb) == [("update", 6)]
+        duckdb.execute("CREATE TABLE copied AS FROM orders")
+        duckdb.execute("DELETE FROM orders")
+        duckdb.execute("INSERT INTO orders FROM copied")
+        assert self.increment(duckdb) == []
+
+        known = self.rows(duckdb, "FROM named")
+        duckdb.execute("DELETE FROM orders WHERE id = 7")
+        run_dbt(["run", "--select", "open_orders"])
+        run_dbt(["run", "--empty"])
+        assert self.rows(duckdb, "FROM named") == known
+        run_dbt(["run", "--full-refresh", "--select", "open_orders"])
+        run_dbt(["run", "--select", "named"])
+        self.check(duckdb)
+        duckdb.execute("DELETE FROM orders WHERE id = 8")
+        run_dbt(["run"])
+        self.check(duckdb)
+
+    def test_positions_are_shown(self, project, duckdb):
+        run_dbt(["run"])
+        _, output = run_dbt_and_capture(["run-operation", "ducklake_positions", "--args", "{table_name: named}"])
+        assert f"lake.{project.test_schema}.open_orders" in output
+        catalog = run_dbt(["docs", "generate"])
+        stats = {node.metadata.name: node.stats["positions"] for node in catalog.nodes.values()}
+        assert str(stats["named"].value).startswith(f"lake.{project.test_schema}.open_orders: ")
+        assert stats["named"].include
+        assert len(run_dbt(["test"])) == 1
+
+
+UNION = """
+{{ config(materialized='incremental', unique_key=['kind', 'id']) }}
+select 'order' as kind, id, cast(amount as string) as value, {{ is_incremental() }} as added from {{ ducklake_changes(source('shop', 'orders')) }}
+where _change_type <> 'delete'
+union all
+select 'customer', id, name, {{ is_incremental() }} from {{ ducklake_changes(source('shop', 'customers')) }} where _change_type <> 'delete'
+"""
+
+
+class TestFullBuilds(WithDuckDB):
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"sources.yml": SOURCES, "united.sql": UNION, "open_orders.sql": OPEN}
+
+    def run(self, *more: str) -> str:
+        _, output = run_dbt_and_capture(["run", *more])
+        return str(output)
+
+    def added(self, duckdb: Any) -> list[tuple[object, ...]]:
+        return self.rows(duckdb, "SELECT kind, id FROM united WHERE added")
+
+    def test_an_input_that_cannot_be_continued_is_read_whole(self, project, duckdb):
+        self.run()
+        assert self.added(duckdb) == []
+        duckdb.execute("INSERT INTO orders VALUES (9, 0, 90)")
+        assert "built from all rows" not in self.run()
+        assert self.added(duckdb) == [("order", 9)]
+        duckdb.execute("UPDATE customers SET name = 'new' WHERE id = 1")
+        self.run()
+        assert self.added(duckdb) == [("customer", 1), ("order", 9)]
+
+        for reason, *statements in (
+            ("columns of .*orders have changed", "ALTER TABLE orders ADD COLUMN note VARCHAR"),
+            ("is another table", "ALTER TABLE orders RENAME TO before", "CREATE TABLE orders AS FROM before WHERE id < 5"),
+            ("is another table", "DROP TABLE orders", "CREATE TABLE orders AS FROM before WHERE id > 5"),
+            (
+                "has expired",
+                "INSERT INTO orders VALUES (50, 0, 500, NULL)",
+                "CALL ducklake_expire_snapshots('lake', older_than => now())",
+                "CALL ducklake_cleanup_old_files('lake', cleanup_all => true)",
+            ),
+        ):
+            for statement in statements:
+                duckdb.execute(statement)
+            output = self.run()
+            assert output.count("must be built from all rows, because") == 2, reason
+            assert self.rows(duckdb, "SELECT id FROM united WHERE kind = 'order'") == self.rows(duckdb, "SELECT id FROM orders")
+            assert self.rows(duckdb, "SELECT id FROM open_orders") == self.rows(duckdb, "SELECT id FROM orders WHERE amount > 0")
+            assert self.added(duckdb) == []
+            assert "built from all rows" not in self.run()
+
+        duckdb.execute("CREATE OR REPLACE TABLE spare AS FROM orders")
+        duckdb.execute("DELETE FROM orders WHERE id = 6")
+        output = self.run("--full-refresh")
+        assert "because" not in output
+        assert self.rows(duckdb, "SELECT id FROM open_orders") == self.rows(duckdb, "SELECT id FROM orders WHERE amount > 0")
+
+    def test_a_model_that_did_not_read_changes_is_built_once(self, project, duckdb):
+        write_file("{{ config(materialized='incremental', unique_key='id') }} select 1 as id", project.project_root, "models", "later.sql")
+        self.run("--select", "later")
+        write_file(OPEN, project.project_root, "models", "later.sql")
+        output = self.run("--select", "later", "--no-partial-parse")
+        assert "it has not read changes before" in output
+        assert self.rows(duckdb, "SELECT id FROM later") == self.rows(duckdb, "SELECT id FROM orders WHERE amount > 0")
+        duckdb.execute("ALTER TABLE orders ADD COLUMN later INTEGER")
+        write_file(OPEN.replace("unique_key", "full_refresh=false, unique_key"), project.project_root, "models", "later.sql")
+        (result,) = run_dbt(["run", "--select", "later"], expect_pass=False)
+        assert "full_refresh is false" in result.message
+
+
+class TestRefused(WithDuckDB):
+    @pytest.fixture(scope="class")
+    def models(self):
+        read = "{{ config(materialized='incremental', incremental_strategy='changes', unique_key='id') }} select id"
+        return {
+            "sources.yml": SOURCES,
+            "as_table.sql": f"{{{{ config(materialized='table') }}}} select * from {ORDERS}",
+            "short.sql": "{{ config(materialized='ephemeral') }} select 1 as id",
+            "of_ephemeral.sql": f"{read}, _change_type from {{{{ ducklake_changes(ref('short')) }}}}",
+            "of_view.sql": f"{read}, _change_type from {{{{ ducklake_changes(source('shop', 'orders_view')) }}}}",
+            "without_type.sql": f"{read} from {ORDERS}",
+            "batches.sql": (
+                "{{ config(materialized='incremental', incremental_strategy='microbatch', event_time='id', begin='2026-01-01', batch_size='year') }} "
+                f"select * from {ORDERS}"
+            ),
+            "without_changes.sql": f"{read} from {{{{ source('shop', 'orders') }}}}",
+        }
+
+    def test_the_error_says_what_to_do(self, project, duckdb):
+        results = run_dbt(["run", "--exclude", "batches"], expect_pass=False)
+        found = {result.node.name: result.message for result in results}
+        with pytest.raises(DbtRuntimeError, match="does not work with microbatch"):
+            run_dbt(["compile", "--select", "batches"])
+        for name, text in {
+            "as_table": "works in incremental models only",
+            "of_ephemeral": "an ephemeral model, a pinned source and files record no changes",
+            "of_view": "is a view, which records no changes",
+            "without_type": "must return the column _change_type",
+            "without_changes": "that reads the changes of an input",
+        }.items():
+            assert text in found[name], name
+
+
+class TestPublishedRun(WithDuckDB):
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, dbt_profile_target):
+        return {**dbt_profile_target, "publish": "run"}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"sources.yml": SOURCES, "open_orders.sql": OPEN, "named.sql": NAMED, "logged.sql": LOGGED}
+
+    def positions(self, project: TestProjInfo, duckdb: Any) -> set[int]:
+        """Return how far the positions of the models are behind the newest snapshot."""
+        (newest,) = duckdb.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetchone()
+        return {newest - row[0] for row in project.run_sql("select snapshot_id from lake.positions()", fetch="all")}
+
+    def test_a_chain_in_a_published_run_reads_each_change_once(self, project, duckdb):
+        before = duckdb.execute("SELECT count(*) FROM ducklake_snapshots('lake')").fetchone()[0]
+        run_dbt(["run"])
+        assert duckdb.execute("SELECT count(*) FROM ducklake_snapshots('lake')").fetchone()[0] == before + 1
+        assert self.positions(project, duckdb) == {0, 1}, "the source was read one snapshot before the one that the run published"
+
+        duckdb.execute("INSERT INTO orders VALUES (9, 0, 90)")
+        duckdb.execute("DELETE FROM orders WHERE id = 1")
+        run_dbt(["run"])
+        assert self.rows(duckdb, "SELECT id FROM named") == [(each,) for each in range(2, 10)]
+        assert self.rows(duckdb, "SELECT id FROM logged WHERE what = 'delete'") == [(1,)]
+        assert self.positions(project, duckdb) == {0, 1}
+
+        run_dbt(["run"])
+        assert self.rows(duckdb, "SELECT count(*) FROM logged") == [(10,)]
+        duckdb.execute("UPDATE orders SET amount = 91 WHERE id = 9")
+        run_dbt(["run", "--select", "open_orders"])
+        run_dbt(["run"])
+        assert self.rows(duckdb, "SELECT amount FROM named WHERE id = 9") == [(91,)]
+        assert self.rows(duckdb, "SELECT id FROM logged WHERE what = 'update'") == [(9,)]

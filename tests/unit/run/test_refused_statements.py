@@ -1,0 +1,97 @@
+"""Statements that are accepted nowhere: each is refused before anything is changed, without Spark, with an error that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dbt.adapters.ducklake.errors import ConfigurationError, DuckLakeError, NotFoundError, StatementError
+from dbt.adapters.ducklake.session import LakeSession, connect
+from dbt.adapters.ducklake.spark.session.settings import PROTECTED
+from tests.duckdb_instances import open_duckdb
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeSession]:
+    """A lake with a table t, a table with two changes, and a view v."""
+    directory = tmp_path_factory.mktemp("refused")
+    with connect(f"ducklake:sqlite:{directory}/lake.sqlite", f"{directory}/files/") as opened:
+        for statement in ("CREATE TABLE t (a INT, name STRING)", "INSERT INTO t VALUES (1, 'x')", "INSERT INTO t VALUES (2, 'y')"):
+            opened.execute(statement)
+        with open_duckdb("ducklake", "sqlite_scanner") as duck:
+            duck.execute(f"ATTACH 'ducklake:sqlite:{directory}/lake.sqlite' AS lake")
+            duck.execute("CREATE VIEW lake.v AS SELECT a FROM lake.t")
+        yield opened
+        assert not opened.runtime.started
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "message"),
+    [
+        ("CREATE TABLE `` (a INT)", StatementError, "a name cannot be empty"),
+        ("CREATE TABLE new (`` INT)", StatementError, "a name cannot be empty"),
+        ("CREATE TABLE new (s STRUCT<``: INT>)", StatementError, r"column 1 \(s\) has an empty name"),
+        ("CREATE SCHEMA ``", StatementError, "a name cannot be empty"),
+        ("ALTER TABLE t RENAME COLUMN a TO ``", StatementError, "a name cannot be empty"),
+        ("CREATE TABLE new (a INT) TBLPROPERTIES ('parquet_compresion' = 'zstd')", StatementError, "write parquet_compression"),
+        ("ALTER TABLE t SET TBLPROPERTIES (Target_File_Sizes = '1MB')", StatementError, "write target_file_size"),
+        ("CREATE TABLE new (a INT DEFAULT 'abc')", StatementError, "default of column a, 'abc', is not a int"),
+        ("CREATE TABLE new (a TINYINT DEFAULT 1000)", StatementError, "'1000', is not a tinyint"),
+        ("CREATE TABLE new (a DATE DEFAULT 5)", StatementError, "'5', is not a date"),
+        ("CREATE TABLE new (a ARRAY<INT> DEFAULT 'x')", StatementError, "'x', is not a array<int>"),
+        ("ALTER TABLE t ADD COLUMN b BOOLEAN DEFAULT 'maybe'", StatementError, "'maybe', is not a boolean"),
+        ("ALTER TABLE t ALTER COLUMN a SET DEFAULT 'x'", StatementError, "'x', is not a int"),
+        ("CREATE TABLE new (a STRING) PARTITIONED BY (year(a))", StatementError, r"year\(a\) needs a date or timestamp"),
+        ("ALTER TABLE t SET PARTITIONED BY (day(name))", StatementError, r"day\(name\) needs a date or timestamp"),
+        ("CREATE OR REPLACE TABLE v (a INT)", StatementError, "main.v is a view, and a table can only replace a table; DROP VIEW main.v"),
+        ("ALTER VIEW nope AS SELECT 1", NotFoundError, "view main.nope does not exist"),
+        ("ALTER VIEW t AS SELECT 1", NotFoundError, "It is a table"),
+        ("ALTER VIEW IF EXISTS nope AS SELECT 1", StatementError, "leave IF EXISTS out"),
+        ("ALTER VIEW t RENAME TO u", NotFoundError, "It is a table; write ALTER TABLE"),
+        ("CREATE EXTERNAL TABLE new (a INT)", StatementError, "Write CREATE TABLE; CALL ducklake_add_data_files"),
+        ("CREATE DATABASE IF NOT EXISTS Information_Schema", StatementError, "choose another name"),
+        ("CALL lake.expire_snapshots()", StatementError, "needs versions .* or older_than"),
+        ("CALL lake.expire_snapshots(dry_run => true)", StatementError, "the option expire_older_than is not set"),
+        ("CALL lake.add_data_files('t', [])", StatementError, "needs a table_name, and files"),
+        ("CALL lake.add_data_files('t')", StatementError, "lacks files"),
+        ("CALL lake.table_changes('t', 3, 2)", StatementError, "from 3 to 2, which is earlier; swap"),
+        ("CALL lake.table_changes('t', TIMESTAMP '2030-01-01', TIMESTAMP '2020-01-01')", StatementError, "swap the two bounds"),
+    ],
+)
+def test_a_wrong_statement_is_refused(session: LakeSession, statement: str, kind: type[DuckLakeError], message: str) -> None:
+    before = session.execute("CALL lake.current_snapshot()").fetch()
+    with pytest.raises(kind, match=message):
+        session.execute(statement)
+    assert session.execute("CALL lake.current_snapshot()").fetch() == before
+
+
+@pytest.mark.parametrize("key", sorted(PROTECTED))
+@pytest.mark.parametrize("statement", ["SET {}=no", "set `{}` = 7", "RESET {}"])
+def test_a_setting_that_a_profile_cannot_have_is_refused_in_sql_too(session: LakeSession, key: str, statement: str) -> None:
+    with pytest.raises(ConfigurationError, match="Leave it out"):
+        session.execute(statement.format(key))
+
+
+def test_a_checkpoint_expires_nothing_without_an_age(session: LakeSession) -> None:
+    outcomes = {row[0]: row[2] for row in session.execute("CHECKPOINT").fetch()}
+    assert outcomes["expire_snapshots"] == "EXPIRE SNAPSHOTS: the option expire_older_than is not set"
+    session.execute("CALL lake.set_option('expire_older_than', '100 days')")
+    assert "EXPIRE SNAPSHOTS: 0 expired" in {row[2] for row in session.execute("CHECKPOINT").fetch()}
+
+
+def test_a_seed_needs_names(session: LakeSession) -> None:
+    with pytest.raises(StatementError, match=r"column 2 \(without a name\) has an empty name"):
+        session.load_seed("main", "new", [("a", "int"), ("", "int")], [(1, 2)])
+    with pytest.raises(StatementError, match="the name of a table or view cannot be empty"):
+        session.load_seed("main", "", [("a", "int")], [(1,)])
+
+
+def test_defaults_that_fit_and_properties_of_ones_own_are_kept(session: LakeSession) -> None:
+    session.execute(
+        "CREATE TABLE fitting (a INT DEFAULT '5', b DECIMAL(10, 1) DEFAULT 1.25, c STRING DEFAULT 5, d TIMESTAMP DEFAULT current_timestamp(), "
+        "e BOOLEAN DEFAULT true, f INT DEFAULT NULL, g INT DEFAULT 7) TBLPROPERTIES ('team' = 'blue', 'version' = '3')"
+    )
+    session.execute("INSERT INTO fitting (g) VALUES (1)")
+    shown = {row[0]: row[1] for row in session.execute("SHOW TBLPROPERTIES fitting").fetch()}
+    assert shown == {"team": "blue", "version": "3"}
