@@ -148,4 +148,5 @@ def _only_maker(folder: Path) -> Iterator[bool]:
 
 if __name__ == "__main__":
     os.nice(19)
+    os.chdir("/")  # the folder of the dbt project may be removed while the maker works, and no JVM starts in a removed folder
     make(ClassArchive(**json.loads(sys.argv[1])))

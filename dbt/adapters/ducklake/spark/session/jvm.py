@@ -9,7 +9,6 @@ import contextlib
 import importlib.util
 import os
 import shutil
-import signal
 import struct
 import subprocess
 import tempfile
@@ -102,7 +101,8 @@ def start_jvm(java_home: Path, config: Mapping[str, str], log: IO[bytes], starte
     try:
         address = folder / "address"
         command, variables = command_and_environment(java_home, config, address)
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, env=variables, **_apart())
+        command, options = _apart(command)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, env=variables, **options)
         if started is not None:
             started(process)
         port, secret = await_address(address, process)
@@ -141,12 +141,11 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _apart() -> dict[str, Any]:
-    """Return the options of Popen that keep Ctrl-C, which the terminal sends to all processes, from ending the JVM."""
+def _apart(command: list[str]) -> tuple[list[str], dict[str, Any]]:
+    """Return the command and options of Popen that keep Ctrl-C, which the terminal sends to all processes, from ending the JVM.
+
+    A shell ignores the signal, and the JVM inherits that. `preexec_fn` could do the same, but it can deadlock if the process has threads.
+    """
     if os.name == "nt":
-        return {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-    return {"preexec_fn": _ignore_interrupts}
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return command, {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    return ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command], {}
