@@ -36,5 +36,6 @@ def test_the_folder_of_a_project_may_be_removed_meanwhile(tmp_path: Path) -> Non
     done = subprocess.run(
         [sys.executable, "-m", MAKER, json.dumps(asdict(archive))], cwd=project, env=environment, capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 1 and "the JVM ended" in done.stderr
+    assert done.returncode == 1
+    assert "the JVM ended" in done.stderr
     assert (tmp_path / "folder").read_text() == "/\n"
