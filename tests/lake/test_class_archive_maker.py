@@ -34,7 +34,12 @@ def test_the_folder_of_a_project_may_be_removed_meanwhile(tmp_path: Path) -> Non
     archive = ClassArchive(str(java.parent.parent), str(spark_home()), "key")
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = subprocess.run(
-        [sys.executable, "-m", MAKER, json.dumps(asdict(archive))], cwd=project, env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", MAKER, json.dumps(asdict(archive))],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 1
     assert "the JVM ended" in done.stderr
