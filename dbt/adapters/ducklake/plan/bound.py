@@ -142,6 +142,8 @@ class Bound:
     """Spark's SQL in pieces: the text as written, with values in place of names."""
 
     pieces: tuple[str | BoundRelation, ...]
+    names_spark: bool = field(default=False, compare=False)
+    """Whether the text names relations that only Spark knows, such as files or temporary views of Spark."""
 
     def __hash__(self) -> int:
         """Return a cached hash, because views can contain one another many times."""
@@ -150,6 +152,12 @@ class Bound:
     @cached_property
     def _hash(self) -> int:
         return hash(self.pieces)
+
+    @property
+    def has_fixed_columns(self) -> bool:
+        """Whether equal values have the same columns: neither the text nor one of its views names a relation that only Spark knows."""
+        bodies = (each.body for each in self.relations if isinstance(each, BoundQuery))
+        return not self.names_spark and all(body.has_fixed_columns for body in bodies)
 
     @property
     def reads_lake(self) -> bool:

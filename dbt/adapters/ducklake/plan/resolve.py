@@ -77,14 +77,16 @@ class _Resolver:
     def bind(self, sql: Sql, known: tuple[Name, ...] = ()) -> Bound:
         """Return the text with a value for each name of a lake."""
         shown: dict[Reference, tuple[str, ...]] = {}
-        return Bound(
-            sql.pieces(
-                lambda reference: self._relation(sql, reference, shown),
-                known,
-                self._function,
-                lambda reference: shown.get(reference, ()),
-            )
-        )
+        unknown: list[Reference] = []
+
+        def relation(reference: Reference) -> BoundRelation | None:
+            found = self._relation(sql, reference, shown)
+            if found is None and reference.arguments is None:
+                unknown.append(reference)
+            return found
+
+        pieces: tuple[str | BoundRelation, ...] = sql.pieces(relation, known, self._function, lambda reference: shown.get(reference, ()))
+        return Bound(pieces, names_spark=bool(unknown))
 
     def _relation(self, sql: Sql, reference: Reference, shown: dict[Reference, tuple[str, ...]]) -> BoundRelation | None:
         """Return the value of a reference; the virtual columns that it shows are added to `shown`."""

@@ -20,6 +20,7 @@ from ..plan.names import Found, Names, TemporaryView
 from ..plan.resolve import Planning, resolve
 from ..plan.scans import ScanPlans
 from ..plan.view import LakeView, Settings
+from ..spark.rows.fetch import column_types
 from ..spark.session.temporary import Setting, session_settings, timestamp_value
 from ..sql.references import rows_of
 from ..sql.values import Name, Sql, TimeTravel
@@ -27,6 +28,9 @@ from .registry import ScanRegistry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+MOST_CACHED = 64
+"""How many views have cached columns. A view is usually described soon after it was created."""
 
 
 @dataclass
@@ -42,6 +46,8 @@ class SessionState:
     """Temporary views whose rows are cached."""
     frames: list[tuple[DataFrame, str]] = field(default_factory=list)
     """The cached rows, each with the view that shows them."""
+    columns: dict[tuple[Bound, Settings], Sequence[tuple[str, str]]] = field(default_factory=dict)
+    """The columns of views that Spark has analyzed, by the query that reads the view."""
     registry: ScanRegistry = field(default_factory=ScanRegistry)
     plans: ScanPlans = field(default_factory=ScanPlans)
     setting_changes: int = 0
@@ -219,9 +225,29 @@ class Environment:
         """Return a text for Spark, as `bound` does, without recording rows as read."""
         return self.text(resolve(sql, self.names, self.planning))
 
-    def described(self, name: Name, at: TimeTravel | None = None) -> DataFrame:
-        """Return an empty read of a relation, for its columns."""
-        return self.analyzed(rows_of(name, at))
+    def columns(self, name: Name, at: TimeTravel | None = None) -> Sequence[tuple[str, str]]:
+        """Return the name and Spark's name of the type of each column of a view. Spark analyzes the view unless they are cached."""
+        bound = resolve(rows_of(name, at), self.names, self.planning)
+        known = self._cached_columns(bound)
+        return self._cache_columns(bound, column_types(self.frame(bound))) if known is None else known
+
+    def set_columns(self, name: Name, columns: Sequence[tuple[str, str]]) -> None:
+        """Cache the columns of a temporary view that Spark has just analyzed.
+
+        Raises:
+            LakeError: the view reads itself.
+        """
+        self._cache_columns(resolve(rows_of(name), self.names, self.planning), columns)
+
+    def _cached_columns(self, bound: Bound) -> Sequence[tuple[str, str]] | None:
+        return self.state.columns.get((bound, self.planning.settings())) if self.state.columns else None
+
+    def _cache_columns(self, bound: Bound, columns: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+        if bound.has_fixed_columns:
+            if len(self.state.columns) >= MOST_CACHED:
+                self.state.columns.clear()
+            self.state.columns[bound, self.planning.settings()] = columns
+        return columns
 
     # -- rows that are changed -------------------------------------------------------------------------------------------------
 

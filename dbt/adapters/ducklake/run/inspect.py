@@ -16,7 +16,6 @@ from ..lake.properties import properties, shown_properties
 from ..lake.schemas import required_schema
 from ..lake.tables import required_relation
 from ..plan.resolve import text_of_view
-from ..spark.rows.fetch import column_types
 from ..sql.values import Describe, DescribeDetail, DescribeHistory, Name, Show, ShowProperties, TimeTravel
 from .environment import Environment
 from .result import Result, local
@@ -130,14 +129,14 @@ def describe_columns(env: Environment, name: Name, at: TimeTravel | None = None)
     found = env.find(name, at)
     if found is None:
         if env.is_temporary(name):
-            return [ViewColumn(*column) for column in column_types(env.described(name))]
+            return [ViewColumn(*column) for column in env.columns(name)]
         target, schema, relation_name = env.place(name)
         required_relation(target.context, schema, relation_name)  # raises for a missing relation
         raise StatementError(f"{name} cannot be described")
     if isinstance(found.relation, Table):
         return [ViewColumn(c.name, spark_name(data_type_of(c)), c.comment) for c in found.relation.columns]
     recorded = view_columns(found.relation)
-    return recorded or [ViewColumn(*column) for column in column_types(env.described(name, at))]
+    return recorded or [ViewColumn(*column) for column in env.columns(name, at)]
 
 
 def _details(env: Environment, relation: Relation) -> list[tuple[str, str, str | None]]:

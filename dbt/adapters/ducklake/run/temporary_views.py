@@ -7,6 +7,7 @@ from ..format.identifiers import fold
 from ..plan.bound import BoundRows
 from ..plan.names import TemporaryView
 from ..spark.rows.cached import as_leaf
+from ..spark.rows.fetch import column_types
 from ..spark.session.temporary import drop_temporary_view
 from ..sql.references import rows_of
 from ..sql.values import CreateTemporaryView, Name
@@ -38,7 +39,8 @@ def run_create_temporary_view(env: Environment, statement: CreateTemporaryView) 
     visible = frozenset(fold(each.parts[0]) for each in named if env.is_temporary(each))
     view = TemporaryView(name, statement.query, statement.columns, env.lake, env.schema, visible)
     later = env.with_temporary(view)
-    later.described(statement.name)  # raises an error for a view that reads itself
+    names = statement.columns or frame.columns
+    later.set_columns(statement.name, [(name, kind) for name, (_, kind) in zip(names, column_types(frame), strict=True)])
     later.keep_temporary()
     return Result("CREATE TEMPORARY VIEW")
 

@@ -318,7 +318,8 @@ class TransactionalWork(SparkWork):
                 remove([path])
 
     def _release(self) -> None:
-        """Drop the rows that were cached for the transaction; their views are resolved from their text again."""
+        """Drop what was cached for the transaction; its views are resolved from their text again."""
+        self._state.columns.clear()
         self._state.cached = {}
         while self._state.frames:
             frame, view = self._state.frames.pop()
