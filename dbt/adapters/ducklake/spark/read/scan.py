@@ -29,6 +29,7 @@ from ...format.files import (
 from ...format.identifiers import backquoted
 from ..files.locations import hive_value
 from ..values.conversions import REFUSED, convert
+from ..values.expressions import Expression, can_be_sql, select
 from ..values.types import spark_type
 from . import inlined, positions
 from .file_facts import Fact, with_facts
@@ -98,23 +99,15 @@ def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: 
             frame = positions.without_deleted(spark, frame, group.files, f"({positions.key(_NUMBER, _POSITION)})")
     elif all(r.is_plain and r.field.name == c.name for r, c in zip(group.readings, plan.columns, strict=True)):
         return frame
-    return _select(frame, [*_columns(plan, group), *_added(frame, lineage, virtual)])
+    return select(frame, [*_columns(plan, group), *_added(frame, lineage, virtual)])
 
 
-def _select(frame: DataFrame, expressions: Sequence[SparkColumn | str]) -> DataFrame:
-    """Select columns and SQL; SQL alone takes far fewer calls to the JVM."""
-    texts = [each for each in expressions if isinstance(each, str)]
-    if len(texts) == len(expressions):
-        return frame.selectExpr(*texts)
-    return frame.select(*[F.expr(each) if isinstance(each, str) else each for each in expressions])
-
-
-def _columns(plan: ScanPlan, group: FileGroup) -> list[SparkColumn | str]:
+def _columns(plan: ScanPlan, group: FileGroup) -> list[Expression]:
     keys = dict(group.partition_keys)
-    expressions: list[SparkColumn | str] = []
+    expressions: list[Expression] = []
     for index, (column, reading) in enumerate(zip(plan.columns, group.readings, strict=True)):
         plain = index not in keys and reading.is_plain and not reading.is_read_whole
-        if plain and "${" not in reading.field.name + column.name:  # Spark would substitute ${name} in SQL
+        if plain and can_be_sql(reading.field.name, column.name):
             expressions.append(f"{backquoted(reading.field.name)} AS {backquoted(column.name)}")
             continue
         if index in keys:

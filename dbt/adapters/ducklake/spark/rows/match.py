@@ -18,11 +18,12 @@ from ...format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ...format.identifiers import backquoted
 from ...format.objects import Column
 from ..values.assignment import assigned
+from ..values.conversions import same_type
+from ..values.expressions import Expression, can_be_sql, select
 from ..values.types import struct_type
 from .positions import Positions, by_file, repeats
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
@@ -61,59 +62,69 @@ class Match:
 
     def pairs(self, clauses: Sequence[When]) -> DataFrame:
         """Return the pairs that match: ACTION (index of the clause, NULL if none applies), lineage, SOURCE_ROW, the new values."""
-        target = self.target.alias(self.target_alias)
-        joined = target.join(self._source(), F.expr(self.condition), "inner")
-        return self._with_values(joined, clauses, target, [SOURCE_ROW])
+        joined = self.target.alias(self.target_alias).join(self._source(), F.expr(self.condition), "inner")
+        return self._with_values(joined, clauses, [SOURCE_ROW])
 
     def target_only(self, clauses: Sequence[When]) -> DataFrame:
         """Return the target rows without a match that a clause applies to, in the shape of `pairs` without SOURCE_ROW."""
-        target = self.target.alias(self.target_alias)
-        joined = target.join(self._source(), F.expr(self.condition), "left_anti")
-        return self._with_values(joined, clauses, target, []).where(F.col(ACTION).isNotNull())
+        joined = self.target.alias(self.target_alias).join(self._source(), F.expr(self.condition), "left_anti")
+        return self._with_values(joined, clauses, []).where(f"{ACTION} IS NOT NULL")
 
     def source_only(self, pairs: DataFrame, clauses: Sequence[When]) -> DataFrame:
         """Return the rows to insert: source rows without a match that a clause applies to."""
         matched = pairs.select(F.col(SOURCE_ROW).alias("_ducklake_matched")).distinct()
         source = self.source.alias(self.source_alias)
         alone = source.join(matched, F.col(SOURCE_ROW) == F.col("_ducklake_matched"), "left_anti")
-        chosen = alone.withColumn(ACTION, _clause(clauses)).where(F.col(ACTION).isNotNull())
-        return chosen.select(*_values(self.columns, chosen, clauses, None))
+        chosen = _with_action(alone, clauses).where(f"{ACTION} IS NOT NULL")
+        return select(chosen, _values(self.columns, chosen, clauses))
 
     def _source(self) -> DataFrame:
         source = F.broadcast(self.source) if self.broadcast else self.source
         return source.alias(self.source_alias)
 
-    def _with_values(self, joined: DataFrame, clauses: Sequence[When], target: DataFrame, extra: Sequence[str]) -> DataFrame:
-        chosen = joined.withColumn(ACTION, _clause(clauses))
-        lineage = [target[name] for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)]
-        return chosen.select(F.col(ACTION), *lineage, *[F.col(name) for name in extra], *_values(self.columns, chosen, clauses, target))
+    def _with_values(self, joined: DataFrame, clauses: Sequence[When], extra: Sequence[str]) -> DataFrame:
+        chosen = _with_action(joined, clauses)
+        alias = backquoted(self.target_alias)
+        lineage = [f"{alias}.{name}" for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)]
+        return select(chosen, [ACTION, *lineage, *extra, *_values(self.columns, chosen, clauses, self.target_alias)])
 
 
-def _values(columns: Sequence[Column], rows: DataFrame, clauses: Sequence[When], target: DataFrame | None) -> list[SparkColumn]:
-    types = struct_type(columns, ids=False)
-    given = _types(rows, dict.fromkeys(text for clause in clauses for text in clause.values.values()))
+def _values(columns: Sequence[Column], rows: DataFrame, clauses: Sequence[When], target: str | None = None) -> list[Expression]:
+    """Return the new value of each column in rows with ACTION; none if all clauses delete.
+
+    Args:
+        columns: the columns of the table.
+        rows: the rows.
+        clauses: the WHEN clauses.
+        target: the alias of the target, whose value a column keeps that a clause does not assign; None: such a column is NULL.
+    """
+    writing = {index: clause for index, clause in enumerate(clauses) if clause.action != "delete"}
+    if not writing:
+        return []
+    given = _types(rows, dict.fromkeys(text for clause in writing.values() for text in clause.values.values()))
     values = []
-    for column, kind in zip(columns, types.fields, strict=True):
-        value = F.lit(None).cast(kind.dataType)
-        for index, clause in enumerate(clauses):
-            if clause.action == "delete":
-                continue
-            text = clause.values.get(column.name)
-            if text is not None:
-                new = assigned(F.expr(text), given[text], kind.dataType, column.name)
-            elif target is not None:
-                new = target[backquoted(column.name)]
-            else:
-                continue
-            value = F.when(F.col(ACTION) == index, new).otherwise(value)
-        values.append(value.alias(column.name))
+    for column, kind in zip(columns, struct_type(columns, ids=False).fields, strict=True):
+        kept = None if target is None else f"{backquoted(target)}.{backquoted(column.name)}"
+        new = {index: clause.values.get(column.name, kept) for index, clause in writing.items()}
+        values.append(_value(column.name, kind.dataType, {index: text for index, text in new.items() if text is not None}, given))
     return values
+
+
+def _value(name: str, kind: DataType, new: Mapping[int, str], given: Mapping[str, DataType]) -> Expression:
+    """Return a column's value: that of the clause that ACTION names, cast if its type in `given` is another one; otherwise NULL."""
+    if new and can_be_sql(name, *new.values()) and all(same_type(given.get(text, kind), kind) for text in new.values()):
+        cases = " ".join(f"WHEN {index} THEN ({text}\n)" for index, text in new.items())  # the text may end with a comment
+        return f"CASE {ACTION} {cases} END AS {backquoted(name)}"
+    value = F.lit(None).cast(kind)
+    for index, text in new.items():
+        value = F.when(F.col(ACTION) == index, assigned(F.expr(text), given.get(text, kind), kind, name)).otherwise(value)
+    return value.alias(name)
 
 
 def _types(rows: DataFrame, texts: Iterable[str]) -> dict[str, DataType]:
     """Return the type of each expression over `rows`."""
     named = list(texts)
-    fields = rows.select(*[F.expr(text).alias(f"_{i}") for i, text in enumerate(named)]).schema.fields if named else []
+    fields = rows.selectExpr(*[f"({text}\n) AS _{i}" for i, text in enumerate(named)]).schema.fields if named else []
     return {text: field.dataType for text, field in zip(named, fields, strict=True)}
 
 
@@ -124,9 +135,8 @@ def numbered(source: DataFrame) -> DataFrame:
 
 def candidates(source: DataFrame, alias: str, columns: Sequence[Column], clauses: Sequence[When], keys: Sequence[str]) -> DataFrame:
     """Return all rows of a numbered source: SOURCE_ROW, ACTION of a row without a match, `keys` (SQL), and the values to insert."""
-    chosen = source.alias(alias).withColumn(ACTION, _clause(clauses))
-    values = _values(columns, chosen, clauses, None) if clauses else []
-    return chosen.select(SOURCE_ROW, ACTION, *map(F.expr, keys), *values)
+    chosen = _with_action(source.alias(alias), clauses)
+    return select(chosen, [SOURCE_ROW, ACTION, *keys, *(_values(columns, chosen, clauses) if clauses else ())])
 
 
 @dataclass(frozen=True)
@@ -163,10 +173,8 @@ def rows_to_insert(source: pa.Table, pairs: pa.Table) -> pa.Table:
     return source.filter(pc.and_(pc.invert(is_matched), pc.is_valid(source.column(ACTION))))
 
 
-def _clause(clauses: Sequence[When]) -> SparkColumn:
-    """Return the index of the first clause whose condition is true, else NULL."""
-    chosen = F.lit(None).cast("int")
-    for index in range(len(clauses) - 1, -1, -1):
-        condition = clauses[index].condition
-        chosen = F.lit(index) if condition is None else F.when(F.expr(condition), F.lit(index)).otherwise(chosen)
-    return chosen
+def _with_action(rows: DataFrame, clauses: Sequence[When]) -> DataFrame:
+    """Add ACTION: the index of the first clause whose condition is true, else NULL."""
+    cases = [f"WHEN {clause.condition or 'true'}\n THEN {index}" for index, clause in enumerate(clauses)]
+    chosen = f"CASE {' '.join(cases)} ELSE CAST(NULL AS INT) END" if cases else "CAST(NULL AS INT)"
+    return rows.selectExpr("*", f"{chosen} AS {ACTION}")

@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 from ...format.identifiers import backquoted
 from ...format.objects import Column
 from ..values.conform import conform, data_errors, is_unchanged
+from ..values.expressions import Expression, select
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame
 
 _SPARK_ONLY = frozenset({"list", "map", "struct", "variant", "geometry", "time", "timestamp_ns"})
@@ -44,12 +44,12 @@ def fetch_small(
         DataError: a value does not fit its column.
     """
     types = {field.name: field.dataType for field in rows.schema.fields}
-    wanted: list[SparkColumn | str] = [backquoted(name) for name in extra]
+    wanted: list[Expression] = [backquoted(name) for name in extra]
     for column in columns:
         name = backquoted(column.name)
         source = types[column.name]
         wanted.append(name if is_unchanged(source, column) else conform(F.col(name), source, column))
-    frame = rows.select(*wanted)
+    frame = rows if wanted == [backquoted(name) for name in types] else select(rows, wanted)
     if at_most is None or at_most > limit:
         frame = frame.limit(limit + 1)
     with data_errors():
