@@ -22,6 +22,7 @@ _DIGITS = dict(zip(_INTEGERS, (3, 5, 10, 19), strict=True))
 _FLOATS = (T.FloatType, T.DoubleType)
 _STRING_LIKE = (T.StringType, T.BinaryType)
 _DATES_AND_TIMESTAMPS = (T.DateType, T.TimestampType, T.TimestampNTZType)
+_NAMED = (*_INTEGERS, *_FLOATS, *_DATES_AND_TIMESTAMPS, T.BooleanType, T.DecimalType)
 _ALWAYS_STRICT = (T.NullType, T.VariantType)
 """Types whose casts do not depend on the ANSI setting: NULL stays NULL, and a variant that does not fit is an error."""
 
@@ -36,7 +37,7 @@ def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column:
         column: the name of the column, for the error message.
     """
     if _independent_of_ansi(source, target):
-        return value.cast(target)
+        return value.cast(_cheap(target))
     match source, target:
         case T.ArrayType(), T.ArrayType():
             old, new = source.elementType, target.elementType
@@ -50,7 +51,13 @@ def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column:
             ]
             return F.when(value.isNotNull(), F.struct(*fields))
     text = F.concat(F.lit(f"column {column}: "), value.cast("string"), F.lit(f" does not fit the type {target.simpleString()}"))
-    return F.coalesce(value.try_cast(target), F.when(value.isNotNull(), failure(text)).cast(target))
+    kind = _cheap(target)
+    return F.coalesce(value.try_cast(kind), F.when(value.isNotNull(), failure(text)).cast(kind))
+
+
+def _cheap(target: T.DataType) -> T.DataType | str:
+    """Return a type in the form that takes the fewest calls to the JVM: its name, where the name says all."""
+    return target.simpleString() if isinstance(target, _NAMED) else target
 
 
 def failure(text: SparkColumn) -> SparkColumn:

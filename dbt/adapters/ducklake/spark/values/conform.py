@@ -32,10 +32,9 @@ _MARK = re.compile(r"\[DUCKLAKE_DATA\](.*?)\[/DUCKLAKE_DATA\]", re.DOTALL)
 
 def conform(value: SparkColumn, source: T.DataType, column: Column) -> SparkColumn:
     """Convert `value`, of type `source`, to the column's type and name, with all field ids; an invalid value is an error at run time."""
-    if is_unchanged(source, column):
-        written = value
-    else:
-        written = assigned(value, source, spark_type(column), column.name).cast(spark_type(column, ids=True))
+    written = value if is_unchanged(source, column) else assigned(value, source, spark_type(column), column.name)
+    if column.children:
+        written = written.cast(spark_type(column, ids=True))
     if _is_checked(column):
         written = _checked(written, column, column.name).cast(file_type(column))
     if (column.children or column.type == "variant") and not column.nullable:  # their footer statistics do not count NULLs
