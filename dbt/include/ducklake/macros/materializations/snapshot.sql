@@ -21,7 +21,6 @@
   {% if target_relation_exists %}
     {% set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() %}
     {% do adapter.assert_valid_snapshot_target_given_strategy(target_relation, names, strategy) %}
-    {% set rows_sql = snapshot_staging_table(strategy, sql, target_relation) %}
     {% set staging_relation = build_snapshot_staging_table(strategy, sql, target_relation) %}
     {% set final_sql = snapshot_merge_sql(
       target=target_relation, source=staging_relation, insert_cols=fit_snapshot_target(strategy, staging_relation, target_relation)
@@ -29,14 +28,13 @@
     {% do apply_layout(target_relation) %}
   {% else %}
     {% do require_first_build(none, target_relation) %}
-    {% set rows_sql = build_snapshot_table(strategy, sql) %}
-    {% set final_sql = create_table_as(False, target_relation, rows_sql) %}
+    {% set final_sql = create_table_as(False, target_relation, build_snapshot_table(strategy, sql)) %}
   {% endif %}
 
-  {{ check_time_data_types(rows_sql) }}
   {% call statement('main') -%}
     {{ final_sql }}
   {%- endcall %}
+  {% do warn_of_time_type(staging_relation or target_relation) %}
 
   {% do apply_grants(target_relation, config.get('grants'), should_revoke=false) %}
   {% do persist_docs(target_relation, model) %}
@@ -51,6 +49,20 @@
   {{ return({'relations': [target_relation]}) }}
 
 {% endmaterialization %}
+
+
+{#
+  Warns, as dbt's `check_time_data_types`, if `updated_at` has another type than the time of the snapshot. The columns of a relation are known;
+  dbt's macro has the whole staging query analyzed again.
+#}
+{% macro warn_of_time_type(relation) %}
+  {%- for column in adapter.get_columns_in_relation(relation) if column.name | lower == 'dbt_updated_at' -%}
+    {%- set expected = get_snapshot_get_time_data_type() -%}
+    {%- if column.dtype != expected -%}
+      {%- do exceptions.warn_snapshot_timestamp_data_types(expected, column.dtype) -%}
+    {%- endif -%}
+  {%- endfor -%}
+{% endmacro %}
 
 
 {# Adds new columns of the source to the snapshot, and returns the quoted names of all columns to insert. #}
