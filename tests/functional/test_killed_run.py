@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.duckdb_instances import open_duckdb
+from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
 
-PROJECT = "name: p\nversion: '1.0'\nprofile: p\nflags: {send_anonymous_usage_stats: false}\nvars: {publish: run}\n"
 MODELS = {
     "first.sql": "{{ config(materialized='table') }} select {{ var('number') }} as number from range(1000)",
     "second.sql": "{{ config(materialized='incremental') }} select {{ var('number') }} as number, count(*) as n from {{ ref('first') }}",
@@ -26,24 +23,12 @@ MODELS = {
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "models").mkdir()
-    (tmp_path / "dbt_project.yml").write_text(PROJECT)
-    for name, text in MODELS.items():
-        (tmp_path / "models" / name).write_text(text)
-    lake = {"type": "ducklake", "path": "ducklake:sqlite:lake.sqlite", "data_path": "data/", "schema": "main", "threads": 2}
-    outputs = {"here": {**lake, "spark": {"fast_start": True, "master": "local[2]"}}}
-    (tmp_path / "profiles.yml").write_text(json.dumps({"p": {"target": "here", "outputs": outputs}}))
-    return tmp_path
-
-
-def start(folder: Path, variables: str) -> subprocess.Popen[str]:
-    command = [str(Path(sys.executable).with_name("dbt")), "--no-use-colors", "build", "--profiles-dir", ".", "--vars", variables]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    return write_project(tmp_path, MODELS, {"here": {**LAKE, "threads": 2, "spark": SPARK}}, vars={"publish": "run"})
 
 
 def build(folder: Path, number: int) -> None:
-    process = start(folder, f"number: {number}")
-    output, _ = process.communicate(timeout=180)
+    process = start_dbt(folder, "build", "--vars", f"number: {number}")
+    output, _ = process.communicate(timeout=300)
     assert process.returncode == 0, output
 
 
@@ -65,16 +50,18 @@ def test_a_killed_run_leaves_the_old_lake(project: Path) -> None:
     assert read(project) == old
     files = set(project.glob("data/**/*.parquet"))
 
-    process = start(project, "{number: 2, wait: true}")
+    process = start_dbt(project, "build", "--vars", "{number: 2, wait: true}")
+    output = []
     try:
         assert process.stdout is not None
         for line in process.stdout:
+            output.append(line)
             if "START sql table model main.last" in line:
                 break
     finally:
         os.killpg(process.pid, signal.SIGKILL)  # dbt and its Spark
     process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGKILL
+    assert process.returncode == -signal.SIGKILL, "".join(output)
     assert set(project.glob("data/**/*.parquet")) > files, "the run had written files"
     assert read(project) == old
 

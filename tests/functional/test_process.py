@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,8 +13,8 @@ import pytest
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.lake.data_path import MARK
+from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
 
-PROJECT = "name: p\nversion: '1.0'\nprofile: p\nflags: {send_anonymous_usage_stats: false}\n"
 LONG = """
 {{ config(materialized='table', pre_hook="create table {{ this.schema }}.beside as select 1 as id") }}
 select id, {{ wait }} as waited from range(0, 2000, 1, 200)
@@ -32,28 +30,16 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("project")
-    (folder / "models").mkdir()
-    (folder / "dbt_project.yml").write_text(PROJECT)
-    for name, text in MODELS.items():
-        (folder / "models" / name).write_text(text)
-    lake = {"type": "ducklake", "path": "ducklake:sqlite:lake.sqlite", "data_path": "data/", "schema": "main"}
     config = {
         "spark.sql.ansi.enabled": "false",
         "spark.hadoop.fs.s3a.secret.key": SECRET,
         "spark.driver.extraJavaOptions": f"-Djavax.net.ssl.trustStorePassword={SECRET} -Dplain='two words'",
     }
-    outputs = {
-        "here": {**lake, "spark": {"fast_start": True, "master": "local[2]", "config": config}},
-        "nowhere": {**lake, "path": f"postgresql://someone:{SECRET}@127.0.0.1:1/absent", "data_path": "elsewhere/"},
+    targets = {
+        "here": {**LAKE, "spark": {**SPARK, "config": config}},
+        "nowhere": {**LAKE, "path": f"postgresql://someone:{SECRET}@127.0.0.1:1/absent", "data_path": "elsewhere/"},
     }
-    (folder / "profiles.yml").write_text(json.dumps({"p": {"target": "here", "outputs": outputs}}))
-    return folder
-
-
-def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    command = [str(Path(sys.executable).with_name("dbt")), "--no-use-colors", *arguments, "--profiles-dir", "."]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    return write_project(tmp_path_factory.mktemp("project"), MODELS, targets)
 
 
 def command_lines(process: subprocess.Popen[str]) -> str:
@@ -68,7 +54,7 @@ def files(folder: Path) -> set[str]:
 
 @pytest.mark.slow
 def test_an_interrupted_run_leaves_the_lake_unchanged(project: Path) -> None:
-    process = start(project, "run")
+    process = start_dbt(project, "run")
     try:
         assert process.stdout is not None
         lines = []
@@ -107,7 +93,7 @@ def test_an_interrupted_run_leaves_the_lake_unchanged(project: Path) -> None:
 
 @pytest.mark.slow
 def test_the_error_names_a_catalog_that_does_not_answer_without_its_password(project: Path) -> None:
-    process = start(project, "run", "--target", "nowhere", "--log-path", "other_logs", "--debug")
+    process = start_dbt(project, "run", "--target", "nowhere", "--log-path", "other_logs", "--debug")
     output, _ = process.communicate(timeout=120)
     assert process.returncode != 0
     assert "127.0.0.1" in output

@@ -165,6 +165,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
 
         if self._runtime is None:
             self._runtime = SparkRuntime(self.credentials.spark_settings())
+            self._runtime.notify = logger.warning
         return self._runtime
 
     def open(self, connection: Connection) -> Connection:  # type: ignore[override] # dbt calls it on the instance

@@ -55,6 +55,14 @@ class SessionState:
     last_committed: dict[str, int] = field(default_factory=dict)
     """The number of the snapshot that this session committed last, by the name of the lake."""
 
+    def forget_spark(self) -> None:
+        """Forget what a Spark session had, because its process has ended. Temporary views are resolved from their text again."""
+        self.registry.keep()
+        self.columns.clear()
+        self.frames.clear()
+        self.cached = {}
+        self.setting_changes += 1
+
     def forget_hidden(self, in_spark: Callable[[str], bool]) -> None:
         """Forget the temporary views that a Spark view with the same name now hides."""
         hidden = {name for name in (*self.temporary, *self.cached) if in_spark(name)}

@@ -63,7 +63,7 @@ class ScanRegistry:
         spark.catalog.dropTempView(name)
 
     def keep(self) -> None:
-        """Never drop the registered views, because Spark keeps the text of the current statement."""
+        """Never drop the registered views, because Spark keeps the text of the current statement, or has ended."""
         self._tables.clear()
         self._others.clear()
 

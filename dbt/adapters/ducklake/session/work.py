@@ -36,7 +36,7 @@ class SparkWork:
         self._cancelled = threading.Event()
 
     def spark(self) -> SparkSession:
-        """Return this session's Spark session; the first call starts Spark if it is not running."""
+        """Return this session's Spark session; the first call starts Spark if it is not running, or if its process has ended."""
         if self._spark is None:
             session = self.runtime.session()
             self._former = apply_settings(session, self._settings)
@@ -79,6 +79,9 @@ class SparkWork:
             return
         self._cancelled.clear()
         self._description = description
+        if self._spark is not None and self.runtime.has_lost(self._spark):
+            self._spark, self._former = None, {}
+            self._state.forget_spark()
         try:
             with ExitStack() as self._scopes:
                 yield

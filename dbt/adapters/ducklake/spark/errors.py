@@ -93,7 +93,8 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
         )
     if _lost_jvm(error):
         return EngineError(
-            "The connection to Spark is lost: its process has ended, perhaps because it ran out of memory. Run the command again"
+            "The connection to Spark is lost: its process has ended, perhaps because it ran out of memory (`spark.driver.memory` in the "
+            "profile). Run the statement or node again (`dbt retry`)"
         )
     condition, text = _condition_and_text(messages)
     text = with_user_names(_clean(text), names or {}) or type(error).__name__

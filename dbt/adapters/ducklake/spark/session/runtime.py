@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import itertools
+import logging
 import os
 import shutil
 import tempfile
@@ -18,6 +19,7 @@ from subprocess import Popen
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CancelledError, ConfigurationError, EngineError
+from .ended import forget_jvm
 from .java_names import cache_names
 from .launch import has_own_settings, launch
 from .private_settings import private_settings
@@ -25,6 +27,8 @@ from .settings import SparkSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+logger = logging.getLogger(__name__)
 
 SCRATCH = "spark.dbt.ducklake.scratch"
 """The session setting for a temporary directory that both this process and the driver's JVM can use; not set with Spark Connect."""
@@ -103,7 +107,10 @@ class SparkRuntime:
         self._pid = os.getpid()
         self._early: threading.Thread | None = None
         self._process: Popen[bytes] | None = None
+        """The JVM, if this process started it."""
         self._ended = False
+        self.notify: Callable[[str], None] = logger.warning
+        """Receives a message when Spark starts again because its process has ended."""
 
     @property
     def settings(self) -> SparkSettings:
@@ -121,12 +128,13 @@ class SparkRuntime:
         return self._is_alone and (self._started_here or not self.started)
 
     def session(self) -> SparkSession:
-        """Create a session configured for lakes; the first call starts Spark.
+        """Create a session configured for lakes; the first call starts Spark, and so does the first one after its process has ended.
 
         Raises:
             ConfigurationError: Spark cannot be started, or this process was forked from the process that started it.
         """
         with self._lock:
+            self._forget_ended()
             if self._base is None:
                 self._pid = os.getpid()
                 self._start()
@@ -140,6 +148,13 @@ class SparkRuntime:
             session = base.newSession()
             self._configure(session)
             return session
+
+    def has_lost(self, session: SparkSession) -> bool:
+        """Whether the process that a session of this runtime needs has ended. Only known if this process started it."""
+        with self._lock:
+            if self._given is not None or is_connect(session):
+                return False
+            return self._has_ended() or (self._base is not None and session.sparkContext is not self._base.sparkContext)
 
     def start_early(self) -> None:
         """Start Spark in another thread, so that a later `session` waits less. An error is left to `session`, which tries again."""
@@ -200,6 +215,17 @@ class SparkRuntime:
 
     def __exit__(self, *error: object) -> None:
         self.stop()
+
+    def _has_ended(self) -> bool:
+        return self._started_here and self._process is not None and self._process.poll() is not None
+
+    def _forget_ended(self) -> None:
+        """Forget Spark if its process has ended."""
+        if self._pid == os.getpid() and self._has_ended():
+            assert self._process is not None
+            self.notify(f"Spark's process has ended with the status {self._process.returncode}; Spark starts again")
+            forget_jvm()
+            self._base, self._process, self._started_here = None, None, False
 
     def _start_early(self) -> None:
         with contextlib.suppress(Exception):

@@ -1,0 +1,63 @@
+"""The process of Spark ends in the middle of a command: the node fails that needed it, and the next one starts Spark again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
+
+MODELS = {
+    "a_first.sql": "{{ config(materialized='table') }} select id from range(100)",
+    "b_ends.py": "def model(dbt, session):\n    session.sparkContext._jvm.java.lang.Runtime.getRuntime().halt(3)\n    return dbt.ref('a_first')\n",
+    "c_next.sql": "{{ config(materialized='table') }} select count(*) as n from {{ ref('a_first') }}",
+    "d_view.sql": "{{ config(materialized='view') }} select n + 1 as more from {{ ref('c_next') }}",
+}
+SCRIPT = """
+import pytest
+from dbt.adapters.ducklake.errors import DuckLakeError, EngineError
+from dbt.adapters.ducklake.session import connect
+
+with connect("sqlite:///lake.sqlite", "data/") as lake:
+    def end_spark():
+        lake.runtime._process.kill()
+        lake.runtime._process.wait()
+
+    lake.execute("CREATE TABLE t AS SELECT id FROM range(100)")
+    lake.execute("CREATE TEMPORARY VIEW few AS SELECT id FROM t WHERE id < 10")
+    assert lake.execute("SELECT count(*) FROM few").fetch() == [(10,)]
+    end_spark()
+    assert lake.execute("SELECT count(*) FROM few").fetch() == [(10,)]  # found before the statement
+
+    lake.execute("BEGIN")
+    lake.execute("DELETE FROM t WHERE id < 20")
+    assert lake.cache("few") == 0
+    end_spark()
+    lake.execute("INSERT INTO t SELECT id + 1000 FROM t WHERE id < 25")
+    assert lake.execute("SELECT count(*) FROM t").fetch() == [(85,)]
+    lake.execute("COMMIT")
+    assert lake.execute("SELECT count(*), max(id) FROM t").fetch() == [(85, 1024)]
+
+    lake.execute("SET spark.sql.session.timeZone = America/New_York")
+    frame = lake.sql("SELECT id FROM t")
+    end_spark()
+    with pytest.raises(Exception):
+        frame.collect()
+    assert lake.execute("SELECT min(id) FROM t").fetch() == [(20,)]
+"""
+
+
+def test_the_next_node_starts_spark_again(tmp_path: Path) -> None:
+    project = write_project(tmp_path, MODELS, {"here": {**LAKE, "threads": 1, "spark": SPARK}})
+    process = start_dbt(project, "run")
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 1, output
+    assert "PASS=3 WARN=0 ERROR=1" in output
+    assert "ERROR creating python table model main.b_ends" in output
+    assert output.count("Spark's process has ended with the status 3; Spark starts again") == 1
+
+
+def test_a_session_goes_on_after_spark_has_ended(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
