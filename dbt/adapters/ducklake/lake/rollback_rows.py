@@ -98,7 +98,7 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
         context: the catalog and the transaction.
         earlier: the earlier definition, with the name and ids that the table gets.
         found: the changes of its rows.
-        former: the dropped table, if `earlier` is a new table that replaces it.
+        former: the table that `earlier`, a new table, replaces or clones.
 
     Raises:
         LakeError: a file is missing from storage; the files written so far were removed.
@@ -118,9 +118,9 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
             ended_inlined=found.inlined_ended,
             flush=flush,
             returned=None if nothing else Returned((*files, *more), inlined, found.plan.retyped, former_id),
+            depends_on_rows=() if earlier.table_id < 0 else ((),),
         )
         context.transaction.return_to(earlier, changes)
-        context.transaction.rows.depends_on_rows(earlier)
     except BaseException:
         storage.remove([*names, *written])
         raise
