@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.ducklake.errors import ConflictError, LakeError, NotFoundError, StatementError
+from dbt.adapters.ducklake.errors import ConflictError, LakeError, StatementError
 from dbt.adapters.ducklake.lake.clone import clone_table
 from dbt.adapters.ducklake.lake.context import Context
 from dbt.adapters.ducklake.spark.files.storage import remove
@@ -229,7 +229,9 @@ def test_a_schema_is_cloned_in_one_snapshot(prod: Both, catalog: CatalogUnderTes
     query = "SELECT count(*) FROM {}.orders WHERE day = DATE '2026-01-01'"
     (read,), (of_original,) = (prod.session.execute(query.format(schema)).files for schema in ("dev", "prod"))
     assert read.read == of_original.read < of_original.of
-    values = prod.duck.execute("SELECT count(*) FROM ducklake_list_files('lake', 'orders', schema => 'dev') WHERE data_file LIKE '%month=%'")
+    values = prod.duck.execute(
+        "SELECT count(*) FROM ducklake_list_files('lake', 'orders', schema => 'dev') WHERE data_file LIKE '%month=%'"
+    )
     assert values.fetchone()[0] >= 8
     with pytest.raises(Exception, match="NULL"):
         prod.spark("INSERT INTO dev.orders (id) VALUES (NULL)")
@@ -280,8 +282,8 @@ REFUSED = {
 
 
 def test_a_refused_clone_names_the_reason_and_changes_nothing(prod: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    prod.duckdb("CREATE SCHEMA \"full\"")
-    prod.duckdb("CREATE TABLE \"full\".t (a INTEGER)")
+    prod.duckdb('CREATE SCHEMA "full"')
+    prod.duckdb('CREATE TABLE "full".t (a INTEGER)')
     prod.spark("CREATE SCHEMA functions")
     prod.spark("CREATE FUNCTION functions.one() RETURNS INT RETURN 1")
     newest = last(prod)

@@ -7,7 +7,7 @@ views is not changed, so a cloned view reads the tables that the original reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..catalog.read.reader import SnapshotReader
@@ -15,7 +15,9 @@ from ..errors import NotFoundError, StatementError
 from ..format.identifiers import fold
 from ..format.objects import Relation, Schema, Table, View
 from ..format.options import Options
+from ..format.positions import Position, positions_of, with_positions
 from .context import Context
+from .positions import position_on_clone
 from .rollback_rows import difference, stage
 from .schemas import create_schema
 from .tables import kind_of
@@ -108,15 +110,17 @@ def clone_schema(context: Context, source: SnapshotReader, schema: str, into: st
     if fold(schema) == fold(into):
         raise StatementError(f"schema {schema} cannot be cloned into itself; name another schema")
     names = source.names(original.name)
-    _require_committed(context, source, original.name, {each.name for each in (*names, *transaction.names(original.name))})
+    _require_committed(context, source, original.name, {each.name for each in [*names, *transaction.names(original.name)]})
     _require_empty(context, into)
     target = create_schema(context, into, if_not_exists=True)
     work = _Clone(context, source, target, transaction.options())
     work.schema(original)
     relations = {each.name: each for each in source.relations(original.name)}  # without damaged ones, for which `find` raises an error
-    found = (relations.get(each.name) or source.find(original.name, each.name) for each in names)
+    found = [relations.get(each.name) or source.find(original.name, each.name) for each in names]
+    cloned = [work.relation(each) for each in found if each is not None]
+    work.positions([each for each in found if isinstance(each, Table)])
     return [
-        *(work.relation(each) for each in found if each is not None),
+        *cloned,
         *(Cloned(target.name, each.name, "function") for each in original.functions),
         *(Cloned(target.name, each.name, "macro", "left out") for each in source.macros(original.name)),
     ]
@@ -155,13 +159,31 @@ class _Clone:
             partitioning=() if original.partitioning is None else original.partitioning.fields,
             sorting=original.sorting,
             comment=original.comment,
-            tags=original.tags,
+            tags=with_positions(original.tags, ()),  # the model of the clone may read other inputs
         )
         table = replace(table, next_column_id=original.next_column_id)  # the files may have columns that were dropped
         objects.put_table(table)
         self._set_options(table, "table", original.table_id)
         stage(self.context, table, found, original)
         return Cloned(self.target.name, name, "table", files=len(found.returned), rows=found.rows_after)
+
+    def positions(self, originals: Sequence[Table]) -> None:
+        """Let the clones of models continue from their positions, on the clones of inputs that have not changed since."""
+        clones = {each.uuid: (each, self._clone_of(each)) for each in originals}
+        for original, clone in clones.values():
+            known = positions_of(original.tags)
+            moved = [self._moved(each, *clones[each.uuid]) if each.uuid in clones else each for each in known]
+            kept = [each for each in moved if each is not None]
+            if known and len(kept) == len(known):
+                self.context.transaction.objects.put_table(replace(clone, tags=with_positions(clone.tags, kept)))
+
+    def _moved(self, position: Position, original: Table, clone: Table) -> Position | None:
+        return position_on_clone(self.context, self.source, position, original, clone)
+
+    def _clone_of(self, original: Table) -> Table:
+        found = self.context.transaction.find(self.target.name, original.name)
+        assert isinstance(found, Table)
+        return found
 
     def _set_options(self, target: Table | Schema, scope: str, scope_id: int) -> None:
         for option in self.options.rows:
@@ -188,10 +210,11 @@ def _require_empty(context: Context, into: str) -> None:
     existing = context.transaction.schema(into)
     if existing is None:
         return
-    members = [*context.transaction.names(existing.name), *context.transaction.macros(existing.name), *existing.functions]
+    members = [each.name for each in context.transaction.names(existing.name)]
+    members += [each.name for each in (*context.transaction.macros(existing.name), *existing.functions)]
     if members:
         raise StatementError(
-            f"schema {existing.name} is not empty ({_some([each.name for each in members])}): "
+            f"schema {existing.name} is not empty ({_some(members)}): "
             f"clone into a new schema, or DROP SCHEMA {existing.name} CASCADE first"
         )
 
