@@ -104,7 +104,7 @@ class TestSharedClones(BaseClone):
 
         # The incremental models continue from the clones; the change model has not read the changes of its new input.
         _, output = run_dbt_and_capture(["run", "--target", "otherschema", "--vars", "first: 500"])
-        assert "open_orders must be built from all rows, because it has not read changes before" in output
+        assert "open_orders` must be built from all rows, because it has not read changes before" in output
         assert self.count(duckdb, f"{prod}.orders", f"{dev}.orders", f"{prod}.open_orders", f"{dev}.open_orders") == [
             1000,
             1500,
@@ -143,7 +143,7 @@ class TestSharedClones(BaseClone):
         duckdb.execute(f"DROP SCHEMA {other_schema} CASCADE")
         run_dbt(arguments)
         _, output = run_dbt_and_capture(["run", *select, "--target", "otherschema", "--vars", "first: 500"])
-        assert "open_orders must be built from all rows, because it has not read changes before" in output
+        assert "open_orders` must be built from all rows, because it has not read changes before" in output
         assert self.count(duckdb, f"{other_schema}.orders", f"{other_schema}.open_orders") == [1501, 1501]
 
     def test_a_table_and_a_schema_are_cloned_by_an_operation(self, project: Any, unique_schema: str, duckdb: Any) -> None:

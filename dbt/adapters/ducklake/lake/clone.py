@@ -211,7 +211,8 @@ def _require_empty(context: Context, into: str) -> None:
     if existing is None:
         return
     members = [each.name for each in context.transaction.names(existing.name)]
-    members += [each.name for each in (*context.transaction.macros(existing.name), *existing.functions)]
+    members += [each.name for each in context.transaction.macros(existing.name)]
+    members += [each.name for each in existing.functions]
     if members:
         raise StatementError(
             f"schema {existing.name} is not empty ({_some(members)}): "
