@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -124,18 +125,20 @@ def test_no_change_and_no_maintenance_of_one_side_harms_the_other(
         assert comparable_rows(fresh.execute(f"SELECT rowid, * FROM {other}").fetchall()) == kept
 
 
-def test_a_clone_shares_the_disk_space_of_its_original(both: Both, tmp_path: Path) -> None:
+def test_a_clone_shares_its_files_where_the_storage_has_links(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(both, "files", tmp_path)
     both.duckdb("INSERT INTO t SELECT i, 'x' FROM range(1000) r(i)")
-    clone(both, "table_name => 't', into => 'dev.c'")
-    files = {
-        table: {
-            Path(row[0]).stat().st_ino
-            for row in both.duck.execute(f"SELECT data_file FROM ducklake_list_files('lake', '{table}', schema => '{schema}')").fetchall()
-        }
-        for schema, table in (("main", "t"), ("dev", "c"))
-    }
-    assert files["c"] == files["t"]
+    clone(both, "table_name => 't', into => 'dev.linked'")
+    monkeypatch.setattr(os, "link", failing)
+    clone(both, "table_name => 't', into => 'dev.copied'")
+
+    def files(schema: str, table: str) -> set[int]:
+        listed = both.duck.execute(f"SELECT data_file FROM ducklake_list_files('lake', '{table}', schema => '{schema}')").fetchall()
+        return {Path(path).stat().st_ino for (path,) in listed}
+
+    assert files("dev", "linked") == files("main", "t")
+    assert not files("dev", "copied") & files("main", "t")
+    assert rows(both, "dev.copied") == rows(both, "dev.linked") == rows(both, "t")
 
 
 RICH = [

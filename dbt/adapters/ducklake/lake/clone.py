@@ -215,8 +215,7 @@ def _require_empty(context: Context, into: str) -> None:
     members += [each.name for each in existing.functions]
     if members:
         raise StatementError(
-            f"schema {existing.name} is not empty ({_some(members)}): "
-            f"clone into a new schema, or DROP SCHEMA {existing.name} CASCADE first"
+            f"schema {existing.name} is not empty ({_some(members)}): clone into a new schema, or DROP SCHEMA {existing.name} CASCADE first"
         )
 
 
