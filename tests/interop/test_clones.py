@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,8 @@ def test_a_clone_has_the_rows_and_columns_of_its_original(both: Both, catalog: C
     both.duckdb("INSERT INTO dev.c (id, added) VALUES (901, 1)")
     found = rows(both, "dev.c")
     assert len({row_id for row_id, *_ in found}) == len(found) == len(before) + 2
+    assert rows(both, "dev.c", f" AT (VERSION => {newest + 1})") == before
+    assert comparable_rows(both.session.execute(f"SELECT rowid, * FROM dev.c VERSION AS OF {newest + 1}").fetch()) == before
 
 
 @pytest.mark.parametrize("changed", ["t", "dev.c"])
@@ -139,6 +142,47 @@ def test_a_clone_shares_its_files_where_the_storage_has_links(both: Both, tmp_pa
     assert files("dev", "linked") == files("main", "t")
     assert not files("dev", "copied") & files("main", "t")
     assert rows(both, "dev.copied") == rows(both, "dev.linked") == rows(both, "t")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_changes_of_clones_of_clones(both: Both, seed: int) -> None:
+    """Each table has the rows that its own statements gave it, whatever happens to its relatives."""
+    choice = random.Random(seed)
+    both.duckdb("CREATE TABLE t0 (id INTEGER, v VARCHAR)")
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 3)")
+    expected: dict[str, dict[int, str]] = {"t0": {}}
+    for step in range(40):
+        run = choice.choice([both.duckdb, both.spark])
+        name = choice.choice(sorted(expected))
+        content, key = expected[name], choice.randrange(40)
+        match choice.choice(["insert", "insert", "insert few", "delete", "update", "clone", "clone", "drop", "maintain", "maintain"]):
+            case "insert":
+                both.duckdb(
+                    f"INSERT INTO {name} SELECT i, 'r{step}' FROM range({key}, {key + 10}) r(i) WHERE i NOT IN (SELECT id FROM {name})"
+                )
+                content |= {i: f"r{step}" for i in range(key, key + 10) if i not in content}
+            case "insert few":
+                run(f"INSERT INTO {name} VALUES ({1000 + step}, 'few')")
+                content[1000 + step] = "few"
+            case "delete":
+                run(f"DELETE FROM {name} WHERE id BETWEEN {key} AND {key + 4}")
+                expected[name] = {i: v for i, v in content.items() if not key <= i <= key + 4}
+            case "update":
+                run(f"UPDATE {name} SET v = 'u{step}' WHERE id BETWEEN {key} AND {key + 2}")
+                expected[name] = {i: f"u{step}" if key <= i <= key + 2 else v for i, v in content.items()}
+            case "clone":
+                clone(both, f"table_name => '{name}', into => 'main.t{step + 1}'")
+                expected[f"t{step + 1}"] = dict(content)
+            case "drop" if len(expected) > 2:
+                run(f"DROP TABLE {name}")
+                del expected[name]
+            case "maintain":
+                for statement in choice.sample(MAINTENANCE, 3) + MAINTENANCE[-3:]:
+                    run(statement.format(schema="main", name=name))
+        found = {each: dict(both.duck.execute(f"SELECT id, v FROM {each}").fetchall()) for each in expected}
+        assert found == expected, step
+    for each, content in expected.items():
+        assert dict(both.session.execute(f"SELECT id, v FROM {each}").fetch()) == content
 
 
 RICH = [
@@ -256,7 +300,9 @@ def test_a_table_is_replaced_and_names_may_be_quoted(prod: Both) -> None:
     assert prod.duck.execute('SELECT a FROM "my dev"."a.b"').fetchall() == [(1,), (2,)]
     clone(prod, "table_name => 'orders', schema => 'prod', into => ['lake', 'my dev', 'a.b'], replace => true")
     assert prod.duck.execute('SELECT count(*) FROM "my dev"."a.b"').fetchall() == [(11,)]
-    assert last(prod) == newest + 2
+    clone(prod, "table_name => 'small', schema => 'prod', into => 'my dev', timestamp => '2100-01-01'")
+    assert prod.duck.execute('SELECT count(*) FROM "my dev".small').fetchall() == [(2,)]
+    assert last(prod) == newest + 3
 
 
 REFUSED = {
