@@ -187,7 +187,7 @@ class _Clone:
 
     def _set_options(self, target: Table | Schema, scope: str, scope_id: int) -> None:
         for option in self.options.rows:
-            if (option.scope, option.scope_id) == (scope, scope_id):
+            if (option.scope or "").lower() == scope and option.scope_id == scope_id:
                 self.context.transaction.objects.set_option(option.key, option.value, target)
 
 
