@@ -44,6 +44,25 @@ class TestBackupAndRecovery:
         assert project.run_sql("select n from {schema}.orders", fetch="all") == [(1,)]
 
 
+class TestClones:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        orders = "{{ config(materialized='table', schema='prod') }} select id from range(20)"
+        return {"orders.sql": orders, "recent.sql": "{{ config(schema='prod') }} select * from {{ ref('orders') }} where id > 17"}
+
+    @pytest.fixture(scope="class")
+    def macros(self) -> dict[str, str]:
+        return {"names.sql": "{% macro generate_schema_name(name, node) %}{{ name or target.schema }}{% endmacro %}"}
+
+    def test_a_schema_and_a_table_are_cloned(self, project: Any) -> None:
+        run_dbt(["run"])
+        outputs = [run_dbt_and_capture(command)[1] for command in commands("clones", "clone")]
+        assert [output.count("1 cloned") for output in outputs] == [0, 1, 1, 1]
+        assert "2 cloned, 0 left out" in outputs[0]
+        for name, count in {"dev_anna.orders": 20, "dev_anna.recent": 2, "dev_ben.orders": 20, "dev_ben.orders_before": 20}.items():
+            assert project.run_sql(f"select count(*) from {name}", fetch="one") == (count,)
+
+
 class TestMaintenance:
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:

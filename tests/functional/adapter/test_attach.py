@@ -143,6 +143,9 @@ class TestTwoLakes:
             run_dbt(["clone", "--select", "plain", "--state", "state", "--vars", cloned, *more])
             assert self.rows(project, "select a from other.$.plain") == [(1,)]
             assert self.rows(project, "select table_type from other.information_schema.tables where table_name = 'plain'") == [(kind,)]
+        shared = ["--vars", "{clone_to: other, clone_as: shared}", "--full-refresh"]
+        (result,) = run_dbt(["clone", "--select", "plain", "--state", "state", *shared], expect_pass=False)
+        assert "are in different lakes, which cannot share files; set clone_as to 'table' or 'view'" in result.message
         assert self.rows(project, "select a from lake.$.plain") == [(1,)]
         project.run_sql(f"drop table other.{project.test_schema}.plain")
 

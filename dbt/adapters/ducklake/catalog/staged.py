@@ -106,7 +106,7 @@ class Returned:
     retyped: frozenset[int]
     """Ids of columns that had other types: the bounds of their files are not merged with those of the table."""
     former_id: int | None = None
-    """The id of the dropped table. The restored table has a new id and continues its row ids and column ids."""
+    """The id of the dropped or cloned table. The new table has another id and continues its row ids and column ids."""
 
     def written(self) -> Iterator[WrittenFile | WrittenDeleteFile]:
         """Yield the files that a commit registers."""
@@ -138,7 +138,7 @@ class RowChanges:
     compaction: Compaction | None = None
     """The only row change of its transaction to the table."""
     returned: Returned | None = None
-    """The rows that a rollback restores."""
+    """The rows that a rollback restores or a clone gets. They can be read when they are committed."""
 
     @property
     def adds_rows(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from ..catalog.read.reader import SnapshotReader
 from ..errors import NotFoundError, StatementError
 from ..format.files import ChangePlan
 from ..format.identifiers import fold
@@ -160,6 +161,23 @@ def position_rows(context: Context, schema: str | None, name: str | None, contex
         for model in models
         for position in positions_of(model.tags)
     ]
+
+
+def position_on_clone(context: Context, source: SnapshotReader, position: Position, original: Table, clone: Table) -> Position | None:
+    """Return a position on the clone of an input, which its commit completes; None if the original has changed since the position.
+
+    Args:
+        context: the catalog and the transaction.
+        source: the snapshot that is cloned.
+        position: the position on the original.
+        original: the input at that snapshot.
+        clone: its clone, which this transaction creates.
+    """
+    if position.snapshot_id is None or _obstacle(Input(position.lake, context, original), position) is not None:
+        return None
+    if not source.net_changes(original, position.snapshot_id, source.scan_plan(original)).is_empty:
+        return None
+    return Position(position.lake, f"{clone.schema_name}.{clone.name}", clone.table_id, clone.uuid, None)
 
 
 def _position(source: Input, known: Sequence[Position]) -> Position | None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _THREADS = 8
-"""Number of concurrent file copies."""
+"""Number of files that are read or copied concurrently."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,15 @@ def difference(plan: RollbackPlan) -> Difference:
         LakeError: a file to restore is missing from storage.
     """
     earlier = {former.file.data_file_id: former for former in plan.earlier}
-    excluded_earlier = {file_id: excluded_positions(former.file) for file_id, former in earlier.items()}
-    excluded_current = {file_id: excluded_positions(file) for file_id, file in plan.current.items()}
+    with ThreadPoolExecutor(_THREADS) as pool:
+        excluded_earlier = dict(zip(earlier, pool.map(excluded_positions, (former.file for former in plan.earlier)), strict=True))
+        excluded_current = dict(zip(plan.current, pool.map(excluded_positions, plan.current.values()), strict=True))
     kept = {file_id for file_id in earlier.keys() & plan.current.keys() if excluded_earlier[file_id].equals(excluded_current[file_id])}
     rows_earlier = {file_id: former.file.record_count - len(excluded_earlier[file_id]) for file_id, former in earlier.items()}
     rows_current = sum(file.record_count - len(excluded_current[file_id]) for file_id, file in plan.current.items())
     returned = tuple((former, excluded_earlier[key]) for key, former in earlier.items() if key not in kept and rows_earlier[key] > 0)
-    for former, _ in returned:
-        require_file(former.file)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(require_file, (former.file for former, _ in returned)))
     return Difference(
         plan,
         tuple(file for file_id, file in plan.current.items() if file_id not in kept),
@@ -98,7 +99,7 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
         context: the catalog and the transaction.
         earlier: the earlier definition, with the name and ids that the table gets.
         found: the changes of its rows.
-        former: the dropped table, if `earlier` is a new table that replaces it.
+        former: the table that `earlier`, a new table, replaces or clones.
 
     Raises:
         LakeError: a file is missing from storage; the files written so far were removed.
@@ -118,9 +119,9 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
             ended_inlined=found.inlined_ended,
             flush=flush,
             returned=None if nothing else Returned((*files, *more), inlined, found.plan.retyped, former_id),
+            depends_on_rows=() if earlier.table_id < 0 else ((),),
         )
         context.transaction.return_to(earlier, changes)
-        context.transaction.rows.depends_on_rows(earlier)
     except BaseException:
         storage.remove([*names, *written])
         raise

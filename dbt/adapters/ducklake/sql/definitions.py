@@ -31,6 +31,7 @@ from .values import (
 
 SCHEMA = ("SCHEMA", "DATABASE", "NAMESPACE")
 FORMATS = ("parquet", "ducklake")
+_CLONE = "CLONE is not supported: write CALL lake.clone(table_name => …, schema => …, into => …), or CREATE TABLE … AS SELECT * FROM …"
 _REFUSED = {
     "LOCATION": "LOCATION is not supported: the lake's data_path determines where its files are",
     "CLUSTERED": "CLUSTERED BY is not supported: use PARTITIONED BY (bucket(n, column))",
@@ -39,9 +40,9 @@ _REFUSED = {
     "ROW": "ROW FORMAT is not supported: tables of a lake are Parquet; leave it out",
     "DEFAULT": "DEFAULT COLLATION is not supported: leave it out",
     "LIKE": "CREATE TABLE … LIKE is not supported: write CREATE TABLE … AS SELECT * FROM … LIMIT 0",
-    "SHALLOW": "CLONE is not supported: write CREATE TABLE … AS SELECT * FROM …",
-    "DEEP": "CLONE is not supported: write CREATE TABLE … AS SELECT * FROM …",
-    "CLONE": "CLONE is not supported: write CREATE TABLE … AS SELECT * FROM …",
+    "SHALLOW": _CLONE,
+    "DEEP": _CLONE,
+    "CLONE": _CLONE,
 }
 
 

@@ -159,7 +159,7 @@ def write_returned(state: CommitState, table: Table, table_id: int, returned: Re
     """Register restored files and insert restored inlined rows. They keep their row ids; the table statistics are widened."""
     stats = read_table_stats(state.connection, table_id)
     if returned.former_id is not None:
-        _write_column_history(state, table_id, returned.former_id)
+        _write_column_history(state, table, table_id, returned.former_id)
         stats = TableStats(next_row_id=read_table_stats(state.connection, returned.former_id).next_row_id)
     for each in returned.files:
         file_id = state.new_file_id()
@@ -179,17 +179,25 @@ def write_returned(state: CommitState, table: Table, table_id: int, returned: Re
         write_table_stats(state, table_id, table, stats, RowChanges(files, inlined))
 
 
-def _write_column_history(state: CommitState, table_id: int, former_id: int) -> None:
-    """Copy the column history of the dropped table as rows that no snapshot sees.
+def _write_column_history(state: CommitState, table: Table, table_id: int, former_id: int) -> None:
+    """Copy the column history of the dropped or cloned table as rows that no snapshot sees.
 
-    The restored files contain these columns, so their ids must not be reused, and their names and types are needed to read the files.
+    The files contain these columns, so their ids must not be reused, and their names and types are needed to read the files.
+
+    Raises:
+        ConflictError: concurrent maintenance has removed the dropped table from the catalog.
     """
-    known = set()
+    known: set[tuple[Any, ...]] = set()
     for row in read_history(state.connection, former_id).rows:
         values = {**asdict(row), "table_id": table_id, "begin_snapshot": state.snapshot_id, "end_snapshot": state.snapshot_id}
         if tuple(values.values()) not in known:
             known.add(tuple(values.values()))
             state.add(t.column, **values)
+    if not known:
+        raise ConflictError(
+            f"the table whose rows {table.schema_name}.{table.name} gets was dropped, and its last snapshot has expired meanwhile; "
+            "nothing was written, run it again"
+        )
 
 
 def _known_bounds(file: WrittenFile, retyped: frozenset[int]) -> WrittenFile:

@@ -143,11 +143,13 @@ class SnapshotReader(CatalogView):
         with self._reading() as connection:
             return read_inlined_deletes(connection, self._cache.database, table, self.snapshot.snapshot_id)
 
-    def rollback_plan(self, table: Table, until: Snapshot) -> RollbackPlan:
-        """Return the plan for restoring this snapshot of a table after the snapshot `until`."""
+    def rollback_plan(self, table: Table, until: Snapshot | None = None) -> RollbackPlan:
+        """Return the plan for restoring this snapshot of a table after the snapshot `until`; with None as a new table."""
         with self._reading() as connection:
-            require_kept(connection, self._cache.database, until.snapshot_id)
-            return read_rollback_plan(connection, self._cache.database, table, self.snapshot.snapshot_id, until.snapshot_id)
+            if until is not None:
+                require_kept(connection, self._cache.database, until.snapshot_id)
+            current = None if until is None else until.snapshot_id
+            return read_rollback_plan(connection, self._cache.database, table, self.snapshot.snapshot_id, current)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:

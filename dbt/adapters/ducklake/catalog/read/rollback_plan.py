@@ -1,4 +1,4 @@
-"""Plan the rollback of a table: its files and inlined rows at an earlier snapshot and at the current one.
+"""Plan the rollback or the clone of a table: its files and inlined rows at an earlier snapshot and at the current one.
 
 Specification: "Queries", reading data. The rows at a snapshot are those that a scan at that snapshot reads: if files have been merged
 since, the merged file without its newer rows.
@@ -48,11 +48,14 @@ class RollbackPlan:
     """Ids of columns that had, at any snapshot, another type than at the earlier one."""
 
 
-def read_rollback_plan(connection: Connection, database: Database, table: Table, earlier: int, current: int) -> RollbackPlan:
-    """Return the plan for restoring a table from the snapshot `current` to `earlier`; `table` is its definition at `earlier`."""
+def read_rollback_plan(connection: Connection, database: Database, table: Table, earlier: int, current: int | None) -> RollbackPlan:
+    """Return the plan for restoring a table from the snapshot `current` to `earlier`; `table` is its definition at `earlier`.
+
+    With None as `current` the plan restores all rows, as for a table that has none.
+    """
     history = read_history(connection, table.table_id)
     former = read_files(connection, database, table, earlier)
-    present = {file.data_file_id: file for _, file in read_files(connection, database, table, current)}
+    present = {} if current is None else {file.data_file_id: file for _, file in read_files(connection, database, table, current)}
     ids = [row.data_file_id for row, file in former if not _has_same_rows(file, present.get(row.data_file_id))]
     stats, values = _column_stats(connection, database, ids), _partition_values(connection, database, ids)
     files = tuple(
@@ -72,7 +75,8 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
         )
         for row, file in former
     )
-    inlined_earlier, inlined_current = (read_rows(connection, database, table, history, each).inlined for each in (earlier, current))
+    inlined_earlier = read_rows(connection, database, table, history, earlier).inlined
+    inlined_current = () if current is None else read_rows(connection, database, table, history, current).inlined
     return RollbackPlan(files, present, inlined_earlier, inlined_current, history.retyped(table.columns))
 
 

@@ -123,6 +123,7 @@ class ObjectStaging:
         current = self._view.by_id(table.table_id)
         if isinstance(current, Table) and layout(current.columns) != layout(table.columns):
             self._staging.require_unread(table)
+            self._staging.require_readable(table)
         base = self._base.by_id(table.table_id) if table.table_id >= 0 else None
         table = replace(table, partitioning=self._partitioning(table, base if isinstance(base, Table) else None))
         tables = without(self._staging.changes.tables, table.table_id)

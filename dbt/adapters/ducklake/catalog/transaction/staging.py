@@ -67,7 +67,19 @@ class Staging:
                 "changes. With publish: run, change it in a node that runs before that model, or set publish: node"
             )
 
+    def require_readable(self, table: Table) -> None:
+        """Require that the rows of a table were not restored or cloned in this transaction: only the commit writes what reading them needs.
+
+        Raises:
+            StatementError: they were.
+        """
+        if self.rows_of(table).returned is not None:
+            raise StatementError(
+                f"{table.schema_name}.{table.name} was cloned in this transaction; COMMIT before you read or change its rows or columns"
+            )
+
     def put_rows(self, table: Table, changes: RowChanges) -> None:
         """Replace the staged changes to a table's rows."""
         self.require_unread(table)
+        self.require_readable(table)
         self.changes = self.changes.with_rows(table.table_id, changes)

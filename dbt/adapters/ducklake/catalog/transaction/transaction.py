@@ -72,6 +72,7 @@ class Transaction(CatalogView):
 
     def scan_plan(self, table: Table, within: Filters = ()) -> ScanPlan:
         """Return the plan for reading a table with the staged changes; `within` does not prune staged files."""
+        self._staging.require_readable(table)
         changes = self._staging.rows_of(table)
         first = self._next_row_id(table) if changes.adds_rows else 0
         return staged_scan_plan(self.base, table, changes, within, first)

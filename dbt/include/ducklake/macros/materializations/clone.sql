@@ -1,6 +1,5 @@
 {#
-  A file belongs to one table of a lake, so a clone shares no files: it is a view of the other relation or, if the config `clone_as` is
-  `table`, a table with a copy of the other table's rows.
+  A clone of a table is, by the config `clone_as`, a view of it, a table with a copy of its rows, or a table that shares its files.
 #}
 {% materialization clone, adapter='ducklake' %}
 
@@ -9,6 +8,7 @@
     {{ return({'relations': []}) }}
   {%- endif -%}
 
+  {%- set as_table = can_clone_table() -%}
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- if existing_relation and not flags.FULL_REFRESH -%}
     {{ log('Relation ' ~ existing_relation ~ ' already exists', info=True) }}
@@ -24,14 +24,16 @@
   {%- endif -%}
 
   {%- set original = load_cached_relation(defer_relation) -%}
-  {%- if not (original and original.is_table and can_clone_table()) -%}
+  {%- if not (original and original.is_table and as_table) -%}
     {{ return(materialization_view_ducklake()) }}
   {%- endif -%}
 
   {%- set target_relation = this.incorporate(type='table') -%}
   {% do begin_snapshot() %}
   {% do drop_if_of_other_type(existing_relation, 'table') %}
-  {% do undo_removed_layout(target_relation) %}
+  {%- if config.get('clone_as') != 'shared' -%}
+    {% do undo_removed_layout(target_relation) %}
+  {%- endif -%}
   {% call statement('main') -%}
     {{ create_or_replace_clone(target_relation, defer_relation) }}
   {%- endcall %}
@@ -46,13 +48,31 @@
 
 {% macro ducklake__can_clone_table() %}
   {%- set kind = config.get('clone_as') or 'view' -%}
-  {%- if kind not in ('view', 'table') -%}
-    {% do exceptions.raise_compiler_error("clone_as is '" ~ kind ~ "'; it may be 'view' or 'table'") %}
+  {%- if kind not in ('view', 'table', 'shared') -%}
+    {% do exceptions.raise_compiler_error("clone_as is '" ~ kind ~ "'; it may be 'view', 'table' or 'shared'") %}
   {%- endif -%}
-  {% do return(kind == 'table') %}
+  {% do return(kind != 'view') %}
 {% endmacro %}
 
 
 {% macro ducklake__create_or_replace_clone(this_relation, defer_relation) -%}
-  {{ create_lake_table_as(this_relation, 'select * from ' ~ defer_relation.render()) }}
+  {%- if config.get('clone_as') == 'shared' -%}
+    {{ shared_clone(this_relation, defer_relation) }}
+  {%- else -%}
+    {{ create_lake_table_as(this_relation, 'select * from ' ~ defer_relation.render()) }}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro shared_clone(this_relation, defer_relation) -%}
+  {%- if this_relation.database | lower != defer_relation.database | lower -%}
+    {%- set problem = 'clone_as is shared, but ' ~ this_relation.render() ~ ' and ' ~ defer_relation.render() ~ ' are in different lakes' -%}
+    {% do exceptions.raise_compiler_error(problem ~ ", which cannot share files; set clone_as to 'table' or 'view'") %}
+  {%- endif -%}
+  call {{ adapter.quote(defer_relation.database) }}.clone(
+    table_name => {{ ducklake_literal(defer_relation.identifier) }},
+    schema => {{ ducklake_literal(defer_relation.schema) }},
+    into => {{ ducklake_literal([this_relation.schema, this_relation.identifier]) }},
+    replace => true
+  )
 {%- endmacro %}

@@ -1,4 +1,4 @@
-{#- Options of the lake and layouts of tables. -#}
+{#- Options of the lake, layouts and clones of tables. -#}
 
 {# dbt run-operation ducklake_set_option --args '{key: target_file_size, value: 256MB, table_name: orders}' #}
 {% macro ducklake_set_option(key, value, schema=none, table_name=none, database=none) %}
@@ -50,4 +50,19 @@
 {% macro ducklake_set_commit_message(author, message, extra_info=none) %}
   {%- set arguments = {'author': author, 'message': message, 'extra_info': extra_info} -%}
   {{ return(ducklake_call('set_commit_message', arguments, this.database if this else none)) }}
+{% endmacro %}
+
+
+{#
+  Clone a table or a whole schema, which then share their files: dbt run-operation ducklake_clone --args '{schema: prod, into: dev_anna}', or
+  '{table: orders, into: dev_anna.orders_copy}'; `into` may name the schema alone. `version` or `timestamp`: as it was at that snapshot.
+  `replace: true` replaces a table. `table` is another name of `table_name`.
+#}
+{% macro ducklake_clone(
+  table_name=none, schema=none, into=none, version=none, timestamp=none, replace=none, database=none, table=none
+) %}
+  {%- set source = _ducklake_place(table_name or table, schema) -%}
+  {%- do ducklake_require('ducklake_clone', {'table_name or schema': source.schema, 'into': into}) -%}
+  {%- set clone = {'into': into, 'version': version, 'timestamp': timestamp, 'replace': replace} -%}
+  {{ return(ducklake_call('clone', dict(source, **clone), database)) }}
 {% endmacro %}
