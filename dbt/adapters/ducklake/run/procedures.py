@@ -11,6 +11,7 @@ from ..lake.tables import required_table
 from ..spark.arrow.foreign_files import Matching
 from ..sql.values import Call, Checkpoint, Statement
 from .arguments import Parameter, boolean, constant, text, texts
+from .diff import DIFF
 from .environment import Environment
 from .functions import FUNCTIONS
 from .maintenance import MAINTENANCE, require_own_transaction
@@ -94,6 +95,7 @@ PROCEDURES: dict[str, Procedure] = {
         ),
     ),
     **FUNCTIONS,
+    "diff": DIFF,
     **MAINTENANCE,
     "migrate": Procedure(_migrate),
 }
