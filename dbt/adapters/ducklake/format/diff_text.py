@@ -37,7 +37,9 @@ def _plain(diff: TableDiff) -> dict[str, Any]:
         "key": None if diff.key is None else list(diff.key),
         "not_compared": list(diff.not_compared),
         "rows": {
-            **{ADDED: rows.added, REMOVED: rows.removed, CHANGED: rows.changed},
+            ADDED: rows.added,
+            REMOVED: rows.removed,
+            CHANGED: rows.changed,
             "changed_by_column": dict(rows.by_column),
             "without_unique_key": {"from": rows.unpaired[0], "to": rows.unpaired[1]},
         },

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..catalog.read.view import CatalogView
+from ..catalog.read.reader import SnapshotReader
+from ..catalog.transaction.transaction import Transaction
 from ..errors import NotFoundError, StatementError
 from ..format.constraints import PRIMARY_KEY, constraints_of
 from ..format.diff import ColumnPair, Compared, RowChanges, TableDiff, column_changes, pair_columns
@@ -39,7 +40,7 @@ class Side:
     name: str
     lake: str
     context: Context
-    view: CatalogView
+    view: SnapshotReader | Transaction
     relation: Relation
     rows: Callable[[], DataFrame]
 
@@ -139,7 +140,9 @@ def _key(before: Side, after: Side, pairs: Sequence[ColumnPair], key: Sequence[s
             common = ", ".join(pair.after.name for pair in pairs)
             raise NotFoundError("column", f"{name} of {side.name}, for the key", f"The columns of both are: {common}")
         if pair.common is None:
-            raise StatementError(f"the column {name} cannot be a key, because its types in {before.name} and {after.name} cannot be compared")
+            raise StatementError(
+                f"the column {name} cannot be a key, because its types in {before.name} and {after.name} cannot be compared"
+            )
     if key:
         return tuple(dict.fromkeys(known[fold(name)].after.name for name in key))
     for columns in (after.primary_key, before.primary_key):

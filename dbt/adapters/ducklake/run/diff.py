@@ -77,7 +77,9 @@ def _side(env: Environment, name: Name, snapshot: Snapshot | None) -> Side:
     except NotFoundError as error:
         if snapshot is None:
             raise
-        raise NotFoundError("table or view", f"{name} at snapshot {snapshot.snapshot_id}", "Choose a snapshot in which it exists") from error
+        raise NotFoundError(
+            "table or view", f"{name} at snapshot {snapshot.snapshot_id}", "Choose a snapshot in which it exists"
+        ) from error
     if found is None:
         raise NotFoundError("table or view", str(name), env.names.known)
     return _of(env.with_names(found.names), found.relation, name, snapshot)

@@ -104,9 +104,7 @@ class SnapshotReader(CatalogView):
             require_kept(connection, database, start)
             return read_changes(connection, database, table, start, self.snapshot.snapshot_id)
 
-    def net_changes(
-        self, table: Table, earlier: int, after: ScanPlan, former_columns: tuple[Column, ...] | None = None
-    ) -> ChangePlan:
+    def net_changes(self, table: Table, earlier: int, after: ScanPlan, former_columns: tuple[Column, ...] | None = None) -> ChangePlan:
         """Return the plan for reading the rows of a table that differ between the snapshot `earlier` and `after`.
 
         Args:

@@ -92,7 +92,7 @@ def row_changes(rows: Rows, examples: int) -> RowChanges:
 
 
 def _paired(both: DataFrame, rows: Rows) -> DataFrame:
-    """Return a row for each key whose rows differ or cannot be paired: the key, `_OLD`, `_NEW`, `_KIND`, `_DIFFERS`, and the numbers of rows."""
+    """Return a row for each key whose rows differ or cannot be paired, with its old and new row, their numbers, and what differs."""
     is_new = F.col(_IS_NEW)
     sides = {_OLD: ~is_new, _NEW: is_new}
     grouped = both.groupBy(*rows.keys).agg(
@@ -116,7 +116,9 @@ def _paired(both: DataFrame, rows: Rows) -> DataFrame:
 def _without_equals(both: DataFrame, pairs: DataFrame, rows: Rows) -> DataFrame:
     """Return the unpaired rows of which one side has more than the other, in the columns of `_paired`."""
     others = [f"other_{name}" for name in rows.keys]
-    unpaired = pairs.where(F.col(_KIND) == _UNPAIRED).select(*(F.col(name).alias(other) for name, other in zip(rows.keys, others, strict=True)))
+    unpaired = pairs.where(F.col(_KIND) == _UNPAIRED).select(
+        *(F.col(name).alias(other) for name, other in zip(rows.keys, others, strict=True))
+    )
     matches = reduce(and_, (F.col(name).eqNullSafe(F.col(other)) for name, other in zip(rows.keys, others, strict=True)))
     found = both.join(unpaired, matches, "left_semi")
     forms = [form.alias(f"form{index}") for index, form in enumerate(rows.forms(_VALUES))]
