@@ -13,6 +13,8 @@ from .types import NESTED, can_promote, data_type_of, decimal, decimal_parameter
 
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 """The kinds of changes of rows."""
+_FLOAT_DIGITS = {32: 6, 64: 15}
+"""Bits of a float → how many decimal digits it keeps."""
 ROW_ID = "rowid"
 """The name of the key of rows that are paired by their row ids."""
 
@@ -178,9 +180,9 @@ def _type(column: Column) -> str:
 
 
 def _fits(old: str, new: str) -> bool:
-    """Whether different values of a leaf type stay different in another; an integer can have more digits than a float."""
-    before, after = leaf_type(old), leaf_type(new)
-    if after.spark == "string" or after.name == "variant" or (before.is_integer and after.is_float and before.bits * 2 > after.bits):
+    """Whether different values of a leaf type stay different in another; integers and decimals can have more digits than a float."""
+    after, digits = leaf_type(new), _digits(old)
+    if after.spark == "string" or after.name == "variant" or (after.is_float and digits and sum(digits) > _FLOAT_DIGITS[after.bits]):
         return False
     return can_promote(old, new)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..catalog.read.reader import SnapshotReader
@@ -11,12 +11,11 @@ from ..catalog.transaction.transaction import Transaction
 from ..errors import NotFoundError, StatementError
 from ..format.constraints import PRIMARY_KEY, constraints_of
 from ..format.diff import ColumnPair, Compared, RowChanges, TableDiff, column_changes, pair_columns
-from ..format.files import ChangePlan
 from ..format.identifiers import backquoted, fold
 from ..format.objects import Column, Relation, Table
 from ..format.types import assign_ids
-from ..spark.read.changes import deletions, insertions
-from ..spark.read.diff import Rows, row_changes
+from ..spark.read.changes import ROW, deletions, insertions
+from ..spark.read.diff import Rows, numbered, row_changes
 from ..spark.values.types import fields_of
 from .context import Context
 
@@ -88,26 +87,26 @@ def diff(before: Side, after: Side, key: Sequence[str], examples: int) -> TableD
 
 
 def _of_snapshots(before: Side, former: Table, after: Side, current: Table, key: Sequence[str], examples: int) -> TableDiff:
-    """Compare two snapshots of one table; old rows are read with the later names and types of their columns."""
+    """Compare two snapshots of one table: its changes, with the old rows in the later names and types of their columns."""
     pairs = pair_columns(former.columns, current.columns, by_id=True)
     found = _key(before, after, pairs, key)
     columns = _compared(pairs, before, after)
-    readable = tuple(pair.after if pair.is_same else replace(pair.before, name=pair.after.name) for pair in columns)
-    plan = _net_changes(before, after, current, readable)
-    rows = RowChanges()
-    if not plan.is_empty:
+    indexes = _indexes(found, columns) if found else None
+    earlier = before.view.snapshot.snapshot_id
+    if all(pair.is_same for pair in columns):
+        reader = after.context.catalog.reader(after.view.snapshot)
+        plan = reader.net_changes(current, earlier, after.view.scan_plan(current))
+        rows = RowChanges()
+        if not plan.is_empty:
+            spark = after.context.spark()
+            sides = Rows(deletions(spark, plan, earlier + 1), insertions(spark, plan), _common(columns), indexes)
+            rows = row_changes(sides, examples)
+    else:  # another column has the name now, so even a row that was not written again can have another value in it
         spark = after.context.spark()
-        old, new = deletions(spark, plan, before.view.snapshot.snapshot_id + 1), insertions(spark, plan)
-        rows = row_changes(Rows(old, new, _common(columns), _indexes(found, columns) if found else None), examples)
+        old, new = numbered(spark, before.view.scan_plan(former)), numbered(spark, after.view.scan_plan(current))
+        rows = row_changes(Rows(_renamed(old, columns, ROW), new, _common(columns), indexes), examples)
     changes = column_changes(former.columns, current.columns, pairs)
     return TableDiff(before.compared, after.compared, changes, found or None, _not_compared(pairs), rows)
-
-
-def _net_changes(before: Side, after: Side, table: Table, former_columns: tuple[Column, ...]) -> ChangePlan:
-    """Return the plan for the rows of one table that only one side has."""
-    plan, earlier = after.view.scan_plan(table), before.view.snapshot.snapshot_id
-    reader = after.context.catalog.reader(after.view.snapshot)
-    return reader.net_changes(table, earlier, plan, former_columns)
 
 
 def _columns(side: Side) -> tuple[Column, ...]:
@@ -157,6 +156,6 @@ def _indexes(key: Sequence[str], pairs: Sequence[ColumnPair]) -> tuple[int, ...]
     return tuple(names.index(name) for name in key)
 
 
-def _renamed(frame: DataFrame, pairs: Sequence[ColumnPair]) -> DataFrame:
-    """Return the earlier rows with the later names."""
-    return frame.select(*(frame[backquoted(pair.before.name)].alias(pair.after.name) for pair in pairs))
+def _renamed(frame: DataFrame, pairs: Sequence[ColumnPair], *others: str) -> DataFrame:
+    """Return the earlier rows with the later names of these columns, and other columns unchanged."""
+    return frame.select(*(frame[backquoted(pair.before.name)].alias(pair.after.name) for pair in pairs), *others)

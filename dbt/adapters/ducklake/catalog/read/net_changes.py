@@ -11,32 +11,23 @@ from dataclasses import replace
 from sqlalchemy.engine import Connection
 
 from ...format.files import ChangePlan, DataFile, DeleteFile, InlinedRows, ScanPlan
-from ...format.objects import Column, Table
+from ...format.objects import Table
 from ..store.database import Database
 from .change_plan import read_changes
 from .column_history import read_history
 from .scan_plan import CommittedRows, read_rows
 
 
-def read_net_changes(
-    connection: Connection,
-    database: Database,
-    table: Table,
-    earlier: int,
-    later: int,
-    after: ScanPlan,
-    former_columns: tuple[Column, ...] | None = None,
-) -> ChangePlan:
+def read_net_changes(connection: Connection, database: Database, table: Table, earlier: int, later: int, after: ScanPlan) -> ChangePlan:
     """Return the plan for the rows that changed from the snapshot `earlier` to `after`.
 
     Args:
         connection: the connection.
         database: the catalog database.
-        table: the later definition.
+        table: the definition at both.
         earlier: the earlier snapshot.
         later: the snapshot of `after`, or on which its staged changes are based.
         after: the later rows.
-        former_columns: the columns of rows that the later snapshot does not have; by default those of `table`.
     """
     history = read_history(connection, table.table_id)
     before = read_rows(connection, database, table, history, earlier)
@@ -48,12 +39,12 @@ def read_net_changes(
     }
     changed = {file.data_file_id for file in feed.touched.files} | staged.keys()
     ids = sorted(changed & former.keys() & current.keys())
-    plan, former_plan = history.plan(table), history.plan(table, former_columns)
+    plan = history.plan(table)
     return ChangePlan(
         inserted=replace(plan, files=_created(former, current, earlier), inlined=_only_in(after, before)),
-        ended=replace(former_plan, files=ended, inlined=_with_ends(_only_in(before, after), feed.ended.inlined, later)),
+        ended=replace(plan, files=ended, inlined=_with_ends(_only_in(before, after), feed.ended.inlined, later)),
         ends={file.data_file_id: feed.ends.get(file.data_file_id, later) for file in ended},
-        touched=replace(former_plan, files=tuple(replace(former[each], delete_file=None, inlined_deletes=()) for each in ids)),
+        touched=replace(plan, files=tuple(replace(former[each], delete_file=None, inlined_deletes=()) for each in ids)),
         delete_files={each: _delete_files(former[each], feed, staged.get(each)) for each in ids},
         inlined_deletes={each: feed.inlined_deletes.get(each) or dict.fromkeys(former[each].inlined_deletes, earlier) for each in ids},
     )

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 from ...errors import LakeError
 from ...format.compaction import Candidate
 from ...format.files import ChangePlan, DataFile, Filters, InlinedDeletes, ScanPlan
-from ...format.objects import Column, Snapshot, Table
+from ...format.objects import Snapshot, Table
 from ..staged import Staged
 from ..store import tables as t
 from ..store.database import Database
@@ -104,14 +104,13 @@ class SnapshotReader(CatalogView):
             require_kept(connection, database, start)
             return read_changes(connection, database, table, start, self.snapshot.snapshot_id)
 
-    def net_changes(self, table: Table, earlier: int, after: ScanPlan, former_columns: tuple[Column, ...] | None = None) -> ChangePlan:
+    def net_changes(self, table: Table, earlier: int, after: ScanPlan) -> ChangePlan:
         """Return the plan for reading the rows of a table that differ between the snapshot `earlier` and `after`.
 
         Args:
             table: the table.
             earlier: the earlier snapshot.
             after: the plan for reading the table at this snapshot, or with changes that are staged on top of it.
-            former_columns: the columns in which rows that only the earlier snapshot has are read; by default those of `table`.
 
         Raises:
             LakeError: the lake has an older format, which has no change feed.
@@ -119,7 +118,7 @@ class SnapshotReader(CatalogView):
         database = self._database_with_feed()
         with self._reading() as connection:
             require_kept(connection, database, earlier)
-            return read_net_changes(connection, database, table, earlier, self.snapshot.snapshot_id, after, former_columns)
+            return read_net_changes(connection, database, table, earlier, self.snapshot.snapshot_id, after)
 
     def _database_with_feed(self) -> Database:
         database = self._cache.database

@@ -16,16 +16,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
 from ...format.diff import ADDED, CHANGED, REMOVED, ROW_ID, Example, RowChanges
+from ...format.files import ScanPlan
 from ...format.identifiers import backquoted
 from ...format.objects import Column
 from ..rows.cached import cached
 from ..values.equality import groupable
 from ..values.types import spark_type
 from .changes import ROW
+from .scan import scan
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _UNPAIRED = "unpaired"
 _KIND, _IS_NEW, _VALUES = "kind", "is_new", "value"
@@ -72,6 +74,11 @@ class Rows:
         values = frame.select(F.struct(*cast).alias(_VALUES), *row_id)
         keys = row_id or [self.forms(_VALUES)[index] for index in self.key or ()]
         return values.select(*(key.alias(name) for key, name in zip(keys, self.keys, strict=True)), F.lit(is_new).alias(_IS_NEW), _VALUES)
+
+
+def numbered(spark: SparkSession, plan: ScanPlan) -> DataFrame:
+    """Return all rows of a table with their row ids in `changes.ROW`."""
+    return scan(spark, plan, virtual=("rowid",)).toDF(*(column.name for column in plan.columns), ROW)
 
 
 def row_changes(rows: Rows, examples: int) -> RowChanges:
