@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dbt.adapters.ducklake.errors import DuckLakeError, NotFoundError, StatementError
+from dbt.adapters.ducklake.errors import ConfigurationError, DuckLakeError, NotFoundError, StatementError
 from dbt.adapters.ducklake.session import LakeSession, LakeSettings, connect
 from tests.interop.conftest import Both
 
@@ -183,6 +184,20 @@ def test_values_of_every_type_are_compared(both: Both, made_again: bool) -> None
     assert example["before"]["deep"] == "[{{1 -> [a, null]}}]"
 
 
+def test_variants_and_times_are_compared(both: Both) -> None:
+    """DuckDB does not compare variants, so by hand: the order of an object's keys is no change."""
+    both.spark("CREATE TABLE t (id INT, x VARIANT, t TIME(6), s STRUCT<a: VARIANT>)")
+    value = 'parse_json(\'{"a": 1, "b": [1, null]}\')'
+    both.spark(f"INSERT INTO t SELECT id, {value}, TIME'12:00:00', named_struct('a', parse_json('1')) FROM range(5) r(id)")
+    start = latest(both)
+    both.spark('UPDATE t SET x = parse_json(\'{"b": [1, null], "a": 1}\') WHERE id = 0')
+    both.spark("UPDATE t SET x = parse_json('{\"b\": [2, null], \"a\": 1}'), t = TIME'12:00:00.000001' WHERE id = 1")
+    both.spark("UPDATE t SET s = named_struct('a', parse_json('\"1\"')) WHERE id IN (1, 2)")
+    found = diff(both.session, **{"from": start, "key": "id"})
+    assert (counts(found), found["rows"]["changed_by_column"]) == ((0, 0, 2), {"x": 1, "t": 1, "s": 2})
+    assert found["examples"][0]["after"] == {"x": '{"a":1,"b":[2,null]}', "t": "12:00:00.000001", "s": '{"a":"1"}'}
+
+
 def test_the_order_of_a_map_is_no_change(both: Both) -> None:
     both.spark("CREATE TABLE t AS SELECT 1 AS id, map('a', 1, 'b', 2) AS m")
     both.spark("CREATE TABLE u AS SELECT 1 AS id, map('b', 2, 'a', 1) AS m")
@@ -333,6 +348,7 @@ class TestTwoRelations:
         assert counts(diff(table.session, **{"other": "u", "from": start, "to": start, "key": "id"})) == (0, 0, 0)
         assert counts(diff(table.session, **{"other": "u", "from": start, "key": "id"})) == (0, 1, 0)
         assert counts(diff(table.session, other="u", key="id")) == (19, 1, 0)
+        assert counts(diff(table.session, **{"other": "t", "from": start})) == (0, 1, 0)
 
     def test_views_are_compared_by_their_rows(self, table: Both) -> None:
         table.duckdb("CREATE VIEW w AS SELECT id, upper(v) AS v FROM t WHERE id < 10")
@@ -348,7 +364,9 @@ class TestTwoRelations:
             second.execute("CREATE SCHEMA prod")
             second.execute("CREATE TABLE prod.t AS SELECT CAST(id AS INT) AS id, 'a1' AS v, 0.5D AS n FROM range(1, 3) r(id)")
         assert table.session.lake.attach(settings) == "lake2"
-        assert table.session.lake.attach(settings) == "lake2"
+        assert table.session.lake.attach(replace(settings, database="again")) == "lake2"
+        with pytest.raises(ConfigurationError, match="the name lake2 is taken: the lakes are lake, lake2"):
+            table.session.lake.attach(replace(settings, path=f"{tmp_path}/third.sqlite"))
         found = diff(table.session, other="lake2.prod.t", key="id")
         assert (counts(found), found["from"]["relation"]) == ((18, 0, 1), "lake2.prod.t")
 

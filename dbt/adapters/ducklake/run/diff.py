@@ -8,7 +8,7 @@ from functools import cache, partial
 from ..errors import NotFoundError, StatementError
 from ..format.diff_text import FORMATS, rendered
 from ..format.identifiers import fold
-from ..format.objects import Relation, Snapshot, Table
+from ..format.objects import Snapshot, Table
 from ..lake.diff import Side, diff
 from ..sql.references import rows_of
 from ..sql.tokens import Cursor, Source
@@ -30,50 +30,50 @@ def _diff(env: Environment, given: Arguments) -> Result:
     if examples < 0:
         raise StatementError(f"the examples of diff are a number of rows, 0 or more, not {examples}")
     name = Name((env.lake, given["schema"] or env.schema, given["table_name"]))
-    after = _side(env, name, _snapshot(env, given["to"]))
-    if given["other"] is None:
-        if given["from"] is None:
-            raise StatementError(f"diff of {name} needs `from`, a snapshot or timestamp, or `other`, another relation")
+    after = _side(env, name, given["to"])
+    if given["other"] is not None:
+        before = _side(env, _other(env, given["other"]), given["from"])
+    elif given["from"] is not None:
         before = _earlier(env, name, after, given["from"])
     else:
-        other = _other(env, given["other"])
-        owner, _, _ = env.place(other)
-        before = _side(env, other, _snapshot(owner, given["from"]))
+        raise StatementError(f"diff of {name} needs `from`, a snapshot or timestamp, or `other`, another relation")
     found = diff(before, after, given["key"] or (), examples)
     return local("DIFF: no differences" if found.is_empty else "DIFF", [("diff", "string")], [(rendered(found, form),)])
 
 
 def _other(env: Environment, text: str) -> Name:
+    """Parse the name of the other relation; without a schema it is in the current one, and no temporary view."""
     cursor = Cursor(Source(text))
     name = cursor.name()
     cursor.finish()
     return Name((env.schema, *name.parts)) if len(name.parts) == 1 else name
 
 
-def _earlier(env: Environment, name: Name, after: Side, bound: int | datetime) -> Side:
-    """Return the table of a side at an earlier snapshot, under the name that it had there."""
-    snapshot = _resolved(env, bound)
-    latest = after.view.snapshot
+def _earlier(env: Environment, name: Name, after: Side, at: int | datetime) -> Side:
+    """Return the table of the later side at an earlier snapshot, where it may have another name; else what then had its name."""
+    snapshot, latest = _resolved(env, at), after.view.snapshot
     if snapshot.snapshot_id > latest.snapshot_id:
         raise StatementError(
             f"diff of {name} goes from snapshot {snapshot.snapshot_id} to {latest.snapshot_id}, which is earlier; swap `from` and `to`"
         )
-    reader = env.context.catalog.reader(snapshot)
-    table = reader.by_id(after.relation.table_id) if isinstance(after.relation, Table) else None
-    if table is None or not isinstance(table, Table):
-        return _side(env, name, snapshot)
-    return _of(env, table, Name((env.lake, table.schema_name, table.name)), snapshot)
+    table = env.context.catalog.reader(snapshot).by_id(after.relation.table_id) if isinstance(after.relation, Table) else None
+    return _side(env, name if table is None else Name((env.lake, table.schema_name, table.name)), at)
 
 
-def _side(env: Environment, name: Name, snapshot: Snapshot | None) -> Side:
+def _side(env: Environment, name: Name, at: int | datetime | None) -> Side:
     """Return the relation with a name, at a snapshot or as the transaction sees it.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: the lake has none, or no such snapshot.
+        StatementError: the name is in no lake.
     """
-    at = None if snapshot is None else TimeTravel(version=snapshot.snapshot_id)
+    owner = env.in_lake(name.parts[0]) if len(name.parts) == 3 else env.place(name)[0]
+    if owner is None:
+        raise StatementError(f"{name} is in no lake; {env.names.known}")
+    snapshot = None if at is None else _resolved(owner, at)
+    travel = None if snapshot is None else TimeTravel(version=snapshot.snapshot_id)
     try:
-        found = env.find(name, at)
+        found = env.find(name, travel)
     except NotFoundError as error:
         if snapshot is None:
             raise
@@ -81,24 +81,15 @@ def _side(env: Environment, name: Name, snapshot: Snapshot | None) -> Side:
             "table or view", f"{name} at snapshot {snapshot.snapshot_id}", "Choose a snapshot in which it exists"
         ) from error
     if found is None:
-        raise NotFoundError("table or view", str(name), env.names.known)
-    return _of(env.with_names(found.names), found.relation, name, snapshot)
+        raise NotFoundError("table or view", str(name))
+    view = owner.transaction if snapshot is None else owner.context.catalog.reader(snapshot)
+    title = f"{owner.lake}.{found.relation.schema_name}.{found.relation.name}"
+    return Side(title, owner.lake, owner.context, view, found.relation, cache(partial(env.query, rows_of(name, travel))))
 
 
-def _of(env: Environment, relation: Relation, name: Name, snapshot: Snapshot | None) -> Side:
-    view = env.transaction if snapshot is None else env.context.catalog.reader(snapshot)
-    at = None if snapshot is None else TimeTravel(version=snapshot.snapshot_id)
-    title = f"{env.lake}.{relation.schema_name}.{relation.name}"
-    return Side(title, env.lake, env.context, view, relation, cache(partial(env.query, rows_of(name, at))))
-
-
-def _snapshot(env: Environment, bound: int | datetime | None) -> Snapshot | None:
-    return None if bound is None else _resolved(env, bound)
-
-
-def _resolved(env: Environment, bound: int | datetime) -> Snapshot:
+def _resolved(env: Environment, at: int | datetime) -> Snapshot:
     catalog = env.context.catalog
-    return catalog.resolve(timestamp=bound) if isinstance(bound, datetime) else catalog.resolve(version=bound)
+    return catalog.resolve(timestamp=at) if isinstance(at, datetime) else catalog.resolve(version=at)
 
 
 DIFF = Procedure(
