@@ -313,6 +313,10 @@ def test_staged_changes_are_the_later_side(table: Both) -> None:
     table.spark("UPDATE t SET v = 'staged' WHERE id < 4")
     found = diff(table.session, **{"from": latest(table)})
     assert (counts(found), found["to"]["staged_changes"]) == ((0, 0, 3), True)
+    assert diff(table.session, other="t")["equal"]
+    table.spark("CREATE TABLE staged AS SELECT id, v FROM t WHERE id < 20")
+    assert diff(table.session, "staged", other="staged")["equal"]
+    assert counts(diff(table.session, "staged", other="t", key="id")) == (0, 1, 0)
     table.session.rollback()
 
 
@@ -322,6 +326,14 @@ def test_a_renamed_table_is_followed(table: Both) -> None:
     table.duckdb("DELETE FROM renamed WHERE id = 1")
     found = diff(table.session, "renamed", **{"from": start})
     assert (counts(found), found["from"]["relation"]) == ((0, 1, 0), "lake.main.t")
+
+
+def test_a_table_of_keys_alone_has_no_changed_rows(both: Both) -> None:
+    both.duckdb("CREATE TABLE t AS SELECT i AS a, i + 1 AS b FROM range(9) r(i)")
+    start = latest(both)
+    both.duckdb("UPDATE t SET b = 77 WHERE a = 3")
+    assert counts(diff(both.session, **{"from": start, "key": ["b", "A"]})) == (1, 1, 0)
+    assert counts(diff(both.session, **{"from": start})) == (0, 0, 1)
 
 
 class TestTwoRelations:
@@ -382,6 +394,8 @@ class TestTwoRelations:
         ("'t', from => 'yesterday'", "from is the number of a snapshot or a timestamp"),
         ("'t', from => '1999-01-01'", "snapshot at 1999-01-01T00:00:00+00:00 does not exist. Every snapshot of the lake is later"),
         ("'t', from => 3, to => 2", "goes from snapshot 3 to 2, which is earlier; swap `from` and `to`"),
+        ("'t', other => 't', from => 3, to => 2", "goes from snapshot 3 to 2, which is earlier; swap `from` and `to`"),
+        ("'w', from => 4, to => 3, key => 'id'", "goes from snapshot 4 to 3, which is earlier; swap `from` and `to`"),
         ("'t', other => 'u'", "lake.main.u and lake.main.t have no stored primary key: give `key`"),
         ("'t', other => 'nix', key => 'id'", "main.nix does not exist"),
         ("'t', other => 'nowhere.main.t', key => 'id'", "nowhere.main.t is in no lake; this lake's name is lake"),

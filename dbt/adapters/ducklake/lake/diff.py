@@ -49,6 +49,11 @@ class Side:
         snapshot = self.view.snapshot
         return Compared(self.name, snapshot.snapshot_id, snapshot.time, self.view.revision is not None)
 
+    def is_same_table(self, other: Side) -> bool:
+        """Whether both sides are one table, perhaps at two snapshots."""
+        one, two = self.relation, other.relation
+        return self.lake == other.lake and isinstance(one, Table) and isinstance(two, Table) and one.table_id == two.table_id
+
     @property
     def primary_key(self) -> tuple[str, ...]:
         """The columns of its stored primary key; empty if it has none."""
@@ -70,7 +75,7 @@ def diff(before: Side, after: Side, key: Sequence[str], examples: int) -> TableD
         StatementError: the sides have no common column, there is no key, or its values cannot be compared.
     """
     if isinstance(before.relation, Table) and isinstance(after.relation, Table):
-        if before.lake == after.lake and before.relation.table_id == after.relation.table_id:
+        if before.is_same_table(after):
             return _of_snapshots(before, before.relation, after, after.relation, key, examples)
         former, current, have_nullability = before.relation.columns, after.relation.columns, True
     else:
@@ -93,7 +98,7 @@ def _of_snapshots(before: Side, former: Table, after: Side, current: Table, key:
     columns = _compared(pairs, before, after)
     indexes = _indexes(found, columns) if found else None
     earlier = before.view.snapshot.snapshot_id
-    if all(pair.is_same for pair in columns):
+    if before.view.revision is None and all(pair.is_same for pair in columns):
         reader = after.context.catalog.reader(after.view.snapshot)
         plan = reader.net_changes(current, earlier, after.view.scan_plan(current))
         rows = RowChanges()
@@ -101,7 +106,7 @@ def _of_snapshots(before: Side, former: Table, after: Side, current: Table, key:
             spark = after.context.spark()
             sides = Rows(deletions(spark, plan, earlier + 1), insertions(spark, plan), _common(columns), indexes)
             rows = row_changes(sides, examples)
-    else:  # another column has the name now, so even a row that was not written again can have another value in it
+    else:  # if another column has the name now, even a row that was not written again can have another value in it
         spark = after.context.spark()
         old, new = numbered(spark, before.view.scan_plan(former)), numbered(spark, after.view.scan_plan(current))
         rows = row_changes(Rows(_renamed(old, columns, ROW), new, _common(columns), indexes), examples)

@@ -37,6 +37,8 @@ def _diff(env: Environment, given: Arguments) -> Result:
         before = _earlier(env, name, after, given["from"])
     else:
         raise StatementError(f"diff of {name} needs `from`, a snapshot or timestamp, or `other`, another relation")
+    if given["other"] is None or before.is_same_table(after):
+        _require_order(before, after)
     found = diff(before, after, given["key"] or (), examples)
     return local("DIFF: no differences" if found.is_empty else "DIFF", [("diff", "string")], [(rendered(found, form),)])
 
@@ -51,13 +53,15 @@ def _other(env: Environment, text: str) -> Name:
 
 def _earlier(env: Environment, name: Name, after: Side, at: int | datetime) -> Side:
     """Return the table of the later side at an earlier snapshot, where it may have another name; else what then had its name."""
-    snapshot, latest = _resolved(env, at), after.view.snapshot
-    if snapshot.snapshot_id > latest.snapshot_id:
-        raise StatementError(
-            f"diff of {name} goes from snapshot {snapshot.snapshot_id} to {latest.snapshot_id}, which is earlier; swap `from` and `to`"
-        )
-    table = env.context.catalog.reader(snapshot).by_id(after.relation.table_id) if isinstance(after.relation, Table) else None
+    reader = env.context.catalog.reader(_resolved(env, at))
+    table = reader.by_id(after.relation.table_id) if isinstance(after.relation, Table) else None
     return _side(env, name if table is None else Name((env.lake, table.schema_name, table.name)), at)
+
+
+def _require_order(before: Side, after: Side) -> None:
+    first, last = before.view.snapshot.snapshot_id, after.view.snapshot.snapshot_id
+    if first > last:
+        raise StatementError(f"diff of {after.name} goes from snapshot {first} to {last}, which is earlier; swap `from` and `to`")
 
 
 def _side(env: Environment, name: Name, at: int | datetime | None) -> Side:
