@@ -63,6 +63,33 @@ class TestClones:
             assert project.run_sql(f"select count(*) from {name}", fetch="one") == (count,)
 
 
+class TestPullRequests:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        contract = "{{ config(materialized='table', contract={'enforced': true}) }}"
+        orders = f"{contract} select cast(id as int) as order_id, '{{{{ target.name }}}}' as status from range({{{{ 3 if target.name == 'ci' else 4 }}}})"
+        key = "constraints: [{type: primary_key, columns: [order_id], warn_unenforced: false}]"
+        columns = "columns: [{name: order_id, data_type: int}, {name: status, data_type: string}]"
+        return {"orders.sql": orders, "schema.yml": f"models: [{{name: orders, {key}, {columns}}}]"}
+
+    @pytest.fixture(scope="class")
+    def dbt_profile_data(self, unique_schema: str, dbt_profile_target: dict[str, Any]) -> dict[str, Any]:
+        schemas = {"default": unique_schema, "ci": f"{unique_schema}_ci", "prod": f"{unique_schema}_prod"}
+        outputs = {name: {**dbt_profile_target, "schema": schema} for name, schema in schemas.items()}
+        return {"test": {"outputs": outputs, "target": "default"}}
+
+    def test_a_pull_request_is_compared_with_production(self, project: Any) -> None:
+        run_dbt(["build", "--target", "prod"])
+        _, text, written = (run_dbt_and_capture(command)[1] for command in commands("pull-requests", "compare"))
+        assert "rows by order_id: 0 added, 1 removed, 3 changed" in text
+        assert "diff: " in written
+        assert (
+            Path("target/diff/orders.md")
+            .read_text()
+            .startswith(f"### `lake.{project.test_schema}_ci.orders`: rows 0 added, 1 removed, 3 changed")
+        )
+
+
 class TestMaintenance:
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:

@@ -240,6 +240,41 @@ class DuckLakeAdapter(LakeMetadata):
                 raise ConfigurationError(f"the report cannot be written: {error}; choose another path") from error
 
     @available
+    def relation_of_target(self, target: str, relation: DuckLakeRelation, other: str | None = None) -> str:
+        """Attach the lake of another target of the profile for reading, and return the name of a relation in it.
+
+        Args:
+            target: the name of the target.
+            relation: the relation of this target, whose name it has by default.
+            other: its name without a lake.
+        """
+        from dbt.config.profile import read_profile
+        from dbt.flags import get_flags
+
+        from .targets import attach_to_read, name_in_target, target_credentials
+
+        session = self._session()
+        with self.connections.exception_handler("ducklake_diff"):
+            profile = self.config.profile_name
+            raw = read_profile(get_flags().PROFILES_DIR)[profile]  # type: ignore[no-untyped-call]  # dbt's flags have no types
+            found = target_credentials(raw, profile, target, self.config.cli_vars)
+            lake = attach_to_read(session.lake, found.lake_settings(), target)
+            place = (str(relation.schema), str(relation.identifier))
+            return name_in_target(lake, found.schema, other, place, self.config.credentials.schema)
+
+    @available
+    def write_file(self, path: str, text: str) -> str:
+        """Write a text and a newline to a file, whose folder is created, and return its absolute path."""
+        file = Path(path).absolute()
+        with self.connections.exception_handler(f"write {file}"):
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(f"{text}\n", encoding="utf-8")
+            except OSError as error:
+                raise ConfigurationError(f"{file} cannot be written: {error}; choose another path") from error
+        return str(file)
+
+    @available
     def table_text(self, table: AgateTable) -> str:
         """Return the rows of a table as text in columns."""
         text = StringIO()

@@ -86,6 +86,17 @@ def test_the_three_formats_show_the_same(folder: Path) -> None:
     assert "…" not in table
 
 
+def test_a_diff_of_snapshots_without_a_change_starts_no_spark(folder: Path) -> None:
+    on_lake("sql", "COMMENT ON TABLE sales.orders IS 'x'")
+    text = on_lake("diff", "sales.orders", "--from", "3").stdout
+    assert text.splitlines()[2:] == ["no differences"]
+    assert "from lake.sales.orders at snapshot 3 (" in text
+    assert on_lake("diff", "sales.orders", "--from", "3", "--to", "4", "--format", "markdown").stdout.startswith(
+        "### `lake.sales.orders`: no diff"
+    )
+    assert json.loads(on_lake("diff", "sales.orders", "--from", "3", "--key", "a", "--format", "json").stdout)["equal"]
+
+
 def test_a_report_is_written(folder: Path) -> None:
     result = on_lake("report", "-o", "new/report.html")
     assert result.stdout.strip() == str(folder / "new/report.html")
@@ -167,7 +178,10 @@ class TestTargets:
         [
             (["--profile", "nothing", "snapshots"], "has no profile nothing: give --profile with one of shop"),
             (["--target", "nothing", "snapshots"], "does not have a target named 'nothing'"),
-            (["--target", "other", "snapshots"], "is of type spark: give --target with one of type ducklake"),
+            (["--target", "other", "snapshots"], "is of type spark: choose a target of type ducklake"),
+            (["diff", "orders", "--other-target", "nothing"], "does not have a target named 'nothing'"),
+            (["diff", "orders", "--other-target", "other"], "is of type spark: choose a target of type ducklake"),
+            (["diff", "orders", "--other-target", "dev", "--other-lake", "x.sqlite"], "--other-lake and --other-target exclude each other"),
             (["--data-path", "x", "snapshots"], "--data-path needs --lake"),
             (["--lake", "lake.sqlite", "--target", "dev", "snapshots"], "--lake and --target exclude each other"),
             (["--project-dir", ".", "--profiles-dir", ".", "snapshots"], "has no dbt_project.yml: check --project-dir"),
@@ -188,6 +202,14 @@ class TestTargets:
         (["history", "nowhere.sales.orders"], 2, "there is no lake nowhere"),
         (["history", "sales.orders", "--limit", "0"], 2, "0 is not in the range x>=1. See `ducklake history --help`"),
         (["snapshots", "--format", "xml"], 2, "'xml' is not one of"),
+        (["diff", "nothing", "--from", "1"], 1, "main.nothing does not exist"),
+        (["diff", "sales.orders"], 1, "needs `from`, a snapshot or timestamp, or `other`, another relation"),
+        (["diff", "sales.orders", "--from", "9"], 1, "snapshot 9 does not exist"),
+        (["diff", "sales.orders", "--from", "soon"], 1, "from is the number of a snapshot or a timestamp"),
+        (["diff", "sales.orders", "--from", "3", "--key", "x"], 1, "column x of lake.sales.orders, for the key does not exist"),
+        (["diff", "sales.orders", "--other-lake", "new.sqlite", "--key", "a"], 2, "there is no catalog at"),
+        (["diff", "sales.orders", "--other-target", "dev"], 2, "--other-target needs a dbt target"),
+        (["diff", "sales.orders", "--from", "3", "--format", "csv"], 2, "'csv' is not one of"),
         (["sql"], 2, "Missing argument 'STATEMENTS...'"),
         (["sql", "SHOW COLUMNS"], 1, "SHOW COLUMNS needs IN"),
         (["report", "-o", "lake.sqlite/x.html"], 2, "the report cannot be written"),

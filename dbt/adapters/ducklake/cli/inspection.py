@@ -9,7 +9,7 @@ import click
 from ..format.identifiers import backquoted, text_literal
 from ..format.origin import origin
 from .output import format_option, show
-from .place import Place
+from .place import Place, located
 from .wrong_input import WrongInput
 
 _SNAPSHOT_COLUMNS = ("snapshot_id", "snapshot_time", "author", "commit_message", "node_id", "invocation_id", "changed")
@@ -45,14 +45,8 @@ def snapshots(place: Place, limit: int, form: str) -> None:
 @click.pass_obj
 def history(place: Place, table: str, limit: int, form: str) -> None:
     """List the snapshots that changed a table: who, when, with which model, and how many rows and files."""
-    from ..sql.tokens import Cursor, Source
-
-    cursor = Cursor(Source(table))
-    *qualifiers, name = cursor.name().parts
-    cursor.finish()
     with place.session(reads=True) as session:
-        schema = qualifiers.pop() if qualifiers else session.schema
-        lake = session.lake.named(qualifiers.pop() if qualifiers else session.database)
+        lake, schema, name = located(session, table)
         arguments = f"{text_literal(name)}, schema => {text_literal(schema)}, limit => {limit}"
         result = session.execute(f"CALL {backquoted(lake)}.history({arguments})")
         show([column.name for column in result.columns], result.fetch(), form)

@@ -9,13 +9,14 @@ from dbt_common.exceptions import DbtBaseException
 
 from ..__version__ import version
 from ..errors import ConfigurationError, DuckLakeError
+from .diff import diff
 from .inspection import history, report, snapshots
 from .maintenance import checkpoint, doctor
 from .place import Place
 from .sql import sql
 from .wrong_input import WrongInput
 
-COMMANDS = (sql, snapshots, history, report, checkpoint, doctor)
+COMMANDS = (sql, snapshots, history, diff, report, checkpoint, doctor)
 
 
 class _Group(click.Group):

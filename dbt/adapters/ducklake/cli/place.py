@@ -47,6 +47,29 @@ class Place:
             session.set_commit_message(author, f"ducklake {click.get_current_context().info_name}")
             yield session
 
+    def other(self, session: LakeSession, lake: str | None, target: str | None, name: str | None, table: tuple[str, str]) -> str:
+        """Return the name of a relation in another lake, which is attached to read it.
+
+        Args:
+            session: a session on this lake.
+            lake: the path of the other lake, or None.
+            target: or else the target of the same profile that has it.
+            name: the name of the relation, as SQL without a lake; by default that of the table.
+            table: the schema and the name of the table that it is compared with.
+        """
+        from ..session import LakeSettings
+        from ..targets import attach_to_read, name_in_target
+
+        if lake is not None:
+            return name_in_target(attach_to_read(session.lake, LakeSettings(lake), "other"), table[0], name, table, table[0])
+        if self.lake is not None:
+            raise WrongInput("--other-target needs a dbt target: give --target instead of --lake, or --other-lake")
+        from .target import found_target
+
+        found = found_target(self.profile, target, self.profiles_dir, self.project_dir)
+        attached = attach_to_read(session.lake, found.lake_settings(), target or "other")
+        return name_in_target(attached, found.schema, name, table, session.schema)
+
     def _of_path(self) -> tuple[LakeSettings, str, str | None]:
         from ..session import LakeSettings
 
@@ -66,9 +89,9 @@ class Place:
         for name in ("data_path", "database", "metadata_schema"):
             if getattr(self, name) is not None:
                 raise WrongInput(f"--{name.replace('_', '-')} needs --lake; a dbt target has its own setting")
-        from .target import target_credentials
+        from .target import found_target
 
-        credentials = target_credentials(self.profile, self.target, self.profiles_dir, self.project_dir)
+        credentials = found_target(self.profile, self.target, self.profiles_dir, self.project_dir)
         return credentials.lake_settings(), credentials.schema, credentials.author
 
 
@@ -80,3 +103,14 @@ def _limited(settings: LakeSettings, reads: bool, creates: bool) -> LakeSettings
     elif not creates:
         changes = {"create_if_not_exists": False}
     return replace(settings, **changes, attached=tuple(_limited(each, reads, creates) for each in settings.attached))
+
+
+def located(session: LakeSession, text: str) -> tuple[str, str, str]:
+    """Return the lake, the schema and the name of a table from `[[LAKE.]SCHEMA.]TABLE`."""
+    from ..sql.tokens import Cursor, Source
+
+    cursor = Cursor(Source(text))
+    *qualifiers, name = cursor.name().parts
+    cursor.finish()
+    schema = qualifiers.pop() if qualifiers else session.schema
+    return session.lake.named(qualifiers.pop() if qualifiers else session.database), schema, name

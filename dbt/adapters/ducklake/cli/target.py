@@ -5,24 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from dbt.cli.resolvers import default_profiles_dir
 from dbt.clients.yaml_helper import load_yaml_text
-from dbt.config.profile import Profile, read_profile
-from dbt.config.renderer import ProfileRenderer
+from dbt.config.profile import read_profile
 from dbt_common.context import set_invocation_context
-from dbt_common.dataclass_schema import ValidationError
 
 from ..credentials import DuckLakeCredentials
+from ..targets import target_credentials
 from .wrong_input import WrongInput
 
 
-def target_credentials(profile: str | None, target: str | None, profiles_dir: str | None, project_dir: str | None) -> DuckLakeCredentials:
+def found_target(profile: str | None, target: str | None, profiles_dir: str | None, project_dir: str | None) -> DuckLakeCredentials:
     """Return a target of type `ducklake`; what is not given has dbt's default.
 
     Raises:
-        WrongInput: there is no profiles.yml, several profiles to choose from, or a target of another type.
+        WrongInput: there is no profiles.yml, or several profiles to choose from.
+        ConfigurationError: the target is of another type, or one of its fields is wrong.
         DbtBaseException: the profile or target does not exist or is wrong.
     """
     folder = _profiles_folder(profiles_dir, project_dir)
@@ -35,21 +34,7 @@ def target_credentials(profile: str | None, target: str | None, profiles_dir: st
     if not isinstance(raw.get(name), Mapping):
         raise WrongInput(f"{folder}/profiles.yml has no profile {name}: give --profile with one of {', '.join(raw)}")
     set_invocation_context(os.environ)
-    target_name, found = Profile.render_profile(raw[name], name, target, ProfileRenderer({}))
-    if found.get("type") != "ducklake":
-        kind = found.get("type")
-        raise WrongInput(f"the target {target_name} of the profile {name} is of type {kind}: give --target with one of type ducklake")
-    return _credentials(found, f"the target {target_name} of the profile {name}")
-
-
-def _credentials(found: Mapping[str, Any], where: str) -> DuckLakeCredentials:
-    given = DuckLakeCredentials.translate_aliases({key: value for key, value in found.items() if key not in ("type", "threads")})
-    try:
-        DuckLakeCredentials.validate(given)
-    except ValidationError as error:
-        raise WrongInput(f"{where}: {error.message}") from error
-    credentials: DuckLakeCredentials = DuckLakeCredentials.from_dict(given)
-    return credentials
+    return target_credentials(raw[name], name, target)
 
 
 def _profiles_folder(profiles_dir: str | None, project_dir: str | None) -> str:

@@ -12,6 +12,7 @@ from ..spark.arrow.foreign_files import Matching
 from ..sql.values import Call, Checkpoint, Statement
 from .arguments import Parameter, boolean, constant, text, texts
 from .clone import CLONE
+from .diff import DIFF
 from .environment import Environment
 from .functions import FUNCTIONS
 from .maintenance import MAINTENANCE, require_own_transaction
@@ -96,6 +97,7 @@ PROCEDURES: dict[str, Procedure] = {
     ),
     **FUNCTIONS,
     **CLONE,
+    "diff": DIFF,
     **MAINTENANCE,
     "migrate": Procedure(_migrate),
 }

@@ -88,6 +88,21 @@ class Lake:
                 return each
         raise ConfigurationError(f"there is no lake {name}; the lakes are {', '.join(self.names)}, and `attach` in the profile adds others")
 
+    def attach(self, settings: LakeSettings) -> str:
+        """Attach another lake, which is opened at its first use, and return its name; one that is attached already keeps its name.
+
+        Raises:
+            ConfigurationError: another lake has the name.
+        """
+        with self._lock:
+            for name, known in {self.settings.database: self.settings, **self._attached}.items():
+                if known.location == settings.location and not (known.is_past or settings.is_past):
+                    return name
+            if self.has(settings.database):
+                raise ConfigurationError(f"the name {settings.database} is taken: the lakes are {', '.join(self.names)}")
+            self._attached = {**self._attached, settings.database: settings}
+            return settings.database
+
     @property
     def open_catalogs(self) -> tuple[LakeCatalog, ...]:
         """The catalogs of the lakes that have been used."""

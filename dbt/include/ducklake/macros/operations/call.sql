@@ -20,14 +20,20 @@
 {% endmacro %}
 
 
-{# CALL of a procedure of a lake, by default the profile's, with named arguments; those that are none or missing are left out. #}
+{# Run `ducklake_call_text`, as `ducklake_operation` does. #}
 {% macro ducklake_call(procedure, arguments, database=none) %}
+  {{ return(ducklake_operation(ducklake_call_text(procedure, arguments, database))) }}
+{% endmacro %}
+
+
+{# CALL of a procedure of a lake, by default the profile's, with named arguments; those that are none or missing are left out. #}
+{% macro ducklake_call_text(procedure, arguments, database=none) %}
   {%- set given = [] -%}
   {%- for name, value in arguments.items() if value is defined and value is not none -%}
     {%- do given.append(name ~ ' => ' ~ ducklake_literal(value)) -%}
   {%- endfor -%}
   {%- set lake = adapter.quote(database) ~ '.' if database else '' -%}
-  {{ return(ducklake_operation('call ' ~ lake ~ procedure ~ '(' ~ given | join(', ') ~ ')')) }}
+  {{ return('call ' ~ lake ~ procedure ~ '(' ~ given | join(', ') ~ ')') }}
 {% endmacro %}
 
 

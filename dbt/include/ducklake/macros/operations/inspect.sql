@@ -26,6 +26,31 @@
 {% endmacro %}
 
 
+{#
+  What changed in a table: dbt run-operation ducklake_diff --args '{table_name: orders, from: 12, to: 15}', also with timestamps; compared
+  with another relation, `other: dev_anna.orders`, or with the same one of another target, `other_target: prod`. Also in a hook, with `path`.
+  `table` is another name of `table_name`.
+#}
+{% macro ducklake_diff(table_name=none, from=none, to=none, other=none, other_target=none, key=none, examples=none, format=none, path=none, schema=none, database=none, table=none) %}
+  {%- if execute -%}
+    {%- set table = table_name or table -%}
+    {%- do ducklake_require('ducklake_diff', {'table_name': table}) -%}
+    {%- set relation = ducklake_table(table, schema, database) if table is string else table -%}
+    {%- set other = other | string if other else none -%}
+    {%- set other = adapter.relation_of_target(other_target, relation, other) if other_target else other -%}
+    {%- set given = {
+      'table_name': relation.identifier, 'schema': relation.schema, 'from': from, 'to': to, 'other': other, 'key': key,
+      'examples': examples, 'format': format,
+    } -%}
+    {%- call statement('ducklake_diff', fetch_result=true, auto_begin=false) -%}
+      {{ ducklake_call_text('diff', given, relation.database) }}
+    {%- endcall -%}
+    {%- set text = load_result('ducklake_diff')['data'][0][0] -%}
+    {%- do print('diff: ' ~ adapter.write_file(path, text) if path else text) -%}
+  {%- endif -%}
+{% endmacro %}
+
+
 {# dbt run-operation ducklake_positions: up to which snapshot each model, or the one named, has read the changes of its inputs. #}
 {% macro ducklake_positions(table_name=none, schema=none, database=none) %}
   {{ return(ducklake_call('positions', {'table_name': table_name, 'schema': schema}, database)) }}
