@@ -127,7 +127,7 @@ def test_a_rollback_of_the_model_or_the_input_moves_what_is_read(model: Both) ->
 
 @pytest.mark.parity
 def test_a_position_survives_changes_of_the_model_by_duckdb(model: Both) -> None:
-    """DuckDB keeps tags that it does not know, whatever it does with the table."""
+    """DuckDB keeps tags that it does not know when it changes the table."""
     known = positions(model.session)
     for statement in (
         "COMMENT ON TABLE m IS 'a model'",

@@ -16,7 +16,7 @@ QUERIES = ("snapshot.", "test.", "unit_test.", "function.", "sql operation.")
 
 
 def command_needs_spark(config: Any) -> bool:
-    """Whether a command needs Spark whatever the nodes are: it runs all nodes of a project that has models.
+    """Whether a command needs Spark for every selection of nodes: it runs all nodes of a project that has models.
 
     Args:
         config: dbt's runtime configuration, or the profile alone.

@@ -1,22 +1,18 @@
-"""The adapter: dialect, transactions and work on a lake; `metadata` reads the catalog."""
+"""The adapter: dialect, transactions, configs and publishing. `metadata`, `operations` and `seed_loading` have its other parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from multiprocessing.context import SpawnContext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
-from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.protocol import AdapterConfig
 from dbt_common.contracts.constraints import ConstraintType
-from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
@@ -24,24 +20,23 @@ from dbt import selected_resources
 
 from .connections import DuckLakeResponse, logger
 from .early_start import command_needs_spark, nodes_need_spark
-from .errors import ConfigurationError
 from .foreign_configs import config_notes, config_warnings, refused_access
 from .format.identifiers import backquoted
 from .format.objects import Table
 from .layout import Layout, documentation_actions, layout_actions, layout_of, reset_actions
 from .merge_configs import MergePlan, check, missing_keys, plan
 from .merge_fields import MERGE_CONFIGS, MergeConfigs
-from .metadata import LakeMetadata
+from .operations import LakeOperations
 from .provenance import provenance_of
 from .publish_plans import check_nodes
 from .publishing import NODE, STAGED_COMMANDS
 from .python_submissions import run_model
 from .relation import DuckLakeRelation
-from .seeds import fitted_rows, needs_quotes, require_header, seed_columns, seed_file, unknown_columns
+from .seed_loading import SeedLoading
 from .sql.scripts import split
 
 if TYPE_CHECKING:
-    from agate.table import Table as AgateTable
+    pass
 
 
 @dataclass
@@ -70,7 +65,7 @@ class DuckLakeConfig(MergeConfigs, AdapterConfig):
     publish: str | None = None
 
 
-class DuckLakeAdapter(LakeMetadata):
+class DuckLakeAdapter(SeedLoading, LakeOperations):
     """The adapter for a DuckLake whose statements run on Spark."""
 
     AdapterSpecificConfigs = DuckLakeConfig
@@ -84,7 +79,6 @@ class DuckLakeAdapter(LakeMetadata):
 
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
-        self._warned: set[str] = set()
         self._full_builds: dict[tuple[str, str], str | None] = {}
         if command_needs_spark(config):
             self.connections.start_spark()
@@ -199,94 +193,6 @@ class DuckLakeAdapter(LakeMetadata):
         handle = self.connections.handle()
         handle.set_provenance(handle.provenance.with_message(message, author).with_extra_info(extra_info))
         self.connections.begin()
-        return ""
-
-    @available.parse_none
-    def last_snapshot(self, relation: DuckLakeRelation) -> int | None:
-        """Return the newest snapshot that changed the rows of a table; None if the table does not exist or never had rows."""
-        session, lake = self._session(), self._lake(relation.database)
-        if lake is None:
-            return None
-
-        def last() -> int | None:
-            with session.reading(lake) as reader:
-                table = reader.find(str(relation.schema), str(relation.identifier))
-                if not isinstance(table, Table):
-                    return None
-                facts = session.lake.catalog_of(lake).table_facts(reader.snapshot, [table])
-                return facts[table.table_id].last_snapshot_id if table.table_id in facts else None
-
-        with self.connections.exception_handler(f"last snapshot of {relation}"):
-            return session.record_read(last)
-
-    @available.parse_none
-    def write_report(self, path: str | None = None, database: str | None = None) -> str:
-        """Write the report on a lake, by default the profile's, as one HTML file, and return its absolute path.
-
-        Args:
-            path: the file; by default `ducklake_report.html` in the project's target folder.
-            database: an attached lake.
-        """
-        from .report.gather import gather
-        from .report.page import write
-
-        session = self._session()
-        with self.connections.exception_handler("ducklake_report"):
-            lake = session.lake.named(database or session.database)
-            default = Path(self.config.project_root, self.config.target_path, "ducklake_report.html")
-            try:
-                return str(write(gather(session.lake.catalog_of(lake), lake), Path(path) if path else default))
-            except OSError as error:
-                raise ConfigurationError(f"the report cannot be written: {error}; choose another path") from error
-
-    @available
-    def relation_of_target(self, target: str, relation: DuckLakeRelation, other: str | None = None) -> str:
-        """Attach the lake of another target of the profile for reading, and return the name of a relation in it.
-
-        Args:
-            target: the name of the target.
-            relation: the relation of this target, whose name it has by default.
-            other: its name without a lake.
-        """
-        from dbt.config.profile import read_profile
-        from dbt.flags import get_flags
-
-        from .targets import attach_to_read, name_in_target, target_credentials
-
-        session = self._session()
-        with self.connections.exception_handler("ducklake_diff"):
-            profile = self.config.profile_name
-            raw = read_profile(get_flags().PROFILES_DIR)[profile]  # type: ignore[no-untyped-call]  # dbt's flags have no types
-            found = target_credentials(raw, profile, target, self.config.cli_vars)
-            lake = attach_to_read(session.lake, found.lake_settings(), target)
-            place = (str(relation.schema), str(relation.identifier))
-            return name_in_target(lake, found.schema, other, place, self.config.credentials.schema)
-
-    @available
-    def write_file(self, path: str, text: str) -> str:
-        """Write a text and a newline to a file, whose folder is created, and return its absolute path."""
-        file = Path(path).absolute()
-        with self.connections.exception_handler(f"write {file}"):
-            try:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(f"{text}\n", encoding="utf-8")
-            except OSError as error:
-                raise ConfigurationError(f"{file} cannot be written: {error}; choose another path") from error
-        return str(file)
-
-    @available
-    def table_text(self, table: AgateTable) -> str:
-        """Return the rows of a table as text in columns."""
-        text = StringIO()
-        table.print_table(max_rows=None, max_columns=None, output=text, max_column_width=None)  # type: ignore[attr-defined]  # agate adds it
-        return text.getvalue().rstrip()
-
-    @available
-    def warn_once(self, message: str) -> str:
-        """Warn the user, once per run and message."""
-        if message not in self._warned:
-            self._warned.add(message)
-            warn_or_error(AdapterEventWarning(base_msg=message))
         return ""
 
     @available
@@ -430,56 +336,6 @@ class DuckLakeAdapter(LakeMetadata):
         """Compute and cache a temporary view, so that all statements until the commit see the same rows."""
         with self.connections.exception_handler(f"materialize {relation}"):
             self._session().cache(str(relation.identifier))
-
-    @available
-    def quote_seed_column(self, column: str, quote_config: bool | None) -> str:
-        """Return the name of a seed's column for SQL; a name that needs quotes has them whatever `quote_columns` is."""
-        return self.quote(column) if needs_quotes(column) else str(super().quote_seed_column(column, quote_config))
-
-    @available.parse_none
-    def check_seed_header(self, model: Mapping[str, Any]) -> None:
-        """Require that the first line of a seed's file names its columns; a missing file is left to dbt."""
-        path = seed_file(self.config, model)
-        if path is not None:
-            require_header(path, model["config"].get("delimiter") or ",")
-
-    @available.parse_none
-    def create_seed_table(
-        self, relation: DuckLakeRelation, table: AgateTable, column_types: Mapping[str, str], quote_columns: bool | None
-    ) -> None:
-        """Create the empty table of a seed, or empty the existing one and give it the CSV's columns."""
-        columns = seed_columns(table, column_types, quote_columns, self.convert_type)
-        with self.connections.exception_handler(f"seed {relation}"):
-            self._session().load_seed(str(relation.schema), str(relation.identifier), columns, (), database=relation.database)
-
-    @available.parse_none
-    def load_seed(
-        self, relation: DuckLakeRelation, table: AgateTable, column_types: Mapping[str, str], quote_columns: bool | None, rebuild: bool
-    ) -> DuckLakeResponse:
-        """Fill a table with a seed's rows, without Spark.
-
-        Args:
-            relation: the seed's table.
-            table: the CSV as dbt read it.
-            column_types: types by column name, in any usual dialect.
-            quote_columns: False refuses column names that a wrong delimiter has made.
-            rebuild: replace the table's columns by the CSV's too; otherwise only its rows are replaced.
-        """
-        session, schema, name = self._session(), str(relation.schema), str(relation.identifier)
-        columns = seed_columns(table, column_types, quote_columns, self.convert_type)
-        unknown = unknown_columns(table, column_types)
-        if unknown:
-            self.warn_once(
-                f"column_types of the seed {relation} has {', '.join(unknown)}, which the CSV does not have; "
-                f"its columns are: {', '.join(table.column_names)}"
-            )
-        with self.connections.exception_handler(f"seed {relation}"):
-            rows = table.rows if rebuild else fitted_rows(table, [column.name for column in session.columns(relation.name_parts)])
-            count = session.load_seed(schema, name, columns, rows, rebuild=rebuild, database=relation.database)
-        code = "CREATE" if rebuild else "INSERT"
-        response = DuckLakeResponse(f"{code} {count}", code=code, rows_affected=count)
-        self.connections.handle().on_commit(response.committed)
-        return response
 
     def submit_python_job(self, parsed_model: dict[str, Any], compiled_code: str) -> AdapterResponse:
         """Run a Python model in this process, in its node's session and transaction."""

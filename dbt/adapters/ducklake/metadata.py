@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.impl import FreshnessResponse
@@ -13,8 +14,10 @@ from dbt.adapters.base.relation import BaseRelation, InformationSchema
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.sql.impl import SQLAdapter
 from dbt_common.contracts.metadata import CatalogTable
+from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
 from .column import DuckLakeColumn
@@ -53,6 +56,18 @@ class LakeMetadata(SQLAdapter):
             Capability.MicrobatchConcurrency: FULL,
         }
     )
+
+    def __init__(self, config: Any, mp_context: SpawnContext) -> None:
+        super().__init__(config, mp_context)
+        self._warned: set[str] = set()
+
+    @available
+    def warn_once(self, message: str) -> str:
+        """Warn the user, once per run and message."""
+        if message not in self._warned:
+            self._warned.add(message)
+            warn_or_error(AdapterEventWarning(base_msg=message))
+        return ""
 
     def _session(self) -> LakeSession:
         return self.connections.handle().session

@@ -37,7 +37,7 @@ def publish_tested(lake: Lake, config: Any, results: Sequence[Any], publish_on: 
     built = {each.node.unique_id for each in results if each.status not in (*FAILED, "skipped")}
     conflict = None
     try:
-        nodes.finish(built, whatever_the_tests=publish_on == ALWAYS)
+        nodes.finish(built, untested=publish_on == ALWAYS)
     except DuckLakeError as error:
         conflict = error
     unpublished = nodes.unpublished

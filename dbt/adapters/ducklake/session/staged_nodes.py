@@ -105,12 +105,12 @@ class StagedNodes:
                         self._fail(name, failure)
             self._publish({name for name, staged in self._staged.items() if staged.tested and not staged.waits})
 
-    def finish(self, built: Collection[str], *, whatever_the_tests: bool = False) -> None:
+    def finish(self, built: Collection[str], *, untested: bool = False) -> None:
         """Publish what can be published at the end of the command; `unpublished` are the others.
 
         Args:
             built: the nodes that succeeded.
-            whatever_the_tests: publish nodes whose tests did not run.
+            untested: publish nodes whose tests did not run.
 
         Raises:
             ConflictError: see `tested`.
@@ -119,7 +119,7 @@ class StagedNodes:
             for name, staged in self._staged.items():
                 if name not in built:
                     self._fail(name, "it failed")
-                elif staged.waits and not whatever_the_tests:
+                elif staged.waits and not untested:
                     self._fail(name, f"{_short(min(staged.waits))} did not run")
             self._publish(set(self._staged))
 

@@ -1,6 +1,6 @@
 """Figures about a whole lake: its snapshots, how its data grew, the sizes of its files, and what each snapshot wrote.
 
-Every figure is one query, whatever the number of tables and files.
+Every figure is one query for any number of tables and files.
 """
 
 from __future__ import annotations

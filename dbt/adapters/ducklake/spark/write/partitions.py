@@ -111,7 +111,7 @@ def _value_text(text: str, type_name: str) -> str | None:
 def _part(value: SparkColumn, type_name: str, transform: str) -> SparkColumn:
     """Return the year, month, day or hour as text; NULL for infinity. A timestamp_ns arrives as a number of nanoseconds.
 
-    The parts of an instant are in UTC, as in the files that this process writes, whatever the session's time zone.
+    The parts of an instant are in UTC, as in the files that this process writes, in every time zone of the session.
     """
     if type_name in _TO_NAIVE:
         value = CONVERSIONS[_TO_NAIVE[type_name]](value, TimestampNTZType())
