@@ -12,7 +12,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.ducklake.connections import DuckLakeResponse
 from dbt.adapters.ducklake.cursor import LakeHandle, Outcome
 from dbt.adapters.ducklake.lake.context import RowCounts
-from dbt.adapters.ducklake.plan.bound import FilesRead
+from dbt.adapters.ducklake.plan.bound import FilesRead, TableAt
 from dbt.adapters.ducklake.provenance import Provenance
 from dbt.adapters.ducklake.run.result import FilesWritten, Result
 
@@ -23,7 +23,7 @@ ROWS = [(1, "a"), (2, "b"), (3, "c")]
 class FakeResult:
     columns: tuple[SimpleNamespace, ...] = (SimpleNamespace(name="id", type="int"), SimpleNamespace(name="name", type="string"))
     rowcount: int = -1
-    files: tuple[FilesRead, ...] = (FilesRead("lake.main.t@6", 2, 3, 100),)
+    files: tuple[FilesRead, ...] = (FilesRead(TableAt("lake", "main", "t", 6), 2, 3, 100),)
     limits: list[int | None] = field(default_factory=list)
 
     def fetch(self, limit: int | None) -> list[tuple[Any, ...]]:

@@ -18,6 +18,7 @@ from .catalog.store.location import shown_path
 from .catalog.store.settings import CatalogSettings
 from .catalog.store.shown import HIDDEN
 from .errors import ConfigurationError
+from .lineage_sender import LineageSettings, shown_settings
 from .publishing import Publishing
 from .spark.session.sensitive import SENSITIVE, may_show
 from .spark.session.settings import SparkSettings
@@ -71,6 +72,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         module_paths: folders with Python modules that Python models import.
         publish: `node`, `tested` or `run`, see `publishing`; a variable of the same name has precedence.
         publish_on: which results allow to publish: `warn`, `success` or `always`.
+        openlineage: where to send events of OpenLineage, see `lineage_sender`; true leaves it to the client's environment.
     """
 
     schema: str = "main"
@@ -81,6 +83,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
     module_paths: list[str] = field(default_factory=list)
     publish: str | None = None
     publish_on: str | None = None
+    openlineage: bool | dict[str, Any] | None = field(default=None, repr=False)
 
     _ALIASES = {"catalog": "database"}  # noqa: RUF012 -- dbt's base class declares it as a ClassVar
 
@@ -100,6 +103,8 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
         """Yield the fields that `dbt debug` prints and `target` contains, without secrets and unset fields."""
         shown = {key: value for key, value in super().connection_info(with_aliases=with_aliases) if value not in (None, {}, [])}
+        if "openlineage" in shown:
+            shown["openlineage"] = shown_settings(shown["openlineage"])
         yield from hidden(shown).items()
 
     @classmethod
@@ -128,6 +133,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         self.catalog_settings()
         self.attachments()
         Publishing.of(self)
+        self.lineage_settings()
         refuse_unknown("`retries`", self.retries, RETRY_FIELDS)
         for name, value in self.retries.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
@@ -164,6 +170,14 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
             DbtRuntimeError: see `attachments.attachments`.
         """
         return attachments(self.attach, self.database)
+
+    def lineage_settings(self) -> LineageSettings | None:
+        """Return the `openlineage` block as checked settings; None if no events are sent.
+
+        Raises:
+            DbtRuntimeError: see `LineageSettings.of`.
+        """
+        return LineageSettings.of(self.openlineage)
 
     def spark_settings(self) -> SparkSettings:
         """Return the `spark` block as checked settings.

@@ -48,6 +48,8 @@ class LakeHandle:
         self.closed = False
         self.set_provenance(provenance)
         self._listeners: list[tuple[int, Callable[[Outcome], None]]] = []
+        self.last_outcome: Outcome | None = None
+        """The outcome of the last committed transaction; a node sets it to None before its first one."""
 
     def cursor(self) -> LakeCursor:
         """Return a cursor on the session."""
@@ -67,6 +69,7 @@ class LakeHandle:
         committed = self.session.last_commit
         read = tuple(files for result in committed.results if result is not None for files in result.files)
         outcome = Outcome(None if snapshot is None else snapshot.snapshot_id, read, committed.written, committed.staged)
+        self.last_outcome = outcome
         for steps, listener in listeners:
             listener(replace(outcome, result=committed.results[steps - 1] if steps else None))
         return snapshot

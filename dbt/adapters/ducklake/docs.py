@@ -50,7 +50,7 @@ def describe(session: LakeSession, lake: str, wanted: Callable[[RelationName], b
     return [
         Described(
             relation,
-            tuple(_columns(relation)),
+            tuple(columns_of(relation)),
             tuple(_stats(relation, facts[relation.table_id])) if isinstance(relation, Table) and relation.table_id in facts else (),
         )
         for relation in relations
@@ -99,7 +99,8 @@ def catalog_rows(database: str, described: Sequence[Described]) -> AgateTable:
     return table
 
 
-def _columns(relation: Relation) -> Iterator[tuple[str, str, str | None]]:
+def columns_of(relation: Relation) -> Iterator[tuple[str, str, str | None]]:
+    """Yield name, Spark type and comment of each column; none for a view that DuckDB created, whose columns are not in the catalog."""
     if isinstance(relation, Table):
         for column in relation.columns:
             yield column.name, spark_name(data_type_of(column)), column.comment

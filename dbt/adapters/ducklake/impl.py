@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
@@ -24,6 +26,8 @@ from .foreign_configs import config_notes, config_warnings, refused_access
 from .format.identifiers import backquoted
 from .format.objects import Table
 from .layout import Layout, documentation_actions, layout_actions, layout_of, reset_actions
+from .lineage import COMMANDS, CommandLineage
+from .lineage_events import Run
 from .merge_configs import MergePlan, check, missing_keys, plan
 from .merge_fields import MERGE_CONFIGS, MergeConfigs
 from .operations import LakeOperations
@@ -80,6 +84,8 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         self._full_builds: dict[tuple[str, str], str | None] = {}
+        self._lineage: CommandLineage | None = None
+        self._lineage_lock = threading.Lock()
         if command_needs_spark(config):
             self.connections.start_spark()
 
@@ -135,24 +141,48 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
         with self.connections.exception_handler("dbt debug"):
             for _, check in checks(self._session().lake):
                 check()
+            settings = self.connections.credentials.lineage_settings()
+            if settings is not None:
+                settings.client().close()
 
     def set_relations_cache(
         self, relation_configs: Iterable[Any], clear: bool = False, required_schemas: set[BaseRelation] | None = None
     ) -> None:
         """List the relations of the project, after checking how its nodes are published, and start Spark if a selected node needs it."""
         nodes = list(relation_configs)
+        self._command_lineage()
         if getattr(getattr(self.config, "args", None), "which", None) in STAGED_COMMANDS:
             check_nodes(self.connections.manifest, selected_resources.SELECTED_RESOURCES, self.connections.publishing)
         if nodes_need_spark(self.config, selected_resources.SELECTED_RESOURCES, nodes):
             self.connections.start_spark()
         super().set_relations_cache(nodes, clear, required_schemas)
 
-    def pre_model_hook(self, config: Mapping[str, Any]) -> None:
-        """Record the node as the origin of its snapshots, and apply its `spark_config` to its session."""
+    def pre_model_hook(self, config: Mapping[str, Any]) -> Run | None:
+        """Record the node as the origin of its snapshots, apply its `spark_config` to its session, and send the start of its run."""
         connection = self.connections.get_thread_connection()
         connection.handle.set_provenance(provenance_of(self.config, connection.name))
         with self.connections.exception_handler("spark_config"):
             connection.handle.session.use_settings(config.get("spark_config"))
+        lineage = self._command_lineage()
+        connection.handle.last_outcome = None
+        return None if lineage is None else lineage.start(config.model)  # type: ignore[attr-defined] # dbt's object for configs
+
+    def post_model_hook(self, config: Any, context: Run | None) -> None:
+        """Send the end of a node's run, if its start was sent; dbt calls this after a failure too."""
+        if context is not None and self._lineage is not None:
+            manifest = self.connections.manifest
+            self._lineage.end(context, config.model, self.connections.handle(), manifest, sys.exc_info()[1])
+
+    def _command_lineage(self) -> CommandLineage | None:
+        """Return the events of this command; None if it has none. The first call sends the start of the command."""
+        settings = self.connections.credentials.lineage_settings()
+        if settings is None or getattr(getattr(self.config, "args", None), "which", None) not in COMMANDS:
+            return None
+        with self._lineage_lock:
+            if self._lineage is None or self._lineage.command.run_id != get_invocation_id():
+                with self.connections.exception_handler("openlineage"):
+                    self._lineage = CommandLineage(self.config, settings, logger.warning)
+            return self._lineage
 
     def set_macro_resolver(self, macro_resolver: Any) -> None:
         """Keep the manifest, which says what nodes read."""

@@ -13,19 +13,32 @@ from .view import Version
 
 
 @dataclass(frozen=True)
+class TableAt:
+    """A table at a snapshot, by its names."""
+
+    lake: str
+    schema: str
+    name: str
+    snapshot_id: int
+
+    def __str__(self) -> str:
+        return f"{self.lake}.{self.schema}.{self.name}@{self.snapshot_id}"
+
+
+@dataclass(frozen=True)
 class FilesRead:
     """How many files of a table a statement reads at a snapshot; the others cannot contain a row that it needs."""
 
-    name: str
+    table: TableAt
     read: int
     of: int
     size_bytes: int = 0
     """Size in bytes of the files that are read."""
 
     @classmethod
-    def from_plan(cls, name: str, plan: ScanPlan) -> FilesRead:
+    def from_plan(cls, table: TableAt, plan: ScanPlan) -> FilesRead:
         """Return the files that a scan plan reads."""
-        return cls(name, len(plan.files), len(plan.files) + plan.pruned_files, sum(file.size_bytes for file in plan.files))
+        return cls(table, len(plan.files), len(plan.files) + plan.pruned_files, sum(file.size_bytes for file in plan.files))
 
     @property
     def is_pruned(self) -> bool:
@@ -33,7 +46,7 @@ class FilesRead:
         return self.read < self.of
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.read} of {self.of} files"
+        return f"{self.table}: {self.read} of {self.of} files"
 
 
 @dataclass(frozen=True)
@@ -63,7 +76,7 @@ class BoundTable:
     @property
     def reads(self) -> Iterator[FilesRead]:
         """The files that are read."""
-        yield FilesRead.from_plan(f"{self.lake}.{self.table.schema_name}.{self.table.name}@{self.version.snapshot_id}", self.plan)
+        yield FilesRead.from_plan(TableAt(self.lake, self.table.schema_name, self.table.name, self.version.snapshot_id), self.plan)
 
 
 @dataclass(frozen=True)

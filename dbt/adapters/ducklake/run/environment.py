@@ -14,7 +14,7 @@ from ..format.files import ColumnFilter, ScanPlan
 from ..format.identifiers import fold, text_literal
 from ..format.objects import Table
 from ..lake.context import Context
-from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead
+from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead, TableAt
 from ..plan.filters import filters_for_condition
 from ..plan.names import Found, Names, TemporaryView
 from ..plan.resolve import Planning, resolve
@@ -276,8 +276,8 @@ class Environment:
 
     def note_scan(self, table: Table, plan: ScanPlan) -> None:
         """Record the files that are read of a table that the statement changes."""
-        name = f"{self.lake}.{table.schema_name}.{table.name}@{self.transaction.snapshot.snapshot_id}"
-        self.reads.append(FilesRead.from_plan(name, plan))
+        read = TableAt(self.lake, table.schema_name, table.name, self.transaction.snapshot.snapshot_id)
+        self.reads.append(FilesRead.from_plan(read, plan))
 
     # -- temporary views -------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,196 @@
+"""Send events of OpenLineage from one background thread, so that no node waits for an endpoint. What fails is reported once."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+import queue
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from .catalog.store.shown import HIDDEN
+from .errors import ConfigurationError
+from .lineage_events import Event, client_event
+from .unknown import refuse_other_types, refuse_unknown
+
+if TYPE_CHECKING:
+    from openlineage.client import OpenLineageClient
+
+MOST_WAITING = 10_000
+"""The number of events that can wait; further ones are lost."""
+FLUSH_SECONDS = 15.0
+"""How long the end of a command waits for the events that are not sent yet."""
+SHOWN = ("type", "url", "endpoint", "timeout", "verify", "log_file_path", "append", "topic")
+"""The fields of a transport that `dbt debug` and messages show; any other may be secret."""
+
+
+@dataclass(frozen=True)
+class LineageSettings:
+    """The field `openlineage` of the profile.
+
+    Args:
+        transport: the configuration of the client's transport; None leaves it to the client's own environment.
+        namespace: the namespace of the jobs; None for the default.
+    """
+
+    transport: Mapping[str, Any] | None = None
+    namespace: str | None = None
+
+    @classmethod
+    def of(cls, given: bool | Mapping[str, Any] | None) -> LineageSettings | None:
+        """Return the settings of the profile's field; None if it is not set or false.
+
+        Raises:
+            DbtRuntimeError: the field has another form; the message names the part of it.
+        """
+        if given is None or isinstance(given, bool):
+            return cls() if given else None
+        refuse_unknown("`openlineage`", given, ("transport", "namespace"))
+        refuse_other_types("openlineage.", given, {"transport": dict, "namespace": str})
+        transport = given.get("transport")
+        if transport is not None and not (isinstance(transport.get("type"), str) and transport["type"]):
+            raise DbtRuntimeError("`openlineage.transport` needs a `type`, such as file or http")
+        return cls(transport, given.get("namespace"))
+
+    def client(self) -> OpenLineageClient:
+        """Return a client.
+
+        Raises:
+            ConfigurationError: the client is not installed, or refuses the transport.
+        """
+        try:
+            from openlineage.client import OpenLineageClient
+            from openlineage.client.transport import get_default_factory
+        except ImportError:
+            raise ConfigurationError(
+                "`openlineage` in the profile needs the OpenLineage client: pip install 'dbt-ducklake[openlineage]'"
+            ) from None
+        try:
+            if self.transport is None:
+                return OpenLineageClient()
+            return OpenLineageClient(transport=get_default_factory().create(copy.deepcopy(dict(self.transport))))
+        except Exception as error:
+            if self.transport is None:
+                raise ConfigurationError(
+                    f"`openlineage: true` leaves the configuration to the client, which refuses it ({reason(error)}); "
+                    "check openlineage.yml and the variables OPENLINEAGE_…"
+                ) from None
+            text = f"{type(error).__name__}: {error}"
+            given = {key: value for key, value in self.transport.items() if key != "type"}
+            for secret in sorted(_texts(given), key=len, reverse=True):
+                text = text.replace(secret, HIDDEN)
+            raise ConfigurationError(f"`openlineage.transport` is refused by the OpenLineage client. {text}") from None
+
+
+def shown_settings(given: Any) -> Any:
+    """Return the field `openlineage` of a profile, of whose transport only harmless fields are shown."""
+    if not isinstance(given, dict) or not isinstance(given.get("transport"), dict):
+        return given
+    secret = _hidden_part(given["transport"])
+    return {**given, "transport": {key: HIDDEN if key in secret else value for key, value in given["transport"].items()}}
+
+
+def _hidden_part(transport: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in transport.items() if key not in SHOWN or isinstance(value, dict | list)}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text in a value that is not empty."""
+    if isinstance(value, str) and value:
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+
+
+def reason(error: BaseException) -> str:
+    """Return the kinds of an error and its causes, without their texts, which may contain a secret."""
+    kinds: list[str] = []
+    each: BaseException | None = error
+    while each is not None:
+        status = getattr(getattr(each, "response", None), "status_code", None)
+        number = each.errno if isinstance(each, OSError) else None
+        detail = f" {status}" if isinstance(status, int) else f" ({os.strerror(number)})" if isinstance(number, int) else ""
+        kinds.append(type(each).__name__ + detail)
+        each = each.__cause__ or each.__context__
+    return ", caused by ".join(dict.fromkeys(kinds))
+
+
+class Sender:
+    """Sends events in the order in which they are given. After the first failure it sends no more."""
+
+    def __init__(self, client: OpenLineageClient) -> None:
+        self._client = client
+        self._waiting: queue.Queue[Event | None] = queue.Queue(MOST_WAITING)
+        self._failure: str | None = None
+        self._lost = 0
+        self._thread = threading.Thread(target=self._work, name="openlineage", daemon=True)
+        self._thread.start()
+
+    def send(self, event: Event) -> None:
+        """Send an event soon; return at once."""
+        try:
+            self._waiting.put_nowait(event)
+        except queue.Full:
+            self._lost += 1
+
+    def close(self, seconds: float = FLUSH_SECONDS) -> str | None:
+        """Wait until all events are sent, and return why some are not; None if they are.
+
+        Args:
+            seconds: the longest time to wait.
+        """
+        end = time.monotonic() + seconds
+        try:
+            self._waiting.put(None, timeout=seconds)
+        except queue.Full:
+            return "the endpoint is too slow"
+        self._thread.join(max(0.0, end - time.monotonic()))
+        if self._failure is None and self._thread.is_alive():
+            return f"the endpoint did not take them within {seconds:g} seconds"
+        if self._failure is None and self._lost:
+            return f"{self._lost} of them came faster than the endpoint took them"
+        return self._failure
+
+    def _work(self) -> None:
+        quiet = _NotFrom(threading.get_ident())
+        connections = logging.getLogger("urllib3.connectionpool")
+        connections.addFilter(quiet)
+        try:
+            while (event := self._waiting.get()) is not None:
+                if self._failure is None:
+                    self._attempt(event)
+            self._attempt(None)
+        finally:
+            connections.removeFilter(quiet)
+
+    def _attempt(self, event: Event | None) -> None:
+        """Send an event, or close the client."""
+        try:
+            if event is None:
+                self._client.close(FLUSH_SECONDS)
+            else:
+                self._client.emit(client_event(event))
+        except Exception as error:
+            self._failure = self._failure or reason(error)
+
+
+class _NotFrom(logging.Filter):
+    """Leaves out the log records of a thread: the retries of a request, which `Sender.close` reports as a whole."""
+
+    def __init__(self, thread: int) -> None:
+        super().__init__()
+        self._thread = thread
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the record is from another thread."""
+        return record.thread != self._thread
