@@ -58,8 +58,9 @@ LIBRARY_LAYERS = {
     "rich": {"cli"},
     "jinja2": {"report"},
     "markupsafe": {"report"},
+    "openlineage": {"lineage_events", "lineage_sender"},
 }
-HEAVY_LIBRARIES = {"pyspark", "sqlalchemy", "sqlglot", "pyarrow", "pandas", "tenacity"}
+HEAVY_LIBRARIES = {"pyspark", "sqlalchemy", "sqlglot", "pyarrow", "pandas", "tenacity", "openlineage"}
 
 
 def layer_of(path: Path) -> str:

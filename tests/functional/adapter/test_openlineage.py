@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +14,7 @@ from uuid import UUID
 import pytest
 from dbt.tests.fixtures.project import TestProjInfo
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
+from dbt_common.exceptions import DbtRuntimeError
 
 from tests.duckdb_instances import open_duckdb
 from tests.functional.adapter.test_one_node_one_snapshot import OnALake
@@ -25,6 +27,7 @@ MODELS = {
     "merged.sql": (
         "{{ config(materialized='incremental', unique_key='id') }} select id, v, cast(id as decimal(9, 2)) as d from {{ ref('shown') }}"
     ),
+    "counted.py": "def model(dbt, session):\n    dbt.config(materialized='table')\n    return dbt.ref('copied').limit(1)\n",
     "broken.sql": "{{ config(materialized='table') }} select raise_error('not today') as x from {{ ref('copied') }}",
     "skipped.sql": "select * from {{ ref('broken') }}",
     "schema.yml": "models: [{name: merged, description: One row for each id, columns: [{name: id, data_tests: [unique]}]}]",
@@ -101,7 +104,7 @@ class TestFile(WithModels):
     def test_inputs_and_outputs_of_a_build(self, project: TestProjInfo, file: Path):
         path, schema = project.adapter.config.credentials.path, project.test_schema
         ends = self.ends(self.events(file, "build", "--exclude", "broken+"))
-        assert ends.keys() == {"given", "copied", "shown", "merged", "history", "dbt-run-test"}, "no ephemeral models, no tests"
+        assert ends.keys() == {"given", "copied", "shown", "merged", "counted", "history", "dbt-run-test"}, "no ephemeral models, no tests"
         assert {event["job"]["facets"]["jobType"]["jobType"] for event in ends.values()} == {"SEED", "MODEL", "SNAPSHOT", "JOB"}
         with open_duckdb("ducklake", "sqlite_scanner") as duckdb:
             duckdb.execute(f"ATTACH '{path}' AS lake")
@@ -125,6 +128,7 @@ class TestFile(WithModels):
             "copied": {f"{schema}.given"},
             "shown": {f"{schema}.copied"},
             "merged": {f"{schema}.shown", f"{schema}.copied"},
+            "counted": {f"{schema}.copied"},
             "history": {f"{schema}.copied"},
             "dbt-run-test": set(),
         }
@@ -146,8 +150,11 @@ class TestFile(WithModels):
         write_file("id,v\n1,a\n2,c\n3,d\n", project.project_root, "seeds", "given.csv")
         ends = self.ends(self.events(file, "build", "--exclude", "broken+"))
         statistics = facet(ends["merged"], "outputs", "merged", "outputStatistics")
-        assert (statistics["rowCount"], statistics["fileCount"]) == (3, 1)
-        assert statistics["size"] > 100
+        with sqlite3.connect(project.adapter.config.credentials.path.removeprefix("ducklake:sqlite:")) as catalog:
+            query = "select count(*), sum(file_size_bytes), sum(record_count) from ducklake_data_file where begin_snapshot = ?"
+            written = catalog.execute(query, [facet(ends["merged"], "outputs", "merged", "version")["datasetVersion"]]).fetchone()
+        assert written == (statistics["fileCount"], statistics["size"], statistics["rowCount"])
+        assert statistics["rowCount"] == 3
         assert not [each for each in ends["merged"]["inputs"] if each["name"].endswith(".merged")], "not the table itself"
         assert facet(ends["merged"], "inputs", "copied", "version") == facet(ends["copied"], "outputs", "copied", "version")
 
@@ -301,8 +308,14 @@ class TestRefusedTransport:
     def dbt_profile_target(self, dbt_profile_target):
         return {**dbt_profile_target, "openlineage": {"transport": {"type": "file", "password": "hunter2"}}}
 
-    @pytest.mark.parametrize("command", ["run", "debug"])
-    def test_the_command_fails_before_a_node_runs(self, project, command):
-        _, output = run_dbt_and_capture([command], expect_pass=False)
+    def test_a_command_fails_before_a_node_runs(self, project):
+        with pytest.raises(
+            DbtRuntimeError, match=r"is refused by the OpenLineage client\. RuntimeError: `log_file_path` key not passed"
+        ) as caught:
+            run_dbt(["run"])
+        assert "hunter2" not in str(caught.value)
+
+    def test_debug_reports_it(self, project):
+        _, output = run_dbt_and_capture(["debug"], expect_pass=False)
         assert "`openlineage.transport` is refused by the OpenLineage client. RuntimeError: `log_file_path` key not passed" in output
         assert "hunter2" not in output
