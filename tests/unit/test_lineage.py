@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import threading
 from datetime import datetime, timezone
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -12,9 +13,11 @@ from dbt_common.exceptions import DbtRuntimeError
 from openlineage.client import OpenLineageClient
 from openlineage.client.serde import Serde
 
+from dbt.adapters.ducklake import lineage
 from dbt.adapters.ducklake.catalog.store.location import parse_location
 from dbt.adapters.ducklake.credentials import DuckLakeCredentials
-from dbt.adapters.ducklake.errors import ConfigurationError
+from dbt.adapters.ducklake.cursor import LakeHandle
+from dbt.adapters.ducklake.errors import CancelledError, ConfigurationError
 from dbt.adapters.ducklake.lineage_events import Dataset, Event, Run, Written, client_event, lake_namespace
 from dbt.adapters.ducklake.lineage_sender import LineageSettings, Sender, reason
 
@@ -138,6 +141,49 @@ def test_a_missing_client_is_an_error_with_the_command(monkeypatch: pytest.Monke
     monkeypatch.setattr(builtins, "__import__", without_client)
     with pytest.raises(ConfigurationError, match=r"pip install 'dbt-ducklake\[openlineage\]'"):
         LineageSettings().client()
+
+
+def cancelled() -> DbtRuntimeError:
+    error = DbtRuntimeError("it was cancelled")
+    error.__cause__ = CancelledError("it was cancelled")
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "message"),
+    [
+        (
+            DbtRuntimeError(f"cannot read postgresql://me:{SECRET}@db/x"),
+            "FAIL",
+            "Runtime Error\n  cannot read postgresql://me:********@db/x",
+        ),
+        (AssertionError(), "FAIL", "AssertionError"),
+        (cancelled(), "ABORT", "Runtime Error\n  it was cancelled"),
+        (KeyboardInterrupt(), "ABORT", "KeyboardInterrupt"),
+    ],
+)
+def test_the_end_of_a_node_that_did_not_succeed(error: BaseException, state: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Event] = []
+    monkeypatch.setattr(lineage, "Sender", lambda client: SimpleNamespace(send=sent.append, close=lambda: None))
+    monkeypatch.setattr(lineage, "add_callback_to_manager", lambda callback: None)
+    config = SimpleNamespace(credentials=credentials(None), project_name="shop")
+    names = {"unique_id": "model.shop.orders", "database": "LAKE", "schema": "main", "alias": "orders"}
+    node = SimpleNamespace(**names, resource_type="model", compiled_code="select 1", description="")
+    command = lineage.CommandLineage(config, LineageSettings({"type": "noop"}, "team"), pytest.fail)
+    run = command.start(node)
+    assert run is not None
+    command.end(run, node, cast(LakeHandle, None), None, error)
+    command.finish(success=False)
+
+    assert [(event.state, event.run.name) for event in sent] == [
+        ("START", "dbt-run-shop"),
+        ("START", "model.shop.orders"),
+        (state, "model.shop.orders"),
+        ("FAIL", "dbt-run-shop"),
+    ]
+    (output,) = sent[2].outputs
+    assert output.namespace.endswith("/lake.sqlite")
+    assert (output.name, sent[2].error) == ("main.orders", message)
 
 
 class Client:

@@ -16,7 +16,7 @@ from dbt_common.invocation import get_invocation_id, get_invocation_started_at
 
 from .credentials import DuckLakeCredentials, redacted
 from .docs import columns_of
-from .errors import DuckLakeError
+from .errors import CancelledError, DuckLakeError
 from .format.identifiers import fold
 from .format.objects import Table
 from .lineage_events import ABORT, COMPLETE, FAIL, START, Dataset, Event, Run, Written, lake_namespace
@@ -82,7 +82,7 @@ class CommandLineage:
             error: why the node failed; None if it did not.
         """
         if error is not None:
-            stopped = isinstance(error, KeyboardInterrupt | SystemExit)
+            stopped = isinstance(error, KeyboardInterrupt | SystemExit) or isinstance(error.__cause__, CancelledError)
             text = redacted(str(error)) or type(error).__name__
             self._sender.send(Event(ABORT if stopped else FAIL, run, outputs=(self._output(node),), error=text))
         elif handle.last_outcome is None and getattr(node, "batch", None) is not None:  # dbt catches the errors of batches

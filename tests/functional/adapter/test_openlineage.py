@@ -174,6 +174,15 @@ class TestFile(WithModels):
         error = ends["broken"]["run"]["facets"]["errorMessage"]
         assert "not today" in error["message"]
         assert error["programmingLanguage"] == "SQL"
+        again = self.ends(self.events(file, "retry", expect_pass=False))
+        assert {name: event["eventType"] for name, event in again.items()} == {"broken": "FAIL", "dbt-run-test": "FAIL"}
+
+    def test_with_publish_tested_only_nodes_that_wait_have_no_version(self, project: TestProjInfo, file: Path):
+        write_file(SEED + "8,y\n", project.project_root, "seeds", "given.csv")
+        ends = self.ends(self.events(file, "build", "--exclude", "broken+", "--vars", "{publish: tested}"))
+        assert facet(ends["copied"], "outputs", "copied", "version") is not None
+        assert facet(ends["merged"], "outputs", "merged", "version") is None, "its test has not run yet"
+        assert facet(ends["merged"], "outputs", "merged", "schema") is not None
 
     def test_nodes_that_are_published_later_have_no_version(self, project: TestProjInfo, file: Path):
         write_file(SEED + "9,z\n", project.project_root, "seeds", "given.csv")
