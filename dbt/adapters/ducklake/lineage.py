@@ -131,21 +131,25 @@ class CommandLineage:
                     return catalog.reader(catalog.resolve(version=at))
 
                 found = [
-                    self._dataset(lake, relation, at)
+                    _dataset(session, lake, relation, at)
                     for (lake, schema, name), at in inputs.items()
                     if session.lake.has(lake) and (relation := view(lake, at).find(schema, name)) is not None
                 ]
-                written = view(output[0], version).find(*output[1:])
-            if written is None:
+                target = view(output[0], version).find(*output[1:])
+            if target is None:
                 return tuple(found), self._output(node)
-            return tuple(found), replace(self._dataset(output[0], written, version), written=_written(session, output[0], written, version))
+            written = _written(session, output[0], target, version)
+            return tuple(found), replace(_dataset(session, output[0], target, version), written=written)
         except DuckLakeError:
-            plain = [Dataset(self._namespace_of(lake), f"{schema}.{name}", at) for (lake, schema, name), at in inputs.items()]
+            known = ((key, at) for key, at in inputs.items() if session.lake.has(key[0]))
+            plain = [Dataset(self._namespace_of(lake), f"{schema}.{name}", at) for (lake, schema, name), at in known]
             return tuple(plain), replace(self._output(node), version=version)
 
-    def _dataset(self, lake: str, relation: Relation, version: int | None) -> Dataset:
-        name = f"{relation.schema_name}.{relation.name}"
-        return Dataset(self._namespace_of(lake), name, version, tuple(columns_of(relation)), relation.comment)
+
+def _dataset(session: LakeSession, lake: str, relation: Relation, version: int | None) -> Dataset:
+    namespace = lake_namespace(session.lake.catalog_of(session.lake.named(lake)).location, session.lake.named(lake))
+    name = f"{relation.schema_name}.{relation.name}"
+    return Dataset(namespace, name, version, tuple(columns_of(relation)), relation.comment)
 
 
 def _written(session: LakeSession, lake: str, relation: Relation, version: int | None) -> Written | None:

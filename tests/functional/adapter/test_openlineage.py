@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from dbt.tests.fixtures.project import TestProjInfo
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from tests.duckdb_instances import open_duckdb
 from tests.functional.adapter.test_one_node_one_snapshot import OnALake
 
@@ -224,6 +226,40 @@ class TestBatches(OnALake):
         batches = [event["eventType"] for event in events if name_of(event) == "batched"]
         assert sorted(batches) == ["COMPLETE", "COMPLETE", "FAIL", "START", "START", "START"]
         assert {event["job"]["namespace"] for event in events} == {"test"}, "the project"
+
+
+class TestTwoLakes(OnALake):
+    @pytest.fixture(scope="class")
+    def file(self, tmp_path_factory) -> Path:
+        return tmp_path_factory.mktemp("lineage") / "events.jsonl"
+
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, dbt_profile_target, file, new_postgres_url, tmp_path_factory):
+        other = tmp_path_factory.mktemp("other")
+        return {
+            **dbt_profile_target,
+            "path": new_postgres_url(),
+            "attach": [{"path": f"sqlite:///{other}/other.sqlite", "alias": "other", "data_path": f"{other}/files/"}],
+            "openlineage": {"transport": {"type": "file", "log_file_path": str(file), "append": True}},
+        }
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        first = "{{ config(materialized='table') }} select id from range(20)"
+        return {"first.sql": first, "second.sql": "{{ config(materialized='table', database='other') }} select * from {{ ref('first') }}"}
+
+    def test_a_dataset_is_in_the_namespace_of_its_lake(self, project: TestProjInfo, file: Path, lake: LakeCatalog):
+        run_dbt(["run"])
+        events = [json.loads(line) for line in file.read_text().splitlines()]
+        first, second = (event for event in events if event["eventType"] == "COMPLETE" and event["outputs"])
+        (source,), (target,) = second["inputs"], second["outputs"]
+        assert source["namespace"] == first["outputs"][0]["namespace"]
+        assert re.fullmatch(r"ducklake://[\w.]*(:\d+)?/\w+", source["namespace"])
+        assert source["facets"]["version"] == first["outputs"][0]["facets"]["version"]
+        assert int(source["facets"]["version"]["datasetVersion"]) == self.newest(lake)
+        assert target["namespace"].startswith("ducklake:///")
+        assert target["namespace"].endswith("/other.sqlite")
+        assert target["outputFacets"]["outputStatistics"]["rowCount"] == 20
 
 
 class Endpoint(ThreadingHTTPServer):
