@@ -68,7 +68,9 @@ def run(command: list[str], passes: bool = True) -> str:
     """Run a command of the demo and return its output."""
     if command[0] == "dbt":
         landing = f"landing: {Path.cwd()}/landing"  # this process's Spark was started in another folder
-        return str(run_dbt_and_capture([*command[1:], "--vars", landing, "--project-dir", ".", "--profiles-dir", "."], expect_pass=passes)[1])
+        return str(
+            run_dbt_and_capture([*command[1:], "--vars", landing, "--project-dir", ".", "--profiles-dir", "."], expect_pass=passes)[1]
+        )
     done = subprocess.run([sys.executable, *command[1:]], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
