@@ -162,14 +162,12 @@ models:
 }
 
 
-@pytest.mark.postgres
-class TestReadersOnPostgreSQL(PublishedByNode):
+class TestReaders(PublishedByNode):
     """DuckDB reads the lake again and again, in another process, while eight threads build, test and publish."""
 
     @pytest.fixture(scope="class")
-    def dbt_profile_target(self, dbt_profile_target, postgres_server):
-        with fresh_database(postgres_server) as url:
-            yield {**dbt_profile_target, "path": url, "threads": 8, "publish": "tested"}
+    def dbt_profile_target(self, dbt_profile_target):
+        return {**dbt_profile_target, "threads": 8, "publish": "tested"}
 
     @pytest.fixture(scope="class")
     def models(self):
@@ -234,3 +232,11 @@ class TestReadersOnPostgreSQL(PublishedByNode):
         assert sorted(nodes) == ["apart", "customers", "given", "orders", "report"]  # the view is the same as before
         assert nodes.index("given") < nodes.index("orders") < nodes.index("report")
         assert duckdb.query(self.state(project.test_schema)) == [(4, 2, 4, 0, 4, 4)]
+
+
+@pytest.mark.postgres
+class TestReadersOnPostgreSQL(TestReaders):
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, dbt_profile_target, postgres_server):
+        with fresh_database(postgres_server) as url:
+            yield {**dbt_profile_target, "path": url, "threads": 8, "publish": "tested"}
