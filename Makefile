@@ -61,7 +61,7 @@ docs: $(VENV)/.docs ## build the documentation site into site/; a broken link is
 docs-serve: $(VENV)/.docs ## show the documentation at http://127.0.0.1:8000, rebuilt after each change
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
-demo: venv ## build the example shop twice, with changed data, and read it with DuckDB
+demo: venv ## build the example shop twice, show what changed, write a report, and read the lake with DuckDB
 	PATH="$(BIN):$$PATH" examples/shop/demo.sh
 
 bench: venv ## time CTAS, merge and a small model against raw Spark and dbt-spark (about five minutes)

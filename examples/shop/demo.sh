@@ -22,5 +22,11 @@ python change_prices.py
 step "Day 2: dbt build"
 dbt build
 
+step "What the second day changed in the orders, since snapshot 2 (dbt build of day 1)"
+dbt --quiet run-operation ducklake_diff --args '{table: orders, from: 2, key: order_id}'
+
+step "A report on the lake: examples/shop/target/ducklake_report.html"
+dbt --quiet run-operation ducklake_report
+
 step "The lake, read with DuckDB"
 python show.py

@@ -1,4 +1,4 @@
-"""Read the lake with DuckDB: its snapshots with their messages, a mart, the changes of the last merge, an earlier snapshot."""
+"""Read the lake with DuckDB: its snapshots with their messages, marts, the changes of the last build, an earlier snapshot."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ BEST_CUSTOMERS = """
     FROM shop.customers JOIN shop.customer_segments USING (customer_id)
     ORDER BY revenue DESC, customer_id LIMIT 5
 """
-MERGES = """
-    SELECT min(snapshot_id), max(snapshot_id) FROM lake.snapshots() WHERE commit_message LIKE 'orders:%'
+BUILDS = """
+    SELECT min(snapshot_id), max(snapshot_id) FROM lake.snapshots() WHERE commit_message = 'dbt build'
 """
 CHANGES = """
     SELECT change_type, order_id, status, amount FROM {feed}
     WHERE order_id IN (260, 271, 301) ORDER BY order_id, change_type DESC
+"""
+OPEN_ORDERS = """
+    SELECT 'before' AS version, count(*) AS open_orders, min(order_id) AS oldest FROM open_orders AT (VERSION => {first})
+    UNION ALL SELECT 'now', count(*), min(order_id) FROM open_orders
 """
 PRICE_HISTORY = """
     SELECT product_code, product, price, dbt_valid_to IS NULL AS valid_now
@@ -43,13 +47,13 @@ def main() -> None:
     """Print all sections."""
     lake = duckdb_lake.connect()
 
-    heading("Snapshots of the lake: one for each model that changed something")
+    heading("Snapshots of the lake: one for each load, change of prices, and dbt build")
     show(lake, SNAPSHOTS)
 
     heading("The mart `customers` with the Python model `customer_segments`")
     show(lake, BEST_CUSTOMERS)
 
-    first, last = lake.execute(MERGES).fetchone() or (None, None)
+    first, last = lake.execute(BUILDS).fetchone() or (None, None)
     heading(f"The changes of the second day's merge in `orders` (change feed of snapshot {last})")
     feed = f"lake.table_changes('orders', {last}, {last})"
     lake.execute("USE lake.shop")
@@ -62,6 +66,9 @@ def main() -> None:
         f"SELECT 'before' AS version, count(*) AS orders, sum(amount) AS amount FROM orders AT (VERSION => {first}) "
         "UNION ALL SELECT 'now', count(*), sum(amount) FROM orders",
     )
+
+    heading("Orders that are not shipped: the model `open_orders` read only the changes above")
+    show(lake, OPEN_ORDERS.format(first=first))
 
     heading("The price list's history (a dbt snapshot)")
     show(lake, PRICE_HISTORY)

@@ -41,11 +41,13 @@ class Project:
             "spark": {"fast_start": True},
         }
 
-    def dbt(self, *arguments: str) -> str:
-        """Run a dbt command in the folder. If it fails, its output is the text of the failure."""
+    def dbt(self, *arguments: str, code: int = 0) -> str:
+        """Run a dbt command in the folder and return its output. An exit code other than `code` fails the test, with the output as its text."""
         command = [str(Path(sys.executable).with_name("dbt")), "--no-use-colors", *arguments, "--profiles-dir", "."]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=1800)
-        assert done.returncode == 0, f"dbt {' '.join(arguments)} failed:\n{done.stdout[-6000:]}\n{done.stderr[-2000:]}"
+        assert done.returncode == code, (
+            f"dbt {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout[-6000:]}\n{done.stderr[-2000:]}"
+        )
         return done.stdout
 
     def attach(self, *extensions: str) -> duckdb.DuckDBPyConnection:

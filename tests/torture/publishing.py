@@ -104,6 +104,19 @@ class Command:
         }
         return nodes | tests
 
+    def needs(self, name: str) -> set[str]:
+        """Return the nodes that a node or one of its tests reads."""
+        return self.ancestors(name).union(*(test.others for test in self.tests.values() if test.owner == name))
+
+    def all_needs(self, name: str) -> set[str]:
+        """Return the nodes that a node needs, directly or through others."""
+        found, left = set[str](), [name]
+        while left:
+            new = self.needs(left.pop()) - found
+            found |= new
+            left += new
+        return found
+
 
 def replace_view(transaction: Transaction, name: str, number: int) -> None:
     schema, old = transaction.schema("main"), transaction.find("main", name)
@@ -228,11 +241,7 @@ def expected(command: Command, done: Mapping[str, bool], hit: set[str]) -> set[s
     for key, test in command.tests.items():
         if not (done[key] or (key not in command.failing and ran(command, done, key))):
             kept.discard(test.owner)
-    needs = {
-        name: {*command.ancestors(name), *(each for test in command.tests.values() if test.owner == name for each in test.others)}
-        for name in NAMES
-    }
-    while unfit := {name for name in kept if not (needs[name] - {name}) <= kept}:
+    while unfit := {name for name in kept if not (command.needs(name) - {name}) <= kept}:
         kept -= unfit
     return kept
 
@@ -243,11 +252,19 @@ def ran(command: Command, done: Mapping[str, bool], test: str) -> bool:
 
 
 def is_consistent(command: Command, old: Mapping[str, int], seen: Mapping[str, int]) -> bool:
-    """Whether a reader may see a state: all or nothing of a run; else a node not before what it reads."""
+    """Whether a reader may see a state: all or nothing of a run; else a node not before what it needs, unless that needs the node, too."""
     new = {name for name in NAMES if seen[name] == command.number}
     if any(seen[name] not in (old[name], command.number) for name in NAMES):
         return False
-    return new in (set(), set(NAMES)) if command.together else all(command.ancestors(name) <= new for name in new)
+    return (
+        new in (set(), set(NAMES))
+        if command.together
+        else all(
+            each in new or (each not in command.ancestors(name) and name in command.all_needs(each))
+            for name in new
+            for each in command.needs(name)
+        )
+    )
 
 
 def prepare(place: CatalogPlace) -> None:

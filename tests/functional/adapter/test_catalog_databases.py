@@ -80,6 +80,46 @@ class TestDuckDBFile(Builds):
         assert json.loads(done.stdout) == [WANTED, [[4]], [["A"], ["B"], ["C"], ["D"]]]
 
 
+class TestAPublishedRunInADuckDBFile:
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, tmp_path_factory):
+        file = tmp_path_factory.mktemp("lake") / "lake.ducklake"
+        return {"type": "ducklake", "path": f"ducklake:{file}", "threads": 4, "publish": "run", "spark": {"master": "local[2]"}}
+
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        return {"raw.csv": SEED}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        few = "{{ config(materialized='table') }} select id from {{ ref('orders') }} where id < {{ var('most', 9) }}"
+        tests = (
+            "models: [{name: few, columns: [{name: id, data_tests: [accepted_values: {arguments: {values: [1, 2, 3], quote: false}}]}]}]"
+        )
+        return {"orders.sql": ORDERS, "few.sql": few, "tests.yml": tests}
+
+    def read(self, project, dbt_profile_target) -> list[list[list[object]]]:
+        """Return the messages of the snapshots, except that of the suite's own schema, and the rows of both models, read by DuckDB in another process."""
+        queries = [
+            "SELECT commit_message FROM lake.snapshots() WHERE commit_message IS DISTINCT FROM 'dbt _test' AND snapshot_id > 0 ORDER BY snapshot_id"
+        ]
+        queries += ["FROM orders SELECT id, name ORDER BY id", "FROM few ORDER BY id"]
+        command = [sys.executable, "-c", READ, dbt_profile_target["path"], project.test_schema, *queries]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        found: list[list[list[object]]] = json.loads(done.stdout)
+        return found
+
+    def test_a_failed_test_publishes_nothing(self, project, dbt_profile_target):
+        run_dbt(["build"])
+        first = [[["dbt build"]], [[1, "a"], [2, "b"], [3, "c"]], [[1], [2], [3]]]
+        assert self.read(project, dbt_profile_target) == first
+        run_dbt(["build"], expect_pass=False)  # the order 4 is new
+        assert self.read(project, dbt_profile_target) == first
+        run_dbt(["build", "--vars", "most: 3"])
+        assert self.read(project, dbt_profile_target) == [[["dbt build"], ["dbt build"]], WANTED, [[1], [2]]]
+
+
 @pytest.mark.mysql
 class TestMySQL(Builds):
     @pytest.fixture(scope="class")

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from itertools import count
+from threading import Event
 from typing import Any
 
 import pytest
 from dbt.tests.fixtures.project import TestProjInfo
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 from dbt_common.exceptions import DbtRuntimeError
+from duckdb import Error
 
 from tests.duckdb_instances import open_duckdb
+from tests.interop.other_process import OtherProcess
+from tests.places import CatalogPlace
+from tests.postgres import fresh_database
 
 SOURCES = """
 sources:
@@ -268,3 +276,82 @@ class TestPublishedRun(WithDuckDB):
         run_dbt(["run"])
         assert self.rows(duckdb, "SELECT amount FROM named WHERE id = 9") == [(91,)]
         assert self.rows(duckdb, "SELECT id FROM logged WHERE what = 'update'") == [(9,)]
+
+
+class TestAConcurrentWriter:
+    """DuckDB changes the source in another process, without a pause, while the chain runs."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"sources.yml": SOURCES, "open_orders.sql": OPEN, "named.sql": NAMED, "logged.sql": LOGGED}
+
+    @pytest.fixture
+    def duckdb(self, project: TestProjInfo) -> Iterator[OtherProcess]:
+        credentials = project.adapter.config.credentials
+        with OtherProcess(CatalogPlace(credentials.path, credentials.data_path)) as other:
+            other.query(f"CREATE SCHEMA IF NOT EXISTS lake.{project.test_schema}")
+            other.query(f"USE lake.{project.test_schema}")
+            other.query("CREATE TABLE orders AS SELECT i AS id, i % 3 AS customer, i * 10 AS amount FROM range(1, 9) r(i)")
+            other.query("CREATE TABLE customers AS SELECT i AS id, 'c' || i AS name FROM range(3) r(i)")
+            yield other
+
+    @staticmethod
+    @contextmanager
+    def writing(duckdb: OtherProcess, first: int) -> Iterator[list[int]]:
+        """Insert, update and delete orders from this id on, until the end; the list that is yielded has the new ids."""
+        done, ids = Event(), count(first)
+        written: list[int] = []
+
+        def write() -> None:
+            while not done.is_set():
+                new = next(ids)
+                with suppress(Error):  # SQLite may be locked: then the other statements are not run
+                    duckdb.query(f"INSERT INTO orders VALUES ({new}, {new % 3}, {new * 10})")
+                    duckdb.query(
+                        f"UPDATE orders SET amount = CASE WHEN id % 5 = 0 THEN -amount ELSE amount + 1 END WHERE id % 7 = {new % 7}"
+                    )
+                    duckdb.query(f"DELETE FROM orders WHERE id = {new - 6}")
+                    written.append(new)
+
+        with ThreadPoolExecutor(1) as pool:
+            writer = pool.submit(write)
+            try:
+                yield written
+            finally:
+                done.set()
+                writer.result()
+
+    def check(self, project: TestProjInfo, duckdb: OtherProcess) -> int:
+        """Assert that each model contains what a full build at its position would, and return the position of the first one."""
+        found = project.run_sql("select table_name, snapshot_id from lake.positions()", fetch="all")
+        positions = {table.rpartition(".")[2]: snapshot for table, snapshot in found}
+        orders, opened = (f"AT (VERSION => {positions[model]})" for model in ("open_orders", "named"))
+        expected = f"SELECT id, customer, amount FROM orders {orders} WHERE amount > 0"
+        assert sorted(duckdb.query("FROM open_orders")) == sorted(duckdb.query(expected))
+        expected = f"SELECT o.id, amount, name FROM (FROM open_orders {opened}) o LEFT JOIN customers c ON o.customer = c.id"
+        assert sorted(duckdb.query("FROM named")) == sorted(duckdb.query(expected))
+        counted = "SELECT id, count(*) FILTER (WHERE what = 'insert') - count(*) FILTER (WHERE what = 'delete') FROM logged GROUP BY id"
+        assert {id_ for (id_,) in duckdb.query("SELECT id FROM named")} == {id_ for id_, n in duckdb.query(counted) if n == 1}
+        assert {n for _, n in duckdb.query(counted)} <= {0, 1}, "no change was read twice"
+        return positions["open_orders"]
+
+    def test_each_change_is_read_once_while_the_writer_goes_on(self, project, duckdb):
+        run_dbt(["run"])
+        position = self.check(project, duckdb)
+        with self.writing(duckdb, first=100) as written:
+            for publish in ("node", "run", "node", "run"):
+                run_dbt(["run", "--vars", f"publish: {publish}"])
+                before, position = position, self.check(project, duckdb)
+                assert position > before
+        assert len(written) > 10
+        run_dbt(["run"])
+        self.check(project, duckdb)
+        assert sorted(duckdb.query("FROM open_orders")) == sorted(duckdb.query("FROM orders WHERE amount > 0"))
+
+
+@pytest.mark.postgres
+class TestAConcurrentWriterOnPostgreSQL(TestAConcurrentWriter):
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, dbt_profile_target, postgres_server):
+        with fresh_database(postgres_server) as url:
+            yield {**dbt_profile_target, "path": url}

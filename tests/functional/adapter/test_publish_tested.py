@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from dbt.tests.fixtures.project import TestProjInfo
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from tests.functional.adapter.test_one_node_one_snapshot import OnALake
+from tests.interop.other_process import OtherProcess
+from tests.places import CatalogPlace
+from tests.postgres import fresh_database
 
 MODELS = {
     "untested.sql": "{{ config(materialized='table') }} select id, v from {{ ref('given') }}",
@@ -41,7 +47,19 @@ models:
 SINGULAR = {"enough.sql": "select * from {{ ref('report') }} where n < 2"}
 
 
-class TestNodesAfterTheirTests(OnALake):
+class PublishedByNode(OnALake):
+    """A project whose nodes are snapshots of their own."""
+
+    def published(self, lake: LakeCatalog, since: int) -> list[str]:
+        """Return the name of the node of each snapshot."""
+        found = [json.loads(record.extra_info or "{}").get("node_id", "") for record in self.since(lake, since)]
+        return [node.split(".", 2)[-1] for node in found if node]
+
+    def statuses(self, results) -> dict[str, str]:
+        return {result.node.name: str(result.status) for result in results if result.node.resource_type == "model"}
+
+
+class TestNodesAfterTheirTests(PublishedByNode):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target):
         return {**dbt_profile_target, "publish": "tested"}
@@ -57,14 +75,6 @@ class TestNodesAfterTheirTests(OnALake):
     @pytest.fixture(scope="class")
     def seeds(self):
         return {"given.csv": "id,v\n1,a\n2,b\n"}
-
-    def published(self, lake: LakeCatalog, since: int) -> list[str]:
-        """Return the name of the node of each snapshot."""
-        found = [json.loads(record.extra_info or "{}").get("node_id", "") for record in self.since(lake, since)]
-        return [node.split(".", 2)[-1] for node in found if node]
-
-    def statuses(self, results) -> dict[str, str]:
-        return {result.node.name: str(result.status) for result in results if result.node.resource_type == "model"}
 
     def test_each_node_is_published_when_its_tests_have_passed(self, project, lake):
         before = self.newest(lake)
@@ -132,3 +142,101 @@ class TestNodesAfterTheirTests(OnALake):
         assert self.newest(lake) == before
         run_dbt(["build", "--vars", "publish: node", "--select", "alone"])
         Path(project.project_root, "models", "alone.sql").unlink()
+
+
+WATCHED = {
+    "customers.sql": "{{ config(materialized='table') }} select distinct v from {{ ref('given') }}",
+    "orders.sql": "{{ config(materialized='incremental', unique_key='id') }} select id, v from {{ ref('given') }}",
+    "report.sql": "{{ config(materialized='table') }} select count(*) as n, max(id) as last from {{ ref('orders') }}",
+    "shown.sql": "select n from {{ ref('report') }}",
+    "apart.sql": "{{ config(materialized='incremental') }} select count(*) as n from {{ ref('given') }}",
+    "schema.yml": """
+models:
+  - name: customers
+    columns: [{name: v, data_tests: [not_null, unique]}]
+  - name: orders
+    columns: [{name: v, data_tests: [not_null, {accepted_values: {arguments: {values: [a, b]}}}]}]
+  - name: report
+    columns: [{name: n, data_tests: [not_null]}]
+""",
+}
+
+
+class TestReaders(PublishedByNode):
+    """DuckDB reads the lake again and again, in another process, while eight threads build, test and publish."""
+
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, dbt_profile_target):
+        return {**dbt_profile_target, "threads": 8, "publish": "tested"}
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return WATCHED
+
+    @pytest.fixture(scope="class")
+    def seeds(self):
+        return {"given.csv": "id,v\n1,a\n2,b\n"}
+
+    @pytest.fixture
+    def duckdb(self, project: TestProjInfo) -> Iterator[OtherProcess]:
+        credentials = project.adapter.config.credentials
+        with OtherProcess(CatalogPlace(credentials.path, credentials.data_path)) as other:
+            yield other
+
+    @staticmethod
+    def state(schema: str, version: str = "") -> str:
+        """Return a query of the rows of given, customers and orders, of the wrong ones in orders, and of what report and apart have counted."""
+        counts = (
+            *(f"SELECT count(*) FROM lake.{schema}.{name} {version}" for name in ("given", "customers", "orders")),
+            f"SELECT count(*) FROM lake.{schema}.orders {version} WHERE v = 'wrong'",
+            *(f"SELECT max(n) FROM lake.{schema}.{name} {version}" for name in ("report", "apart")),
+        )
+        return f"SELECT {', '.join(f'({each})' for each in counts)}"
+
+    def build(self, project: TestProjInfo, lake: LakeCatalog, duckdb: OtherProcess, rows: str, passes: bool) -> tuple[list[str], Any, str]:
+        """Build with this seed while DuckDB reads, and assert that each state that it has seen is that of a snapshot.
+
+        Returns:
+            The names of the published nodes, dbt's results, and the log.
+        """
+        before = self.newest(lake)
+        write_file(f"id,v\n{rows}", project.project_root, "seeds", "given.csv")
+        with duckdb.watching(self.state(project.test_schema)) as seen:
+            results, log = run_dbt_and_capture(["build"], expect_pass=passes)
+        states = [
+            duckdb.query(self.state(project.test_schema, f"AT (VERSION => {version})")) for version in range(before, self.newest(lake) + 1)
+        ]
+        assert seen
+        assert all(each in states for each in seen)
+        assert seen == sorted(seen, key=states.index), "no state came back"
+        for ((given, _, orders, wrong, report, apart),) in states:
+            assert report <= orders <= given >= apart
+            assert wrong == 0
+        return self.published(lake, before), results, log
+
+    def test_readers_see_a_node_only_after_its_tests(self, project, lake, duckdb):
+        before = self.newest(lake)
+        run_dbt(["build"])
+        assert sorted(self.published(lake, before)) == ["apart", "customers", "given", "orders", "report", "shown"]
+        assert duckdb.query(self.state(project.test_schema)) == [(2, 2, 2, 0, 2, 2)]
+
+        nodes, results, log = self.build(project, lake, duckdb, "1,a\n2,b\n3,wrong\n", passes=False)
+        assert sorted(nodes) == ["apart", "customers", "given"]
+        assert "orders was not published: accepted_values_orders_v__a__b failed" in log
+        assert {name for name, status in self.statuses(results).items() if status == "skipped"} == {"orders", "report", "shown"}
+        assert duckdb.query(self.state(project.test_schema)) == [(3, 3, 2, 0, 2, 3)]
+        orphans = "CALL ducklake_delete_orphaned_files('lake', cleanup_all => true, dry_run => true)"
+        assert duckdb.query(orphans) == []
+
+        nodes, _, _ = self.build(project, lake, duckdb, "1,a\n2,b\n3,a\n4,b\n", passes=True)
+        assert sorted(nodes) == ["apart", "customers", "given", "orders", "report"]  # the view is the same as before
+        assert nodes.index("given") < nodes.index("orders") < nodes.index("report")
+        assert duckdb.query(self.state(project.test_schema)) == [(4, 2, 4, 0, 4, 4)]
+
+
+@pytest.mark.postgres
+class TestReadersOnPostgreSQL(TestReaders):
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, dbt_profile_target, postgres_server):
+        with fresh_database(postgres_server) as url:
+            yield {**dbt_profile_target, "path": url, "threads": 8, "publish": "tested"}

@@ -173,12 +173,13 @@ class StagedNodes:
                     self._fail(other, f"{_short(name)} was not published")
 
     def _publish(self, ready: set[str]) -> None:
-        """Publish the nodes of a set whose needs are published or in the set too, in the order in which they began."""
+        """Publish the nodes of a set whose needs are published or in the set too, each after its needs."""
         ready = {name for name in ready if self._staged[name].failure is None}
         while waiting := {name for name in ready if (self._staged[name].needs & self._staged.keys()) - ready}:
             ready -= waiting
         conflict = None
-        for name in [name for name in self._staged if name in ready]:
+        in_order = sorted((name for name in self._staged if name in ready), key=lambda name: len(self._all_needs(name)))
+        for name in in_order:
             staged = self._staged[name]
             if staged.failure is not None:  # what it reads could not be published
                 continue
@@ -191,6 +192,18 @@ class StagedNodes:
                 self.later += self._staged.pop(name).run.later
         if conflict is not None:
             raise conflict
+
+    def _all_needs(self, name: str) -> set[str]:
+        """Return the staged nodes that a node needs, directly or through others, and itself.
+
+        So a node has more of them than each that it needs, unless that one needs it, too (their tests read each other).
+        """
+        found, left = {name}, [name]
+        while left:
+            new = (self._staged[left.pop()].needs & self._staged.keys()) - found
+            found |= new
+            left += new
+        return found
 
 
 def _short(node: str) -> str:

@@ -1,0 +1,88 @@
+"""Nodes that wait for their tests are published in the order that their tests need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.ducklake.errors import ConflictError
+from dbt.adapters.ducklake.session import Lake
+from dbt.adapters.ducklake.session.staged_nodes import NodePlan
+from tests.places import CatalogPlace
+
+PLANS = {
+    "orders": NodePlan(tests=frozenset({"relationships"})),
+    "customers": NodePlan(tests=frozenset({"unique"})),
+    "relationships": NodePlan(frozenset({"orders", "customers"}), is_test=True),
+    "unique": NodePlan(frozenset({"customers"}), is_test=True),
+}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    with CatalogPlace(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/").lake() as opened:
+        opened.stage_nodes(PLANS)
+        yield opened
+        opened.end_run()
+
+
+def build(lake: Lake, name: str) -> None:
+    with lake.session() as session:
+        session.node = lambda: name
+        session.set_commit_message(None, name)
+        session.begin()
+        session.execute(f"CREATE TABLE {name} (id INT)")
+        session.commit()
+
+
+def check(lake: Lake, name: str) -> None:
+    """Run a test that reads what its plan says, and passes."""
+    with lake.session() as session:
+        session.node = lambda: name
+        for table in PLANS[name].reads:
+            session.execute(f"DESCRIBE {table}")
+    assert lake.nodes is not None
+    lake.nodes.tested(name, None)
+
+
+def published(lake: Lake) -> list[str | None]:
+    return [record.message for record in lake.catalog.snapshots() if record.message is not None]
+
+
+def test_a_node_is_published_after_the_staged_nodes_that_its_test_has_read(lake: Lake) -> None:
+    build(lake, "orders")
+    build(lake, "customers")
+    check(lake, "relationships")
+    assert published(lake) == []
+    check(lake, "unique")
+    assert published(lake) == ["customers", "orders"]
+
+
+def test_a_node_whose_test_has_read_a_node_with_a_conflict_is_not_published(lake: Lake) -> None:
+    build(lake, "orders")
+    build(lake, "customers")
+    check(lake, "relationships")
+    with lake.session() as other:
+        other.set_commit_message(None, "theirs")
+        other.execute("CREATE TABLE customers (name STRING)")
+    with pytest.raises(ConflictError, match="customers was not published"):
+        check(lake, "unique")
+    assert published(lake) == ["theirs"]
+    assert lake.nodes is not None
+    assert lake.nodes.unpublished["orders"] == "customers was not published"
+
+
+def test_nodes_whose_tests_read_each_other_are_published(lake: Lake) -> None:
+    plans = {
+        **PLANS,
+        "unique": NodePlan(frozenset({"orders", "customers"}), is_test=True),
+    }
+    lake.stage_nodes(plans)
+    build(lake, "orders")
+    build(lake, "customers")
+    check(lake, "unique")
+    assert published(lake) == []
+    check(lake, "relationships")
+    assert sorted(map(str, published(lake))) == ["customers", "orders"]
