@@ -7,10 +7,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.factory import reset_adapters
 from dbt.tests.util import run_dbt_and_capture
 
 from tests.interop.other_process import OtherProcess
@@ -56,12 +58,13 @@ def test_the_readme_has_the_steps_of_the_demo() -> None:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the example without a lake, as the current folder."""
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the example without a lake, as the current folder. Its adapter is removed, or the next test would use its profile."""
     ignored = shutil.ignore_patterns("target", "logs", "*.parquet", "*.json", "shop.sqlite*", "data")
     shutil.copytree(SHOP, tmp_path, dirs_exist_ok=True, ignore=ignored)
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    yield tmp_path
+    reset_adapters()
 
 
 def run(command: list[str], passes: bool = True) -> str:
