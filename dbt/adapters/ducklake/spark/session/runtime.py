@@ -274,8 +274,6 @@ class SparkRuntime:
                 self._scratch = tempfile.mkdtemp(prefix="dbt-ducklake-")
                 atexit.register(self.stop)
             session.conf.set(SCRATCH, self._scratch)
-            if self._started_here:
-                return  # Spark was started with these settings
         for key, value in self._settings.session_config().items():
             _set(session, key, value)
 
