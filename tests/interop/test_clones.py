@@ -16,7 +16,7 @@ from dbt.adapters.ducklake.spark.files.storage import remove
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
 from tests.interop.oracle import connect as connect_duckdb
-from tests.interop.test_rollback import HISTORIES, SPARK, TARGET
+from tests.interop.test_rollback import HISTORIES, SPARK, make_history
 from tests.places import REFERENCE_DATABASES
 
 CATALOGS = REFERENCE_DATABASES
@@ -52,25 +52,12 @@ def clone(both: Both, arguments: str) -> list[tuple[Any, ...]]:
     return both.session.execute(f"CALL lake.clone({arguments})").fetch()
 
 
-def make(both: Both, name: str, place: Path) -> int:
-    """Make the table t of a history of the rollback's tests, and return the snapshot in its middle."""
-    then = 0
-    for statement in (each.replace("{place}", str(place)) for each in HISTORIES[name]):
-        if statement == TARGET:
-            then = last(both)
-        elif statement.startswith(SPARK):
-            both.spark(statement.removeprefix(SPARK))
-        else:
-            both.duckdb(statement)
-    return then
-
-
 @pytest.mark.parametrize("name", HISTORIES)
 @pytest.mark.parity
 def test_a_clone_has_the_rows_and_columns_of_its_original(both: Both, catalog: CatalogUnderTest, name: str, tmp_path: Path) -> None:
     if catalog.database != "sqlite" and name != "inlined":
         pytest.skip("files do not depend on the catalog database")
-    then = make(both, name, tmp_path)
+    then = make_history(both, name, tmp_path)
     before, newest = rows(both, "t"), last(both)
 
     ((schema, table, kind, action, files, count),) = clone(both, "table_name => 't', into => 'dev.c'")
@@ -105,7 +92,7 @@ def test_a_clone_has_the_rows_and_columns_of_its_original(both: Both, catalog: C
 def test_no_change_and_no_maintenance_of_one_side_harms_the_other(
     both: Both, catalog: CatalogUnderTest, name: str, engine: str, changed: str, tmp_path: Path
 ) -> None:
-    make(both, name, tmp_path)
+    make_history(both, name, tmp_path)
     clone(both, "table_name => 't', into => 'dev.c'")
     other = "t" if changed == "dev.c" else "dev.c"
     schema, _, table = changed.rpartition(".")
@@ -129,7 +116,7 @@ def test_no_change_and_no_maintenance_of_one_side_harms_the_other(
 
 
 def test_a_clone_shares_its_files_where_the_storage_has_links(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make(both, "files", tmp_path)
+    make_history(both, "files", tmp_path)
     both.duckdb("INSERT INTO t SELECT i, 'x' FROM range(1000) r(i)")
     clone(both, "table_name => 't', into => 'dev.linked'")
     monkeypatch.setattr(os, "link", failing)
@@ -146,7 +133,7 @@ def test_a_clone_shares_its_files_where_the_storage_has_links(both: Both, tmp_pa
 
 @pytest.mark.parametrize("seed", range(2))
 def test_random_changes_of_clones_of_clones(both: Both, seed: int) -> None:
-    """Each table has the rows that its own statements gave it, whatever happens to its relatives."""
+    """Each table has the rows that its own statements gave it, regardless of changes to the tables that it was cloned from or to."""
     choice = random.Random(seed)
     both.duckdb("CREATE TABLE t0 (id INTEGER, v VARCHAR)")
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 3)")

@@ -163,19 +163,25 @@ HISTORIES = {
 }
 
 
-@pytest.mark.parametrize("name", HISTORIES)
-@pytest.mark.parity
-def test_a_table_is_usable_after_a_rollback(both: Both, catalog: CatalogUnderTest, name: str, tmp_path: Path) -> None:
-    if catalog.database != "sqlite" and name != "inlined":
-        pytest.skip("files do not depend on the catalog database")
+def make_history(both: Both, name: str, place: Path) -> int:
+    """Run the statements of a history, which create the table t, and return the snapshot at its TARGET."""
     then = 0
-    for statement in (each.replace("{place}", str(tmp_path)) for each in HISTORIES[name]):
+    for statement in (each.replace("{place}", str(place)) for each in HISTORIES[name]):
         if statement == TARGET:
             then = last(both)
         elif statement.startswith(SPARK):
             both.spark(statement.removeprefix(SPARK))
         else:
             both.duckdb(statement)
+    return then
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+@pytest.mark.parity
+def test_a_table_is_usable_after_a_rollback(both: Both, catalog: CatalogUnderTest, name: str, tmp_path: Path) -> None:
+    if catalog.database != "sqlite" and name != "inlined":
+        pytest.skip("files do not depend on the catalog database")
+    then = make_history(both, name, tmp_path)
     first = both.duck.execute("SELECT min(snapshot_id) FROM lake.snapshots() WHERE list_contains(changes['tables_created'], 'main.t')")
     first = first.fetchone()[0]
     newest = last(both)

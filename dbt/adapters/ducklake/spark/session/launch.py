@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib.util
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from subprocess import Popen
@@ -121,3 +123,20 @@ def tail(log: IO[bytes]) -> str:
     size = log.seek(0, os.SEEK_END)
     log.seek(max(0, size - LOG_TAIL_BYTES))
     return log.read().decode("utf-8", "replace").strip()
+
+
+def forget_jvm() -> None:
+    """Remove an ended JVM's context, session and gateway from PySpark's global state, so that this process can start another JVM."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context, gateway = SparkContext._active_spark_context, SparkContext._gateway
+    if context is not None:
+        with warnings.catch_warnings(), contextlib.suppress(Exception):
+            warnings.simplefilter("ignore")  # PySpark warns that the JVM did not stop cleanly
+            context.stop()
+    if gateway is not None:
+        with contextlib.suppress(Exception):
+            gateway.shutdown()  # type: ignore[no-untyped-call]  # Py4J has no types
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = None

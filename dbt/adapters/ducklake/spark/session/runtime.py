@@ -19,9 +19,8 @@ from subprocess import Popen
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CancelledError, ConfigurationError, EngineError
-from .ended import forget_jvm
 from .java_names import cache_names
-from .launch import has_own_settings, launch
+from .launch import forget_jvm, has_own_settings, launch
 from .private_settings import private_settings
 from .settings import SparkSettings
 
