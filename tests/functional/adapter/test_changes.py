@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from itertools import count
-from threading import Event
 from typing import Any
 
 import pytest
 from dbt.tests.fixtures.project import TestProjInfo
 from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 from dbt_common.exceptions import DbtRuntimeError
-from duckdb import Error
 
 from tests.duckdb_instances import open_duckdb
+from tests.functional.change_models import CHAIN, OPEN, ORDERS, SOURCES, check, create_sources, writing
 from tests.interop.other_process import OtherProcess
 from tests.places import CatalogPlace
 from tests.postgres import fresh_database
-
-SOURCES = """
-sources:
-  - name: shop
-    schema: "{{ target.schema }}"
-    tables: [{name: orders}, {name: customers}, {name: orders_view}]
-"""
-ORDERS = "{{ ducklake_changes(source('shop', 'orders')) }}"
-BY_KEY = "{{ config(materialized='incremental', incremental_strategy='changes', unique_key='id') }}"
-OPEN = f"{BY_KEY} select id, customer, amount, _change_type, _snapshot_id from {ORDERS} where amount > 0"
-NAMED = (
-    f"{BY_KEY} select o.id, o.amount, c.name, o._change_type from {{{{ ducklake_changes(ref('open_orders')) }}}} o "
-    "left join {{ source('shop', 'customers') }} c on o.customer = c.id"
-)
-LOGGED = (
-    "{{ config(materialized='incremental', incremental_strategy='changes') }} "
-    "select id, name, _change_type as what, _snapshot_id as at from {{ ducklake_changes(ref('named')) }}"
-)
 
 UNIT_TEST = """
 unit_tests:
@@ -73,7 +51,7 @@ class WithDuckDB:
 class TestChain(WithDuckDB):
     @pytest.fixture(scope="class")
     def models(self):
-        return {"sources.yml": SOURCES, "open_orders.sql": OPEN, "named.sql": NAMED, "logged.sql": LOGGED, "tests.yml": UNIT_TEST}
+        return {**CHAIN, "tests.yml": UNIT_TEST}
 
     def check(self, duckdb: Any) -> None:
         """Assert that the models contain what a full build would."""
@@ -249,7 +227,7 @@ class TestPublishedRun(WithDuckDB):
 
     @pytest.fixture(scope="class")
     def models(self):
-        return {"sources.yml": SOURCES, "open_orders.sql": OPEN, "named.sql": NAMED, "logged.sql": LOGGED}
+        return CHAIN
 
     def positions(self, project: TestProjInfo, duckdb: Any) -> set[int]:
         """Return how far the positions of the models are behind the newest snapshot."""
@@ -283,62 +261,28 @@ class TestAConcurrentWriter:
 
     @pytest.fixture(scope="class")
     def models(self):
-        return {"sources.yml": SOURCES, "open_orders.sql": OPEN, "named.sql": NAMED, "logged.sql": LOGGED}
+        return CHAIN
 
     @pytest.fixture
     def duckdb(self, project: TestProjInfo) -> Iterator[OtherProcess]:
         credentials = project.adapter.config.credentials
         with OtherProcess(CatalogPlace(credentials.path, credentials.data_path)) as other:
-            other.query(f"CREATE SCHEMA IF NOT EXISTS lake.{project.test_schema}")
-            other.query(f"USE lake.{project.test_schema}")
-            other.query("CREATE TABLE orders AS SELECT i AS id, i % 3 AS customer, i * 10 AS amount FROM range(1, 9) r(i)")
-            other.query("CREATE TABLE customers AS SELECT i AS id, 'c' || i AS name FROM range(3) r(i)")
+            create_sources(other, project.test_schema)
             yield other
 
     @staticmethod
-    @contextmanager
-    def writing(duckdb: OtherProcess, first: int) -> Iterator[list[int]]:
-        """Insert, update and delete orders from this id on, until the end; the list that is yielded has the new ids."""
-        done, ids = Event(), count(first)
-        written: list[int] = []
-
-        def write() -> None:
-            while not done.is_set():
-                new = next(ids)
-                with suppress(Error):  # SQLite may be locked: then the other statements are not run
-                    duckdb.query(f"INSERT INTO orders VALUES ({new}, {new % 3}, {new * 10})")
-                    duckdb.query(
-                        f"UPDATE orders SET amount = CASE WHEN id % 5 = 0 THEN -amount ELSE amount + 1 END WHERE id % 7 = {new % 7}"
-                    )
-                    duckdb.query(f"DELETE FROM orders WHERE id = {new - 6}")
-                    written.append(new)
-
-        with ThreadPoolExecutor(1) as pool:
-            writer = pool.submit(write)
-            try:
-                yield written
-            finally:
-                done.set()
-                writer.result()
-
-    def check(self, project: TestProjInfo, duckdb: OtherProcess) -> int:
-        """Assert that each model contains what a full build at its position would, and return the position of the first one."""
+    def check(project: TestProjInfo, duckdb: OtherProcess) -> int:
+        """Check the models, and return the position of the first one."""
         found = project.run_sql("select table_name, snapshot_id from lake.positions()", fetch="all")
         positions = {table.rpartition(".")[2]: snapshot for table, snapshot in found}
-        orders, opened = (f"AT (VERSION => {positions[model]})" for model in ("open_orders", "named"))
-        expected = f"SELECT id, customer, amount FROM orders {orders} WHERE amount > 0"
-        assert sorted(duckdb.query("FROM open_orders")) == sorted(duckdb.query(expected))
-        expected = f"SELECT o.id, amount, name FROM (FROM open_orders {opened}) o LEFT JOIN customers c ON o.customer = c.id"
-        assert sorted(duckdb.query("FROM named")) == sorted(duckdb.query(expected))
-        counted = "SELECT id, count(*) FILTER (WHERE what = 'insert') - count(*) FILTER (WHERE what = 'delete') FROM logged GROUP BY id"
-        assert {id_ for (id_,) in duckdb.query("SELECT id FROM named")} == {id_ for id_, n in duckdb.query(counted) if n == 1}
-        assert {n for _, n in duckdb.query(counted)} <= {0, 1}, "no change was read twice"
+        check(duckdb, positions)
+        assert positions.keys() == {"open_orders", "named", "logged"}
         return positions["open_orders"]
 
     def test_each_change_is_read_once_while_the_writer_goes_on(self, project, duckdb):
         run_dbt(["run"])
         position = self.check(project, duckdb)
-        with self.writing(duckdb, first=100) as written:
+        with writing(duckdb, first=100) as written:
             for publish in ("node", "run", "node", "run"):
                 run_dbt(["run", "--vars", f"publish: {publish}"])
                 before, position = position, self.check(project, duckdb)
