@@ -36,7 +36,7 @@ MODELS = {
     "models.yml": "models:\n"
     + "".join(
         f"  - name: {name}\n    data_tests: [passes]\n    config:\n"
-        f"      post_hook: \"{{% if var('fails', '') == '{name}' %}}select raise_error('the node fails'){{% endif %}}\"\n"
+        f"      post_hook: \"{{% if var('fails', '') == '{name}' %}}{{{{ exceptions.raise_compiler_error('it fails') }}}}{{% endif %}}\"\n"
         for name in NODES
     ),
 }
@@ -93,6 +93,7 @@ class Chain:
             }
             weights = [1 if name in ("replace", "again") else 4 for name in statements]
             for statement in choice.choices(list(statements.values()), weights)[0]:
+                print(f"  {statement}", file=sys.stderr)
                 self._duckdb.query(statement)
 
     def roll_back(self) -> str:
@@ -139,6 +140,7 @@ class Chain:
     def kill(self) -> str:
         """Kill a command at a random moment after it has begun to build."""
         publish = self._chance.choice(["node", "run", "tested"])
+        print(f"  kill: {publish}", file=sys.stderr)
         process = start_dbt(self._folder, "build", "--vars", f"publish: {publish}")
         assert process.stdout is not None
         for line in process.stdout:

@@ -164,7 +164,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         from .spark.session.runtime import SparkRuntime
 
         if self._runtime is None:
-            self._runtime = SparkRuntime(self.credentials.spark_settings())
+            self._runtime = SparkRuntime(self.credentials.spark_settings(), owner=str(getattr(self.profile, "project_root", "")))
             self._runtime.notify = logger.warning
         return self._runtime
 

@@ -59,6 +59,17 @@ class LakeOperations(LakeMetadata):
                 raise ConfigurationError(f"the report cannot be written: {error}; choose another path") from error
 
     @available
+    def stop_spark(self) -> list[str]:
+        """End the local Sparks that `keep_alive` keeps for this user and no command uses, and return a line about each."""
+        from .spark.session.kept import stop_all
+
+        with self.connections.exception_handler("ducklake_stop_spark"):
+            return [
+                f"Spark's process {each['pid']} {'ends' if each['stopped'] else 'is used by another command; it ends after its idle time'}"
+                for each in stop_all()
+            ]
+
+    @available
     def relation_of_target(self, target: str, relation: DuckLakeRelation, other: str | None = None) -> str:
         """Attach the lake of another target of the profile for reading, and return the name of a relation in it.
 

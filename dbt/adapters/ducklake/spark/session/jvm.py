@@ -13,7 +13,7 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -32,11 +32,19 @@ class JvmEndedError(Exception):
 
 @dataclass(frozen=True)
 class Jvm:
-    """A JVM that PySpark can attach to. It ends when its standard input is closed, also by the end of this process."""
+    """A JVM that PySpark can attach to. It ends when its standard input is closed, also by the end of the process that started it.
 
-    process: subprocess.Popen[bytes]
+    Args:
+        process: the JVM or its keeper, or the lease of a kept one.
+        port: where it listens.
+        secret: what clients must send.
+        has_context: whether it already has a SparkContext, of an earlier command.
+    """
+
+    process: Any
     port: int
     secret: str
+    has_context: bool = False
 
     def attach(self) -> Any:
         """Return PySpark's gateway to the JVM."""
@@ -84,7 +92,24 @@ def command_and_environment(java_home: Path, config: Mapping[str, str], address:
     return command, {**os.environ, **own, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
 
 
-def start_jvm(java_home: Path, config: Mapping[str, str], log: IO[bytes], started: Any = None) -> Jvm:
+def spawn(command: list[str], variables: Mapping[str, str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start a process that Ctrl-C does not end, although the terminal sends it to all processes.
+
+    A shell ignores the signal, and the JVM inherits that. `preexec_fn` could do the same, but it can deadlock if the process has threads.
+    """
+    flags = 0
+    if os.name == "nt":
+        flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    else:
+        command = ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, env=variables, creationflags=flags)
+
+
+Spawn = Callable[[list[str], Mapping[str, str], IO[bytes]], "subprocess.Popen[bytes]"]
+"""Starts a command with an environment, and with a file for its output."""
+
+
+def start_jvm(java_home: Path, config: Mapping[str, str], log: IO[bytes], started: Any = None, spawn: Spawn = spawn) -> Jvm:
     """Start a JVM and wait until PySpark can attach to it.
 
     Args:
@@ -92,6 +117,7 @@ def start_jvm(java_home: Path, config: Mapping[str, str], log: IO[bytes], starte
         config: the Spark configuration at the start.
         log: the file for the JVM's output.
         started: called with the process as soon as it exists; ending the process ends the wait.
+        spawn: starts the process, which must end when the JVM does, and the JVM with it.
 
     Raises:
         JvmEndedError: the process ended.
@@ -101,8 +127,7 @@ def start_jvm(java_home: Path, config: Mapping[str, str], log: IO[bytes], starte
     try:
         address = folder / "address"
         command, variables = command_and_environment(java_home, config, address)
-        command, options = _apart(command)
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, env=variables, **options)
+        process = spawn(command, variables, log)
         if started is not None:
             started(process)
         port, secret = await_address(address, process)
@@ -139,13 +164,3 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def _apart(command: list[str]) -> tuple[list[str], dict[str, Any]]:
-    """Return the command and options of Popen that keep Ctrl-C, which the terminal sends to all processes, from ending the JVM.
-
-    A shell ignores the signal, and the JVM inherits that. `preexec_fn` could do the same, but it can deadlock if the process has threads.
-    """
-    if os.name == "nt":
-        return command, {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-    return ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command], {}

@@ -5,19 +5,23 @@ from __future__ import annotations
 import atexit
 import contextlib
 import importlib.util
+import logging
 import os
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from subprocess import Popen
 from typing import IO, Any
 
 from ...errors import ConfigurationError
 from .class_archive import ClassArchive, archive_for
 from .java import Java, find_java
-from .jvm import JAVA_OPTIONS, Jvm, JvmEndedError, start_jvm
+from .jvm import JAVA_OPTIONS, Jvm, JvmEndedError, Spawn, spawn, start_jvm
+from .kept import Keeping, place_of
+from .settings import SparkSettings
+
+logger = logging.getLogger(__name__)
 
 FIRST_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m")
 """With the first compiler alone Java reserves 48 MB of code, and a long run compiles the same methods again and again."""
@@ -33,25 +37,29 @@ starts, and a long query reaches these numbers in its first second.
 LOG_TAIL_BYTES = 4000
 
 
-def launch(
-    config: Mapping[str, str], *, fast_start: bool, log_path: str | None, started: Callable[[Popen[bytes]], None] | None = None
-) -> Any:
-    """Start a JVM and return PySpark's gateway to it.
+def launch(settings: SparkSettings, owner: str, started: Callable[[Any], None] | None = None) -> Jvm:
+    """Start a JVM, or use a kept one.
 
     Args:
-        config: the Spark configuration at the start.
-        fast_start: use only the first compiler.
-        log_path: the file to append the JVM's output to; None discards it when the process ends.
+        settings: how to start it.
+        owner: the project; a kept JVM serves one project only.
         started: called with the process as soon as it exists.
 
     Raises:
         ConfigurationError: there is no suitable Java, or the JVM ended during the start; the message has the last lines of its log.
     """
-    java = find_java()
+    java, config = find_java(), settings.launch_config()
+    keeping = None
+    if settings.keep_seconds is not None:
+        place = place_of(java, config, owner, settings.keep_seconds, settings.fast_start, settings.log_path)
+        if (kept := place.lease()) is not None:
+            logger.debug("Using the Spark of an earlier command")
+            return kept
+        keeping = Keeping(place)
     archive = archive_for(java, config)
-    log = open_log(log_path)
+    log = open_log(settings.log_path)
     try:
-        jvm = _start(java, config, fast_start, archive, log, started)
+        jvm = _start(java, config, settings.fast_start, archive, log, started, spawn if keeping is None else keeping.spawn)
     except JvmEndedError as error:
         raise ConfigurationError(
             f"Spark did not start with Java {java.version} from {java.origin} ({java.home}). Its log ends:\n{tail(log)}"
@@ -60,7 +68,7 @@ def launch(
         raise ConfigurationError(f"Spark could not be started: {error}") from error
     if archive is not None and not archive.path.exists():
         atexit.register(_make_later, archive, os.getpid())
-    return jvm.attach()
+    return jvm if keeping is None else keeping.kept(jvm)
 
 
 def has_own_settings() -> bool:
@@ -79,16 +87,17 @@ def _start(
     fast_start: bool,
     archive: ClassArchive | None,
     log: IO[bytes],
-    started: Callable[[Popen[bytes]], None] | None,
+    started: Callable[[Any], None] | None,
+    spawn: Spawn,
 ) -> Jvm:
     """Start the JVM; if it does not start with its archive, start it again without."""
     used = archive if archive is not None and archive.use() else None
     try:
-        return start_jvm(java.home, with_java_options(config, fast_start, used), log, started)
+        return start_jvm(java.home, with_java_options(config, fast_start, used), log, started, spawn)
     except JvmEndedError:
         if used is None:
             raise
-        jvm = start_jvm(java.home, with_java_options(config, fast_start, None), log, started)
+        jvm = start_jvm(java.home, with_java_options(config, fast_start, None), log, started, spawn)
         used.discard()
         return jvm
 

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CancelledError, ConfigurationError, EngineError
 from .java_names import cache_names
+from .jvm import Jvm
+from .kept import Lease, context_of, leave, separate_workers
 from .launch import forget_jvm, has_own_settings, launch
 from .private_settings import private_settings
 from .settings import SparkSettings
@@ -91,9 +93,11 @@ class SparkRuntime:
 
     Args:
         source: how to start Spark, or an existing session, which is never stopped or changed.
+        owner: the project, with no other of which a kept Spark is shared.
     """
 
-    def __init__(self, source: SparkSettings | SparkSession) -> None:
+    def __init__(self, source: SparkSettings | SparkSession, owner: str = "") -> None:
+        self._owner = owner
         self._settings = source if isinstance(source, SparkSettings) else SparkSettings(master=None)
         self._base: SparkSession | None = None if isinstance(source, SparkSettings) else source
         self._given = self._base
@@ -105,8 +109,8 @@ class SparkRuntime:
         self._scopes_lock = threading.Lock()
         self._pid = os.getpid()
         self._early: threading.Thread | None = None
-        self._process: Popen[bytes] | None = None
-        """The JVM, if this process started it."""
+        self._process: Popen[bytes] | Lease | None = None
+        """The JVM or its keeper, if this process started it, or the use of a kept one."""
         self._ended = False
         self.notify: Callable[[str], None] = logger.warning
         """Receives a message when Spark starts again because its process has ended."""
@@ -202,8 +206,12 @@ class SparkRuntime:
             base, started_here = self._base, self._started_here
             self._base, self._started_here = self._given, False
             if base is not None and started_here:
-                with contextlib.suppress(Exception):
-                    base.stop()
+                if isinstance(self._process, Lease):
+                    leave(self._process)
+                    self._process = None
+                else:
+                    with contextlib.suppress(Exception):
+                        base.stop()
             if self._scratch is not None:
                 shutil.rmtree(self._scratch, ignore_errors=True)
                 self._scratch = None
@@ -258,11 +266,35 @@ class SparkRuntime:
                 self._base = _connect(self._settings)
                 self._started_here = True
             else:
-                self._started_here = _start_classic(self._settings, self._on_process)
+                self._started_here = self._start_classic()
                 self._base = SparkSession.builder.getOrCreate()
         except (PySparkException, ImportError) as error:
             raise ConfigurationError(f"Spark could not be started: {error}") from error
         atexit.register(self.stop)
+
+    def _start_classic(self) -> bool:
+        """Create a SparkContext unless this process has one, and return whether it was created."""
+        from pyspark import SparkConf, SparkContext
+
+        if SparkContext._active_spark_context is not None:
+            return False
+        jvm: Jvm | None = None
+        if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
+            jvm = launch(self._settings, self._owner, self._on_process)
+            self._process = jvm.process
+        gateway = None if jvm is None else jvm.attach()
+        if jvm is not None and jvm.has_context:
+            context = context_of(gateway)
+        else:
+            config = self._settings.launch_config()
+            conf = SparkConf(loadDefaults=gateway is None)
+            for key, value in config.items():
+                conf.set(key, value)
+            context = SparkContext(conf=conf, gateway=gateway)
+            context.setLogLevel(config.get("spark.log.level", "WARN"))
+        if isinstance(self._process, Lease):
+            separate_workers(context)
+        return True
 
     def _configure(self, session: SparkSession) -> None:
         if not is_connect(session):
@@ -280,30 +312,6 @@ class SparkRuntime:
 def is_connect(session: SparkSession) -> bool:
     """Whether the session is a Spark Connect client, without access to a JVM."""
     return type(session).__module__.startswith("pyspark.sql.connect")
-
-
-def _start_classic(settings: SparkSettings, started: Callable[[Popen[bytes]], None]) -> bool:
-    """Create a SparkContext unless this process has one, and return whether it was created.
-
-    Args:
-        settings: how to start Spark.
-        started: called with the JVM's process as soon as it exists.
-    """
-    from pyspark import SparkConf, SparkContext
-
-    if SparkContext._active_spark_context is not None:
-        return False
-    config = settings.launch_config()
-    if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
-        gateway = launch(config, fast_start=settings.fast_start, log_path=settings.log_path, started=started)
-    else:
-        gateway = None
-    conf = SparkConf(loadDefaults=gateway is None)
-    for key, value in config.items():
-        conf.set(key, value)
-    context = SparkContext(conf=conf, gateway=gateway)
-    context.setLogLevel(config.get("spark.log.level", "WARN"))
-    return True
 
 
 def _connect(settings: SparkSettings) -> SparkSession:

@@ -88,11 +88,15 @@ class SparkSettings:
     fast_start: bool = False
     log_path: str | None = None
     """The file to append Spark's log to; None: the log is not kept."""
+    keep_alive: str | int | None = None
+    """How long a local Spark waits for another command after this process: seconds, or a number with `s`, `m` or `h`, such as `15m`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "config", {str(k): as_text(v) for k, v in self.config.items()})
         if self.remote is not None:
             self._check_remote(self.remote)
+        if self.keep_seconds is not None and (os.name != "posix" or not self.is_local):
+            raise ConfigurationError("`keep_alive` is for a local Spark on Linux or macOS, and this profile has another one. Remove it")
         require_allowed_settings(self.config)
         if "spark.remote" in self.config:
             raise ConfigurationError("Give the Spark Connect address as `remote`, not as the Spark setting spark.remote")
@@ -111,6 +115,20 @@ class SparkSettings:
     def is_local(self) -> bool:
         """Whether Spark runs only in this process's driver."""
         return self.remote is None and self.master is not None and self.master.startswith("local")
+
+    @property
+    def keep_seconds(self) -> float | None:
+        """How long Spark waits for another command, in seconds; None: it ends with this process.
+
+        Raises:
+            ConfigurationError: `keep_alive` is no duration.
+        """
+        if self.keep_alive is None:
+            return None
+        match = re.fullmatch(r"\s*(\d+)\s*([smh]?)\s*", str(self.keep_alive))
+        if match is None:
+            raise ConfigurationError(f"`keep_alive` must be a duration such as 90s, 15m or 2h, not {self.keep_alive!r}")
+        return int(match.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600}[match.group(2)] or None
 
     def local_cores(self) -> int | None:
         """Return the number of worker threads of a local master; None for a cluster."""

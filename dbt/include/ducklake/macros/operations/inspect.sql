@@ -65,6 +65,14 @@
 {% endmacro %}
 
 
+{# dbt run-operation ducklake_stop_spark: end each local Spark that `keep_alive` keeps and no command uses. #}
+{% macro ducklake_stop_spark() %}
+  {%- if execute -%}
+    {%- do print(adapter.stop_spark() | join('\n') or 'No Spark is kept.') -%}
+  {%- endif -%}
+{% endmacro %}
+
+
 {# dbt run-operation ducklake_options #}
 {% macro ducklake_options(database=none) %}
   {{ return(ducklake_call('options', {}, database)) }}

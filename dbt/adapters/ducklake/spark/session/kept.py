@@ -1,0 +1,272 @@
+"""Use a JVM of Spark that outlives the command that started it, and serves the next commands with the same settings (`keep_alive`).
+
+A JVM serves one command at a time, and only commands of one user, project, working directory, Java, Python, environment and Spark
+configuration: `place_of` has the whole list. A process of its own owns it (`keeper`), whose socket is in a folder that only the user can
+open.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from uuid import uuid4
+
+from ...errors import ConfigurationError
+from .java import Java, cache_directory
+from .jvm import Jvm, spark_home, spawn
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+logger = logging.getLogger(__name__)
+
+ENVIRONMENT = (
+    "AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_", "HADOOP_", "HIVE_", "YARN_", "KRB5", "SPARK_", "PYSPARK_", "PYTHON", "JAVA_", "JDK_",
+    "LD_", "DYLD_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_", "PATH", "HOME", "USER", "LANG", "LC_", "TZ", "TMPDIR", "VIRTUAL_ENV",
+    "CONDA_",
+)  # fmt: skip
+"""The beginnings of the environment variables that a JVM and its Python workers may depend on."""
+SET_BY_PYSPARK = ("SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE")
+"""Environment variables that PySpark sets in a process that uses Spark."""
+MOST_COMMANDS = 100
+ANSWER_SECONDS = 5
+"""How long a keeper may take to answer."""
+LONGEST_PATH = 100
+"""The longest path of a Unix socket is 104 bytes on macOS and 108 on Linux."""
+
+
+class Lease:
+    """The use of a kept JVM by this process, with the part of Popen's interface that `SparkRuntime` needs."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.returncode: int | None = None
+        """Not None after the JVM or its keeper has ended."""
+
+    def poll(self) -> int | None:
+        """Return None while the JVM runs."""
+        if self.returncode is None:
+            try:
+                ended = not self._connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                ended = False
+            except OSError:
+                ended = True
+            self.returncode = 1 if ended else None
+        return self.returncode
+
+    def kill(self) -> None:
+        """End the JVM."""
+        self._connection.close()
+
+    def end(self) -> None:
+        """Leave the JVM to the next command."""
+        from .keeper import send
+
+        send(self._connection, {"want": "end"})
+        self._connection.close()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the keeper of some settings listens."""
+
+    key: str
+    idle_seconds: float
+
+    @property
+    def socket(self) -> Path:
+        """The path of the keeper's socket."""
+        return folder() / f"{self.key}.socket"
+
+    def lease(self) -> Jvm | None:
+        """Return the kept JVM; None if none is kept, or if another command uses it."""
+        connection = _connect(self.socket)
+        if connection is None:
+            return None
+        answer = _ask(connection, "lease")
+        if "port" not in answer:
+            connection.close()
+            return None
+        connection.settimeout(None)
+        return Jvm(Lease(connection), answer["port"], answer["secret"], has_context=True)
+
+
+class Keeping:
+    """Starts a keeper that starts a JVM, for `start_jvm`.
+
+    Args:
+        place: where the keeper shall listen.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._lease: socket.socket | None = None
+
+    def spawn(self, command: list[str], variables: Mapping[str, str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Start the keeper, which starts the command; without a keeper, if there is another one for the same settings."""
+        from .keeper import Order, __file__, read, send
+
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-I", __file__, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=variables,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        path, place = str(self._place.socket), self._place
+        send(ours, asdict(Order(command, path, path.removesuffix(".socket") + ".lock", place.idle_seconds, MOST_COMMANDS)))
+        if (read(ours) or {}).get("started"):
+            self._lease = ours
+            return process
+        ours.close()
+        process.wait()
+        return spawn(command, variables, log)
+
+    def kept(self, jvm: Jvm) -> Jvm:
+        """Tell the keeper the address of the JVM that `spawn` started, and return the JVM with its lease."""
+        from .keeper import send
+
+        if self._lease is None:
+            return jvm
+        send(self._lease, {"port": jvm.port, "secret": jvm.secret})
+        return Jvm(Lease(self._lease), jvm.port, jvm.secret)
+
+
+def place_of(java: Java, config: Mapping[str, str], owner: str, idle_seconds: float, *others: object) -> Place:
+    """Return the place of the keeper for these settings.
+
+    Args:
+        java: the Java.
+        config: the Spark configuration at the start; the place's name has only a hash of it.
+        owner: the project.
+        idle_seconds: how long an unused JVM is kept.
+        others: further values that must be equal for two commands to share a JVM.
+    """
+    environment = {name: value for name, value in os.environ.items() if name.upper().startswith(ENVIRONMENT) and name not in SET_BY_PYSPARK}
+    facts = [
+        (str(java.home), java.version, str(spark_home()), version("pyspark"), version("dbt-ducklake"), sys.executable),
+        (owner, os.getcwd(), sorted(config.items()), others),
+        sorted(environment.items()),
+    ]
+    return Place(hashlib.sha256(repr(facts).encode()).hexdigest()[:16], idle_seconds)
+
+
+def folder() -> Path:
+    """Return the folder of the sockets, which is created if necessary.
+
+    Raises:
+        ConfigurationError: it is not private, or its path is too long for a socket.
+    """
+    path = cache_directory() / "spark"
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_private(path):
+        raise ConfigurationError(f"`keep_alive` needs a folder that only you can open. Run `chmod 700 {path}` as its owner, or remove it")
+    if len(os.fsencode(path)) > LONGEST_PATH - 24:
+        raise ConfigurationError(f"`keep_alive` cannot put a socket into {path}, its path is too long. Set XDG_CACHE_HOME to a shorter one")
+    return path
+
+
+def states() -> Iterator[dict[str, Any]]:
+    """Yield the state of each JVM that is kept for this user.
+
+    Yields:
+        `pid`, `started` (Unix seconds), `commands` (how many it has served), and `idle_seconds` (None: a command uses it).
+    """
+    return _all("status")
+
+
+def stop_all() -> list[dict[str, Any]]:
+    """End the JVMs of this user that no command uses, and return the state of each, with `stopped`."""
+    return list(_all("stop"))
+
+
+def context_of(gateway: Any) -> SparkContext:
+    """Return PySpark's context for the one that a kept JVM has, with a new default session, so that nothing of earlier commands is seen."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    jvm = gateway.jvm
+    java_context = jvm.JavaSparkContext(jvm.org.apache.spark.SparkContext.getOrCreate())
+    context = SparkContext(conf=SparkConf(_jconf=java_context.getConf()), gateway=gateway, jsc=java_context)
+    SparkSession(context, jvm.SparkSession.getDefaultSession().get().newSession())
+    return context
+
+
+def separate_workers(context: SparkContext) -> None:
+    """Give the Python functions of this command workers of their own, because workers do not import changed modules again."""
+    context.environment["DBT_DUCKLAKE_COMMAND"] = uuid4().hex
+
+
+def leave(lease: Lease) -> None:
+    """End a lease: stop its jobs, clear what sessions share, and make PySpark forget the JVM. If that fails, the JVM ends."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context, session, jvm = SparkContext._active_spark_context, SparkSession._instantiatedSession, SparkContext._jvm
+    try:
+        if context is None or session is None or jvm is None or context._jsc.sc().isStopped():
+            raise ConfigurationError("a statement has stopped Spark")
+        context.cancelAllJobs()
+        session.catalog.clearCache()
+        for row in session.sql("SHOW VIEWS IN global_temp").collect():
+            session.catalog.dropGlobalTempView(row.viewName)
+        for worker in jvm.java.lang.ProcessHandle.current().children().toArray():
+            worker.destroy()  # Python workers of this command
+        context._accumulatorServer.shutdown()
+        lease.end()
+    except Exception as error:
+        logger.debug(f"The kept Spark ends: {type(error).__name__}: {error}")
+        lease.kill()
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = None
+
+
+def _all(want: str) -> Iterator[dict[str, Any]]:
+    place = cache_directory() / "spark"
+    if os.name != "posix" or not place.is_dir() or not _is_private(place):
+        return
+    for path in sorted(place.glob("*.socket")):
+        connection = _connect(path)
+        if connection is not None:
+            with connection:
+                answer = _ask(connection, want)
+            if answer:
+                yield answer
+
+
+def _is_private(path: Path) -> bool:
+    state = path.stat()
+    return state.st_uid == os.getuid() and not stat.S_IMODE(state.st_mode) & 0o077
+
+
+def _connect(path: Path) -> socket.socket | None:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(ANSWER_SECONDS)
+    try:
+        connection.connect(str(path))
+    except OSError:
+        connection.close()
+        return None
+    return connection
+
+
+def _ask(connection: socket.socket, want: str) -> dict[str, Any]:
+    from .keeper import read, send
+
+    send(connection, {"want": want})
+    return read(connection) or {}

@@ -1,0 +1,158 @@
+"""`keep_alive`: a local Spark outlives its command and serves the next one, which sees nothing of the first."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.ducklake.spark.session.kept import folder, states, stop_all
+from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
+
+COMMAND = """
+import sys
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
+
+runtime = SparkRuntime(SparkSettings(master="local[1]", fast_start=True, keep_alive="10m"), "shop")
+session = runtime.session()
+
+def pid():
+    return session.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+
+print(pid(), flush=True)
+"""
+USE = """
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
+import changed
+
+def views(session):
+    return session.sql("SHOW VIEWS").count() + session.sql("SHOW VIEWS IN global_temp").count()
+
+default = SparkSession.builder.getOrCreate()
+print(views(session), views(default), session.conf.get("spark.sql.ansi.enabled"), default.conf.get("spark.own", "unset"))
+default.conf.set("spark.own", "set")
+rows = session.range(3)
+print(rows.storageLevel.useMemory)
+rows.cache().count()
+rows.createTempView("mine"), rows.createGlobalTempView("shared"), session.range(2).createTempView("default")
+session.conf.set("spark.sql.ansi.enabled", "false")
+print([row.number for row in rows.select(udf(changed.number, "int")().alias("number")).collect()])
+runtime.stop()
+session = runtime.session()
+print(pid(), views(session))
+"""
+WAIT = "sys.stdin.readline()\n"
+JOB = """
+import threading
+from pyspark.sql.functions import udf
+threading.Thread(target=lambda: session.range(1).select(udf(lambda i: __import__("time").sleep(60), "int")("id")).collect(), daemon=True).start()
+"""
+STOP = "runtime._base.stop()\n"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("XDG_CACHE_HOME", f"/tmp/kept-{os.getpid()}")  # the path of a socket must be short
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path.cwd()}")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    stop_all()
+    wait_for(lambda: not list(states()))
+
+
+def start(text: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", COMMAND + text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def run(text: str = "") -> list[str]:
+    """Run a command in its own process and return the lines that it prints; the first one is the process of Spark."""
+    output, _ = start(text).communicate(timeout=120)
+    return output.splitlines()
+
+
+def wait_for(is_true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 40
+    while not is_true() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert is_true()
+
+
+def has_ended(pid: str) -> bool:
+    return not Path(f"/proc/{pid}").exists()
+
+
+def test_the_next_commands_use_the_same_spark_and_see_nothing_of_earlier_ones(cache: Path) -> None:
+    (cache / "changed.py").write_text("def number():\n    return 1\n")
+    found = run(USE)
+    (cache / "changed.py").write_text("def number():\n    return 23\n")
+    again = run(USE)
+    assert found[1:] == ["0 0 true unset", "False", "[1, 1, 1]", f"{found[0]} 0"]
+    assert again == [found[0], *found[1:3], "[23, 23, 23]", found[4]], "with the changed module"
+    (state,) = states()
+    assert (state["pid"], state["commands"]) == (int(found[0]), 4), "each of the two commands has stopped and started once"
+    assert stat.S_IMODE(folder().stat().st_mode) == 0o700
+
+    assert [(each["pid"], each["stopped"]) for each in stop_all()] == [(int(found[0]), True)]
+    wait_for(lambda: has_ended(found[0]))
+    assert not list(folder().glob("*.socket"))
+    assert not [each for each in cache.glob("*") if each.name.startswith(("dbt-ducklake", "spark-", "blockmgr"))], (
+        "no temporary folder is left"
+    )
+
+
+def test_one_command_at_a_time(cache: Path) -> None:
+    first = start(WAIT)
+    assert first.stdout is not None
+    kept = first.stdout.readline().strip()
+    (state,) = stop_all()
+    assert (state["idle_seconds"], state["stopped"]) == (None, False), "it is in use"
+    (own,) = run()
+    assert own != kept
+    wait_for(lambda: has_ended(own))
+    first.communicate("\n", timeout=60)
+    assert run() == [kept]
+    assert run(STOP) == [kept]
+    wait_for(lambda: has_ended(kept))  # a command has stopped Spark, so there is nothing to keep
+
+
+def test_spark_ends_with_a_killed_command(cache: Path) -> None:
+    killed = start(JOB + WAIT)
+    assert killed.stdout is not None
+    pid = killed.stdout.readline().strip()
+    killed.kill()
+    killed.communicate()
+    wait_for(lambda: has_ended(pid))
+    assert not list(states())
+
+
+def test_dbt(cache: Path) -> None:
+    models = {
+        "a.sql": "{{ config(materialized='incremental', unique_key='id') }} select id from range({{ var('n') }})",
+        "b.py": "def model(dbt, session):\n    dbt.config(materialized='table')\n    return dbt.ref('a').limit(1)\n",
+    }
+    (cache / "project").mkdir()
+    project = write_project(cache / "project", models, {"here": {**LAKE, "threads": 2, "spark": {**SPARK, "keep_alive": "10m"}}})
+
+    def dbt(*arguments: str) -> str:
+        process = start_dbt(project, *arguments)
+        output, _ = process.communicate(timeout=200)
+        assert process.returncode == 0, output
+        return output
+
+    assert "PASS=2" in dbt("run", "--vars", "n: 3")
+    (state,) = states()
+    assert "PASS=2" in dbt("run", "--vars", "n: 5")
+    assert f"process {state['pid']} is kept for further commands, unused for " in dbt("debug")
+    assert [each["commands"] for each in states()] == [2]
+    assert f"Spark's process {state['pid']} ends" in dbt("run-operation", "ducklake_stop_spark")
+    wait_for(lambda: has_ended(state["pid"]))
