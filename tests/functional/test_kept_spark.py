@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.ducklake.spark.session.java import cache_directory
 from dbt.adapters.ducklake.spark.session.kept import folder, states, stop_all
 from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
 
@@ -60,7 +62,12 @@ STOP = "runtime._base.stop()\n"
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("XDG_CACHE_HOME", f"/tmp/kept-{os.getpid()}")  # the path of a socket must be short
+    classes = cache_directory() / "classes"
+    classes.mkdir(parents=True, exist_ok=True)
+    own = Path(f"/tmp/kept-{os.getpid()}")  # the path of a socket must be short
+    monkeypatch.setenv("XDG_CACHE_HOME", str(own))
+    cache_directory().mkdir(parents=True)
+    (cache_directory() / "classes").symlink_to(classes)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path.cwd()}")
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -68,6 +75,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
     stop_all()
     wait_for(lambda: not list(states()))
+    shutil.rmtree(own)
 
 
 def start(text: str) -> subprocess.Popen[str]:
@@ -105,9 +113,7 @@ def test_the_next_commands_use_the_same_spark_and_see_nothing_of_earlier_ones(ca
     assert [(each["pid"], each["stopped"]) for each in stop_all()] == [(int(found[0]), True)]
     wait_for(lambda: has_ended(found[0]))
     assert not list(folder().glob("*.socket"))
-    assert not [each for each in cache.glob("*") if each.name.startswith(("dbt-ducklake", "spark-", "blockmgr"))], (
-        "no temporary folder is left"
-    )
+    assert not [each for each in cache.glob("*") if each.name.startswith(("dbt-ducklake-", "blockmgr-"))], "no temporary folder is left"
 
 
 def test_one_command_at_a_time(cache: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import time
@@ -24,7 +25,7 @@ PLACE = Place("settings", 600)
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder of sockets, whose path is short enough."""
     path = Path(f"/tmp/kept-unit-{os.getpid()}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(path))
@@ -32,6 +33,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     yield path
     wait_for(lambda: all(each["stopped"] for each in stop_all()))
     wait_for(lambda: not list(states()))
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def wait_for(is_true: Callable[[], bool]) -> None:

@@ -5,7 +5,6 @@ PySpark starts and attaches in one call. Here these are two steps, so that a sta
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
 import shutil
@@ -13,9 +12,10 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType, SimpleNamespace
 from typing import IO, Any
 
 from ...errors import ConfigurationError
@@ -47,11 +47,16 @@ class Jvm:
     has_context: bool = False
 
     def attach(self) -> Any:
-        """Return PySpark's gateway to the JVM."""
+        """Return PySpark's gateway to the JVM.
+
+        PySpark's function reads the address from the environment. A copy of it gets an environment of its own, because this may be a
+        background thread, and dbt's main thread iterates over `os.environ`, which fails if a variable is removed meanwhile.
+        """
         from pyspark.java_gateway import launch_gateway
 
-        with environment({"PYSPARK_GATEWAY_PORT": str(self.port), "PYSPARK_GATEWAY_SECRET": self.secret}):
-            gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
+        environment = {**os.environ, "PYSPARK_GATEWAY_PORT": str(self.port), "PYSPARK_GATEWAY_SECRET": self.secret}
+        names = {**launch_gateway.__globals__, "os": SimpleNamespace(environ=environment)}
+        gateway: Any = FunctionType(launch_gateway.__code__, names, argdefs=launch_gateway.__defaults__)()
         gateway.proc = self.process
         return gateway
 
@@ -149,18 +154,3 @@ def await_address(address: Path, process: subprocess.Popen[bytes]) -> tuple[int,
     data = address.read_bytes()
     (port, length), text = struct.unpack("!ii", data[:8]), data[8:]
     return port, text[:length].decode()
-
-
-@contextlib.contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables of this process, and restore them when the block ends."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
