@@ -36,7 +36,7 @@ MODELS = {
     "models.yml": "models:\n"
     + "".join(
         f"  - name: {name}\n    data_tests: [passes]\n    config:\n"
-        f"      post_hook: \"{{% if var('fails', '') == '{name}' %}}{{{{ exceptions.raise_compiler_error('it fails') }}}}{{% endif %}}\"\n"
+        f"      post_hook: \"{{% if var('fails', '') == '{name}' %}}insert into no_such_table values (1){{% endif %}}\"\n"
         for name in NODES
     ),
 }
