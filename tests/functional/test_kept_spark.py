@@ -23,6 +23,7 @@ from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 
 runtime = SparkRuntime(SparkSettings(master="local[1]", fast_start=True, keep_alive="10m"), "shop")
+# before
 session = runtime.session()
 
 def pid():
@@ -51,6 +52,15 @@ runtime.stop()
 session = runtime.session()
 print(pid(), views(session))
 """
+UNUSABLE = """
+import dbt.adapters.ducklake.spark.session.runtime as module
+from py4j.protocol import Py4JError
+
+def context_of(gateway):
+    raise Py4JError("its context was stopped")
+
+module.context_of = context_of
+"""
 WAIT = "sys.stdin.readline()\n"
 JOB = """
 import threading
@@ -78,13 +88,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.rmtree(own)
 
 
-def start(text: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", COMMAND + text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def start(text: str, before: str = "") -> subprocess.Popen[str]:
+    command = COMMAND.replace("# before", before) + text
+    return subprocess.Popen([sys.executable, "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def run(text: str = "") -> list[str]:
+def run(text: str = "", before: str = "") -> list[str]:
     """Run a command in its own process and return the lines that it prints; the first one is the process of Spark."""
-    output, _ = start(text).communicate(timeout=120)
+    output, _ = start(text, before).communicate(timeout=120)
     return output.splitlines()
 
 
@@ -127,8 +138,15 @@ def test_one_command_at_a_time(cache: Path) -> None:
     wait_for(lambda: has_ended(own))
     first.communicate("\n", timeout=60)
     assert run() == [kept]
-    assert run(STOP) == [kept]
-    wait_for(lambda: has_ended(kept))  # a command has stopped Spark, so there is nothing to keep
+    (new,) = run(before=UNUSABLE)
+    assert new != kept
+    wait_for(lambda: has_ended(kept))
+
+
+def test_a_command_that_stops_spark_leaves_none(cache: Path) -> None:
+    (pid,) = run(STOP)
+    wait_for(lambda: has_ended(pid))
+    assert not list(states())
 
 
 def test_spark_ends_with_a_killed_command(cache: Path) -> None:

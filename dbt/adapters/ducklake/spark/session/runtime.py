@@ -284,7 +284,13 @@ class SparkRuntime:
             self._process = jvm.process
         gateway = None if jvm is None else jvm.attach()
         if jvm is not None and jvm.has_context:
-            context = context_of(gateway)
+            try:
+                context = context_of(gateway)
+            except Exception as error:
+                logger.debug(f"The kept Spark cannot be used: {type(error).__name__}: {error}")
+                jvm.process.kill()
+                forget_jvm()
+                return self._start_classic()
         else:
             config = self._settings.launch_config()
             conf = SparkConf(loadDefaults=gateway is None)
