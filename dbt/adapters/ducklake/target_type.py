@@ -6,7 +6,7 @@ so its text stays `ducklake`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dbt.adapters.factory import AdapterContainer
@@ -47,7 +47,7 @@ def add_macro_prefix(container: AdapterContainer) -> None:
 
     def get_adapter_type_names(name: str | None) -> list[str]:
         types = of_parents(name)
-        adapter = container.adapters.get(name) if name == ADAPTER else None
+        adapter: Any = container.adapters.get(name) if name == ADAPTER else None
         also = None if adapter is None else adapter.config.credentials.target_type
         return types if also is None or also in types else [*types, also]
 
