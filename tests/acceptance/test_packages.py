@@ -33,14 +33,9 @@ REPOSITORIES = {
     "dbt_profiler": "dbt-profiler",
     "dbt_project_evaluator": "dbt-project-evaluator",
     "dbt_utils": "dbt-utils",
-    "dq_tools": "dq-tools",
     "elementary": "dbt-data-reliability",
     "fivetran_utils": "dbt_fivetran_utils",
-    "github": "dbt_github",
-    "google_ads": "dbt_google_ads",
     "hubspot": "dbt_hubspot",
-    "snowplow_utils": "dbt-snowplow-utils",
-    "snowplow_web": "dbt-snowplow-web",
     "spark_utils": "spark-utils",
     "stripe": "dbt_stripe",
 }
@@ -214,12 +209,11 @@ CASES = {
     ),
     "dbt_artifacts": Case("dbt_artifacts", 49, tests="integration_test_project", target_type="spark"),
     "dbt_profiler": Case("dbt_profiler", 57, needs=["dbt_utils", "dbt_expectations", "dbt_date"], target_type="databricks"),
-    "github": Case("github", 0, needs=FIVETRAN, target_type="spark", schema="github_integration_tests_1", commands=SEEDS_FIRST),
-    "hubspot": Case("hubspot", 0, needs=FIVETRAN, target_type="spark", schema="hubspot_integration_tests", commands=SEEDS_FIRST),
-    "stripe": Case("stripe", 0, needs=FIVETRAN, target_type="spark", schema="stripe_integrations_tests", commands=SEEDS_FIRST),
+    "hubspot": Case("hubspot", 186, needs=FIVETRAN, target_type="spark", schema="hubspot_integration_tests", commands=SEEDS_FIRST),
+    "stripe": Case("stripe", 78, needs=FIVETRAN, target_type="spark", schema="stripe_integrations_tests", commands=SEEDS_FIRST),
     "dbt_project_evaluator": Case(
         "dbt_project_evaluator",
-        0,
+        154,
         needs=["dbt_utils"],
         target_type="databricks",
         extra={"exclude_package": "dbt-project-evaluator/integration_tests/exclude_package"},
@@ -232,6 +226,10 @@ def test_own_tests_of_a_package(project: Project, name: str) -> None:
     case = CASES[name]
     passed, failed = run(project, case)
     assert (failed, passed) == (set(case.failed), case.passed)
+    if name == "hubspot":
+        senders = rows(project, "SELECT DISTINCT from_email FROM lake.hubspot_integration_tests_hubspot.stg_hubspot__email_event_sent")
+        assert sorted(senders) == sorted(rows(project, 'SELECT DISTINCT "from" FROM lake.hubspot_integration_tests.email_event_sent_data'))
+        assert len(senders) == 3
 
 
 # -- packages without tests of their own that run elsewhere: small projects -----------------------------------------------------------
