@@ -1,9 +1,9 @@
-"""dbt_utils, dbt_date, dbt_expectations and spark_utils: their own integration tests, unchanged, and the known failures with their reasons.
+"""dbt packages with their own integration tests, unchanged, or with a small project of ours; the known failures with their reasons.
 
-The packages are not part of this repository. Environment variables name the folders of checkouts (docs/packages.md has the results):
+The packages are not part of this repository. `DBT_PACKAGES` names a folder with a checkout of each under the name of its repository, such as
+`dbt-utils`; docs/packages.md has the commits and the results. A package that is not there is skipped.
 
-    export DBT_UTILS=…/dbt-utils DBT_DATE=…/dbt-date DBT_EXPECTATIONS=…/dbt-expectations SPARK_UTILS=…/spark-utils
-    pytest tests/acceptance/test_packages.py
+    DBT_PACKAGES=… pytest tests/acceptance/test_packages.py
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -20,90 +23,238 @@ from tests.acceptance.projects import Project
 
 pytestmark = pytest.mark.slow
 
-OF_DBT_UTILS = {
+REPOSITORIES = {
+    "audit_helper": "dbt-audit-helper",
+    "automate_dv": "automate-dv",
+    "codegen": "dbt-codegen",
+    "dbt_artifacts": "dbt_artifacts",
+    "dbt_date": "dbt-date",
+    "dbt_expectations": "dbt-expectations",
+    "dbt_profiler": "dbt-profiler",
+    "dbt_project_evaluator": "dbt-project-evaluator",
+    "dbt_utils": "dbt-utils",
+    "elementary": "dbt-data-reliability",
+    "fivetran_utils": "dbt_fivetran_utils",
+    "hubspot": "dbt_hubspot",
+    "spark_utils": "spark-utils",
+    "stripe": "dbt_stripe",
+}
+"""The folder of each package below `DBT_PACKAGES`."""
+
+HERE = Path(__file__).parent / "package_projects"
+VAULT = {
+    "hub_order": 3,
+    "hub_customer": 2,
+    "link_order": 4,
+    "sat_order": 5,
+    "sat_by_period": 5,
+    "sat_by_rank": 5,
+    "eff_order": 5,
+    "ma_order": 5,
+}
+"""How many rows each table of the vault has after three loads."""
+
+FLOATS = {
     "dbt_utils_equality_data_test_equality_floats_a_ref_data_test_equality_floats_b___8":
         "wants two floats to differ in the seventh digit after the package has cast them to dbt's numeric(28,6)",
 }  # fmt: skip
-KNOWN: dict[str, dict[str, str]] = {
-    "dbt_utils": OF_DBT_UTILS
-    | {"test_groupby": "SELECT *, count(*) … GROUP BY 1, 2: Spark allows no * beside positions ([STAR_GROUP_BY_POS])"},
-    "dbt_date": {},
-    "dbt_expectations": {},
-    "spark_utils": OF_DBT_UTILS | {"test_recency": "calls dbt_utils.current_timestamp, which dbt_utils 1.0 has removed"},
-}
-"""Maps each package to its failing nodes with the reasons."""
 
 
-def checkout(variable: str) -> Path:
-    """Return the folder that an environment variable names. Without it the test is skipped."""
-    if variable not in os.environ:
-        pytest.skip(f"NOT RUN: set {variable} to a checkout of the package")
-    return Path(os.environ[variable])
+@dataclass(frozen=True)
+class Case:
+    """The project of a package's tests, how it is run, and how it ends.
+
+    Attributes:
+        package: the package that is tested.
+        passed: how many nodes of the last command succeed.
+        tests: the folder of the project below that of the package.
+        needs: other packages that it uses, by name.
+        failed: the nodes of the last command that fail, with the reasons.
+        target_type: the profile's `target_type`.
+        schema: the schema of the profile, which some packages' sources name.
+        settings: changes of `dbt_project.yml`.
+        commands: the commands of dbt in their order; all but the last must succeed.
+        extra: further folders below `DBT_PACKAGES` that are packages, by their names.
+    """
+
+    package: str
+    passed: int
+    tests: str = "integration_tests"
+    needs: Sequence[str] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+    target_type: str | None = None
+    schema: str = "packages"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    commands: Sequence[Sequence[str]] = (("build",),)
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+def checkout(package: str) -> Path:
+    """Return the folder of a package. Without it the test is skipped."""
+    if "DBT_PACKAGES" not in os.environ:
+        pytest.skip("NOT RUN: set DBT_PACKAGES to a folder with checkouts of packages")
+    folder = Path(os.environ["DBT_PACKAGES"], REPOSITORIES[package])
+    if not folder.is_dir():
+        pytest.skip(f"NOT RUN: there is no {folder}")
+    return folder
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a project without the packages that `dbt deps` would fetch."""
-    leave_out = shutil.ignore_patterns(".git", "packages.yml", "package-lock.yml", "integration_tests", "profiles.yml")
-    shutil.copytree(source, target, dirs_exist_ok=True, ignore=leave_out)
+    """Copy a project without the packages that `dbt deps` would fetch, and without the projects of its tests."""
+    left_out = {".git", "packages.yml", "package-lock.yml", "profiles.yml", "integration_tests"}
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        return left_out & set(names) if Path(folder) == source else set()
+
+    shutil.copytree(source, target, dirs_exist_ok=True, ignore=ignored)
 
 
-def build(project: Project, tests: Path, packages: dict[str, Path], dispatch: dict[str, list[str]]) -> tuple[int, set[str]]:
-    """Build the project of a package's tests. Return how many of its nodes passed, and the names of those that failed.
+def run(project: Project, case: Case, tests: Path | None = None) -> tuple[int, set[str]]:
+    """Run a case. Return how many nodes of the last command succeeded, and the names of those that failed.
 
     Args:
-        tests: The folder of the project.
-        packages: The packages that it uses, by name.
-        dispatch: Search orders that replace the project's own.
+        project: an empty project.
+        case: what to run.
+        tests: the folder of the project; by default that of the package's tests.
     """
-    copy(tests, project.folder)
-    for name, source in packages.items():
-        copy(source, project.folder / "dbt_packages" / name)
-    for folder in ("tests", "data"):
-        (project.folder / folder).mkdir(exist_ok=True)
+    package = checkout(case.package)
+    copy(package / case.tests if tests is None else tests, project.folder)
+    for name in (case.package, *case.needs):
+        copy(checkout(name), project.folder / "dbt_packages" / name)
+    for name, folder in case.extra.items():
+        copy(package.parent / folder, project.folder / "dbt_packages" / name)
     file = project.folder / "dbt_project.yml"
     settings = yaml.safe_load(file.read_text())
-    settings["dispatch"] = [entry for entry in settings.get("dispatch", []) if entry["macro_namespace"] not in dispatch]
-    settings["dispatch"] += [{"macro_namespace": name, "search_order": order} for name, order in dispatch.items()]
-    file.write_text(yaml.safe_dump(settings))
-    project.write_profiles(settings["profile"], {"ours": project.ducklake("packages", threads=4)}, target="ours")
+    for kind in ("test", "seed", "model"):
+        for folder in settings.get(f"{kind}-paths", [f"{kind}s"]):
+            (project.folder / folder).mkdir(exist_ok=True)
+    changes = dict(case.settings)
+    replaced = changes.pop("dispatch", [])
+    names = [entry["macro_namespace"] for entry in replaced]
+    settings["dispatch"] = [entry for entry in settings.get("dispatch", []) if entry["macro_namespace"] not in names] + replaced
+    file.write_text(yaml.safe_dump(merged(settings, changes)))
+    output = project.ducklake(case.schema, threads=4) | ({"target_type": case.target_type} if case.target_type else {})
+    project.write_profiles(settings["profile"], {"ours": output}, target="ours")
+    *before, last = case.commands
+    for command in before:
+        project.dbt(*command)
+    results = project.folder / "target" / "run_results.json"
+    results.unlink(missing_ok=True)
     try:
-        project.dbt("build")
+        project.dbt(*last)
     except AssertionError:  # Nodes may fail; the results name them. There are no results if dbt itself failed.
-        if not (project.folder / "target" / "run_results.json").exists():
+        if not results.exists():
             raise
-    results = json.loads((project.folder / "target" / "run_results.json").read_text())["results"]
-    nodes = json.loads((project.folder / "target" / "manifest.json").read_text())["nodes"]
-    failed = {nodes[result["unique_id"]]["name"] for result in results if result["status"] in ("error", "fail")}
-    return sum(result["status"] in ("success", "pass", "warn") for result in results), failed
+    found = json.loads(results.read_text())["results"]
+    manifest = json.loads((project.folder / "target" / "manifest.json").read_text())
+    nodes = manifest["nodes"] | manifest["unit_tests"]
+    failed = {nodes[result["unique_id"]]["name"] for result in found if result["status"] in ("error", "fail")}
+    return sum(result["status"] in ("success", "pass", "warn") for result in found), failed
 
 
-def test_dbt_utils(project: Project) -> None:
-    package = checkout("DBT_UTILS")
-    passed, failed = build(project, package / "integration_tests", {"dbt_utils": package}, {})
-    assert failed == set(KNOWN["dbt_utils"])
-    assert passed >= 235
+def merged(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with changes, maps within maps too."""
+    inner = {key: merged(settings.get(key) or {}, value) if isinstance(value, Mapping) else value for key, value in changes.items()}
+    return {**settings, **inner}
 
 
-def test_dbt_date(project: Project) -> None:
-    package = checkout("DBT_DATE")
-    passed, failed = build(project, package / "integration_tests", {"dbt_date": package}, {})
-    assert failed == set(KNOWN["dbt_date"])
-    assert passed >= 73
+FIVETRAN = ("fivetran_utils", "dbt_utils", "spark_utils")
+SEEDS_FIRST = (("seed",), ("build", "--exclude", "resource_type:seed"))
+"""Their models look for the tables of a source when they are compiled, and a source does not wait for the seeds that make it."""
+
+CASES = {
+    "dbt_utils": Case(
+        "dbt_utils",
+        235,
+        failed=FLOATS | {"test_groupby": "SELECT *, count(*) … GROUP BY 1, 2: Spark allows no * beside positions ([STAR_GROUP_BY_POS])"},
+    ),
+    "dbt_date": Case("dbt_date", 73),
+    "dbt_expectations": Case(
+        "dbt_expectations",
+        169,
+        needs=["dbt_date"],
+        settings={
+            "dispatch": [
+                {"macro_namespace": "dbt_expectations", "search_order": ["dbt_expectations_integration_tests", "dbt", "dbt_expectations"]}
+            ]
+        },
+    ),
+    "spark_utils": Case(
+        "spark_utils",
+        231,
+        tests="integration_tests/dbt_utils",
+        needs=["dbt_utils"],
+        extra={"dbt_utils_integration_tests": "dbt-utils/integration_tests"},
+        failed=FLOATS | {"test_recency": "calls dbt_utils.current_timestamp, which dbt_utils 1.0 has removed"},
+    ),
+    "audit_helper": Case(
+        "audit_helper",
+        100,
+        needs=["dbt_utils"],
+        target_type="databricks",
+        failed={
+            "quick_are_queries_identical_differences": "the package has this macro for BigQuery and Snowflake only",
+            "unit_compare_classify_struct_identical_values_different_order": "the package skips it on Databricks: a struct has its fields in order",
+        },
+    ),
+    "codegen": Case(
+        "codegen",
+        28,
+        needs=["dbt_utils"],
+        commands=[("run-operation", "create_source_table"), ("build",)],
+        failed=dict.fromkeys(
+            ["test_generate_model_repeated_yaml", "test_generate_model_yaml", "test_generate_source_all_args"],
+            "expects PostgreSQL's names of types, integer and text",
+        ),
+    ),
+    "dbt_artifacts": Case("dbt_artifacts", 49, tests="integration_test_project", target_type="spark"),
+    "dbt_profiler": Case("dbt_profiler", 57, needs=["dbt_utils", "dbt_expectations", "dbt_date"], target_type="databricks"),
+    "hubspot": Case("hubspot", 186, needs=FIVETRAN, target_type="spark", schema="hubspot_integration_tests", commands=SEEDS_FIRST),
+    "stripe": Case("stripe", 78, needs=FIVETRAN, target_type="spark", schema="stripe_integrations_tests", commands=SEEDS_FIRST),
+    "dbt_project_evaluator": Case(
+        "dbt_project_evaluator",
+        154,
+        needs=["dbt_utils"],
+        target_type="databricks",
+        extra={"exclude_package": "dbt-project-evaluator/integration_tests/exclude_package"},
+    ),
+}
 
 
-def test_dbt_expectations(project: Project) -> None:
-    package, dates = checkout("DBT_EXPECTATIONS"), checkout("DBT_DATE")
-    own = ["dbt_expectations_integration_tests", "dbt", "dbt_expectations"]
-    passed, failed = build(
-        project, package / "integration_tests", {"dbt_expectations": package, "dbt_date": dates}, {"dbt_expectations": own}
-    )
-    assert failed == set(KNOWN["dbt_expectations"])
-    assert passed >= 169
+@pytest.mark.parametrize("name", CASES)
+def test_own_tests_of_a_package(project: Project, name: str) -> None:
+    case = CASES[name]
+    passed, failed = run(project, case)
+    assert (failed, passed) == (set(case.failed), case.passed)
+    if name == "hubspot":
+        senders = rows(project, "SELECT DISTINCT from_email FROM lake.hubspot_integration_tests_hubspot.stg_hubspot__email_event_sent")
+        assert sorted(senders) == sorted(rows(project, 'SELECT DISTINCT "from" FROM lake.hubspot_integration_tests.email_event_sent_data'))
+        assert len(senders) == 3
 
 
-def test_spark_utils(project: Project) -> None:
-    package, utils = checkout("SPARK_UTILS"), checkout("DBT_UTILS")
-    tests = {"spark_utils": package, "dbt_utils": utils, "dbt_utils_integration_tests": utils / "integration_tests"}
-    passed, failed = build(project, package / "integration_tests" / "dbt_utils", tests, {})
-    assert failed == set(KNOWN["spark_utils"])
-    assert passed >= 231
+# -- packages without tests of their own that run elsewhere: small projects -----------------------------------------------------------
+
+
+def rows(project: Project, query: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query that DuckDB runs on the lake."""
+    with project.attach() as duckdb:
+        return duckdb.execute(query).fetchall()
+
+
+def test_automate_dv_loads_a_vault_in_three_runs(project: Project) -> None:
+    """Its temporary relations are created by their identifier and read by their schema, in the materializations by period and by rank."""
+    builds = [("build", "--vars", f"{{loads: {day}}}") for day in (1, 2, 3)]
+    case = Case("automate_dv", 15, needs=["dbt_utils"], target_type="databricks", commands=builds)
+    assert run(project, case, HERE / "automate_dv") == (15, set())
+    counts = {name: rows(project, f"SELECT count(*) FROM lake.packages.{name}")[0][0] for name in VAULT}
+    assert counts == VAULT
+    assert rows(project, "SELECT * FROM lake.packages.sat_by_period EXCEPT SELECT * FROM lake.packages.sat_order") == []
+    assert rows(project, "SELECT * FROM lake.packages.sat_by_rank EXCEPT SELECT * FROM lake.packages.sat_order") == []
+
+
+def test_elementary_stores_results_of_its_tests(project: Project) -> None:
+    case = Case("elementary", 46, needs=["dbt_utils"], target_type="spark", commands=[("build",), ("build",)])
+    assert run(project, case, HERE / "elementary") == (46, set())
+    stored = rows(project, "SELECT count(*), count(*) FILTER (status = 'error') FROM lake.packages_elementary.elementary_test_results")
+    assert stored[0][0] >= 20
+    assert stored[0][1] == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from datetime import datetime, timezone
 from typing import Any
 
@@ -296,3 +298,24 @@ def test_a_data_path_with_a_secret_is_refused(path: str) -> None:
 )
 def test_a_colon_is_not_always_a_secret(path: str) -> None:
     assert credentials(data_path=path).data_path == path
+
+
+# -- target_type ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_type_equals_the_target_type_and_stays_ours() -> None:
+    kind: Any = credentials(target_type="spark").type
+    assert kind == "spark"
+    assert "spark" == kind  # noqa: SIM300 -- Jinja compares in both directions
+    assert kind in ("bigquery", "spark")
+    assert not (kind != "spark")  # noqa: SIM202
+    assert kind == "ducklake"
+    assert kind not in ("databricks", "postgres")
+    assert (f"{kind}", {"ducklake": 1}[kind], json.dumps([kind])) == ("ducklake", 1, '["ducklake"]')
+    assert copy.deepcopy(kind) == "spark"
+    assert credentials().type != "spark"
+
+
+def test_only_adapters_with_sparks_sql_are_target_types() -> None:
+    with pytest.raises(DbtRuntimeError, match="`target_type` must be spark or databricks, not 'postgres'"):
+        credentials(target_type="postgres")

@@ -23,6 +23,16 @@ from dbt.adapters.ducklake.layout import layout_of
         ({"clustered_by": "a", "buckets": "8", "partition_by": ["day(c)", "bucket(8,a)"]}, ("day(c)", "bucket(8,a)"), ()),
         ({"clustered_by": "a", "buckets": 8, "partition_by": "bucket(4, b)"}, ("bucket(4, b)", "bucket(8, a)"), ()),
         ({"clustered_by": ["a", "b"], "buckets": 8}, (), ()),
+        ({"cluster_by": ["a"], "partition_by": {"field": "d", "data_type": "date"}}, ("d",), ("a",)),
+        ({"partition_by": {"field": "d", "data_type": "DATE", "granularity": "day", "copy_partitions": True}}, ("d",), ()),
+        ({"partition_by": {"field": "d", "granularity": "month"}}, ("year(d)", "month(d)"), ()),
+        ({"partition_by": {"field": "d", "granularity": "year"}}, ("year(d)",), ()),
+        ({"partition_by": {"field": "t s", "data_type": "timestamp"}}, ("year(`t s`)", "month(`t s`)", "day(`t s`)"), ()),
+        (
+            {"partition_by": {"field": "t", "data_type": "datetime", "granularity": "hour"}},
+            ("year(t)", "month(t)", "day(t)", "hour(t)"),
+            (),
+        ),
         ({"clustered_by": "a"}, (), ()),
         ({"buckets": 8}, (), ()),
     ],
@@ -42,6 +52,13 @@ def test_other_names_have_the_same_meaning(configs: dict[str, Any], partitioned:
         ({"zorder": {"a": 1}}, "the config zorder is a column"),
         ({"partition_by": 5}, "the config partition_by is a column or an expression, or a list of them; it is 5"),
         ({"partition_by": ["a", 5]}, r"the config partition_by is a column .* it is \['a', 5\]"),
+        ({"partition_by": {"data_type": "date"}}, "a map without a column as its `field`"),
+        (
+            {"partition_by": {"field": "a", "data_type": "int64"}},
+            r"no counterpart of the data_type int64 in .*; write a column or an expression",
+        ),
+        ({"partition_by": {"field": "a", "range": {"start": 0}}}, "no counterpart of range of the map"),
+        ({"partition_by": {"field": "a", "granularity": "hour"}}, "the granularity of a date is year, month, day, not hour"),
         ({"clustered_by": True, "buckets": 3}, "the config clustered_by is a column"),
     ],
 )
@@ -55,6 +72,7 @@ def test_warnings_and_notes() -> None:
     for half in ({"clustered_by": "a"}, {"buckets": 8}, {"clustered_by": ["a", "b"], "buckets": 8}):
         (warning,) = config_warnings(half)
         assert "do nothing on a lake unless both are given, and only one column" in warning
+    assert config_notes({"cluster_by": "a"}) == ["The config `cluster_by` sorts files when they are written, as `sorted_by` does."]
     assert config_notes({"zorder": "a", "sorted_by": "a"}) == [
         "The config `zorder` sorts files when they are written, as `sorted_by` does."
     ]

@@ -1,12 +1,14 @@
 """The DuckLake adapter for dbt: models run on Apache Spark and are committed as snapshots of a lake."""
 
 from dbt.adapters.base.plugin import AdapterPlugin
+from dbt.adapters.factory import FACTORY
 
 from dbt.include import ducklake
 
 from .connections import DuckLakeConnectionManager
 from .credentials import DuckLakeCredentials
 from .impl import DuckLakeAdapter
+from .target_type import add_macro_prefix
 
 __all__ = ["DuckLakeAdapter", "DuckLakeConnectionManager", "DuckLakeCredentials", "Plugin"]
 
@@ -16,3 +18,5 @@ Plugin = AdapterPlugin(
     include_path=ducklake.PACKAGE_PATH,
     dependencies=["spark"],
 )
+
+add_macro_prefix(FACTORY)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dbt.adapters.contracts.connection import AdapterRequiredConfig, AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sql.connections import SQLConnectionManager
+from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtBaseException, DbtDatabaseError, DbtRuntimeError
 
 from dbt import selected_resources
@@ -175,6 +177,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         try:
             session = self.lake().session(self.credentials.schema)
             session.notify = logger.info
+            session.warn = lambda message: warn_or_error(AdapterEventWarning(base_msg=f"{connection.name}: {message}"))
             session.node = lambda: connection.name
         except BaseException:
             connection.handle = None

@@ -22,6 +22,7 @@ from .lineage_sender import LineageSettings, shown_settings
 from .publishing import Publishing
 from .spark.session.sensitive import SENSITIVE, may_show
 from .spark.session.settings import SparkSettings
+from .target_type import ADAPTER, TARGET_TYPES, TargetType
 from .unknown import refuse_other_types, refuse_unknown
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         publish: `node`, `tested` or `run`, see `publishing`; a variable of the same name has precedence.
         publish_on: which results allow to publish: `warn`, `success` or `always`.
         openlineage: where to send events of OpenLineage, see `lineage_sender`; true leaves it to the client's environment.
+        target_type: the other adapter, one of `TARGET_TYPES`, for which packages choose their branches and macros.
     """
 
     schema: str = "main"
@@ -84,13 +86,14 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
     publish: str | None = None
     publish_on: str | None = None
     openlineage: bool | dict[str, Any] | None = field(default=None, repr=False)
+    target_type: str | None = None
 
     _ALIASES = {"catalog": "database"}  # noqa: RUF012 -- dbt's base class declares it as a ClassVar
 
     @property
     def type(self) -> str:
-        """The name of this adapter in dbt."""
-        return "ducklake"
+        """The name of this adapter in dbt; with `target_type` it is equal to that, too."""
+        return ADAPTER if self.target_type is None else TargetType(ADAPTER, self.target_type)
 
     @property
     def unique_field(self) -> str:
@@ -134,6 +137,8 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         self.attachments()
         Publishing.of(self)
         self.lineage_settings()
+        if self.target_type not in (None, *TARGET_TYPES):
+            raise DbtRuntimeError(f"`target_type` must be {' or '.join(TARGET_TYPES)}, not {self.target_type!r}")
         refuse_unknown("`retries`", self.retries, RETRY_FIELDS)
         for name, value in self.retries.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:

@@ -41,6 +41,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "skip_optimize": _MAINTENANCE,
     "unique_tmp_table_suffix": _STAGING,
     "temp_schema": _STAGING,
+    "partitions": "`insert_overwrite` replaces the partitions of the new rows",
     "force_batch": "Spark has no limit of partitions",
     "partitions_limit": "Spark has no limit of partitions",
     "merge_with_target_partition_filter": "a merge reads only files that may have its keys",
@@ -67,7 +68,7 @@ ACCESS_CONFIGS = ("grants", "row_filter", "column_mask", "lf_grants", "view_secu
 _REACTIONS = ("continue", "fail")
 _HARMLESS = {"file_format": ("parquet", "ducklake"), "submission_method": ("in_process",)}
 """Values that already describe a lake and need no warning."""
-_CLUSTERED = ("zorder", "liquid_clustered_by")
+_CLUSTERED = ("zorder", "liquid_clustered_by", "cluster_by")
 
 
 def config_warnings(config: Mapping[str, Any]) -> list[str]:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 class DuckLakeConfig(MergeConfigs, AdapterConfig):
     """Model configurations of this adapter, in addition to dbt's: the merge configs, and these."""
 
-    partition_by: str | list[str] | None = None
+    partition_by: str | list[str] | dict[str, Any] | None = None
     partitioned_by: str | list[str] | None = None
     clustered_by: str | list[str] | None = None
     buckets: int | None = None
@@ -55,6 +55,7 @@ class DuckLakeConfig(MergeConfigs, AdapterConfig):
     sort_by: str | list[str] | None = None
     liquid_clustered_by: str | list[str] | None = None
     zorder: str | list[str] | None = None
+    cluster_by: str | list[str] | None = None
     tblproperties: dict[str, Any] | None = None
     options: dict[str, Any] | None = None
     tmp_relation_type: str | None = None

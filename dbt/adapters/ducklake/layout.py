@@ -13,6 +13,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from .bigquery_partitions import partition_keys
 from .format.identifiers import fold, text_literal
 from .format.objects import PROPERTY_TAG, Relation, Table
 from .format.option_values import is_option, stored_value
@@ -45,7 +46,7 @@ class Layout:
 
 
 PARTITIONED = ("partitioned_by", "partition_by")
-SORTED = ("sorted_by", "sort_by", "liquid_clustered_by", "zorder")
+SORTED = ("sorted_by", "sort_by", "liquid_clustered_by", "zorder", "cluster_by")
 """The names of one config: ours first, then those of other adapters."""
 
 
@@ -93,7 +94,7 @@ def _with_buckets(keys: tuple[str, ...], configs: Mapping[str, Any]) -> tuple[st
 
 def _one_of(configs: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     """Return the value of a config that has several names."""
-    given = {name: _listed(name, configs[name]) for name in names if configs.get(name)}
+    given = {name: _keys(name, configs[name]) for name in names if configs.get(name)}
     found = next(iter(given.items()), None)
     for name, value in given.items():
         if found is not None and _plain(", ".join(value)) != _plain(", ".join(found[1])):
@@ -164,6 +165,10 @@ def _recorded(table: Table) -> set[str]:
 
 def _property(relation: Relation, key: str) -> str | None:
     return relation.tags.get(PROPERTY_TAG + key)
+
+
+def _keys(name: str, given: Any) -> tuple[str, ...]:
+    return partition_keys(given) if name in PARTITIONED and isinstance(given, Mapping) else _listed(name, given)
 
 
 def _listed(name: str, given: str | Sequence[str] | None) -> tuple[str, ...]:

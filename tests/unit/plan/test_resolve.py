@@ -157,6 +157,44 @@ def test_a_temporary_view_is_resolved_when_it_is_used(session: Session) -> None:
     assert list(after.depends_on) == [RowsRead("lake", table_in(session).table_id)]
 
 
+def test_a_name_with_a_schema_means_a_temporary_view_if_there_is_no_such_relation(session: Session) -> None:
+    view = TemporaryView("v", references("select 1"), (), "lake", "main")
+    hidden = TemporaryView("t", references("select 2"), (), "lake", "main")
+    temporary = {"v": view, "t": hidden}
+    for name in ("v", "main.V", "lake.main.v"):
+        (found,) = session.bound(f"select * from {name}", temporary=temporary).relations
+        assert isinstance(found, BoundQuery), name
+    (table,) = session.bound("select * from main.t", temporary=temporary).relations
+    assert isinstance(table, BoundTable)
+    assert shape(session.bound("select * from elsewhere.v", temporary=temporary)) == "select * from elsewhere.v"
+    with pytest.raises(NotFoundError):
+        session.bound("select * from lake.elsewhere.v", temporary=temporary)
+    with pytest.raises(NotFoundError):
+        session.bound("select * from main.v version as of 1", temporary=temporary)
+
+
+def test_a_text_in_double_quotes_that_is_a_column_is_a_warning(session: Session) -> None:
+    warnings: list[str] = []
+    session.planning = replace(session.planning, warn=warnings.append)
+    (first, *_) = (column.name for column in table_in(session).columns)
+    temporary = {"v": TemporaryView("v", references("select * from t"), (), "lake", "main")}
+    for text in (
+        f'select "{first}" from t',
+        f'select "{first.upper()}" from main.v',
+        f'with c as (select * from t) select "{first}" from c',
+    ):
+        warnings.clear()
+        session.bound(text, temporary=temporary)
+        assert len(warnings) == 1, text
+        assert f'{first.lower()}" in double quotes' in warnings[0].lower()
+    warnings.clear()
+    for text in (f"select '{first}' from t", 'select "other" from t', f'select `{first}`, r"x" from t -- "{first}"', f'select "{first}"'):
+        session.bound(text, temporary=temporary)
+    session.planning = replace(session.planning, usual_literals=lambda: False)
+    session.bound(f'select "{first}" from t')
+    assert warnings == []
+
+
 def test_a_function_is_resolved_with_the_relations_in_its_body(session: Session) -> None:
     schema = session.write().schema("main")
     assert schema is not None

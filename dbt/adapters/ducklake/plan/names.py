@@ -1,7 +1,8 @@
 """Resolve a name to a lake, schema and relation at a snapshot.
 
-A one-part name means, in this order, a CTE (`sql.references` leaves these out), a temporary view, a relation of the current schema.
-The first of three parts names the lake. Spark resolves the names that belong to no lake.
+A one-part name means, in this order, a CTE (`sql.references` leaves these out), a temporary view, a relation of the current schema. A name
+with a schema means a relation of a lake, or a temporary view if there is none. The first of three parts names the lake. Spark resolves
+the names that belong to no lake.
 """
 
 from __future__ import annotations
@@ -104,12 +105,22 @@ class Names:
         return Names(view.lake, view.schema, self.lakes, temporary, lambda name: fold(name) in view.visible and self.in_spark(name))
 
     def temporary_view(self, name: Name) -> TemporaryView | BoundRows | None:
-        """Return the session's temporary view with a name; None for those that only Spark has."""
-        return self.temporary.get(fold(name.parts[0])) if len(name.parts) == 1 else None
+        """Return the session's temporary view that a name means; None for those that only Spark has.
+
+        Packages create a temporary relation by its identifier and read it by the schema of its model too. So a name with a schema means
+        the temporary view, if the schema exists and has no relation with that name.
+        """
+        found = self.temporary.get(fold(name.parts[-1]))
+        if found is None or len(name.parts) == 1:
+            return found
+        place = self._located(name)
+        if place is None or place.names.view.schema(place.schema) is None or place.names.view.find(place.schema, place.name) is not None:
+            return None
+        return found
 
     def is_temporary(self, name: Name) -> bool:
         """Return whether a name means a temporary view."""
-        return len(name.parts) == 1 and (fold(name.parts[0]) in self.temporary or self.in_spark(name.parts[0]))
+        return self.temporary_view(name) is not None or (len(name.parts) == 1 and self.in_spark(name.parts[0]))
 
     def place(self, name: Name) -> Place:
         """Return the place of a relation that a statement creates or changes.
@@ -144,7 +155,7 @@ class Names:
             NotFoundError: the name can only mean a relation of a lake, and the lake has none with that name.
         """
         place = self._located(name)
-        if place is None or self.is_temporary(name):
+        if place is None or (self.is_temporary(name) and (at is None or len(name.parts) == 1)):
             return None
         owner, schema = place.names, place.schema
         view = owner.view if at is None else owner.lakes.view_at(owner.lake, at)

@@ -18,6 +18,7 @@ from ..translate.view_text import spark_text
 from .bound import Bound, BoundCall, BoundFunction, BoundQuery, BoundRelation, BoundRows, BoundTable, RowsRead
 from .filters import filters_for_reference
 from .names import Found, Names, TemporaryView
+from .quoted_texts import CONFUSED, texts_like_columns
 from .scans import Filters, ScanPlans
 from .view import LakeView, Settings, Version
 from .virtual import virtual_columns
@@ -28,19 +29,24 @@ DEEPEST = 64
 T = TypeVar("T")
 
 
+def nothing(_message: str) -> None:
+    """Ignore a warning."""
+
+
 @dataclass(frozen=True)
 class Planning:
     """What resolving needs besides names.
 
     `settings` returns the session's settings, and `usual_literals` whether they leave literals their usual quotes and types; both are
     called only where they matter, since Spark may start then. `call` returns the meaning of a call in FROM, or None if it is not one of
-    the lake's functions.
+    the lake's functions. `warn` receives warnings of what a text probably does not mean.
     """
 
     settings: Callable[[], Settings]
     usual_literals: Callable[[], bool]
     plans: ScanPlans
     call: Callable[[Names, Reference], BoundCall | None]
+    warn: Callable[[str], None] = nothing
 
 
 def resolve(sql: Sql, names: Names, planning: Planning, known: tuple[Name, ...] = ()) -> Bound:
@@ -56,7 +62,12 @@ def resolve(sql: Sql, names: Names, planning: Planning, known: tuple[Name, ...] 
         NotFoundError: a name can only mean a relation of a lake, and the lake has none with that name.
         LakeError: a view or function that the text uses is broken, or refers to itself.
     """
-    return _Resolver(names, planning).bind(sql, known)
+    bound = _Resolver(names, planning).bind(sql, known)
+    confused = texts_like_columns(sql.text, bound)
+    if confused and planning.usual_literals():
+        for name in confused:
+            planning.warn(CONFUSED.format(name=name))
+    return bound
 
 
 def version_of(names: Names, view: LakeView) -> Version:

@@ -208,9 +208,9 @@ def run_drop_relation(env: Environment, statement: DropRelation) -> Result:
     parts = statement.name.parts
     if env.is_temporary(statement.name):
         if env.names.temporary_view(statement.name) is not None:
-            env.drop_temporary(parts[0])
+            env.drop_temporary(parts[-1])
         else:
-            drop_temporary_view(env.spark, parts[0])
+            drop_temporary_view(env.spark, parts[-1])
         return Result("DROP VIEW")
     drop = drop_table if statement.kind == "table" else drop_view
     target, schema, name = env.place(statement.name)

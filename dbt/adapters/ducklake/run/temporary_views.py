@@ -36,7 +36,7 @@ def run_create_temporary_view(env: Environment, statement: CreateTemporaryView) 
     if exists and env.names.temporary_view(statement.name) is None:
         drop_temporary_view(env.spark, name)
     named = (reference.name for reference in statement.query.references)
-    visible = frozenset(fold(each.parts[0]) for each in named if env.is_temporary(each))
+    visible = frozenset(fold(each.parts[-1]) for each in named if env.is_temporary(each))
     view = TemporaryView(name, statement.query, statement.columns, env.lake, env.schema, visible)
     later = env.with_temporary(view)
     names = statement.columns or frame.columns

@@ -258,8 +258,15 @@ class LakeSession(TransactionalWork):
         state, lakes = self._state, OpenLakes({lake: partial(context_of, lake) for lake in self.lake.names}, self._time_zone)
         names = Names(state.lake, state.schema, lakes, {**state.temporary, **state.cached}, self._is_in_spark)
         settings = cache(lambda: settings_of(self._setting(), state.setting_changes))
-        planning = Planning(settings, lambda: literals_are_usual(self._setting()), state.plans, bound_call)
+        planning = Planning(settings, lambda: literals_are_usual(self._setting()), state.plans, bound_call, self._warn_once)
         return Environment(names, lakes, planning, state, self._has_spark, self.in_transaction, frame_of_call)
+
+    def _warn_once(self, message: str) -> None:
+        """Warn once of a statement that is planned several times, or part of several statements of a node."""
+        key = (self.node(), message)
+        if key not in self._warned:
+            self._warned.add(key)
+            self.warn(message)
 
     def _has_spark(self) -> bool:
         return self._spark is not None

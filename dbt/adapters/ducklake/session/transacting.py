@@ -44,6 +44,9 @@ class TransactionalWork(SparkWork):
         self.lake = lake
         self.notify: Callable[[str], None] = logger.info
         """Receives messages about replays."""
+        self.warn: Callable[[str], None] = logger.warning
+        """Receives warnings of what a statement probably does not mean, each once for a node."""
+        self._warned: set[tuple[str | None, str]] = set()
         self.node: Callable[[], str | None] = lambda: None
         """Returns the node that the session works for."""
         self.last_commit = Committed(None)

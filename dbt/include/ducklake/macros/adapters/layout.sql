@@ -12,6 +12,7 @@
     'sort_by': config.get('sort_by'),
     'liquid_clustered_by': config.get('liquid_clustered_by'),
     'zorder': config.get('zorder'),
+    'cluster_by': config.get('cluster_by'),
     'tblproperties': config.get('tblproperties'),
     'options': config.get('options')
   })) %}

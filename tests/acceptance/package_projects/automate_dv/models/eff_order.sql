@@ -1,0 +1,1 @@
+{{ config(materialized='incremental', is_auto_end_dating=true) }} {{ automate_dv.eff_sat(src_pk='order_customer_pk', src_dfk='order_pk', src_sfk='customer_pk', src_start_date='start_date', src_end_date='end_date', src_eff='effective_from', src_ldts='load_dt', src_source='record_source', source_model='stg_orders') }}

@@ -1,0 +1,1 @@
+{{ config(materialized='pit_incremental') }} {{ automate_dv.pit(src_pk='order_pk', as_of_dates_table='as_of', satellites={'sat_order': {'pk': {'PK': 'order_pk'}, 'ldts': {'LDTS': 'load_dt'}}}, stage_tables_ldts={'stg_orders': 'load_dt'}, src_ldts='load_dt', source_model='hub_order') }}

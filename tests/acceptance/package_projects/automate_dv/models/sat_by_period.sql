@@ -1,0 +1,1 @@
+{{ config(materialized='vault_insert_by_period', timestamp_field='load_dt', period='day', start_date='2026-01-01', stop_date='2026-01-03') }} {{ automate_dv.sat(src_pk='order_pk', src_hashdiff='order_hashdiff', src_payload=['status', 'amount'], src_eff='effective_from', src_ldts='load_dt', src_source='record_source', source_model='stg_orders') }}

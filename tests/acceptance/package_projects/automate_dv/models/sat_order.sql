@@ -1,0 +1,1 @@
+{{ config(materialized='incremental') }} {{ automate_dv.sat(src_pk='order_pk', src_hashdiff='order_hashdiff', src_payload=['status', 'amount'], src_eff='effective_from', src_ldts='load_dt', src_source='record_source', source_model='stg_orders') }}

@@ -1,0 +1,1 @@
+{{ config(materialized='incremental') }} {{ automate_dv.xts(src_pk='order_pk', src_satellite={'SAT_ORDER': {'sat_name': {'SATELLITE_NAME': 'satellite_name'}, 'hashdiff': {'HASHDIFF': 'order_hashdiff'}}}, src_ldts='load_dt', src_source='record_source', source_model='stg_xts') }}
