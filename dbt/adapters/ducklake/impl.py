@@ -135,12 +135,9 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
     # -- the connection --------------------------------------------------------------------------------------------------------
 
     def debug_query(self) -> None:
-        """Check for `dbt debug` that catalogs can be read, files can be written and Java is installed. This does not start Spark."""
-        from .session.checks import checks
-
+        """Check for `dbt debug` everything that a run needs: catalogs, data paths, Java and Spark. This creates no lake."""
         with self.connections.exception_handler("dbt debug"):
-            for _, check in checks(self._session().lake):
-                check()
+            self.connections.examine()
             settings = self.connections.credentials.lineage_settings()
             if settings is not None:
                 settings.client().close()

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from ...errors import ConfigurationError
 from .class_archive import ClassArchive, archive_for
-from .java import Java, find_java
+from .java import Java, find_java, require_pair
 from .jvm import JAVA_OPTIONS, Jvm, JvmEndedError, start_jvm
 
 FIRST_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m")
@@ -48,6 +48,7 @@ def launch(
         ConfigurationError: there is no suitable Java, or the JVM ended during the start; the message has the last lines of its log.
     """
     java = find_java()
+    require_pair(java)
     archive = archive_for(java, config)
     log = open_log(log_path)
     try:
