@@ -25,7 +25,7 @@ from typing import Any
 from dbt.adapters.ducklake.spark.session.java import find_java
 from dbt.adapters.ducklake.spark.session.jvm import spark_home
 
-START_SECONDS = 90
+START_SECONDS = 180
 CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 

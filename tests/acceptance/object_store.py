@@ -20,7 +20,7 @@ START_SECONDS = 60
 SDK_VERSIONS = {"3.5.0": "2.35.4"}
 """The version of Hadoop → that of Amazon's SDK which its connector was built with."""
 SDK_PARTS = ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
-"""The parts of the SDK that the connector uses, 10 MB; `bundle`, which it asks for, has all of Amazon's services."""
+"""The parts of the SDK that the connector uses; `bundle`, which it asks for, has all of Amazon's services."""
 
 
 @contextmanager

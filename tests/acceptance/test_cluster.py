@@ -117,18 +117,19 @@ def on_cluster(url: str, config: Mapping[str, object]) -> dict[str, object]:
     return {"master": url, "config": own | dict(config)}
 
 
-def kill_while_writing(shared: Shared, kill: Callable[[], None]) -> None:
-    """Build the slow model, and call `kill` while executors write its files."""
+def kill_while_writing(shared: Shared, running: Cluster, kill: Callable[[list[int]], None]) -> None:
+    """Build the slow model, and call `kill` with its executors while they write files."""
+    earlier = running.executors()  # those of the last command may not have ended yet
     process = start_dbt(shared.project.folder, "run", "--select", "slow", "--vars", "{run: two, slow: true}")
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while not shared.is_writing("slow"):
             assert process.poll() is None, process.communicate()[0]
             assert time.monotonic() < deadline, "the job does not start"
             time.sleep(0.2)
         time.sleep(2)  # the tasks have begun
-        kill()
-        output, _ = process.communicate(timeout=240)
+        kill([pid for pid in running.executors() if pid not in earlier])
+        output, _ = process.communicate(timeout=600)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
@@ -212,17 +213,16 @@ def python_of_executors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", bare_python())
 
 
-def kill_an_executor(running: Cluster) -> None:
-    before = running.executors()
-    assert len(before) == 2
-    os.kill(before[0], signal.SIGKILL)
+def kill_one(executors: list[int]) -> None:
+    assert len(executors) == 2
+    os.kill(executors[0], signal.SIGKILL)
 
 
 def test_a_cluster_in_short(project: Project, python_of_executors: None) -> None:
     with cluster(user=None) as running, in_folder(project, on_cluster(running.url, {})) as shared:
         shared.project.dbt("build", "--vars", "run: one")
         check_rows(shared, "one")
-        kill_while_writing(shared, lambda: kill_an_executor(running))
+        kill_while_writing(shared, running, kill_one)
         clean_up(shared)
 
 
@@ -247,8 +247,8 @@ def test_a_cluster_that_shares_only_an_object_store(project: Project, s3_endpoin
         in_store(project, s3_endpoint, lambda _: on_cluster(running.url, s3_config(s3_endpoint, s3_jars))) as shared,
     ):
         play(shared)
-        kill_while_writing(shared, lambda: kill_an_executor(running))
-        kill_while_writing(shared, running.workers[0].kill)
+        kill_while_writing(shared, running, kill_one)
+        kill_while_writing(shared, running, lambda _: running.workers[0].kill())
         rows = shared.read(EVENTS)
         clean_up(shared)
         assert shared.read(EVENTS) == rows
