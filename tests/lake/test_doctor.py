@@ -199,11 +199,11 @@ def broken_owner(folder: Path) -> LakeSettings:
         (broken_folder, "/nowhere of the catalog does not exist; create it or correct 'path'"),
         (broken_creation, "correct 'path', or allow its creation with create_if_not_exists: true"),
         (broken_without_data_path, "a new lake needs 'data_path'"),
-        (broken_file, "file is not a database"),
+        (broken_file, "file is not a database. Check that `path` names the file of a catalog"),
         (broken_other_data_path, "correct data_path, or remove it"),
         (broken_by_encryption, "Copy it with DuckDB into a lake without ENCRYPTED"),
         (broken_version, "7.0"),
-        (broken_server, "127.0.0.1"),
+        (broken_server, "Check that the database server runs, that this machine can reach it"),
         (broken_owner, "Choose another data_path, or remove these files"),
     ],
 )

@@ -11,8 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..catalog.lake import LakeCatalog
+from ..catalog.store.attach import new_data_path
 from ..catalog.store.trial import try_creation
-from ..errors import CancelledError, ConfigurationError, DuckLakeError
+from ..errors import CancelledError, ConfigurationError, DuckLakeError, EngineError
 from ..format.versions import CURRENT
 from ..lake.data_path import require_own_path
 from ..lake.probe import probe_data_path, probe_with_spark
@@ -29,6 +30,8 @@ ANSWER_SECONDS = 5
 """How long a Spark master may take to accept a connection."""
 JOB_SECONDS = 120
 """How long the job of the check may take, with the start of executors."""
+_UNREACHABLE = "Check that the database server runs, that this machine can reach it, and that `path` has the right host, port, database, user and password"
+_UNREADABLE = "Check that `path` names the file of a catalog, that no other program keeps it locked, and that it is not damaged"
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,13 @@ def _lake(place: _Place) -> Iterator[Finding]:
 
     def catalog() -> str:
         nonlocal clock
-        found = LakeCatalog.find(place.settings)
+        try:
+            found = LakeCatalog.find(place.settings)
+        except EngineError as error:
+            raise ConfigurationError(f"{error}. {_UNREACHABLE if place.settings.location.file is None else _UNREADABLE}") from error
         if found is None:
-            place.data_path = try_creation(place.settings)
+            place.data_path = new_data_path(place.settings)
+            try_creation(place.settings)
             require_own_path(place.data_path)
             return f"there is no lake in {place.settings.location}, and one can be created"
         with found:

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from ...errors import ConfigurationError, EngineError
 from . import tables as t
-from .attach import create_tables, new_data_path, require_directory
+from .attach import create_tables, require_directory
 from .database import ConcurrentWriteError, Database
 from .settings import CatalogSettings
 
@@ -29,18 +29,17 @@ class _Undo(Exception):
     """Rolls a transaction back."""
 
 
-def try_creation(settings: CatalogSettings) -> str:
-    """Try to create a lake where there is none, and undo it; return its data path.
+def try_creation(settings: CatalogSettings) -> None:
+    """Try to create a lake where there is none, and undo it.
 
     Raises:
         ConfigurationError: it cannot be created; the message says what to correct.
         EngineError: the database cannot be reached.
     """
-    data_path = new_data_path(settings)
     file = settings.location.file
     if file is not None:
         _require_writable(file)
-        return data_path
+        return
     database = Database(settings.location, lake=settings.database)
     try:
         with _undone(database) as connection:
@@ -48,7 +47,6 @@ def try_creation(settings: CatalogSettings) -> str:
                 create_tables(connection, database)
     finally:
         database.close()
-    return data_path
 
 
 def try_writing(database: Database) -> None:
