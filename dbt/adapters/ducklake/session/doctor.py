@@ -30,7 +30,10 @@ ANSWER_SECONDS = 5
 """How long a Spark master may take to accept a connection."""
 JOB_SECONDS = 120
 """How long the job of the check may take, with the start of executors."""
-_UNREACHABLE = "Check that the database server runs, that this machine can reach it, and that `path` has the right host, port, database, user and password"
+_UNREACHABLE = (
+    "Check that the database server runs, that this machine can reach it, and that `path` has the right host, port, database, user "
+    "and password"
+)
 _UNREADABLE = "Check that `path` names the file of a catalog, that no other program keeps it locked, and that it is not damaged"
 
 
