@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -76,9 +77,10 @@ def _lake(place: _Place) -> Iterator[Finding]:
         except EngineError as error:
             raise ConfigurationError(f"{error}. {_UNREACHABLE if place.settings.location.file is None else _UNREADABLE}") from error
         if found is None:
-            place.data_path = new_data_path(place.settings)
+            with suppress(ConfigurationError):
+                place.data_path = new_data_path(place.settings)  # to be tried, too, if the catalog cannot be created
             try_creation(place.settings)
-            require_own_path(place.data_path)
+            require_own_path(new_data_path(place.settings))
             return f"there is no lake in {place.settings.location}, and one can be created"
         with found:
             snapshot = found.reader().snapshot
