@@ -23,7 +23,7 @@ select id, {{ wait }} as waited from range(0, 2000, 1, 200)
 """
 WAIT = "java_method('java.lang.Thread', 'sleep', 50L)"
 SECRET = "hush-hush"
-PROGRESS = re.compile(r".*model\.p\.long has been running for \d+ s: stage 1 of 1, \d of 10 tasks done.*")
+PROGRESS = re.compile(r".*model\.p\.long has been running for \d+ s: stage 1 of 1, \d+ of 200 tasks done.*")
 END_SECONDS = 15
 """How long Ctrl-C may take: two seconds on an idle machine."""
 MODELS = {
@@ -65,7 +65,7 @@ def test_an_interrupted_run_leaves_the_lake_unchanged(project: Path) -> None:
         lines = []
         for line in process.stdout:
             lines.append(line)
-            if "model.p.long has been running for" in line:
+            if "model.p.long has been running for" in line and "tasks done" in line:
                 break
         else:
             pytest.fail("".join(lines))
