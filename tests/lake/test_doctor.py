@@ -26,6 +26,7 @@ from dbt.adapters.ducklake.spark.session.java import Java, require_pair
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 from tests.clusters import cluster
+from tests.places import FULL_MATRIX
 
 NOBODY = 65534
 CATALOG = "the catalog of lake can be read and written"
@@ -378,6 +379,7 @@ def test_a_wrong_spark_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "There is no Spark in /nowhere. Install it with `pip install pyspark`, or set SPARK_HOME" in found["Spark starts"]
 
 
+@pytest.mark.skipif(not FULL_MATRIX, reason="runs in `make test-all`")
 def test_a_cluster_without_room_for_an_executor(tmp_path: Path) -> None:
     with cluster(user=None, workers=1) as running:
         config = {"spark.executor.memory": "9g", "spark.driver.memory": "768m", "spark.driver.host": "127.0.0.1"}
