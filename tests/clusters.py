@@ -213,5 +213,5 @@ def connect_server(master: str, user: str | None, config: Mapping[str, str], env
         arguments = ["org.apache.spark.deploy.SparkSubmit", "--master", master, "--class", CONNECT_SERVER]
         arguments += [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
         server = starter.start("connect", [*arguments, "spark-internal"], environment)
-        port = server.await_line(r"Spark Connect server started at: \S*?:(\d+)")[1]
+        port = server.await_line(r"Spark Connect server started at: \S*:(\d+)\s")[1]
         yield f"sc://127.0.0.1:{port}"
