@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MOST_CLOCK_DIFFERENCE = timedelta(seconds=30)
+JARS = "spark.jars"
 ANSWER_SECONDS = 5
 """How long a Spark master may take to accept a connection."""
 JOB_SECONDS = 120
@@ -122,6 +124,8 @@ def _spark(runtime: SparkRuntime, places: list[_Place]) -> Iterator[Finding]:
             yield found
             if found.error is not None:
                 return
+            if runtime.settings.config.get(JARS):
+                yield _checked("the JARs of Spark exist", lambda: _jars(runtime.settings.config[JARS]))
         address = master_address(runtime.settings.remote or runtime.settings.master or "")
         if address:
             found = _checked("Spark's master answers", lambda: _answer(address))
@@ -147,6 +151,18 @@ def _java() -> str:
     java = find_java()
     require_pair(java)
     return f"Java {java.version} of {java.origin}"
+
+
+def _jars(paths: str) -> str:
+    """Require that the local files of a list exist: Spark only logs a missing one, and misses a class later."""
+    local = [each.strip().removeprefix("file:") for each in paths.split(",") if "://" not in each.replace("file://", "")]
+    missing = [each for each in local if not glob.glob(each.replace("//", "/"))]
+    if missing:
+        raise ConfigurationError(
+            f"{', '.join(missing)} does not exist; correct `spark.jars` of `spark.config` (docs/object-storage.md lists the JARs for object "
+            "stores)"
+        )
+    return f"{len(local)} local files"
 
 
 def _clock(where: str, ahead: timedelta) -> str:

@@ -36,7 +36,7 @@ class Progress:
 
     def __str__(self) -> str:
         parts = [f"stage {self.stage} of {self.stages}, {self.done:,} of {self.tasks:,} tasks done"]
-        if not self.running:
+        if not self.running and self.done < self.tasks:
             parts.append("no task is running (are there executors?)")
         parts += [f"{_amount(*counts)} {verb}" for counts, verb in ((self.read, "read"), (self.written, "written")) if any(counts)]
         return ", ".join(parts) + (f"; {self.ui}" if self.ui else "")
