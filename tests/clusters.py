@@ -204,7 +204,7 @@ def connect_server(master: str, user: str | None, config: Mapping[str, str], env
         environment: further environment variables.
     """
     settings = {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0", "spark.ui.enabled": "false"}
-    settings |= {"spark.driver.memory": "768m", "spark.driver.host": "127.0.0.1", **config}
+    settings |= {"spark.driver.host": "127.0.0.1", **config}
     with machines(user) as starter:
         if "spark.jars" in settings:  # the user may not be able to read the files of the tests
             jars = starter.folder / "jars"
@@ -212,6 +212,6 @@ def connect_server(master: str, user: str | None, config: Mapping[str, str], env
             settings["spark.jars"] = ",".join(shutil.copy(jar, str(jars)) for jar in settings["spark.jars"].split(","))
         arguments = ["org.apache.spark.deploy.SparkSubmit", "--master", master, "--class", CONNECT_SERVER]
         arguments += [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-        server = starter.start("connect", [*arguments, "spark-internal"], environment)
+        server = starter.start("connect", [*arguments, "spark-internal"], {"SPARK_DAEMON_MEMORY": "768m", **environment})
         port = server.await_line(r"Spark Connect server started at: \S*:(\d+)\s")[1]
         yield f"sc://127.0.0.1:{port}"

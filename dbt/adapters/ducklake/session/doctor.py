@@ -16,6 +16,7 @@ from ..catalog.lake import LakeCatalog
 from ..catalog.store.attach import new_data_path
 from ..catalog.store.trial import try_creation
 from ..errors import CancelledError, ConfigurationError, DuckLakeError, EngineError
+from ..format.paths import is_url
 from ..format.versions import CURRENT
 from ..lake.data_path import require_own_path
 from ..lake.probe import probe_data_path, probe_with_spark
@@ -155,12 +156,11 @@ def _java() -> str:
 
 def _jars(paths: str) -> str:
     """Require that the local files of a list exist: Spark only logs a missing one, and misses a class later."""
-    local = [each.strip().removeprefix("file:") for each in paths.split(",") if "://" not in each.replace("file://", "")]
-    missing = [each for each in local if not glob.glob(each.replace("//", "/"))]
+    local = [each.strip() for each in paths.split(",") if not is_url(each.strip())]
+    missing = [each for each in local if not glob.glob("/" + each[len("file:") :].lstrip("/") if each.startswith("file:") else each)]
     if missing:
         raise ConfigurationError(
-            f"{', '.join(missing)} does not exist; correct `spark.jars` of `spark.config` (docs/object-storage.md lists the JARs for object "
-            "stores)"
+            f"{', '.join(missing)} does not exist; correct `spark.jars`. The page of object stores (docs/object-storage.md) lists their JARs"
         )
     return f"{len(local)} local files"
 
