@@ -160,7 +160,7 @@ def _jars(paths: str) -> str:
     missing = [each for each in local if not glob.glob("/" + each[len("file:") :].lstrip("/") if each.startswith("file:") else each)]
     if missing:
         raise ConfigurationError(
-            f"{', '.join(missing)} does not exist; correct `spark.jars`. The page of object stores (docs/object-storage.md) lists their JARs"
+            f"{', '.join(missing)} does not exist; correct `spark.jars`. docs/object-storage.md lists those of object stores"
         )
     return f"{len(local)} local files"
 
