@@ -68,14 +68,20 @@ class Watch:
 
     def _report(self) -> None:
         while True:
-            with self._changed:
-                now = time.monotonic()
-                due = [each for each in self._running if each.due <= now]
-                if not due:
-                    self._changed.wait(min((each.due - now for each in self._running), default=None))
-                    continue
-            for each in due:
-                each.report(now)
+            self._report_due()
+
+    def _report_due(self) -> None:
+        for each in self._due():
+            each.report(time.monotonic())
+
+    def _due(self) -> list[Watched]:
+        """Return what is to be reported, or nothing after a wait."""
+        with self._changed:
+            now = time.monotonic()
+            due = [each for each in self._running if each.due <= now]
+            if not due:
+                self._changed.wait(min((each.due - now for each in self._running), default=None))
+            return due
 
 
 WATCH = Watch()
