@@ -17,7 +17,7 @@ from .attach import create_tables, require_directory
 from .database import ConcurrentWriteError, Database
 from .settings import CatalogSettings
 
-_TRIED = Table("dbt_ducklake_debug", MetaData(), Column("nothing", Integer))
+_TRIED = Table("dbt_ducklake_debug", MetaData(), Column("tried", Integer))
 """A table such as those of inlined rows, which a commit may create."""
 _RIGHTS = (
     "the user of 'path' needs the rights to create and drop tables in the schema of the catalog, and to select, insert, update and "
