@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.acceptance.object_store import fetched_jars, moto_server
 from tests.acceptance.projects import Project, Rows, in_order, same_row
+from tests.places import FULL_MATRIX
+
+S3_KEYS = {"AWS_ACCESS_KEY_ID": "lake", "AWS_SECRET_ACCESS_KEY": "lake-secret", "AWS_REGION": "us-east-1"}
 
 
 @pytest.fixture
@@ -28,3 +33,44 @@ def same_rows() -> Callable[[str, Rows, Rows], None]:
             assert same_row(ours, theirs), f"{what}: {ours} is not {theirs}"
 
     return check
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[str]:
+    """The address of an S3 server: that of the environment, or one that is started for the nightly run."""
+    if "S3_ENDPOINT" in os.environ:
+        yield os.environ["S3_ENDPOINT"]
+        return
+    if not FULL_MATRIX:
+        pytest.skip("NOT RUN: set S3_ENDPOINT to a server that speaks S3, or run `make test-all`")
+    pytest.importorskip("moto", reason="NOT RUN: moto is not installed, and S3_ENDPOINT is not set")
+    with moto_server() as address:
+        yield address
+
+
+@pytest.fixture
+def s3_keys(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The variables with the keys and the address of the S3 server, set in this process."""
+    found = {name: os.environ.get(name, value) for name, value in {**S3_KEYS, "AWS_ENDPOINT_URL": s3_server}.items()}
+    for name, value in found.items():
+        monkeypatch.setenv(name, value)
+    return found
+
+
+@pytest.fixture
+def s3_endpoint(s3_server: str, s3_keys: dict[str, str]) -> str:
+    """The address of the S3 server, for which this process has keys."""
+    return s3_server
+
+
+@pytest.fixture(scope="session")
+def s3_jars() -> str:
+    """The jars of Hadoop's connector as a Spark setting: those in the folder S3_JARS, or in the nightly run those that Spark fetches."""
+    if "S3_JARS" in os.environ:
+        return ",".join(str(path) for path in sorted(Path(os.environ["S3_JARS"]).glob("*.jar")))
+    if not FULL_MATRIX:
+        pytest.skip("NOT RUN: set S3_JARS to a folder with Hadoop's connector, or run `make test-all`")
+    try:
+        return ",".join(map(str, fetched_jars()))
+    except OSError as error:
+        pytest.skip(f"NOT RUN: {error}")

@@ -85,7 +85,7 @@ def test_two_builds_equal_those_of_dbt_duckdb(
 def test_a_failed_test_publishes_nothing_and_a_mended_one_one_snapshot(
     project: Project, theirs: duckdb.DuckDBPyConnection, same_rows: Callable[[str, Rows, Rows], None]
 ) -> None:
-    project.dbt("debug", "--target", "at_once")  # creates the lake
+    project.dbt("run-operation", "ducklake_snapshots", "--target", "at_once")  # creates the lake
     before = snapshots(project)
     added = project.folder / "tests" / "few_orders.sql"
     added.parent.mkdir(exist_ok=True)

@@ -1,16 +1,15 @@
 """A project on a lake whose files are in an object store: built twice, maintained, and read and written by DuckDB.
 
-It needs an S3 server on which we can create a bucket, and the jars of Hadoop's connector (docs/object-storage.md):
+It needs an S3 server on which we can create a bucket, and the jars of Hadoop's connector (docs/object-storage.md). `make test-all` starts
+moto's server and fetches the jars; another server and other jars are named by variables:
 
-    pip install duckdb-extension-httpfs 'moto[server]' && moto_server -p 5077 &
-    S3_ENDPOINT=http://127.0.0.1:5077 S3_JARS=…/folder-of-jars pytest tests/acceptance/test_object_storage.py
+    S3_ENDPOINT=http://127.0.0.1:9000 S3_JARS=…/folder-of-jars pytest tests/acceptance/test_object_storage.py
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from uuid import uuid4
 
 import duckdb
@@ -21,14 +20,7 @@ from dbt.adapters.ducklake.lake.data_path import MARK
 from tests.acceptance.projects import Project, Rows
 from tests.duckdb_instances import open_duckdb
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not {"S3_ENDPOINT", "S3_JARS"} <= os.environ.keys(),
-        reason="NOT RUN: set S3_ENDPOINT to a server that speaks S3, and S3_JARS to a folder with Hadoop's connector",
-    ),
-]
-KEYS = {"AWS_ACCESS_KEY_ID": "lake", "AWS_SECRET_ACCESS_KEY": "lake-secret", "AWS_REGION": "us-east-1"}
+pytestmark = pytest.mark.slow
 FILES = {
     "seeds/prices.csv": "id,price\n1,1.50\n2,2.50\n3,\n",
     "models/events.sql": """
@@ -43,20 +35,12 @@ READ = "SELECT kind, count(*), sum(id), sum(list_sum(ids)), count(DISTINCT run) 
 
 
 @pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> str:
-    found = os.environ["S3_ENDPOINT"]
-    for name, value in (KEYS | {"AWS_ENDPOINT_URL": found}).items():
-        monkeypatch.setenv(name, os.environ.get(name, value))
-    return found
+def store(s3_endpoint: str) -> S3FileSystem:
+    return S3FileSystem(endpoint_override=s3_endpoint, allow_bucket_creation=True)
 
 
 @pytest.fixture
-def store(endpoint: str) -> S3FileSystem:
-    return S3FileSystem(endpoint_override=endpoint, allow_bucket_creation=True)
-
-
-@pytest.fixture
-def stored(project: Project, endpoint: str, store: S3FileSystem) -> Project:
+def stored(project: Project, s3_endpoint: str, s3_jars: str, store: S3FileSystem) -> Project:
     """A project on a lake with its files in a new bucket."""
     bucket = f"lake-{uuid4().hex}"
     store.create_dir(bucket)
@@ -65,8 +49,8 @@ def stored(project: Project, endpoint: str, store: S3FileSystem) -> Project:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     config = {
-        "spark.jars": ",".join(str(path) for path in sorted(Path(os.environ["S3_JARS"]).glob("*.jar"))),
-        "spark.hadoop.fs.s3a.endpoint": endpoint,
+        "spark.jars": s3_jars,
+        "spark.hadoop.fs.s3a.endpoint": s3_endpoint,
         "spark.hadoop.fs.s3a.path.style.access": True,
     }
     output = project.ducklake("main", threads=2) | {"data_path": f"s3://{bucket}/lake/", "spark": {"fast_start": True, "config": config}}
@@ -75,12 +59,12 @@ def stored(project: Project, endpoint: str, store: S3FileSystem) -> Project:
 
 
 @pytest.fixture
-def duck(stored: Project, endpoint: str) -> Iterator[duckdb.DuckDBPyConnection]:
+def duck(stored: Project, s3_endpoint: str) -> Iterator[duckdb.DuckDBPyConnection]:
     connection = open_duckdb("ducklake", "sqlite_scanner", "httpfs")
     connection.execute(
         f"CREATE SECRET (TYPE s3, KEY_ID '{os.environ['AWS_ACCESS_KEY_ID']}', SECRET '{os.environ['AWS_SECRET_ACCESS_KEY']}', "
-        f"REGION '{os.environ['AWS_REGION']}', ENDPOINT '{endpoint.partition('://')[2]}', URL_STYLE 'path', "
-        f"USE_SSL {endpoint.startswith('https')})"
+        f"REGION '{os.environ['AWS_REGION']}', ENDPOINT '{s3_endpoint.partition('://')[2]}', URL_STYLE 'path', "
+        f"USE_SSL {s3_endpoint.startswith('https')})"
     )
     yield connection
     connection.close()

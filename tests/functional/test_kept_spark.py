@@ -176,7 +176,7 @@ def test_dbt(cache: Path) -> None:
     assert "PASS=2" in dbt("run", "--vars", "n: 3")
     (state,) = states()
     assert "PASS=2" in dbt("run", "--vars", "n: 5")
-    assert f"process {state['pid']} is kept for further commands, unused for " in dbt("debug")
-    assert [each["commands"] for each in states()] == [2]
+    assert f"a Spark is kept for further commands: ok (process {state['pid']}, unused for " in dbt("debug")
+    assert [each["commands"] for each in states()] == [3]
     assert f"Spark's process {state['pid']} ends" in dbt("run-operation", "ducklake_stop_spark")
     wait_for(lambda: has_ended(state["pid"]))

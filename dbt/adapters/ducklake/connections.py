@@ -157,6 +157,22 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         else:
             lake.stage_nodes(plans(self.manifest, selected_resources.SELECTED_RESOURCES, self.publishing))
 
+    def examine(self) -> None:
+        """Check the lake, the attached lakes and Spark; log the result of each check.
+
+        Raises:
+            ConfigurationError: checks failed; the message has all of them.
+        """
+        from .session.doctor import examine
+
+        failures = []
+        for found in examine(self.credentials.lake_settings(), self._spark()):
+            logger.info(f"  {found.check}: {'failed' if found.error else 'ok'}{f' ({found.detail})' if found.detail else ''}")
+            if found.error is not None:
+                failures.append(f"{found.check}: failed, because {found.error}")
+        if failures:
+            raise ConfigurationError("\n  ".join(failures))
+
     def start_spark(self) -> None:
         """Start Spark in the background, for statements that will need it. An error is reported by the first of them."""
         with self.lock:

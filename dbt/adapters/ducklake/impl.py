@@ -136,16 +136,9 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
     # -- the connection --------------------------------------------------------------------------------------------------------
 
     def debug_query(self) -> None:
-        """Check for `dbt debug` that catalogs can be read, files can be written and Java is installed. This does not start Spark."""
-        from .session.checks import checks
-        from .spark.session.kept import states
-
+        """Check for `dbt debug` everything that a run needs: catalogs, data paths, Java and Spark. This creates no lake."""
         with self.connections.exception_handler("dbt debug"):
-            for _, check in checks(self._session().lake):
-                check()
-            for spark in states():
-                used = "a command uses it" if spark["idle_seconds"] is None else f"unused for {spark['idle_seconds']} s"
-                logger.info(f"Spark's process {spark['pid']} is kept for further commands, {used}")
+            self.connections.examine()
             settings = self.connections.credentials.lineage_settings()
             if settings is not None:
                 settings.client().close()

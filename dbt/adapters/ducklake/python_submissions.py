@@ -64,6 +64,7 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
     proxy = ModelSession(session)
     vars(module).update(session=proxy, spark=proxy)
     linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
+    session.spark()  # functions of PySpark such as `udf` ask which kind of session there is
     with _within(seconds, node["name"], session.cancel):
         try:
             exec(compile(code, filename, "exec"), vars(module))

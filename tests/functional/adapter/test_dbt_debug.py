@@ -41,6 +41,29 @@ class TestDebugOfTheDataPath:
 
 
 class TestDebugLeavesNothing:
-    def test_debug_leaves_no_file(self, project, dbt_profile_target):
-        run_dbt(["debug"])
-        assert not list(Path(dbt_profile_target["data_path"]).rglob("*probe*"))
+    def test_debug_creates_no_lake_and_leaves_no_file(self, project, dbt_profile_target):
+        _, output = run_dbt_and_capture(["debug"])
+        for line in ("the catalog of lake can be read and written: ok (there is no lake in", "Spark can use the data path of lake: ok"):
+            assert line in output
+        folder = Path(dbt_profile_target["data_path"]).parent
+        assert list(folder.iterdir()) == []
+        run_dbt(["run-operation", "ducklake_snapshots"])
+        before = set(folder.rglob("*"))
+        _, output = run_dbt_and_capture(["debug"])
+        assert "the catalog of lake can be read and written: ok (sqlite, format 1.0, snapshot 0)" in output
+        assert set(folder.rglob("*")) == before
+
+
+class TestDebugNamesAllFailures:
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(self, dbt_profile_target, tmp_path_factory):
+        folder = tmp_path_factory.mktemp("broken")
+        (folder / "a_file").write_text("")
+        other = {"path": f"ducklake:sqlite:{folder}/absent/other.sqlite", "alias": "other"}
+        return {**dbt_profile_target, "data_path": f"{folder}/a_file/files/", "attach": [other]}
+
+    def test_each_failed_check_has_its_remedy(self, project):
+        _, output = run_dbt_and_capture(["debug"], expect_pass=False)
+        assert "the data path of lake can be used: failed, because the data path" in output
+        assert "the catalog of other can be read and written: failed, because" in output
+        assert "/absent of the catalog does not exist; create it or correct 'path'" in output

@@ -144,6 +144,7 @@ def test_a_checkpoint_does_what_its_dry_run_says(folder: Path) -> None:
 
 
 def test_the_doctor_names_what_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dbt.adapters.ducklake.session.doctor._spark", lambda *_: iter(()))
     result = on_lake("doctor", "--format", "json")
     assert {row["result"] for row in rows(result)} == {"ok"}
     (folder / "files").rename(folder / "elsewhere")
@@ -152,7 +153,7 @@ def test_the_doctor_names_what_fails(folder: Path, monkeypatch: pytest.MonkeyPat
     assert result.exit_code == 1
     (failed,) = [row for row in json.loads(result.stdout) if row["result"] == "failed"]
     assert failed["check"] == "the data path of lake can be used"
-    assert "cannot be written to" in failed["error"]
+    assert "cannot be written to" in failed["detail"]
 
 
 class TestTargets:

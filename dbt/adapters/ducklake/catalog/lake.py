@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any
 
@@ -21,12 +21,13 @@ from .read.known_files import schema_uuids
 from .read.lake_figures import FileTotals, LakeFigures, read_lake_figures, read_written
 from .read.reader import DefinitionCache, SnapshotReader
 from .read.table_log import TableLogEntry, created, read_table_log
-from .store.attach import LakeFacts, attach
+from .store.attach import LakeFacts, NoLakeError, attach
 from .store.database import Database
 from .store.location import CatalogLocation
 from .store.migrations.migrate import migrate
 from .store.retries import RetrySettings
 from .store.settings import CatalogSettings
+from .store.trial import clock_ahead, try_writing
 from .transaction.shared import SharedTransaction
 from .transaction.staging import Staging
 from .transaction.transaction import Savepoint, Transaction
@@ -73,6 +74,28 @@ class LakeCatalog:
             database.close()
             raise
         return cls(_Opened(database, facts, settings, DefinitionCache(database, facts.data_path), retry))
+
+    @classmethod
+    def find(cls, settings: CatalogSettings) -> LakeCatalog | None:
+        """Open a lake if it exists, and never create it; None if there is none and the settings allow its creation.
+
+        Raises:
+            DuckLakeError: as of `open`.
+        """
+        try:
+            return cls.open(replace(settings, create_if_not_exists=False))
+        except NoLakeError:
+            if not settings.creates:
+                raise
+            return None
+
+    def try_writing(self) -> None:
+        """Try the changes of a commit, and undo them; see `trial.try_writing`."""
+        try_writing(self._opened.database)
+
+    def clock_ahead(self) -> timedelta | None:
+        """Return by how much the clock of the catalog's server is ahead of this machine's; None if there is no server."""
+        return clock_ahead(self._opened.database)
 
     @property
     def data_path(self) -> str:

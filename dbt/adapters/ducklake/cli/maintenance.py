@@ -6,7 +6,6 @@ from datetime import datetime, timezone
 
 import click
 
-from ..errors import DuckLakeError
 from ..format.objects import Table
 from .output import format_option, show
 from .place import Place
@@ -36,17 +35,13 @@ def checkpoint(place: Place, dry_run: bool, form: str) -> None:
 @format_option
 @click.pass_context
 def doctor(context: click.Context, form: str) -> None:
-    """Check what `dbt debug` checks: the catalogs, the data paths and Java. The exit code is 1 if a check fails."""
-    from ..session.checks import checks
+    """Check what `dbt debug` checks: catalogs, data paths, Java and Spark. The exit code is 1 if a check fails."""
+    from ..session.doctor import examine
+    from ..spark.session.runtime import SparkRuntime
 
     place: Place = context.obj
-    rows: list[tuple[str, str, str | None]] = []
-    with place.session() as session:
-        for name, check in checks(session.lake):
-            try:
-                check()
-                rows.append((name, "ok", None))
-            except DuckLakeError as error:
-                rows.append((name, "failed", str(error)))
-    show(("check", "result", "error"), rows, form)
+    settings = place.settings()
+    with SparkRuntime(settings.spark) as runtime:
+        rows = [(found.check, "failed" if found.error else "ok", found.error or found.detail) for found in examine(settings, runtime)]
+    show(("check", "result", "detail"), rows, form)
     context.exit(any(result == "failed" for _, result, _ in rows))

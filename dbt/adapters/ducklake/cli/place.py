@@ -42,10 +42,21 @@ class Place:
         """
         from ..session import Lake
 
-        settings, schema, author = self._of_path() if self.lake is not None else self._of_target()
+        settings, schema, author = self._found()
         with Lake.open(_limited(settings, reads, creates)) as lake, lake.session(schema) as session:
             session.set_commit_message(author, f"ducklake {click.get_current_context().info_name}")
             yield session
+
+    def settings(self) -> LakeSettings:
+        """Return the settings of the lake, which is not opened.
+
+        Raises:
+            WrongInput: the options contradict each other, or the profile is wrong.
+        """
+        return self._found()[0]
+
+    def _found(self) -> tuple[LakeSettings, str, str | None]:
+        return self._of_path() if self.lake is not None else self._of_target()
 
     def other(self, session: LakeSession, lake: str | None, target: str | None, name: str | None, table: tuple[str, str]) -> str:
         """Return the name of a relation in another lake, which is attached to read it.

@@ -1,46 +1,93 @@
-"""Check that files below the data path can be written, read and removed, before a run needs it."""
+"""Check that files below a data path can be written, read and removed, by this process and by Spark, before a run needs it."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from ..catalog.lake import LakeCatalog
 from ..errors import ConfigurationError
 from ..spark.files.storage import filesystem, is_local, make_directory, remove
+from ..spark.write.probe import write_and_read
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
-def probe_data_path(catalog: LakeCatalog) -> None:
-    """Write a small file below the data path, read it back and remove it; for a read-only lake, only query the path.
+def probe_data_path(path: str, *, read_only: bool) -> timedelta | None:
+    """Write a small file below the data path, read it back and remove it; with `read_only`, only query the path.
+
+    Returns:
+        By how much the clock of the storage is ahead of this machine's; None if nothing was written.
 
     Raises:
         ConfigurationError: one of these fails; the message names the path and the error of the file system.
     """
-    path = catalog.data_path
     try:
-        if catalog.read_only:
-            files, inner = filesystem(path.rstrip("/"))
-            files.get_file_info(inner)
-        else:
-            _write_and_read(path)
+        if not read_only:
+            with _existing(path):
+                return _write_and_read(path)
+        files, inner = filesystem(path.rstrip("/"))
+        files.get_file_info(inner)
     except (OSError, ValueError) as error:
-        verb = "read" if catalog.read_only else "written to"
+        verb = "read" if read_only else "written to"
         raise ConfigurationError(
             f"the data path {path} cannot be {verb}: {error}. Check the path, the rights on it, and the credentials of its storage "
             "in this process's environment"
         ) from error
+    return None
 
 
-def _write_and_read(directory: str) -> None:
+def probe_with_spark(spark: SparkSession, path: str) -> None:
+    """Let executors write a small file below the data path and read it back, and remove it.
+
+    Raises:
+        ConfigurationError: this process cannot see what the executors wrote, or they read something else.
+        Exception: Spark's error, if its job fails.
+    """
+    with _existing(path):
+        found = write_and_read(spark, path)
+    if not found:
+        raise ConfigurationError(
+            f"the executors wrote to {path}, and this machine cannot see the file: data_path must be a folder or an object store that "
+            "this machine and all machines of the cluster share, under the same path"
+        )
+
+
+@contextmanager
+def _existing(path: str) -> Iterator[None]:
+    """Create a local folder for the block, and remove the folders that it created, so that a wrong path leaves nothing."""
+    missing: list[str] = []
+    if is_local(path):
+        folder = os.path.abspath(filesystem(path)[1])
+        while not os.path.exists(folder):
+            missing.append(folder)
+            folder = os.path.dirname(folder)
+        make_directory(path)
+    try:
+        yield
+    finally:
+        for folder in missing:
+            if os.path.isdir(folder) and not os.listdir(folder):
+                os.rmdir(folder)
+
+
+def _write_and_read(directory: str) -> timedelta:
     name = f"{directory.rstrip('/')}/dbt_ducklake_probe_{uuid4().hex}"
     content = b"dbt debug was here"
-    if is_local(directory):
-        make_directory(directory)
     files, inner = filesystem(name)
     try:
+        before = datetime.now(timezone.utc)
         with files.open_output_stream(inner) as stream:
             stream.write(content)
+        after = datetime.now(timezone.utc)
         with files.open_input_stream(inner) as stream:
             if stream.read() != content:
                 raise OSError("a file was read back with different content")
+        written: datetime = files.get_file_info(inner).mtime.astimezone(timezone.utc)
+        return written - min(max(written, before), after)
     finally:
         remove([name])

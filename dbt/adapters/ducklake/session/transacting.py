@@ -42,13 +42,6 @@ class TransactionalWork(SparkWork):
     def __init__(self, lake: Lake, schema: str = "main") -> None:
         super().__init__(lake.runtime, SessionState(lake.settings.database, schema))
         self.lake = lake
-        self.notify: Callable[[str], None] = logger.info
-        """Receives messages about replays."""
-        self.warn: Callable[[str], None] = logger.warning
-        """Receives warnings of what a statement probably does not mean, each once for a node."""
-        self._warned: set[tuple[str | None, str]] = set()
-        self.node: Callable[[], str | None] = lambda: None
-        """Returns the node that the session works for."""
         self.last_commit = Committed(None)
         """The last committed transaction."""
         self._transactions: Transactions | None = None

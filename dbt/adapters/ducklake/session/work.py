@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +14,15 @@ from ..errors import CancelledError, DuckLakeError
 from ..run.environment import SessionState
 from ..spark.errors import translate
 from ..spark.session.node_settings import PreviousSettings, apply_settings, node_settings, restore_settings
+from ..spark.session.progress import Progress, ProgressSource, progress_source
 from ..spark.session.runtime import Scope, SparkRuntime
+from .progress import WATCH, Watched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+logger = logging.getLogger(__name__)
 
 
 class SparkWork:
@@ -33,14 +40,23 @@ class SparkWork:
         self._scopes: ExitStack | None = None
         self._scope: Scope | None = None
         self._description = ""
+        self._progress: ProgressSource = lambda _group: None
+        self._watched: Watched | None = None
         self._cancelled = threading.Event()
+        self.notify: Callable[[str], None] = logger.info
+        """Receives messages about replays, and about the progress of long statements."""
+        self.warn: Callable[[str], None] = logger.warning
+        """Receives warnings of what a statement probably does not mean, each once for a node."""
+        self._warned: set[tuple[str | None, str]] = set()
+        self.node: Callable[[], str | None] = lambda: None
+        """Returns the node that the session works for."""
 
     def spark(self) -> SparkSession:
         """Return this session's Spark session; the first call starts Spark if it is not running, or if its process has ended."""
         if self._spark is None:
             session = self.runtime.session()
             self._former = apply_settings(session, self._settings)
-            self._spark = session
+            self._spark, self._progress = session, progress_source(session)
         if self._scopes is not None and self._scope is None:
             self._scope = self._scopes.enter_context(self.runtime.scope(self._spark, self.group, self.group, self._description))
         return self._spark
@@ -71,6 +87,17 @@ class SparkWork:
         if self._cancelled.is_set():
             raise CancelledError("The statement was cancelled; nothing was committed")
 
+    def _watch(self) -> Watched:
+        """Return what the next statement is part of: a node with all of its statements, or the statement alone."""
+        node = self.node()
+        if self._watched is None or node is None or self._watched.name != node:
+            self._watched = Watched(node or "the statement", time.monotonic(), self._job, self.notify)
+        return self._watched
+
+    def _job(self) -> Progress | None:
+        scope = self._scope
+        return None if scope is None else self._progress(scope.group)
+
     @contextmanager
     def _working(self, description: str) -> Iterator[None]:
         """Run Spark jobs in this session's job group, and translate Spark's errors to ours."""
@@ -83,7 +110,7 @@ class SparkWork:
             self._spark, self._former = None, {}
             self._state.forget_spark()
         try:
-            with ExitStack() as self._scopes:
+            with WATCH.running(self._watch()), ExitStack() as self._scopes:
                 yield
         except DuckLakeError:
             raise

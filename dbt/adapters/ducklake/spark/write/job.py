@@ -6,6 +6,7 @@ copy, so the files stay.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+logger = logging.getLogger(__name__)
+
+
 @contextmanager
 def new_directory(parent: str) -> Iterator[str]:
     """Yield the path of a new directory below `parent` for one job; if the block fails, the directory is removed.
@@ -34,7 +38,10 @@ def new_directory(parent: str) -> Iterator[str]:
         try:
             yield target
         except BaseException:
-            storage.remove_tree(target)
+            try:
+                storage.remove_tree(target)
+            except OSError as error:  # the storage may be what failed
+                logger.warning("the files in %s are left: %s", target, error)
             raise
 
 

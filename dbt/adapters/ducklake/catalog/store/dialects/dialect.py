@@ -124,6 +124,12 @@ class CatalogDialect:
     indexes: bool = True
     """Whether a new lake gets our indexes."""
 
+    rolls_back_tables: bool = True
+    """Whether the rollback of a transaction removes the tables that it created."""
+
+    clock: ColumnElement[Any] | None = None
+    """The present time by the clock of the server, in UTC if it has no zone. None if the database runs in this process."""
+
     package: str | None = None
     """The extra of dbt-ducklake that installs the driver."""
 

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Table, delete, event, text
+from sqlalchemy import Table, delete, event, func, text
 from sqlalchemy.dialects.mysql import CHAR, DATETIME, LONGBLOB, LONGTEXT
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.schema import CreateTable, DropTable
@@ -114,5 +114,7 @@ MYSQL = CatalogDialect(
     create_table=_create_table,
     drop_table=_empty_table,
     largest_identifier=64,
+    rolls_back_tables=False,
+    clock=func.utc_timestamp(6),
     package="mysql",
 )

@@ -134,5 +134,6 @@ POSTGRES = CatalogDialect(
     number=_number,
     ordered_text=_ordered_text,
     largest_identifier=63,
+    clock=func.clock_timestamp(),
     package="postgres",
 )

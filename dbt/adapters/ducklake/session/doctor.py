@@ -1,0 +1,233 @@
+"""The checks of `dbt debug` and `ducklake doctor`: whether everything that a run needs works. They change nothing and create no lake."""
+
+from __future__ import annotations
+
+import glob
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..catalog.lake import LakeCatalog
+from ..catalog.store.attach import new_data_path
+from ..catalog.store.trial import try_creation
+from ..errors import CancelledError, ConfigurationError, DuckLakeError, EngineError
+from ..format.paths import is_url
+from ..format.versions import CURRENT
+from ..lake.data_path import require_own_path
+from ..lake.probe import probe_data_path, probe_with_spark
+from ..spark.errors import translate
+from ..spark.session.java import find_java, require_pair
+from ..spark.session.kept import states
+from ..spark.session.runtime import SparkRuntime
+from .lake import LakeSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MOST_CLOCK_DIFFERENCE = timedelta(seconds=30)
+JARS = "spark.jars"
+ANSWER_SECONDS = 5
+"""How long a Spark master may take to accept a connection."""
+JOB_SECONDS = 120
+"""How long the job of the check may take, with the start of executors."""
+_UNREACHABLE = (
+    "Check that the database server runs, that this machine can reach it, and that `path` has the right host, port, database, user "
+    "and password"
+)
+_UNREADABLE = "Check that `path` names the file of a catalog, that no other program keeps it locked, and that it is not damaged"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of a check."""
+
+    check: str
+    error: str | None = None
+    """Why it failed, and how to mend it; None if it passed."""
+    detail: str = ""
+    """What was found."""
+
+
+@dataclass
+class _Place:
+    """A lake, or the place of a lake that will be created."""
+
+    settings: LakeSettings
+    data_path: str | None = None
+    """None if it is not known, because the catalog cannot be read."""
+
+
+def examine(settings: LakeSettings, runtime: SparkRuntime) -> Iterator[Finding]:
+    """Yield the results of all checks of a lake, the attached lakes and Spark, each as soon as it is known."""
+    places = [_Place(each) for each in (settings, *settings.attached)]
+    for place in places:
+        yield from _lake(place)
+    yield from _spark(runtime, [place for place in places if place.data_path is not None and not place.settings.only_reads])
+
+
+def _lake(place: _Place) -> Iterator[Finding]:
+    name = place.settings.database
+    clock: timedelta | None = None
+
+    def catalog() -> str:
+        nonlocal clock
+        try:
+            found = LakeCatalog.find(place.settings)
+        except EngineError as error:
+            raise ConfigurationError(f"{error}. {_UNREACHABLE if place.settings.location.file is None else _UNREADABLE}") from error
+        if found is None:
+            with suppress(ConfigurationError):
+                place.data_path = new_data_path(place.settings)  # to be tried, too, if the catalog cannot be created
+            try_creation(place.settings)
+            require_own_path(new_data_path(place.settings))
+            return f"there is no lake in {place.settings.location}, and one can be created"
+        with found:
+            snapshot = found.reader().snapshot
+            found.reader().schemas()
+            place.data_path = found.data_path
+            clock = found.clock_ahead()
+            if not found.read_only and found.format_version == CURRENT:
+                found.try_writing()
+            return f"{found.database_kind}, format {found.format_version}, snapshot {snapshot.snapshot_id}"
+
+    yield _checked(f"the catalog of {name} can be {'read' if place.settings.only_reads else 'read and written'}", catalog)
+    if clock is not None:
+        yield _checked(f"the clock of the catalog database of {name} is right", lambda: _clock("the catalog database", clock))
+    if place.data_path is None:
+        return
+    data_path, storage = place.data_path, None
+
+    def files() -> str:
+        nonlocal storage
+        storage = probe_data_path(data_path, read_only=place.settings.only_reads)
+        return data_path
+
+    yield _checked(f"the data path of {name} can be used", files)
+    if storage is not None:
+        yield _checked(f"the clock of the storage of {name} is right", lambda: _clock("the storage", storage))
+
+
+def _spark(runtime: SparkRuntime, places: list[_Place]) -> Iterator[Finding]:
+    session: SparkSession | None = None
+
+    def start() -> str:
+        nonlocal session
+        session = runtime.session()
+        return f"Spark {session.version}"
+
+    for kept in states():
+        used = "a command uses it" if kept["idle_seconds"] is None else f"unused for {kept['idle_seconds']} s"
+        yield Finding("a Spark is kept for further commands", detail=f"process {kept['pid']}, {used}")
+    if not runtime.started:
+        if runtime.settings.remote is None:
+            found = _checked("Java is installed for Spark", _java)
+            yield found
+            if found.error is not None:
+                return
+            if runtime.settings.config.get(JARS):
+                yield _checked("the JARs of Spark exist", lambda: _jars(runtime.settings.config[JARS]))
+        address = master_address(runtime.settings.remote or runtime.settings.master or "")
+        if address:
+            found = _checked("Spark's master answers", lambda: _answer(address))
+            yield found
+            if found.error is not None:
+                return
+    yield _checked("Spark starts", start)
+    if session is None:
+        return
+    for place in places:
+        assert place.data_path is not None
+        yield _checked(f"Spark can use the data path of {place.settings.database}", partial(_job, runtime, session, place.data_path))
+
+
+def _checked(check: str, work: Callable[[], str]) -> Finding:
+    try:
+        return Finding(check, detail=work())
+    except DuckLakeError as error:
+        return Finding(check, str(error))
+
+
+def _java() -> str:
+    java = find_java()
+    require_pair(java)
+    return f"Java {java.version} of {java.origin}"
+
+
+def _jars(paths: str) -> str:
+    """Require that the local files of a list exist: Spark only logs a missing one, and misses a class later."""
+    local = [each.strip() for each in paths.split(",") if not is_url(each.strip())]
+    missing = [each for each in local if not glob.glob("/" + each[len("file:") :].lstrip("/") if each.startswith("file:") else each)]
+    if missing:
+        raise ConfigurationError(
+            f"{', '.join(missing)} does not exist; correct `spark.jars`. docs/object-storage.md lists those of object stores"
+        )
+    return f"{len(local)} local files"
+
+
+def _clock(where: str, ahead: timedelta) -> str:
+    seconds = ahead.total_seconds()
+    if abs(ahead) > MOST_CLOCK_DIFFERENCE:
+        raise ConfigurationError(
+            f"the clock of {where} is {abs(seconds):.0f} seconds {'ahead of' if seconds > 0 else 'behind'} this machine's. Times of "
+            "snapshots and the age of files would be wrong; synchronize both clocks (NTP)"
+        )
+    return f"{abs(seconds):.1f} s difference"
+
+
+def master_address(url: str) -> list[tuple[str, int]]:
+    """Return the hosts and ports of a standalone master or a Spark Connect server; none if the URL has no known address."""
+    scheme, _, rest = url.partition("://")
+    default = {"spark": 7077, "sc": 15002}.get(scheme)
+    if default is None:
+        return []
+    found = []
+    for each in rest.partition("/")[0].partition(";")[0].split(","):
+        host, _, port = each.rpartition(":") if each.rpartition(":")[2].isdigit() else (each, "", "")
+        found.append((host.strip("[]"), int(port or default)))
+    return found
+
+
+def _answer(addresses: list[tuple[str, int]]) -> str:
+    problems = []
+    for host, port in addresses:
+        try:
+            socket.create_connection((host, port), timeout=ANSWER_SECONDS).close()
+            return f"{host}:{port}"
+        except OSError as error:
+            problems.append(f"{host}:{port}: {error}")
+    raise ConfigurationError(
+        f"nothing answers at the address of Spark ({'; '.join(problems)}). Start it, or correct `spark.master` or `spark.remote` in the "
+        "profile"
+    )
+
+
+def _job(runtime: SparkRuntime, session: SparkSession, data_path: str) -> str:
+    late = threading.Event()
+
+    def give_up() -> None:
+        late.set()
+        runtime.cancel("dbt-debug")
+
+    timer = threading.Timer(JOB_SECONDS, give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        with runtime.scope(session, "dbt-debug", "dbt-debug", "dbt debug"):
+            probe_with_spark(session, data_path)
+    except Exception as error:
+        found = translate(error)
+        if late.is_set() and isinstance(found, CancelledError):
+            raise ConfigurationError(
+                f"no executor has written a file within {JOB_SECONDS} seconds. Either the cluster has no free cores or memory for "
+                "executors of the size of `spark.executor.memory` and `spark.executor.cores`, or the executors cannot reach dbt's machine "
+                "(`spark.driver.host`); the master's page shows which"
+            ) from error
+        raise found from error
+    finally:
+        timer.cancel()
+    return "an executor wrote a file and read it back"

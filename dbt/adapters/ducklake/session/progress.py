@@ -1,0 +1,88 @@
+"""Lines that say how far a long statement has come: the first after ten seconds, then one every thirty."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ..spark.session.progress import Progress
+
+FIRST_SECONDS = 10.0
+NEXT_SECONDS = 30.0
+
+
+@dataclass(eq=False)
+class Watched:
+    """Something that takes time, such as a node of dbt with all of its statements.
+
+    Args:
+        name: what it is called in a line.
+        begun: when it began, by `time.monotonic`.
+        progress: returns the progress of its Spark job; None if none is running.
+        say: receives each line.
+    """
+
+    name: str
+    begun: float
+    progress: Callable[[], Progress | None]
+    say: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self.due = self.begun + FIRST_SECONDS
+
+    def report(self, now: float) -> None:
+        """Say how far it has come."""
+        self.due = now + NEXT_SECONDS
+        found: Progress | None = None
+        with contextlib.suppress(Exception):  # Spark may end at any moment; the statement reports its error
+            found = self.progress()
+        self.say(f"{self.name} has been running for {now - self.begun:.0f} s: {found or 'no Spark job is running'}")
+
+
+class Watch:
+    """A thread that reports everything that runs for long. It starts with the first."""
+
+    def __init__(self) -> None:
+        self._running: set[Watched] = set()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def running(self, watched: Watched) -> Iterator[None]:
+        """Report until the block ends."""
+        with self._changed:
+            self._running.add(watched)
+            if self._thread is None or not self._thread.is_alive():  # it is not alive in a forked process
+                self._thread = threading.Thread(target=self._report, name="dbt-ducklake-progress", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running.discard(watched)
+
+    def _report(self) -> None:
+        while True:
+            self._report_due()
+
+    def _report_due(self) -> None:
+        for each in self._due():
+            each.report(time.monotonic())
+
+    def _due(self) -> list[Watched]:
+        """Return what is to be reported, or nothing after a wait."""
+        with self._changed:
+            now = time.monotonic()
+            due = [each for each in self._running if each.due <= now]
+            if not due:
+                self._changed.wait(min((each.due - now for each in self._running), default=None))
+            return due
+
+
+WATCH = Watch()
+"""The watch of this process."""

@@ -1,0 +1,85 @@
+"""A server that speaks S3, and the jars of Hadoop's connector: given by the environment, or in the nightly run started and fetched here."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dbt.adapters.ducklake.spark.session.java import cache_directory, find_java
+from dbt.adapters.ducklake.spark.session.jvm import spark_home
+
+START_SECONDS = 60
+SDK_VERSIONS = {"3.5.0": "2.35.4"}
+"""The version of Hadoop → that of Amazon's SDK which its connector was built with."""
+SDK_PARTS = ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
+"""The parts of the SDK that the connector uses; `bundle`, which it asks for, has all of Amazon's services."""
+
+
+@contextmanager
+def moto_server() -> Iterator[str]:
+    """Run moto's server, and yield its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            assert process.poll() is None, "moto's server has ended"
+            assert time.monotonic() < deadline, "moto's server does not answer"
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def hadoop_version() -> str:
+    """Return the version of Hadoop in the installed Spark."""
+    jar = next((spark_home() / "jars").glob("hadoop-client-api-*.jar"))
+    return re.sub(r"hadoop-client-api-(.*)\.jar", r"\1", jar.name)
+
+
+def fetched_jars() -> list[Path]:
+    """Return the jars of the connector, which Spark fetches at the first call and keeps in a cache.
+
+    Raises:
+        OSError: they cannot be fetched.
+    """
+    hadoop = hadoop_version()
+    if hadoop not in SDK_VERSIONS:
+        raise OSError(f"the version of Amazon's SDK for Hadoop {hadoop} is not known")
+    packages = [f"org.apache.hadoop:hadoop-aws:{hadoop}", *(f"software.amazon.awssdk:{part}:{SDK_VERSIONS[hadoop]}" for part in SDK_PARTS)]
+    cache = cache_directory() / f"tests-ivy-{hadoop}"
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:  # several processes may run tests
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (cache / "complete").exists():
+            _fetch(packages, cache)
+            (cache / "complete").touch()
+    return sorted((cache / "jars").glob("*.jar"))
+
+
+def _fetch(packages: list[str], cache: Path) -> None:
+    """Let Spark fetch packages into a folder, for a script that does nothing."""
+    script = cache / "nothing.py"
+    script.write_text("")
+    command = [str(spark_home() / "bin" / "spark-submit"), "--master", "local[1]", "--packages", ",".join(packages)]
+    command += ["--exclude-packages", "software.amazon.awssdk:bundle", "--conf", f"spark.jars.ivy={cache}", str(script)]
+    environment = {**os.environ, "JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
+    if done.returncode != 0:
+        raise OSError(f"Spark could not fetch {', '.join(packages)}: {done.stderr[-1000:]}")

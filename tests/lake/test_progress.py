@@ -1,0 +1,92 @@
+"""The lines about a long statement: stages, tasks, rows and bytes of its Spark job, and nothing about short ones."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+
+import pytest
+
+from dbt.adapters.ducklake.session import LakeSession, progress
+from dbt.adapters.ducklake.session.progress import Watch, Watched
+from dbt.adapters.ducklake.spark.session.progress import Progress, _Received
+
+SLEEP = "java_method('java.lang.Thread', 'sleep', 20L)"
+LINE = re.compile(r"model\.p\.m has been running for \d+ s: (?P<job>.*)")
+JOB = re.compile(r"stage (\d) of \1, (?P<done>\d+) of \d+ tasks done.*")
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "FIRST_SECONDS", 0.5)
+    monkeypatch.setattr(progress, "NEXT_SECONDS", 0.5)
+
+
+@pytest.fixture
+def lines(lake: LakeSession) -> list[str]:
+    found: list[str] = []
+    lake.notify = found.append
+    lake.node = lambda: "model.p.m"
+    return found
+
+
+def test_a_long_statement_says_how_far_it_has_come(lake: LakeSession, quick: None, lines: list[str]) -> None:
+    lake.execute(f"CREATE TABLE slow AS SELECT id, {SLEEP} AS waited FROM range(0, 400, 1, 4)")
+    jobs = [match["job"] for match in map(LINE.fullmatch, lines) if match is not None]
+    assert len(jobs) == len(lines) > 1
+    done = [int(match["done"]) for match in map(JOB.fullmatch, jobs) if match is not None]
+    assert done, lines
+    before = len(lines)
+    time.sleep(1)
+    assert len(lines) == before, "the statement has ended"
+
+
+def test_a_short_statement_says_nothing(lake: LakeSession, lines: list[str]) -> None:
+    lake.execute("CREATE TABLE t AS SELECT id FROM range(5)")
+    assert lines == []
+
+
+def test_the_statements_of_a_node_count_together(quick: None) -> None:
+    said: list[str] = []
+    watch, node = Watch(), Watched("model.p.m", time.monotonic(), lambda: None, said.append)
+    for _ in range(4):
+        with watch.running(node):
+            time.sleep(0.2)
+    assert [re.sub(r"\d+ s", "N s", line) for line in said] == ["model.p.m has been running for N s: no Spark job is running"]
+
+
+def test_an_error_of_spark_does_not_end_the_watch(quick: None) -> None:
+    said = threading.Event()
+
+    def broken() -> Progress:
+        raise RuntimeError("Spark has ended")
+
+    watch = Watch()
+    with watch.running(Watched("a", time.monotonic(), broken, lambda _: said.set())):
+        assert said.wait(10)
+    said.clear()
+    with watch.running(Watched("b", time.monotonic(), lambda: None, lambda _: said.set())):
+        assert said.wait(10)
+
+
+def test_texts() -> None:
+    assert str(Progress(2, 3, 1200, 5000, 8, (12_000_000, 3 << 30), (5, 700))) == (
+        "stage 2 of 3, 1,200 of 5,000 tasks done, 12,000,000 rows and 3.0 GiB read, 5 rows and 700 bytes written"
+    )
+    assert str(Progress(1, 1, 0, 4, 0, ui="http://host:4040")) == (
+        "stage 1 of 1, 0 of 4 tasks done, no task is running (are there executors?); http://host:4040"
+    )
+
+
+def test_reports_of_a_connect_server() -> None:
+    class Stage:
+        def __init__(self, done: bool, completed: int, read: int) -> None:
+            self.done, self.num_tasks, self.num_completed_tasks, self.num_bytes_read = done, 4, completed, read
+
+    received = _Received()
+    assert received.newest("g") is None
+    received([Stage(True, 4, 2048), Stage(False, 1, 0)], 2, "operation", False)
+    assert str(received.newest("g")) == "stage 2 of 2, 1 of 4 tasks done, 2 KiB read"
+    received([Stage(True, 4, 2048), Stage(True, 4, 0)], 0, "operation", True)
+    assert received.newest("g") is None
