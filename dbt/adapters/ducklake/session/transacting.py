@@ -6,7 +6,6 @@ replayed as a whole if its caller would send the same statements again (see `jou
 
 from __future__ import annotations
 
-import logging
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-logger = logging.getLogger(__name__)
 
 REPLANS = 10
 """How often a single statement is planned again, or a transaction replayed, after a conflict."""
