@@ -152,7 +152,7 @@ def test_the_time_24_00_is_stored_and_only_reading_it_is_an_error(
         (time(12), [time(12)], {"t": time(12)}, [(1, time(12))]),
     ]
     for column in ("t", "l", "s", "m"):
-        with pytest.raises(DataError, match=f"column {column} holds the TIME 24:00:00"):
+        with pytest.raises(DataError, match=f"column {column} contains the TIME 24:00:00"):
             session.execute(f"SELECT {column} FROM t").fetch()
     with pytest.raises(DataError, match="A TIME is 24:00:00"):
         session.execute("SELECT string(t) FROM t").fetch()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.ducklake.catalog.store.location import shown_path
+from dbt.adapters.ducklake.catalog.store.location import redacted_path
 from dbt.adapters.ducklake.credentials import DuckLakeCredentials
 from dbt.adapters.ducklake.errors import ConfigurationError
 from dbt.adapters.ducklake.spark.session.node_settings import node_settings
@@ -188,7 +188,7 @@ def test_no_secret_of_the_path_is_shown(path: str) -> None:
     ],
 )
 def test_a_path_that_cannot_be_parsed_is_not_shown_behind_its_scheme(path: str, scheme: str) -> None:
-    assert shown_path(path) == scheme + "********"
+    assert redacted_path(path) == scheme + "********"
     with pytest.raises(DbtRuntimeError) as caught:
         credentials(path=path)
     assert SECRET not in str(caught.value)
@@ -199,7 +199,7 @@ def test_a_path_that_cannot_be_parsed_is_not_shown_behind_its_scheme(path: str, 
     ["lake.sqlite", "sqlite:///a=b/lake.sqlite", "ducklake:postgres:dbname=x host=db user=me sslmode=require", "mysql://me@db:3306/lake"],
 )
 def test_a_path_without_secrets_is_shown_as_it_is(path: str) -> None:
-    assert shown_path(path) == path
+    assert redacted_path(path) == path
 
 
 def test_a_spark_setting_is_shown_if_its_name_is_harmless() -> None:

@@ -19,7 +19,7 @@ from dbt.adapters.ducklake.credentials import DuckLakeCredentials
 from dbt.adapters.ducklake.cursor import LakeHandle
 from dbt.adapters.ducklake.errors import CancelledError, ConfigurationError
 from dbt.adapters.ducklake.lineage_events import Dataset, Event, Run, Written, client_event, lake_namespace
-from dbt.adapters.ducklake.lineage_sender import LineageSettings, Sender, reason
+from dbt.adapters.ducklake.lineage_sender import LineageSettings, Sender, kinds_of_error
 
 COMMAND = Run("01890000-0000-7000-8000-000000000001", "team", "dbt-run-shop")
 NODE = Run("01890000-0000-7000-8000-000000000002", "team", "model.shop.orders", "MODEL", COMMAND, "select 1", "All orders")
@@ -245,7 +245,7 @@ def test_a_slow_endpoint_delays_neither_a_node_nor_the_end() -> None:
     sender = Client(gate=gate).sender()
     sender.send(Event("START", COMMAND))
 
-    assert sender.close(0.05) == "the endpoint did not take them within 0.05 seconds"
+    assert sender.close(0.05) == "the endpoint did not accept them within 0.05 seconds"
     gate.set()
 
 
@@ -253,4 +253,4 @@ def test_a_reason_has_no_text_of_an_error() -> None:
     error = RuntimeError(SECRET)
     error.__cause__ = FileNotFoundError(2, SECRET)
 
-    assert reason(error) == "RuntimeError, caused by FileNotFoundError (No such file or directory)"
+    assert kinds_of_error(error) == "RuntimeError, caused by FileNotFoundError (No such file or directory)"

@@ -14,11 +14,11 @@ from dbt_common.dataclass_schema import ValidationError
 from dbt_common.exceptions import DbtRuntimeError, env_secrets, scrub_secrets
 
 from .attachments import LAKE_FIELDS, attachments, catalog_settings
-from .catalog.store.location import shown_path
+from .catalog.store.location import redacted_path
+from .catalog.store.redaction import HIDDEN
 from .catalog.store.settings import CatalogSettings
-from .catalog.store.shown import HIDDEN
 from .errors import ConfigurationError
-from .lineage_sender import LineageSettings, shown_settings
+from .lineage_sender import LineageSettings, redacted_settings
 from .publishing import Publishing
 from .spark.session.sensitive import SENSITIVE, may_show
 from .spark.session.settings import SparkSettings
@@ -98,7 +98,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
     @property
     def unique_field(self) -> str:
         """The value that dbt hashes to distinguish lakes; it contains no secret."""
-        return shown_path(self.path)
+        return redacted_path(self.path)
 
     def _connection_keys(self) -> tuple[str, ...]:
         return tuple(each.name for each in dataclasses.fields(self) if not each.name.startswith("_"))
@@ -107,7 +107,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         """Yield the fields that `dbt debug` prints and `target` contains, without secrets and unset fields."""
         shown = {key: value for key, value in super().connection_info(with_aliases=with_aliases) if value not in (None, {}, [])}
         if "openlineage" in shown:
-            shown["openlineage"] = shown_settings(shown["openlineage"])
+            shown["openlineage"] = redacted_settings(shown["openlineage"])
         yield from hidden(shown).items()
 
     @classmethod
@@ -214,7 +214,7 @@ def hidden(value: Any, name: str = "") -> Any:
     """
     match value:
         case str():
-            return _without_environment(shown_path(value)) if name.lower() == "path" else redacted(value)
+            return _without_environment(redacted_path(value)) if name.lower() == "path" else redacted(value)
         case dict() if name == "config":
             may_be_shown = may_show({str(key): str(inner) for key, inner in value.items()})
             return {key: hidden(inner) if may_be_shown(str(key), str(inner)) else HIDDEN for key, inner in value.items()}

@@ -3,15 +3,15 @@
     DuckLakeError
     ├── ConfigurationError      correct the profile, the installation or the option named in the message
     ├── StatementError          correct the SQL: it cannot be parsed, is not supported, or does not fit the table
-    │   └── NotFoundError       a schema, table, view, column or snapshot that the message names does not exist
-    ├── DataError               correct the data: a NULL in a NOT NULL column, a merge key that matches twice, a value that does not fit
+    │   └── NotFoundError       the message names a schema, table, view, column or snapshot that does not exist
+    ├── DataError               correct the data: a NULL in a NOT NULL column, a row that MERGE matches twice, a value that does not fit
     ├── LakeError               repair the lake: wrong format version, catalog rows that contradict each other
     │   └── MissingFileError    restore the file, if the lake still lists it
     ├── ConflictError           run it again: a concurrent writer committed a change that this transaction depends on
     └── EngineError             Spark or the catalog database failed; `condition` has Spark's error class, if any
         └── CancelledError      the user cancelled the statement
 
-Messages name the object in the user's spelling and say what to do next. They never contain a password, a token or a
+Messages name the object as the user wrote it and say what to do next. They never contain a password, a token or a
 connection string.
 """
 
@@ -23,7 +23,7 @@ class DuckLakeError(Exception):
 
 
 class ConfigurationError(DuckLakeError):
-    """The profile, the environment or an option is wrong; the message names the field and the remedy."""
+    """The profile, the environment or an option is wrong; the message names the field and says how to correct it."""
 
 
 class StatementError(DuckLakeError):
@@ -31,11 +31,11 @@ class StatementError(DuckLakeError):
 
 
 class NotFoundError(StatementError):
-    """A name in the SQL refers to nothing.
+    """An object that a statement or setting names does not exist.
 
     Args:
-        kind: "schema", "table", "view", "relation", "column" or "snapshot".
-        name: its name as the user wrote it.
+        kind: the kind of object, such as "schema", "table", "table or view", "column", "macro" or "snapshot".
+        name: its name as the user wrote it, where needed with its table or place.
         hint: what to do, appended to the message.
     """
 
@@ -58,7 +58,7 @@ class MissingFileError(LakeError):
 
     Args:
         message: the text of the error.
-        path: the file, as the reader that failed spells it.
+        path: the path of the file, as the reader that failed reported it.
     """
 
     def __init__(self, message: str, path: str) -> None:

@@ -1,4 +1,4 @@
-"""Send events of OpenLineage from one background thread, so that no node waits for an endpoint. What fails is reported once."""
+"""Send OpenLineage events from a background thread, so that no node waits for an endpoint. Failures are reported once, at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .catalog.store.shown import HIDDEN
+from .catalog.store.redaction import HIDDEN
 from .errors import ConfigurationError
 from .lineage_events import Event, client_event
 from .unknown import refuse_other_types, refuse_unknown
@@ -22,12 +22,12 @@ from .unknown import refuse_other_types, refuse_unknown
 if TYPE_CHECKING:
     from openlineage.client import OpenLineageClient
 
-MOST_WAITING = 10_000
-"""The number of events that can wait; further ones are lost."""
+_MAX_WAITING = 10_000
+"""The number of events that can wait to be sent; further events are lost."""
 FLUSH_SECONDS = 15.0
-"""How long the end of a command waits for the events that are not sent yet."""
-SHOWN = ("type", "url", "endpoint", "timeout", "verify", "log_file_path", "append", "topic")
-"""The fields of a transport that `dbt debug` and messages show; any other may be secret."""
+"""How long a command waits at its end for events that are not yet sent."""
+_SHOWN_FIELDS = ("type", "url", "endpoint", "timeout", "verify", "log_file_path", "append", "topic")
+"""The fields of a transport that `dbt debug` and errors show; any other field may be secret."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class LineageSettings:
     """The field `openlineage` of the profile.
 
     Args:
-        transport: the configuration of the client's transport; None leaves it to the client's own environment.
+        transport: the configuration of the client's transport; None if the client reads its own file or environment variables.
         namespace: the namespace of the jobs; None for the default.
     """
 
@@ -44,10 +44,10 @@ class LineageSettings:
 
     @classmethod
     def of(cls, given: bool | Mapping[str, Any] | None) -> LineageSettings | None:
-        """Return the settings of the profile's field; None if it is not set or false.
+        """Return the settings of the profile's field; None if it is false or not set.
 
         Raises:
-            DbtRuntimeError: the field has another form; the message names the part of it.
+            DbtRuntimeError: a part of the field is unknown, missing or of the wrong type; the message names it.
         """
         if given is None or isinstance(given, bool):
             return cls() if given else None
@@ -59,7 +59,7 @@ class LineageSettings:
         return cls(transport, given.get("namespace"))
 
     def client(self) -> OpenLineageClient:
-        """Return a client.
+        """Return a new OpenLineage client.
 
         Raises:
             ConfigurationError: the client is not installed, or refuses the transport.
@@ -78,42 +78,42 @@ class LineageSettings:
         except Exception as error:
             if self.transport is None:
                 raise ConfigurationError(
-                    f"`openlineage: true` leaves the configuration to the client, which refuses it ({reason(error)}); "
-                    "check openlineage.yml and the variables OPENLINEAGE_…"
+                    f"with `openlineage: true` the client reads its own configuration, which it refuses ({kinds_of_error(error)}); "
+                    "check openlineage.yml and the environment variables OPENLINEAGE_…"
                 ) from None
             text = f"{type(error).__name__}: {error}"
             given = {key: value for key, value in self.transport.items() if key != "type"}
-            for secret in sorted(_texts(given), key=len, reverse=True):
+            for secret in sorted(_strings(given), key=len, reverse=True):
                 text = text.replace(secret, HIDDEN)
             raise ConfigurationError(f"`openlineage.transport` is refused by the OpenLineage client. {text}") from None
 
 
-def shown_settings(given: Any) -> Any:
-    """Return the field `openlineage` of a profile, of whose transport only harmless fields are shown."""
+def redacted_settings(given: Any) -> Any:
+    """Return the field `openlineage` of a profile, with all fields of the transport hidden that may be secret."""
     if not isinstance(given, dict) or not isinstance(given.get("transport"), dict):
         return given
-    secret = _hidden_part(given["transport"])
+    secret = _hidden_fields(given["transport"])
     return {**given, "transport": {key: HIDDEN if key in secret else value for key, value in given["transport"].items()}}
 
 
-def _hidden_part(transport: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in transport.items() if key not in SHOWN or isinstance(value, dict | list)}
+def _hidden_fields(transport: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in transport.items() if key not in _SHOWN_FIELDS or isinstance(value, dict | list)}
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in a value that is not empty."""
+def _strings(value: Any) -> Iterator[str]:
+    """Yield all strings in a value, except empty ones."""
     if isinstance(value, str) and value:
         yield value
     elif isinstance(value, Mapping):
         for each in value.values():
-            yield from _texts(each)
+            yield from _strings(each)
     elif isinstance(value, list):
         for each in value:
-            yield from _texts(each)
+            yield from _strings(each)
 
 
-def reason(error: BaseException) -> str:
-    """Return the kinds of an error and its causes, without their texts, which may contain a secret."""
+def kinds_of_error(error: BaseException) -> str:
+    """Return the types of an error and its causes, without their messages, which may contain a secret."""
     kinds: list[str] = []
     each: BaseException | None = error
     while each is not None:
@@ -126,43 +126,50 @@ def reason(error: BaseException) -> str:
 
 
 class Sender:
-    """Sends events in the order in which they are given. After the first failure it sends no more."""
+    """Sends events in order, until one fails.
+
+    Args:
+        client: sends an event; the sender closes it.
+    """
 
     def __init__(self, client: OpenLineageClient) -> None:
         self._client = client
-        self._waiting: queue.Queue[Event | None] = queue.Queue(MOST_WAITING)
+        self._waiting: queue.Queue[Event | None] = queue.Queue(_MAX_WAITING)
         self._failure: str | None = None
         self._lost = 0
-        self._thread = threading.Thread(target=self._work, name="openlineage", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="openlineage", daemon=True)
         self._thread.start()
 
     def send(self, event: Event) -> None:
-        """Send an event soon; return at once."""
+        """Put an event into the queue, without waiting."""
         try:
             self._waiting.put_nowait(event)
         except queue.Full:
             self._lost += 1
 
     def close(self, seconds: float = FLUSH_SECONDS) -> str | None:
-        """Wait until all events are sent, and return why some are not; None if they are.
+        """Wait until all events are sent.
 
         Args:
             seconds: the longest time to wait.
+
+        Returns:
+            Why some events were not sent; None if all were.
         """
         end = time.monotonic() + seconds
         try:
             self._waiting.put(None, timeout=seconds)
         except queue.Full:
-            return "the endpoint is too slow"
+            return f"the endpoint did not accept them within {seconds:g} seconds"
         self._thread.join(max(0.0, end - time.monotonic()))
         if self._failure is None and self._thread.is_alive():
-            return f"the endpoint did not take them within {seconds:g} seconds"
+            return f"the endpoint did not accept them within {seconds:g} seconds"
         if self._failure is None and self._lost:
-            return f"{self._lost} of them came faster than the endpoint took them"
+            return f"the queue was full, and {self._lost} of them were dropped"
         return self._failure
 
-    def _work(self) -> None:
-        quiet = _NotFrom(threading.get_ident())
+    def _run(self) -> None:
+        quiet = _OtherThreadsOnly(threading.get_ident())
         connections = logging.getLogger("urllib3.connectionpool")
         connections.addFilter(quiet)
         try:
@@ -181,16 +188,16 @@ class Sender:
             else:
                 self._client.emit(client_event(event))
         except Exception as error:
-            self._failure = self._failure or reason(error)
+            self._failure = self._failure or kinds_of_error(error)
 
 
-class _NotFrom(logging.Filter):
-    """Leaves out the log records of a thread: the retries of a request, which `Sender.close` reports as a whole."""
+class _OtherThreadsOnly(logging.Filter):
+    """Leaves out the log records of one thread: the retries of a request, whose failure `Sender.close` reports once."""
 
     def __init__(self, thread: int) -> None:
         super().__init__()
         self._thread = thread
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the record is from another thread."""
+        """Return whether a record is from another thread."""
         return record.thread != self._thread

@@ -58,7 +58,7 @@ def test_a_sample_of_broken_cells(good: Path, tmp_path: Path) -> None:
             "ducklake_column SET nulls_allowed = 'maybe' WHERE column_name = 'day'",
             r"nulls_allowed = 'maybe', which must be true or false, or NULL",
         ),
-        ("ducklake_tag SET key = NULL WHERE value = 'breaks'", r"ducklake_tag \(object_id=\d+\) has key = NULL, which must be a text"),
+        ("ducklake_tag SET key = NULL WHERE value = 'breaks'", r"ducklake_tag \(object_id=\d+\) has key = NULL, which must be text"),
         (
             "ducklake_sort_expression SET sort_direction = 'UP'",
             "ducklake_sort_expression .*sort_direction = 'UP', which must be ASC or DESC",

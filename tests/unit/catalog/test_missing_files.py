@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import LakeError, MissingFileError
-from dbt.adapters.ducklake.lake.missing_files import removed_meanwhile
+from dbt.adapters.ducklake.lake.missing_files import removal_conflict
 from tests.unit.catalog.conftest import create, file_of, insert
 
 
@@ -15,7 +15,7 @@ def missing(path: str) -> MissingFileError:
 def test_a_missing_file_that_the_catalog_no_longer_lists(sqlite_lake: LakeCatalog) -> None:
     table = create(sqlite_lake)
     for path in (f"{table.path}gone.parquet", f"file://{table.path}k=a%20b/gone.parquet"):
-        conflict = removed_meanwhile(missing(path), {}, [sqlite_lake])
+        conflict = removal_conflict(missing(path), {}, [sqlite_lake])
         assert conflict is not None
         assert path in str(conflict)
 
@@ -25,12 +25,12 @@ def test_a_missing_file_that_the_catalog_still_lists(sqlite_lake: LakeCatalog) -
     file = file_of(table)
     insert(sqlite_lake, file)
     for path in (file.path, f"file://{file.path}", f"file:{file.path}"):
-        assert removed_meanwhile(missing(path), {}, [sqlite_lake]) is None
+        assert removal_conflict(missing(path), {}, [sqlite_lake]) is None
 
 
 def test_files_outside_the_catalog_and_other_errors(sqlite_lake: LakeCatalog) -> None:
     table = create(sqlite_lake)
-    assert removed_meanwhile(missing("/others/gone.parquet"), {}, [sqlite_lake]) is None
-    assert removed_meanwhile(missing("s3://others/gone.parquet"), {}, [sqlite_lake]) is None
-    assert removed_meanwhile(LakeError(f"{table.path}gone.parquet"), {}, [sqlite_lake]) is None
-    assert removed_meanwhile(KeyError(f"{table.path}gone.parquet"), {}, [sqlite_lake]) is None
+    assert removal_conflict(missing("/others/gone.parquet"), {}, [sqlite_lake]) is None
+    assert removal_conflict(missing("s3://others/gone.parquet"), {}, [sqlite_lake]) is None
+    assert removal_conflict(LakeError(f"{table.path}gone.parquet"), {}, [sqlite_lake]) is None
+    assert removal_conflict(KeyError(f"{table.path}gone.parquet"), {}, [sqlite_lake]) is None

@@ -1,4 +1,4 @@
-"""An open lake: the entry point to its readers, transactions, history and options."""
+"""The catalog of an open lake: its readers, transactions, history, options and maintenance."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ from .transaction.transaction import Savepoint, Transaction
 
 @dataclass(frozen=True)
 class _Opened:
+    """The parts of an open catalog."""
+
     database: Database
     facts: LakeFacts
     settings: CatalogSettings
@@ -52,17 +54,17 @@ class LakeCatalog:
     def open(
         cls, settings: CatalogSettings, retry: RetrySettings | None = None, before_creation: Callable[[str], None] = lambda _: None
     ) -> LakeCatalog:
-        """Open a lake; create it if it does not exist and the settings allow it. `automatic_migration` is left to the caller.
+        """Open a lake; create it if it does not exist and the settings allow it. A lake of an older format is not migrated.
 
         Args:
             settings: the location and options of the lake.
             retry: the retry settings of commits; None for the defaults.
-            before_creation: as in `attach`.
+            before_creation: called with the data path of a lake that is about to be created; raises an error to refuse it.
 
         Raises:
             ConfigurationError: the catalog does not exist, or contradicts the settings.
-            LakeError: this version cannot read the lake.
-            NotFoundError: the snapshot does not exist.
+            LakeError: the lake is damaged or encrypted, or its format version is not supported.
+            NotFoundError: the snapshot in the settings does not exist.
             EngineError: the database cannot be reached.
         """
         retry = retry or RetrySettings()
@@ -99,7 +101,7 @@ class LakeCatalog:
 
     @property
     def data_path(self) -> str:
-        """The directory or URL that paths of schemas are relative to, with a trailing `/`."""
+        """The directory or URL to which the paths of schemas are relative, with a trailing `/`."""
         return self._opened.facts.data_path
 
     @property
@@ -108,23 +110,18 @@ class LakeCatalog:
         return self._opened.facts.is_new
 
     def identities(self) -> list[str]:
-        """Return the uuids of all schemas in the catalog, oldest first: no other lake has them."""
+        """Return the UUIDs of all schemas in the catalog, oldest first. They identify the lake, because no other lake has them."""
         with self._opened.database.reading() as connection:
             return schema_uuids(connection)
 
     @property
-    def encrypted(self) -> bool:
-        """Always false: encrypted lakes are refused when opened."""
-        return self._opened.facts.encrypted
-
-    @property
     def read_only(self) -> bool:
-        """Whether the lake was opened for reading only."""
+        """Whether the lake was opened read-only."""
         return self._opened.database.read_only
 
     @property
     def format_version(self) -> str:
-        """The lake's format version; a lake of an older version can only be read until it is migrated."""
+        """The lake's format version. Until a lake of an older version is migrated, it can only be read."""
         older = self._opened.database.older
         return CURRENT if older is None else older.version
 
@@ -136,14 +133,14 @@ class LakeCatalog:
         """Migrate a lake of an older format version to the current one, in one transaction; open readers stay valid.
 
         Args:
-            rewrite: rewrites a merged file with the snapshot ids of its rows.
+            rewrite: rewrites a merged file so that it contains the snapshot id of each row.
 
         Returns:
-            The version before the migration.
+            The format version before the migration.
 
         Raises:
             ConfigurationError: the lake was opened read-only.
-            ConflictError: other writers keep the catalog busy.
+            ConflictError: concurrent writers kept the catalog busy for too long.
         """
         if self.read_only:
             raise ConfigurationError(f"{self._opened.database.title} is opened read-only; set read_only: false to migrate it")
@@ -179,8 +176,8 @@ class LakeCatalog:
         """Begin a transaction on the newest snapshot to which other transactions add their changes.
 
         Args:
-            start: staged changes of others, which it sees and does not commit.
-            ids: the ids of new objects, which all that see each other's changes share.
+            start: staged changes of other transactions, which this one sees but does not commit.
+            ids: the source of ids for new objects; transactions that see each other's changes must share it.
         """
         return SharedTransaction(self._opened.cache, self.latest(), self._opened.retry, self.require_writable, start, ids)
 
@@ -196,11 +193,11 @@ class LakeCatalog:
         """
         return resolve(self._opened.database, self._opened.retry, version, timestamp)
 
-    def first_from(self, timestamp: datetime) -> Snapshot:
+    def first_snapshot_from(self, timestamp: datetime) -> Snapshot:
         """Return the first snapshot at or after a timestamp.
 
         Raises:
-            NotFoundError: all snapshots are earlier.
+            NotFoundError: every snapshot is earlier.
         """
         with self._opened.database.reading() as connection:
             return first_snapshot_from(connection, self._opened.database.dialect, timestamp)
@@ -210,19 +207,19 @@ class LakeCatalog:
         return SnapshotReader(self._opened.cache, self.latest() if snapshot is None else snapshot)
 
     def snapshots(self, *, after: int | None = None, until: int | None = None, limit: int | None = None) -> list[SnapshotRecord]:
-        """Return snapshots with their logged changes, oldest first: ids in (`after`, `until`], of these the newest `limit`."""
+        """Return snapshots with their logged changes, oldest first: the newest `limit` of those after `after` and up to `until`."""
         with self._opened.database.reading() as connection:
             return snapshot_records(connection, after=after, until=until, limit=limit)
 
     def table_log(self, table: Table, until: Snapshot, limit: int | None = None) -> list[TableLogEntry]:
-        """Return the snapshots up to `until` that changed a table, newest first, at most `limit`; none if it is not committed."""
+        """Return at most `limit` snapshots up to `until` that changed a table, newest first; none if the table is not committed."""
         if table.table_id < 0:
             return []
         with self._opened.database.reading() as connection:
             return read_table_log(connection, self._opened.database, table.table_id, until.snapshot_id, limit)
 
-    def created(self, table: Table) -> datetime | None:
-        """Return when a table was created; None if it is not committed, or that snapshot has expired."""
+    def creation_time(self, table: Table) -> datetime | None:
+        """Return when a table was created; None if it is not committed, or if the snapshot that created it has expired."""
         with self._opened.database.reading() as connection:
             return created(connection, table.table_id)
 
@@ -231,13 +228,13 @@ class LakeCatalog:
         with self._opened.database.reading() as connection:
             return read_lake_figures(connection, snapshot.snapshot_id, bounds, small_below)
 
-    def written(self, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
-        """Return the data files that some snapshots wrote; see `read_written`."""
+    def files_written_by(self, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
+        """Return the number and size of the data files that some snapshots added; see `read_written`."""
         with self._opened.database.reading() as connection:
             return read_written(connection, self._opened.database, snapshots)
 
     def table_facts(self, snapshot: Snapshot, tables: Collection[Table] | None = None) -> dict[int, TableFacts]:
-        """Return table id → rows, files, bytes and last change, for the given tables or for all."""
+        """Return table id → rows, files, bytes and last change; for all tables if none are given."""
         if tables is None:
             ids = [name.relation_id for name in self.reader(snapshot).names() if name.is_table]
         else:
@@ -246,7 +243,7 @@ class LakeCatalog:
             return read_facts(connection, self._opened.database, snapshot.snapshot_id, ids)
 
     def options(self) -> Options:
-        """Return all stored options. They are current: options are not part of snapshots."""
+        """Return all stored options. They are not part of a snapshot, so these are always the current ones."""
         with self._opened.database.reading() as connection:
             return read_options(connection)
 
@@ -256,7 +253,7 @@ class LakeCatalog:
 
     @property
     def inlining_row_limit(self) -> int:
-        """The inlining limit, in rows, of tables without a stored option `data_inlining_row_limit`."""
+        """The largest number of rows that is inlined in a table without a stored option `data_inlining_row_limit`."""
         given = self._opened.settings.data_inlining_row_limit
         return int(DEFAULTS["data_inlining_row_limit"]) if given is None else given
 
@@ -266,7 +263,7 @@ class LakeCatalog:
 
     @property
     def maintenance(self) -> Maintenance:
-        """The maintenance operations of the catalog: expiring snapshots and listing files."""
+        """The part of maintenance that the catalog does: expiring snapshots and listing files."""
         return Maintenance(self._opened.database, self.data_path, self._opened.retry)
 
     def close(self) -> None:

@@ -72,7 +72,7 @@ def to_merge(candidates: Iterable[Candidate], target: int, at_least: int = 0, be
         below: files of this size or larger are not merged, in bytes; None for the target.
     """
     limit = target if below is None else min(target, below)
-    small = [each for each in candidates if at_least <= each.file.size_bytes < limit and not each.file.is_touched]
+    small = [each for each in candidates if at_least <= each.file.size_bytes < limit and not each.file.has_deletes]
     return [group for group in _packed(small, target) if len(group) > 1]
 
 

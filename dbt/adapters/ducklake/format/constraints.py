@@ -20,18 +20,20 @@ _SUFFIX = {CHECK: "check", PRIMARY_KEY: "pkey", UNIQUE: "key", FOREIGN_KEY: "fke
 
 @dataclass(frozen=True)
 class Constraint:
-    """One constraint. `kind` is CHECK, PRIMARY KEY, UNIQUE or FOREIGN KEY; the name is empty until `named` sets it."""
+    """One constraint."""
 
     kind: str
+    """CHECK, PRIMARY KEY, UNIQUE or FOREIGN KEY."""
     name: str = ""
+    """Empty if the statement gives none; `named` then sets it."""
     columns: tuple[str, ...] = ()
     """The columns of a key."""
     expression: str | None = None
-    """The condition of a CHECK, as SQL over the table's columns."""
+    """The condition of a CHECK, as SQL on the table's columns."""
     references: str | None = None
-    """The table of a FOREIGN KEY, as written."""
+    """The table to which a FOREIGN KEY refers, as written in the statement."""
     referenced: tuple[str, ...] = ()
-    """The columns of that table, if the statement names them."""
+    """The columns of that table to which the key refers, if the statement names them."""
 
     @property
     def is_enforced(self) -> bool:
@@ -49,8 +51,8 @@ class Constraint:
 
 
 def named(constraints: Iterable[Constraint], table: str) -> tuple[Constraint, ...]:
-    """Give each constraint a unique name; a missing name is derived as in PostgreSQL: `t_pkey`, `t_a_key`, `t_check1`."""
-    found: list[Constraint] = []
+    """Give each constraint of a table a unique name; a missing name is derived as in PostgreSQL: `t_pkey`, `t_a_key`, `t_check1`."""
+    result: list[Constraint] = []
     taken: set[str] = set()
     for constraint in constraints:
         columns = () if constraint.kind == PRIMARY_KEY else constraint.columns
@@ -60,8 +62,8 @@ def named(constraints: Iterable[Constraint], table: str) -> tuple[Constraint, ..
             number += 1
             name = f"{base}{number}"
         taken.add(fold(name))
-        found.append(replace(constraint, name=name))
-    return tuple(found)
+        result.append(replace(constraint, name=name))
+    return tuple(result)
 
 
 def constraints_of(tags: Mapping[str, str]) -> tuple[Constraint, ...]:
@@ -78,7 +80,7 @@ def checks_of(tags: Mapping[str, str]) -> list[Constraint]:
 
 
 def with_constraints(tags: Mapping[str, str], constraints: Sequence[Constraint]) -> dict[str, str]:
-    """Return the tags with these constraints and no others."""
+    """Return the tags with exactly these constraints; other tags stay."""
     kept = {key: value for key, value in tags.items() if key != CONSTRAINTS_TAG}
     if constraints:
         kept[CONSTRAINTS_TAG] = json.dumps([asdict(each) for each in constraints], ensure_ascii=False)
@@ -89,9 +91,9 @@ def without_column(tags: Mapping[str, str], column: str) -> dict[str, str]:
     """Return the tags after a column is dropped: keys that contain the column are dropped too.
 
     Raises:
-        ValueError: a CHECK uses the column; the message is that constraint.
+        ValueError: a CHECK uses the column; the message is the name and the SQL of that constraint.
     """
-    _refuse_checked(tags, column)
+    _refuse_column_of_check(tags, column)
     return with_constraints(tags, [each for each in constraints_of(tags) if fold(column) not in _folded(each.columns)])
 
 
@@ -99,16 +101,16 @@ def with_renamed_column(tags: Mapping[str, str], column: str, to: str) -> dict[s
     """Return the tags after a column is renamed.
 
     Raises:
-        ValueError: a CHECK uses the column; the message is that constraint.
+        ValueError: a CHECK uses the column; the message is the name and the SQL of that constraint.
     """
-    _refuse_checked(tags, column)
+    _refuse_column_of_check(tags, column)
     changed = [
         replace(each, columns=tuple(to if fold(name) == fold(column) else name for name in each.columns)) for each in constraints_of(tags)
     ]
     return with_constraints(tags, changed)
 
 
-def _refuse_checked(tags: Mapping[str, str], column: str) -> None:
+def _refuse_column_of_check(tags: Mapping[str, str], column: str) -> None:
     for check in checks_of(tags):
         if fold(column) in names_in(check.expression or ""):
             raise ValueError(f"{check.name}, {check}")

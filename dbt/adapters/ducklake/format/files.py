@@ -1,7 +1,7 @@
 """The values that the catalog and Spark exchange, such as `ScanPlan` (files, deletes and rows to read) and `WrittenFile` (a new file).
 
 Specification: the tables `ducklake_data_file`, `ducklake_delete_file`, `ducklake_file_column_stats`, `ducklake_name_mapping`,
-`ducklake_inlined_data_tables`. All paths are resolved (see `objects`); ids are negative for files that are staged but not committed.
+`ducklake_inlined_data_tables`. All paths are resolved (see `objects`). Ids are negative for files that are staged but not committed.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ SNAPSHOT_ID_FIELD_ID = 2147483539
 SNAPSHOT_ID_COLUMN = "_ducklake_internal_snapshot_id"
 EMBEDDED_IDS = frozenset({ROW_ID_FIELD_ID, SNAPSHOT_ID_FIELD_ID})
 ROW_ID = Column(ROW_ID_FIELD_ID, ROW_ID_COLUMN, "int64")
-"""The row id column of files whose rows are new versions of old rows or come from several files."""
+"""The column of row ids in files whose rows do not have consecutive new row ids: new versions of rows, and rows of several files."""
 SNAPSHOT_ID = Column(SNAPSHOT_ID_FIELD_ID, SNAPSHOT_ID_COLUMN, "int64")
-"""The column with the snapshot that created each row."""
+"""The column with the snapshot that inserted each row."""
 DELETE_PATH_FIELD_ID = 2147483646
 DELETE_POSITION_FIELD_ID = 2147483645
 
 # Columns that a scan with lineage adds.
 LINEAGE_FILE = "_ducklake_file"
-"""BIGINT: the data file id; for rows of `ScanPlan.inlined[i]`, INLINED_BASE - i."""
+"""BIGINT: the data file id; INLINED_BASE - i for the rows of `ScanPlan.inlined[i]`."""
 LINEAGE_POSITION = "_ducklake_position"
-"""BIGINT: the position in the file; for inlined rows, the row id."""
+"""BIGINT: the position in the file; the row id for inlined rows."""
 LINEAGE_ROW_ID = "_ducklake_row_id"
 """BIGINT: the row id."""
 INLINED_BASE = -(2**40)
-"""The LINEAGE_FILE of rows of `ScanPlan.inlined[0]`; no file id is this small."""
+"""The value of LINEAGE_FILE for the rows of `ScanPlan.inlined[0]`; no file id is this small."""
 
 
 @dataclass(frozen=True)
 class ColumnStats:
-    """A row of `ducklake_file_column_stats` for one leaf column; bounds are texts in the encoding of the reference implementation."""
+    """A row of `ducklake_file_column_stats` for one leaf column; bounds are strings in the encoding of the reference implementation."""
 
     column_id: int
     size_bytes: int | None = None
@@ -52,7 +52,7 @@ class ColumnStats:
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A Parquet data file that exists and is not registered yet."""
+    """A Parquet data file that exists but is not yet registered in the catalog."""
 
     path: str
     record_count: int
@@ -61,20 +61,20 @@ class WrittenFile:
     """The length of the serialized footer in bytes, without the 8 bytes that follow it."""
     column_stats: tuple[ColumnStats, ...] = ()
     partition_values: tuple[str | None, ...] = ()
-    """One per key of the table's partitioning, in order; empty if unpartitioned."""
+    """One per partition key of the table, in order; empty if the table is not partitioned."""
     embedded_row_ids: bool = False
-    """The file has the column `_ducklake_internal_row_id`: its rows are new versions of old rows."""
+    """Whether the file has the column `_ducklake_internal_row_id`, because its rows keep the row ids that they had."""
     mapping: tuple[MappedField, ...] | None = None
-    """Not None if another program wrote the file: its fields map to columns by name, and a rollback does not remove it."""
+    """Not None for a file that another program wrote: its fields map to columns by name. A ROLLBACK does not remove such a file."""
 
 
 NO_LIMIT = 2**62
-"""The snapshot limit of a delete file whose entries all count."""
+"""The `DeleteFile.snapshot_limit` of a delete file whose entries all apply."""
 
 
 @dataclass(frozen=True)
 class DeleteFile:
-    """A delete file that a reader must apply. `snapshot_limit`: entries with a greater embedded snapshot id do not count yet."""
+    """A delete file that a reader must apply."""
 
     delete_file_id: int
     path: str
@@ -84,11 +84,12 @@ class DeleteFile:
     footer_size: int | None
     begin_snapshot: int
     snapshot_limit: int
+    """Entries with a greater embedded snapshot id do not apply, because the scan reads an earlier snapshot."""
 
 
 @dataclass(frozen=True)
 class WrittenDeleteFile:
-    """A delete file that exists and is not registered yet; it contains *all* deleted positions of its data file."""
+    """A delete file that exists but is not yet registered in the catalog. It contains *all* deleted positions of its data file."""
 
     data_file_id: int
     path: str
@@ -96,8 +97,9 @@ class WrittenDeleteFile:
     size_bytes: int
     footer_size: int
     min_snapshot: int | None = None
-    """The smallest embedded snapshot id; None for a file without embedded ids. `max_snapshot` is the greatest."""
+    """The smallest embedded snapshot id; None for a file without embedded ids."""
     max_snapshot: int | None = None
+    """The greatest embedded snapshot id; None for a file without embedded ids."""
     format: str = "parquet"
     """`parquet` or `puffin`."""
 
@@ -114,7 +116,7 @@ class MappedField:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A data file that a reader must read."""
+    """A data file that a scan reads."""
 
     data_file_id: int
     path: str
@@ -122,13 +124,13 @@ class DataFile:
     size_bytes: int
     footer_size: int | None
     row_id_start: int | None
-    """None if row ids are embedded. Files with embedded ids may also have a number; the embedded ids take precedence."""
+    """The row id of the first row; None if row ids are embedded. A file with embedded row ids may have one too, which a reader ignores."""
     begin_snapshot: int
     delete_file: DeleteFile | None = None
     inlined_deletes: tuple[int, ...] = ()
     """Positions deleted by rows of `ducklake_inlined_delete_<table>`, in addition to `delete_file`."""
     mapping: tuple[MappedField, ...] | None = None
-    """None if fields match columns by field id."""
+    """The name mapping; None if the file's fields match columns by field id."""
     rows_until_snapshot: int | None = None
     """Not None if a reader must skip rows with a greater embedded snapshot id (`partial_max` is greater)."""
     rows_from_snapshot: int | None = None
@@ -136,8 +138,8 @@ class DataFile:
     encryption_key: str | None = None
 
     @property
-    def is_touched(self) -> bool:
-        """Whether some of its rows are deleted."""
+    def has_deletes(self) -> bool:
+        """Whether some rows of the file are deleted."""
         return self.delete_file is not None or bool(self.inlined_deletes)
 
 
@@ -159,11 +161,11 @@ class InlinedRows:
 
     @property
     def versions(self) -> list[tuple[str, int, int]]:
-        """The name of the table, the row id and the begin of each row, which together identify the version of a row."""
+        """(name of the inlined-data table, row id, begin snapshot) of each row, which identifies a version of a row."""
         return [(self.table_name, *key) for key in zip(self.row_ids, self.begin_snapshots, strict=True)]
 
     def without(self, versions: Collection[tuple[str, int, int]]) -> InlinedRows:
-        """Return the same without some versions of rows."""
+        """Return these rows without the given versions."""
         kept = [index for index, version in enumerate(self.versions) if version not in versions]
         return replace(
             self,
@@ -175,7 +177,7 @@ class InlinedRows:
 
 @dataclass(frozen=True)
 class InlinedVersions:
-    """All versions of the rows of one inlined-data table that began up to a snapshot, ordered by row id and begin."""
+    """All versions of the rows of one inlined-data table up to a snapshot, ordered by row id and begin snapshot."""
 
     table_name: str
     columns: tuple[Column, ...]
@@ -187,16 +189,16 @@ class InlinedVersions:
 
 @dataclass(frozen=True)
 class InlinedDeletes:
-    """The inlined deletes of one data file, which may have been ended by a later snapshot."""
+    """The inlined deletes of one data file; the file may have ended since."""
 
     data_file_id: int
     path: str
     snapshots: Mapping[int, int]
     """Position → the snapshot that deleted it."""
     delete_file: DeleteFile | None
-    """The file with the other deletes of this data file."""
+    """The delete file with the other deletes of this data file."""
     entries: int
-    """The number of rows in the catalog; more than the positions if one was deleted twice."""
+    """The number of rows in the table of inlined deletes; more than there are positions if one was deleted twice."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,7 @@ class FlushedFile:
     """The greatest snapshot id in the file."""
     first_row_id: int
     delete_file: WrittenDeleteFile | None = None
-    """The rows of the file that have ended; its data file id is not used."""
+    """The positions of the rows in the new file that are already deleted; `data_file_id` is not used."""
 
 
 @dataclass(frozen=True)
@@ -225,29 +227,29 @@ class ScanPlan:
     pruned_files: int = 0
     """The number of files left out by pruning."""
     reused_names: frozenset[tuple[int | None, str]] = frozenset()
-    """(parent column id or None, lower-case name) of every name that more than one column id ever had or that a live column did not
-    always have. Such a column must not be read by name, because in older files the name may belong to another column."""
+    """(id of the parent column or None, lower-case name) of each name that has belonged to two columns, or that a column has not always
+    had. A column with such a name must not be read by name, because older files may use the name for another column."""
     retyped: frozenset[int] = frozenset()
-    """Ids of columns whose stored type has changed: files may have them in an older type."""
+    """The ids of columns whose type has changed, so that older files store them with an older type."""
 
 
 @dataclass(frozen=True)
 class ChangePlan:
-    """The changes of a table from one snapshot to another, both included."""
+    """The files and inlined rows with the changes of a table from one snapshot to another, both included."""
 
     inserted: ScanPlan
-    """Rows that were created in the range."""
+    """Rows that were inserted in the range."""
     ended: ScanPlan
-    """Rows whose file or inlined row ended in the range, without those that were deleted before. For inlined rows, `begin_snapshots` has
-    the snapshots that ended them."""
+    """Rows that ended in the range with their whole file, or as inlined rows, without the rows deleted before that. For inlined rows,
+    `begin_snapshots` contains the snapshots that ended them."""
     ends: Mapping[int, int]
-    """Data file of `ended` → the snapshot that ended it."""
+    """Id of a data file of `ended` → the snapshot that ended it."""
     touched: ScanPlan
-    """Files from which single rows may have been deleted in the range, with all their rows."""
+    """Files from which some rows may have been deleted in the range; the plan reads all their rows, without applying the deletes."""
     delete_files: Mapping[int, tuple[DeleteFile, ...]]
-    """Data file of `touched` → its delete files up to the end of the range, oldest first, each with its entries up to that end."""
+    """Id of a data file of `touched` → its delete files up to the end of the range, oldest first; later entries do not apply."""
     inlined_deletes: Mapping[int, Mapping[int, int]]
-    """Data file of `touched` → position → the snapshot that deleted it; inlined deletes up to the end of the range."""
+    """Id of a data file of `touched` → position → the snapshot that deleted it, for inlined deletes up to the end of the range."""
 
     @property
     def is_empty(self) -> bool:
@@ -258,7 +260,7 @@ class ChangePlan:
 
 @dataclass(frozen=True)
 class ColumnRange:
-    """The condition `low <= column <= high`, with texts in the encoding of column statistics; a bound of None is open."""
+    """The condition `low <= column <= high`, with strings in the encoding of column statistics; a bound of None is open."""
 
     column_id: int
     low: str | None = None
@@ -280,10 +282,10 @@ class ColumnFilter:
 
 
 Condition = tuple[ColumnFilter, ...]
-"""Filters that a row must all pass; every row passes the empty condition."""
+"""A row must pass all of these filters; every row passes the empty condition."""
 
 Filters = Sequence[ColumnFilter] | Callable[[], Sequence[ColumnFilter]]
-"""Filters that a row must all pass; a function is called only if there is more than one file to choose from."""
+"""A row must pass all of these filters. A function that computes them is called only if the table has more than one file."""
 
 
 @dataclass(frozen=True)
@@ -301,3 +303,4 @@ class WriteOptions:
     per_thread_output: bool = False
     write_deletion_vectors: bool = False
     extra: Mapping[str, str] = field(default_factory=dict)
+    """Further options of Spark's Parquet writer."""

@@ -1,7 +1,7 @@
-"""Write inlined values: convert Python values to the texts, numbers and bytes that DuckDB reads from an inlined-data table.
+"""Write inlined values: convert Python values to the strings, numbers and bytes that DuckDB reads from an inlined-data table.
 
 Specification: the page "Data Inlining". Values are those of `files.InlinedRows`. Each dialect decides which types its database stores
-natively; `text_cell` is for databases that have only numbers, texts and blobs, or that cast texts to the column's type.
+natively; `text_cell` is for databases that have only numbers, strings and blobs, or that cast strings to the column's type.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from .types import NESTED, decimal_parameters
 
 
 def text_cell(value: Any, column: Column) -> Any:
-    """Convert a value to a cell: an int, a text, bytes, or None.
+    """Convert a value to an int, a str, bytes, or None.
 
     Raises:
-        ValueError: no text reads back as this value.
+        ValueError: no string reads back as the value.
     """
     if value is None:
         return None
@@ -31,14 +31,14 @@ def text_cell(value: Any, column: Column) -> Any:
             return int(value)
         case Cell.BLOB:
             return bytes(value)
-    return cell_text(value, column)
+    return value_text(value, column)
 
 
-def cell_text(value: Any, column: Column) -> str:
-    """Convert a value other than NULL to text.
+def value_text(value: Any, column: Column) -> str:
+    """Convert a value of any type, except NULL, to a string.
 
     Raises:
-        ValueError: no text reads back as this value.
+        ValueError: no string reads back as the value.
     """
     if base_type(column.type) in NESTED:
         return format_nested(value, column, scalar_text)
@@ -46,7 +46,11 @@ def cell_text(value: Any, column: Column) -> str:
 
 
 def scalar_text(value: Any, stored: str) -> str:
-    """Return DuckDB's text of a value that is not nested.
+    """Convert a value that is not nested to DuckDB's string for it.
+
+    Args:
+        value: the value, not None.
+        stored: its DuckLake type.
 
     Raises:
         ValueError: the value is not of the type.
@@ -87,8 +91,8 @@ def has_negative_zero(value: Any) -> bool:
     return False
 
 
-def conformed(value: Any, old: Column, new: Column) -> Any:
-    """Convert a value from a column's old definition to its new one: fields match by id, types are cast by text.
+def converted(value: Any, old: Column, new: Column) -> Any:
+    """Convert a value from an old definition of a column to a new one: fields match by id, other values are cast as strings.
 
     Raises:
         LakeError: the new type cannot represent the value.
@@ -97,13 +101,13 @@ def conformed(value: Any, old: Column, new: Column) -> Any:
         return None
     match new.type, new.children:
         case "list", (element,):
-            return [conformed(item, old.children[0], element) for item in value]
+            return [converted(item, old.children[0], element) for item in value]
         case "map", (key, entry):
-            return [(conformed(k, old.children[0], key), conformed(v, old.children[1], entry)) for k, v in value]
+            return [(converted(k, old.children[0], key), converted(v, old.children[1], entry)) for k, v in value]
         case "struct", children:
             former = {child.column_id: child for child in old.children}
             return {
-                child.name: conformed(value.get(former[child.column_id].name), former[child.column_id], child)
+                child.name: converted(value.get(former[child.column_id].name), former[child.column_id], child)
                 if child.column_id in former
                 else initial_value(child)
                 for child in children
@@ -111,13 +115,13 @@ def conformed(value: Any, old: Column, new: Column) -> Any:
     if new.type == old.type:
         return value
     leaf = leaf_type(base_type(new.type))
-    if isinstance(value, bool | float) and (leaf.is_integer or leaf.is_float):  # their texts differ from the number's
+    if isinstance(value, bool | float) and (leaf.is_integer or leaf.is_float):  # casting the string may fail or change the number
         return decode(float(value) if isinstance(value, float) else int(value), new)
     return decode(scalar_text(value, old.type), new)
 
 
 def initial_value(column: Column) -> Any:
-    """Return the value of a column in rows that were written before the column existed."""
+    """Return the value that a column has in rows written before the column existed."""
     return None if column.initial_default is None else decode(column.initial_default, column)
 
 

@@ -24,7 +24,7 @@ from .geometry import extent_of_json
 from .leaf_types import Encoding, LeafType, leaf_type
 from .timestamps import INFINITY_MICROS, date_text, parse_date, parse_time, parse_timestamp, time_text, timestamp_text
 from .types import decimal_parameters
-from .variant_stats import united
+from .variant_stats import merged_parts
 
 Value = bool | int | float | bytes
 """A value before it is encoded: dates as days, times and timestamps as nanoseconds, decimals unscaled, texts as UTF-8."""
@@ -196,7 +196,7 @@ def _extra(type_name: str, left: ColumnStats, right: ColumnStats) -> str | None:
         case "geometry":
             return _extents(left, right)
         case "variant":
-            return united(left, right, merge_stats)
+            return merged_parts(left, right, merge_stats)
     return None
 
 

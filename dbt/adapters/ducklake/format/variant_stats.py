@@ -1,8 +1,8 @@
-"""Statistics of shredded parts of variants: parts that a file stores in separate columns.
+"""Statistics of the shredded parts of variants, which a file stores in columns of their own.
 
-Specification: the page "ducklake_file_variant_stats". `extra_stats` of "ducklake_file_column_stats" and "ducklake_table_column_stats" has
-all of them as one JSON text. DuckDB skips whole tables by these statistics, so a part is included only if every file stores all of its
-values in that part's column.
+Specification: the page "ducklake_file_variant_stats". The column `extra_stats` of `ducklake_file_column_stats` and
+`ducklake_table_column_stats` has all of them as one JSON string. DuckDB skips whole tables by these statistics, so a part is included only
+if every file stores all values of the part in its column.
 """
 
 from __future__ import annotations
@@ -20,34 +20,43 @@ ELEMENT = "element"
 """The path component for the elements of an array."""
 
 Merge = Callable[[str, ColumnStats, ColumnStats], ColumnStats]
+"""Combines two statistics of columns of a type; the first argument is the DuckLake type."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A row of `ducklake_file_variant_stats`, with the DuckLake type and the statistics of the part's column."""
+    """A shredded part of a variant, as in a row of `ducklake_file_variant_stats`."""
 
     path: str
     type: str
+    """The DuckLake type of the part's column."""
     stats: ColumnStats
+    """The statistics of the part's column."""
 
 
 def parts_json(parts: Iterable[Part]) -> str | None:
-    """Return the text of `extra_stats`; None if there are no parts."""
+    """Return the value of `extra_stats`; None if there are no parts."""
     listed = [_to_object(part) for part in parts]
     return json.dumps(listed, ensure_ascii=False, separators=(",", ":")) if listed else None
 
 
 def parts_of(extra_stats: str | None, column_id: int) -> tuple[Part, ...]:
-    """Parse the parts from `extra_stats`; empty for the text of a geometry or an unknown text."""
+    """Return the parts in `extra_stats`; none if it has the statistics of a geometry or an unknown form."""
     try:
         listed = json.loads(extra_stats or "[]")
-        return tuple(_of_object(each, column_id) for each in listed) if isinstance(listed, list) else ()
+        return tuple(_from_object(each, column_id) for each in listed) if isinstance(listed, list) else ()
     except (ValueError, KeyError, TypeError):
         return ()
 
 
-def united(left: ColumnStats, right: ColumnStats, merge: Merge) -> str | None:
-    """Combine the parts that two sets of variants share with the same type; a set without values and NULLs is ignored."""
+def merged_parts(left: ColumnStats, right: ColumnStats, merge: Merge) -> str | None:
+    """Return the `extra_stats` of two sets of variants together: the parts that both have, with the same type.
+
+    Args:
+        left: the statistics of one set. If it has no rows, the result is that of the other set.
+        right: the statistics of the other set.
+        merge: combines the statistics of a part.
+    """
     for side, other in ((left, right), (right, left)):
         if side.value_count == 0 and side.null_count == 0:
             return other.extra_stats
@@ -76,12 +85,12 @@ def _to_object(part: Part) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _of_object(fields: Any, column_id: int) -> Part:
-    nulls, slots = fields.get("null_count"), fields.get("num_values")
+def _from_object(fields: Any, column_id: int) -> Part:
+    nulls, num_values = fields.get("null_count"), fields.get("num_values")
     stats = ColumnStats(
         column_id,
         fields.get("column_size_bytes"),
-        None if nulls is None or slots is None else slots - nulls,
+        None if nulls is None or num_values is None else num_values - nulls,
         nulls,
         _bound(fields.get("min")),
         _bound(fields.get("max")),
@@ -91,5 +100,5 @@ def _of_object(fields: Any, column_id: int) -> Part:
 
 
 def _bound(text: str | None) -> str | None:
-    """Return the bound, or None if it contains a NUL, which DuckDB allows in this text but not in the table's statistics."""
+    """Return a bound; None if it contains a NUL character, which DuckDB allows here but not in the table's statistics."""
     return None if text is None or "\0" in text else text

@@ -42,14 +42,14 @@ def table_insertions(context: Context, schema: str, table: str, first: Bound, la
     """Return the inserted rows: the columns of the table, `snapshot_id` and `rowid`. Errors are those of `table_changes`."""
     plan, _ = _plan(context, schema, table, first, last)
     require_free(plan.inserted, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
-    return changes.named(changes.insertions(context.spark(), plan))
+    return changes.with_public_names(changes.insertions(context.spark(), plan))
 
 
 def table_deletions(context: Context, schema: str, table: str, first: Bound, last: Bound) -> DataFrame:
     """Return the deleted rows, with the columns of `table_insertions`. Errors are those of `table_changes`."""
     plan, start = _plan(context, schema, table, first, last)
     require_free(plan.inserted, (changes.SNAPSHOT_ID, changes.ROW_ID), f"{schema}.{table}")
-    return changes.named(changes.deletions(context.spark(), plan, start))
+    return changes.with_public_names(changes.deletions(context.spark(), plan, start))
 
 
 def _plan(context: Context, schema: str, table: str, first: Bound, last: Bound) -> tuple[ChangePlan, int]:
@@ -58,7 +58,7 @@ def _plan(context: Context, schema: str, table: str, first: Bound, last: Bound) 
         raise StatementError("the bounds of a change feed are both numbers of snapshots or both timestamps")
     if first > last:  # type: ignore[operator]
         raise StatementError(f"the change feed of {schema}.{table} goes from {first} to {last}, which is earlier; swap the two bounds")
-    start = catalog.first_from(first) if isinstance(first, datetime) else catalog.resolve(version=first)
+    start = catalog.first_snapshot_from(first) if isinstance(first, datetime) else catalog.resolve(version=first)
     end = catalog.resolve(timestamp=last) if isinstance(last, datetime) else catalog.resolve(version=last)
     reader = catalog.reader(end)
     return reader.change_plan(required_table(context, schema, table, reader), start.snapshot_id), start.snapshot_id

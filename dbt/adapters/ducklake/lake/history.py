@@ -103,7 +103,7 @@ def details(context: Context, lake: str, table: Table) -> tuple[Any, ...]:
         f"{lake}.{table.schema_name}.{table.name}",
         table.comment,
         table.path,
-        context.catalog.created(table),
+        context.catalog.creation_time(table),
         facts.last_snapshot_time if facts else None,
         key_texts(key_columns(table.columns, fields), fields),
         [key.expression if key.direction == "ASC" else f"{key.expression} {key.direction}" for key in table.sorting],

@@ -1,4 +1,4 @@
-"""DROP MACRO. Only DuckDB creates macros, because only DuckDB can check that it can parse them (`catalog/read/macros.py`)."""
+"""DROP MACRO. There is no CREATE MACRO: only DuckDB can check that it can parse a macro (`catalog/read/macros.py`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from .context import Context
 
 
 def drop_macro(context: Context, schema: str, name: str, *, is_table: bool = False, if_exists: bool = False) -> None:
-    """Stage dropping a scalar macro, or with `is_table` a table macro.
+    """Stage the drop of a macro.
+
+    Args:
+        context: the statement's context.
+        schema: the macro's schema.
+        name: the macro's name.
+        is_table: whether to drop the table macro of that name; otherwise the scalar macro.
+        if_exists: whether the macro may be missing.
 
     Raises:
         NotFoundError: the macro does not exist and `if_exists` is false.

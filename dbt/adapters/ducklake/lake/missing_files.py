@@ -1,7 +1,7 @@
-"""Missing files: removed by concurrent maintenance before they were read, or lost.
+"""Distinguish files that concurrent maintenance removed before they were read from files that are lost.
 
 Specification: the page "Cleanup of Files". Merge, rewrite and expire remove files from the catalog, and cleanup removes them from storage.
-A scan planned before can be planned again. A file that the catalog still lists is lost, and planning again does not help.
+A scan that was planned earlier can be planned again. A file that the catalog still lists is lost, so a new plan does not help.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from ..spark.errors import translate
 from .safe_removal import is_inside
 
 
-def removed_meanwhile(error: Exception, names: Mapping[str, str], lakes: Iterable[LakeCatalog]) -> ConflictError | None:
-    """Return the conflict if an error is about a missing file that the catalog no longer lists; None for any other error.
+def removal_conflict(error: Exception, names: Mapping[str, str], lakes: Iterable[LakeCatalog]) -> ConflictError | None:
+    """Return a conflict for an error about a missing file that the catalog no longer lists; None for any other error.
 
-    A file outside the lakes' data paths does not belong to a lake, so maintenance did not remove it.
+    Maintenance does not remove files outside the lakes' data paths, so a missing file there is not a conflict.
 
     Args:
         error: one of our errors, or an exception from Spark.
-        names: as in `translate`.
+        names: temporary view → the name that the user wrote for it.
         lakes: all lakes that may have been read.
     """
     missing = translate(error, names)
     if not isinstance(missing, MissingFileError):
         return None
-    spelled = {plain(missing.path), plain(unquote(missing.path))}  # Spark encodes some paths
-    homes = [lake for lake in lakes if any(is_inside(path, lake.data_path) for path in spelled)]
-    if not homes or any(plain(path) in spelled for lake in homes for path in lake.maintenance.needed_files()):
+    spellings = {plain(missing.path), plain(unquote(missing.path))}  # Spark percent-encodes some paths
+    owners = [lake for lake in lakes if any(is_inside(path, lake.data_path) for path in spellings)]
+    if not owners or any(plain(path) in spellings for lake in owners for path in lake.maintenance.needed_files()):
         return None
     return ConflictError(
         f"the file {missing.path} was merged, rewritten or expired, and then removed, by concurrent maintenance before it was read; "

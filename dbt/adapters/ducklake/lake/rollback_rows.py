@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..catalog.read.rollback_plan import FormerFile, RollbackPlan
 from ..catalog.staged import Flush, Returned, ReturnedFile, RowChanges, StagedRows
 from ..format.files import DataFile, InlinedRows
-from ..format.inlined_cells import conformed, initial_value
+from ..format.inlined_cells import converted, initial_value
 from ..format.objects import Column, Table
 from ..format.row_statistics import stats_of_rows
 from ..spark.arrow.flushed import write_deletes
@@ -182,7 +182,7 @@ def _in_columns(part: InlinedRows, earlier: Table) -> list[tuple[object, ...]]:
         if column.column_id not in former:
             return initial_value(column)
         index, old = former[column.column_id]
-        return conformed(row[index], old, column)
+        return converted(row[index], old, column)
 
     return [tuple(value(row, column) for column in earlier.columns) for row in part.rows]
 

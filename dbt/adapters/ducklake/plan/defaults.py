@@ -1,4 +1,4 @@
-"""The defaults of columns, for the word DEFAULT and for columns that an INSERT does not name."""
+"""The defaults of columns, for the keyword DEFAULT and for columns that an INSERT does not name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def default_sql(column: Column) -> str:
     """Return the column's default in Spark's SQL; NULL if it has none.
 
     Raises:
-        StatementError: DuckDB stored an expression that has no translation.
+        StatementError: DuckDB stored an expression that has no counterpart in Spark.
     """
     if column.default is None:
         return "NULL"
@@ -24,13 +24,14 @@ def default_sql(column: Column) -> str:
     translated = to_spark(f"SELECT {column.default.text}")
     if translated is None:
         raise StatementError(
-            f"the default of column {column.name}, {column.default.text}, has no counterpart in Spark; name the column and give a value"
+            f"the default of column {column.name}, {column.default.text}, has no counterpart in Spark; "
+            "name the column in the statement and give it a value"
         )
     return translated.strip()[len("SELECT ") :]
 
 
 def stored_default(default: Default | None) -> Default | None:
-    """Return a default in its stored form: an expression in DuckDB's SQL if it means the same in DuckDB."""
+    """Return a default as the catalog stores it: an expression of Spark is translated to DuckDB's SQL if that means the same."""
     if default is None or default.kind != "expression":
         return default
     shared = to_duckdb(default.text)

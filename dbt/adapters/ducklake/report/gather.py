@@ -17,17 +17,19 @@ from .runs import Run, last_runs
 
 MB = 1_000_000
 SIZES = (MB // 10, MB, 16 * MB, 128 * MB, 512 * MB)
-"""The bounds of the classes of file sizes."""
+"""The sizes in bytes that divide the files into ranges."""
 RUNS = 12
+"""The number of runs of dbt that the report shows."""
 DAYS = 60
+"""The number of days for which the report shows snapshots."""
 _CREDENTIALS = re.compile(r"//[^/@:]*:[^/@]*@")
-_SMALL_SHARE = 8
-"""A file is small below this fraction of `target_file_size`."""
+_SMALL_DIVISOR = 8
+"""A file is small if it is smaller than `target_file_size` divided by this number."""
 
 
 @dataclass(frozen=True)
 class TableLine:
-    """The figures of one table."""
+    """What the report shows of one table, or of all dropped tables."""
 
     name: str
     facts: TableFacts
@@ -36,29 +38,30 @@ class TableLine:
     """Data files that only older snapshots read."""
 
     @property
-    def cost(self) -> int:
-        """All bytes that the lake stores for the table."""
+    def stored_bytes(self) -> int:
+        """The size of all files that the lake stores for the table, in bytes."""
         return self.facts.size_bytes + self.facts.delete_size_bytes + self.ended.size_bytes
 
     @property
     def deleted_share(self) -> float:
-        """The share of the stored rows that is deleted."""
+        """The fraction of the rows in data files that are deleted."""
         stored = self.facts.record_count - self.facts.inlined_rows + self.facts.deleted_rows
         return self.facts.deleted_rows / stored if stored else 0.0
 
 
 @dataclass(frozen=True)
 class GrowthPoint:
-    """The live data files after a snapshot."""
+    """The live data files at a snapshot."""
 
     time: datetime
+    """The time of the snapshot."""
     count: int
     size_bytes: int
 
 
 @dataclass(frozen=True)
 class Day:
-    """The number of snapshots of a day in UTC, by dbt and by others."""
+    """The number of snapshots on one day in UTC, those of dbt and the others."""
 
     day: date
     by_dbt: int
@@ -67,30 +70,40 @@ class Day:
 
 @dataclass(frozen=True)
 class Report:
-    """All that the page shows."""
+    """Everything that the page shows."""
 
     lake: str
+    """The lake's name."""
     catalog: str
+    """The address of the catalog database, without passwords."""
     database_kind: str
     data_path: str
     format_version: str
-    made_at: datetime
+    created_at: datetime
+    """When the report was created."""
     snapshot: Snapshot
+    """The snapshot that the report describes."""
     snapshot_count: int
     first_time: datetime
+    """The time of the oldest snapshot that has not expired."""
     table_count: int
-    views: int
+    view_count: int
     small_below: int
+    """The size in bytes below which a file is small."""
     tables: tuple[TableLine, ...]
     growth: tuple[GrowthPoint, ...]
+    """One point for each snapshot that has not expired."""
     days: tuple[Day, ...]
     sizes: tuple[FileTotals, ...]
+    """The live data files in each range of sizes: below the first of `SIZES`, between two of them, and from the last one on."""
     steps: tuple[Step, ...]
+    """What each step of a checkpoint would do now."""
     runs: tuple[Run, ...]
+    """The last runs of dbt."""
 
     @property
     def rows(self) -> int:
-        """Rows that queries return."""
+        """The number of rows that queries return."""
         return sum(line.facts.record_count for line in self.tables)
 
     @property
@@ -100,7 +113,7 @@ class Report:
 
     @property
     def ended(self) -> FileTotals:
-        """The data files that only older snapshots read, also those of dropped tables."""
+        """The data files that only older snapshots read, including those of dropped tables."""
         return FileTotals(sum(line.ended.count for line in self.tables), sum(line.ended.size_bytes for line in self.tables))
 
     @property
@@ -110,34 +123,39 @@ class Report:
 
     @property
     def inlined_rows(self) -> int:
-        """Rows in the catalog database."""
+        """The number of rows that are stored in the catalog database."""
         return sum(line.facts.inlined_rows for line in self.tables)
 
     @property
     def deleted_rows(self) -> int:
-        """Rows of the data files that are deleted."""
+        """The number of rows that data files contain but that are deleted."""
         return sum(line.facts.deleted_rows for line in self.tables)
 
     @property
     def deleted_share(self) -> float:
-        """The share of the stored rows that is deleted."""
+        """The fraction of the rows in data files that are deleted."""
         stored = self.rows - self.inlined_rows + self.deleted_rows
         return self.deleted_rows / stored if stored else 0.0
 
 
-def gather(catalog: LakeCatalog, lake: str, made_at: datetime | None = None) -> Report:
+def gather(catalog: LakeCatalog, lake: str, created_at: datetime | None = None) -> Report:
     """Read the values of a report at the newest snapshot, or at the one at which the lake was opened.
+
+    Args:
+        catalog: the catalog of the lake.
+        lake: the lake's name.
+        created_at: the time of the report, to which ages are relative; None for now.
 
     Raises:
         EngineError: the catalog database failed.
     """
-    now = made_at or datetime.now(timezone.utc)
+    now = created_at or datetime.now(timezone.utc)
     reader = catalog.reader()
     snapshot = reader.snapshot
     relations = reader.relations()
     tables = [each for each in relations if isinstance(each, Table)]
     facts = catalog.table_facts(snapshot, tables)
-    small_below = catalog.options().write_options().target_file_size // _SMALL_SHARE
+    small_below = catalog.options().write_options().target_file_size // _SMALL_DIVISOR
     figures = catalog.figures(snapshot, SIZES, small_below)
     names = {each.table_id: f"{each.schema_name}.{each.name}" for each in tables}
     return Report(
@@ -146,12 +164,12 @@ def gather(catalog: LakeCatalog, lake: str, made_at: datetime | None = None) -> 
         database_kind=catalog.database_kind,
         data_path=_CREDENTIALS.sub("//", catalog.data_path.partition("?")[0]),
         format_version=catalog.format_version,
-        made_at=now,
+        created_at=now,
         snapshot=snapshot,
         snapshot_count=len(figures.snapshots),
         first_time=figures.snapshots[0].time,
         table_count=len(tables),
-        views=len(relations) - len(tables),
+        view_count=len(relations) - len(tables),
         small_below=small_below,
         tables=tuple(_lines(names, facts, figures)),
         growth=tuple(_growth(figures)),
@@ -163,7 +181,7 @@ def gather(catalog: LakeCatalog, lake: str, made_at: datetime | None = None) -> 
 
 
 def _lines(names: Mapping[int, str], facts: Mapping[int, TableFacts], figures: LakeFigures) -> list[TableLine]:
-    """Return the line of each table; the files of dropped tables have one line together."""
+    """Return a line for each table, and one line for all dropped tables that still have files."""
     lines = [
         TableLine(name, facts[table_id], figures.small.get(table_id, 0), figures.ended.get(table_id, FileTotals()))
         for table_id, name in names.items()
@@ -176,21 +194,21 @@ def _lines(names: Mapping[int, str], facts: Mapping[int, TableFacts], figures: L
 
 
 def _growth(figures: LakeFigures) -> list[GrowthPoint]:
-    """Return the live data after each kept snapshot, which changes of expired snapshots are part of."""
+    """Return the live data files at each snapshot that has not expired: the sum of all changes up to it, even by expired ones."""
     points: list[GrowthPoint] = []
     changes = sorted(figures.changes.items())
-    place = count = size = 0
+    applied = count = size = 0
     for snapshot in figures.snapshots:
-        while place < len(changes) and changes[place][0] <= snapshot.snapshot_id:
-            count += changes[place][1].count
-            size += changes[place][1].size_bytes
-            place += 1
+        while applied < len(changes) and changes[applied][0] <= snapshot.snapshot_id:
+            count += changes[applied][1].count
+            size += changes[applied][1].size_bytes
+            applied += 1
         points.append(GrowthPoint(snapshot.time, count, size))
     return points
 
 
 def _days(figures: LakeFigures) -> Sequence[Day]:
-    """Return the last days up to that of the newest snapshot, also those without snapshots."""
+    """Return at most `DAYS` days, from that of the oldest snapshot to that of the newest; days without snapshots are included."""
     by_dbt: Counter[date] = Counter()
     others: Counter[date] = Counter()
     for each in figures.snapshots:

@@ -49,15 +49,15 @@ def render(report: Report) -> str:
     return environment.get_template("page.html").render(
         report=report,
         style=Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8")),
-        age=lambda time: texts.age(time, report.made_at),
+        age=lambda time: texts.age(time, report.created_at),
         share=svg.share,
         growth=_growth(report, lambda point: point.size_bytes, texts.size, "Size of the live data files after each snapshot"),
         files=_growth(report, lambda point: point.count, texts.number, "Number of live data files after each snapshot"),
         days=_days(report),
         sizes=_sizes(report.sizes),
-        costly=sorted(report.tables, key=lambda line: (-line.cost, line.name))[:TOP],
+        costly=sorted(report.tables, key=lambda line: (-line.stored_bytes, line.name))[:TOP],
         stale=sorted(filter(_has_rows, report.tables), key=lambda line: line.facts.last_snapshot_id or 0)[:TOP],
-        largest=max((line.cost for line in report.tables), default=0),
+        largest=max((line.stored_bytes for line in report.tables), default=0),
         runs=[(run, _timeline(run)) for run in report.runs],
         nodes=nodes[:TOP],
         more_nodes=len(nodes) - TOP,
@@ -89,10 +89,10 @@ def _growth(report: Report, value: Callable[[GrowthPoint], int], label: Callable
     points = report.growth
     if not any(map(value, points)):
         return None
-    begin, length = points[0].time, (report.made_at - points[0].time).total_seconds() or 1.0
+    begin, length = points[0].time, (report.created_at - points[0].time).total_seconds() or 1.0
     places = [(min((point.time - begin).total_seconds() / length, 1.0), float(value(point))) for point in points]
     by_pixel = {round(place * _POINTS): (place, count) for place, count in places}
-    return svg.steps(list(by_pixel.values()), label, (texts.moment(begin), texts.moment(report.made_at)), title)
+    return svg.steps(list(by_pixel.values()), label, (texts.moment(begin), texts.moment(report.created_at)), title)
 
 
 def _has_rows(line: TableLine) -> bool:

@@ -94,7 +94,7 @@ def last_runs(catalog: LakeCatalog, until: Snapshot, names: Mapping[int, str], l
         if made_by.invocation_id is not None and (made_by.node_id is not None or nodes_of(record.extra_info)):
             found.setdefault(made_by.invocation_id, []).append(record)
     kept = dict(list(found.items())[:limit])
-    written = catalog.written({each.snapshot.snapshot_id: _tables(each) for records in kept.values() for each in records})
+    written = catalog.files_written_by({each.snapshot.snapshot_id: _tables(each) for records in kept.values() for each in records})
     return [_run(invocation_id, records[::-1], names, written) for invocation_id, records in kept.items()]
 
 

@@ -11,28 +11,31 @@ from ..errors import StatementError
 from ..format.identifiers import fold
 from ..sql.values import Call
 
-OTHER_NAMES = {"table": "table_name", "schema": "schema_name", "schema_name": "schema"}
-"""Other names of parameters: the reference's procedures have `schema` or `schema_name`, and each of ours understands both."""
-TRUE, FALSE = frozenset({"true", "t", "yes", "1"}), frozenset({"false", "f", "no", "0"})
+_SYNONYMS = {"table": "table_name", "schema": "schema_name", "schema_name": "schema"}
+"""Another name → the parameter's name. Some of the reference's procedures have `schema`, others `schema_name`; ours accept both."""
+_TRUE, _FALSE = frozenset({"true", "t", "yes", "1"}), frozenset({"false", "f", "no", "0"})
+"""The strings that DuckDB casts to a boolean."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a procedure.
-
-    `read` converts a constant of the statement to the value, or raises ValueError with the expected kind of value. It is not called
-    for NULL, which means "not given" but is allowed for a required parameter.
-    """
+    """A parameter of a procedure."""
 
     name: str
     read: Callable[[Any], Any]
+    """Converts a constant of the statement to the value, such as `text` and the functions below it. NULL is not passed to it: it means
+    that the argument is not given."""
     required: bool = False
+    """Whether an argument is required; NULL is one."""
     only_named: bool = False
     """Whether it cannot be given by position."""
 
 
+# Functions for `Parameter.read`. Each raises ValueError with a description of what it expects.
+
+
 def text(value: object) -> str:
-    """Return a string; a number becomes its digits."""
+    """Return a string; a number is converted to one."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -61,10 +64,10 @@ def number(value: object) -> float:
 
 
 def boolean(value: object) -> bool:
-    """Return TRUE or FALSE, also for the words that DuckDB casts to a boolean."""
+    """Return a boolean, also for a string or number that DuckDB casts to one."""
     word = fold(str(value))
-    if word in TRUE or word in FALSE:
-        return word in TRUE
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
     raise ValueError("TRUE or FALSE")
 
 
@@ -76,7 +79,7 @@ def integers(value: object) -> list[int]:
 
 
 def texts(value: object) -> list[str]:
-    """Return a list of strings, also for one string."""
+    """Return a list of strings; one string becomes a list."""
     return [text(item) for item in value] if isinstance(value, list) else [text(value)]
 
 
@@ -88,7 +91,7 @@ def parts(value: object) -> tuple[str, ...]:
 
 
 def timestamp(value: object) -> datetime:
-    """Return a timestamp from TIMESTAMP '…' or its text; one without a time zone stays without, and means the session's zone."""
+    """Return a timestamp, given as TIMESTAMP '…' or as a string. One without a time zone is in the session's, which the caller applies."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
@@ -99,7 +102,7 @@ def timestamp(value: object) -> datetime:
     return value
 
 
-def bound(value: object) -> int | datetime:
+def snapshot_or_timestamp(value: object) -> int | datetime:
     """Return the number of a snapshot, or a timestamp."""
     try:
         return integer(value)
@@ -112,7 +115,7 @@ def bound(value: object) -> int | datetime:
 
 
 def interval(value: object) -> str:
-    """Return an interval as text: INTERVAL '1 week' or '1 week'."""
+    """Return the text of an interval, given as INTERVAL '1 week' or '1 week'."""
     if isinstance(value, str):
         return value
     raise ValueError("an interval, such as INTERVAL '1 week'")
@@ -124,7 +127,7 @@ def constant(value: object) -> object:
 
 
 def split_lake(call: Call, lakes: Iterable[str]) -> tuple[str, Call]:
-    """Return the lake in the first argument of a `ducklake_…` call, and the call without that argument.
+    """Return the lake that the first argument of a `ducklake_…` call names, and the call without that argument.
 
     Raises:
         StatementError: the first argument is not one of the lakes.
@@ -138,25 +141,25 @@ def split_lake(call: Call, lakes: Iterable[str]) -> tuple[str, Call]:
 
 
 def arguments(call: Call, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    """Return the value of each parameter by its name; None where it was not given or is NULL.
+    """Return parameter → value; None if it was not given or is NULL.
 
     Raises:
         StatementError: an argument is unknown, given twice, missing or of the wrong type.
     """
-    takes = ", ".join(f"{parameter.name} => …" if parameter.only_named else parameter.name for parameter in parameters) or "no arguments"
+    expected = ", ".join(f"{parameter.name} => …" if parameter.only_named else parameter.name for parameter in parameters) or "no arguments"
     known = {parameter.name: parameter for parameter in parameters}
-    places = [parameter.name for parameter in parameters if not parameter.only_named]
+    positional = [parameter.name for parameter in parameters if not parameter.only_named]
     given: dict[str, Any] = {}
     for index, argument in enumerate(call.arguments):
-        name = fold(argument.name) if argument.name else (places[index] if index < len(places) else None)
-        name = OTHER_NAMES.get(name, name) if name is not None and name not in known else name
+        name = fold(argument.name) if argument.name else (positional[index] if index < len(positional) else None)
+        name = _SYNONYMS.get(name, name) if name is not None and name not in known else name
         if name is None or name not in known or name in given:
-            raise StatementError(f"CALL {call.name} takes {takes}; check argument {argument.name or index + 1}")
+            raise StatementError(f"CALL {call.name} takes {expected}; check argument {argument.name or index + 1}")
         try:
             given[name] = None if argument.value is None else known[name].read(argument.value)
         except ValueError as error:
             raise StatementError(f"CALL {call.name}: {name} is {error}, not {argument.value!r}") from None
     missing = [parameter.name for parameter in parameters if parameter.required and parameter.name not in given]
     if missing:
-        raise StatementError(f"CALL {call.name} lacks {', '.join(missing)}; it takes {takes}")
+        raise StatementError(f"CALL {call.name} lacks {', '.join(missing)}; it takes {expected}")
     return {name: given.get(name) for name in known}

@@ -13,7 +13,7 @@ from ..lake.diff import Side, diff
 from ..sql.references import rows_of
 from ..sql.tokens import Cursor, Source
 from ..sql.values import Name, TimeTravel
-from .arguments import Parameter, bound, integer, text, texts
+from .arguments import Parameter, integer, snapshot_or_timestamp, text, texts
 from .environment import Environment
 from .procedure import Arguments, Procedure
 from .result import Result, local
@@ -101,8 +101,8 @@ DIFF = Procedure(
     (
         Parameter("table_name", text, required=True),
         Parameter("schema", text, only_named=True),
-        Parameter("from", bound, only_named=True),
-        Parameter("to", bound, only_named=True),
+        Parameter("from", snapshot_or_timestamp, only_named=True),
+        Parameter("to", snapshot_or_timestamp, only_named=True),
         Parameter("other", text, only_named=True),
         Parameter("key", texts, only_named=True),
         Parameter("examples", integer, only_named=True),

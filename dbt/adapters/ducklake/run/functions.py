@@ -28,7 +28,7 @@ from ..spark.rows.frames import local_frame
 from ..sql.inspection import call_arguments
 from ..sql.tokens import Cursor, Source
 from ..sql.values import Call, Reference
-from .arguments import Parameter, bound, integer, text, timestamp
+from .arguments import Parameter, integer, snapshot_or_timestamp, text, timestamp
 from .changes import CHANGES, POSITIONS
 from .environment import Environment
 from .procedure import PREFIX, Arguments, Procedure, key_of, resolve_call
@@ -77,7 +77,7 @@ def _feed(read: Callable[[Context, str, str, Bound, Bound], DataFrame], hidden: 
         return Result("OK", columns=tuple(ResultColumn(*column) for column in column_types(frame)), frame=frame, fetcher=fetch)
 
     parameters = [Parameter("table_name", text, required=True)]
-    parameters += [Parameter(name, bound, required=True) for name in ("start_snapshot", "end_snapshot")]
+    parameters += [Parameter(name, snapshot_or_timestamp, required=True) for name in ("start_snapshot", "end_snapshot")]
     return Procedure(run, tuple(parameters), in_schema=True)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import CancelledError, ConflictError, DataError, LakeError, StatementError
 from ..format.objects import Snapshot
-from ..lake.missing_files import removed_meanwhile
+from ..lake.missing_files import removal_conflict
 from ..plan.scans import ScanPlans
 from ..run.environment import Environment, SessionState
 from ..spark.errors import translate
@@ -275,7 +275,7 @@ class TransactionalWork(SparkWork):
         """Raise a conflict if an error was caused by files that were removed meanwhile, and drop all plans that may read them."""
         state = self._state
         names = state.registry.user_names
-        conflict = removed_meanwhile(error, names, self.lake.open_catalogs) if isinstance(error, Exception) else None
+        conflict = removal_conflict(error, names, self.lake.open_catalogs) if isinstance(error, Exception) else None
         if conflict is not None:
             state.plans = ScanPlans()
             if self._spark is not None:

@@ -1,4 +1,4 @@
-"""Parse one relation: its name, time travel, sample and alias, in the order of Spark's grammar or of DuckDB's."""
+"""Parse one relation of a query: its name, time travel, sample and alias, in the order of Spark's grammar or of DuckDB's."""
 
 from __future__ import annotations
 
@@ -10,31 +10,42 @@ from .timetravel import time_travel
 from .tokens import QUERY_STARTS, Kind, Source, string_value, words
 from .values import Name, Reference
 
-NOT_A_NAME = words(
+_NOT_A_NAME = words(
     "SELECT FROM WHERE GROUP HAVING ORDER SORT DISTRIBUTE LIMIT OFFSET UNION EXCEPT MINUS INTERSECT JOIN INNER LEFT",
     "RIGHT FULL CROSS NATURAL SEMI ANTI ON USING SET AS WHEN THEN WITH LATERAL AND OR NOT IN IS",
 )
-NOT_AN_ALIAS = NOT_A_NAME | words(
+"""Keywords that cannot be the name of a relation without quotes."""
+NOT_AN_ALIAS = _NOT_A_NAME | words(
     "CLUSTER WINDOW QUALIFY PIVOT UNPIVOT TABLESAMPLE INSERT MAP REDUCE VALUES WATERMARK FOR REPLACE PARTITION BY",
     "TABLE OPTIONS DELETE UPDATE SETMINUS DO END",
 )
-FILE_FORMATS = words("parquet csv json orc text avro xml binaryfile delta iceberg hudi")
-PATH = re.compile(r"[/\\:.*]")
+"""Keywords that cannot be an alias without AS or quotes."""
+_FILE_FORMATS = words("parquet csv json orc text avro xml binaryfile delta iceberg hudi")
+_PATH_CHARACTER = re.compile(r"[/\\:.*]")
+"""With such a character, `x` in `` parquet.`x` `` is the path of a file; without it, a table in a schema `parquet`."""
 
 
 @dataclass(frozen=True)
 class Relation:
-    """The result of `relation_at`: the reference, the index after its alias, and the alias."""
+    """The result of `relation_at`."""
 
     reference: Reference
     stop: int
+    """The index of the token after the relation, its alias included."""
     alias: str | None
 
 
 def relation_at(source: Source, index: int, stop: int, *, columns: bool = False) -> Relation | None:
-    """Return the relation named at a token; None for a function of Spark, a file, a keyword, or a name of more than three parts.
+    """Return the relation whose name begins at a token.
 
-    With `columns`, parentheses after the name list columns; without it, they make the name a function.
+    Args:
+        source: the tokens of the statement.
+        index: the index of the first token of the name.
+        stop: the index of the token after the query.
+        columns: whether parentheses after the name contain a list of columns, as in INSERT; otherwise they are the arguments of a function.
+
+    Returns:
+        None for a function of Spark, a file, a keyword, or a name of more than three parts.
     """
     parts, name_stop = name_at(source, index, stop)
     if not columns and source.token(name_stop).word == "(" and _may_be_lake_function(parts):
@@ -48,7 +59,7 @@ def relation_at(source: Source, index: int, stop: int, *, columns: bool = False)
     options = source.token(after).word == "WITH" and source.token(after + 1).word == "("
     if options:
         after = source.skip(after + 1)
-    sampled = after
+    before_sample = after
     while source.token(after).word in ("TABLESAMPLE", "REPEATABLE") and source.token(after + 1).word == "(":
         after = source.skip(after + 1)
     alias, alias_stop = alias_at(source, after, stop)
@@ -59,27 +70,27 @@ def relation_at(source: Source, index: int, stop: int, *, columns: bool = False)
         if at is not None:
             end = source.tokens[alias_stop - 1].end
             return Relation(Reference(start, end, Name(parts), at, alias=alias), alias_stop, alias)
-    enclosed = alias is None and not options and after > sampled
+    enclosed = alias is None and not options and after > before_sample
     reference = Reference(start, end, Name(parts), at, aliased=alias is not None or options, enclosed=enclosed)
     return Relation(reference, alias_stop, alias)
 
 
 def _may_be_lake_function(parts: tuple[str, ...]) -> bool:
-    """Return whether a name may be a function of a lake: `lake.snapshots`, `lake.s.table_changes`, `ducklake_snapshots`."""
+    """Return whether a name may be that of a lake function: `lake.snapshots`, `lake.s.table_changes`, `ducklake_snapshots`."""
     return len(parts) in (2, 3) or (len(parts) == 1 and fold(parts[0]).startswith("ducklake_"))
 
 
-def _call(source: Source, index: int, bracket: int, stop: int, parts: tuple[str, ...]) -> Relation:
-    """Return a call of a lake function with its arguments and alias."""
-    close = source.partner[bracket]
-    inside = source.text[source.tokens[bracket].end : source.tokens[close].start]
-    alias, alias_stop = alias_at(source, close + 1, stop)
-    start, end = source.tokens[index].start, source.tokens[close].end
+def _call(source: Source, index: int, opening: int, stop: int, parts: tuple[str, ...]) -> Relation:
+    """Return a call of a lake function with its arguments and alias; `opening` is the index of its opening parenthesis."""
+    closing = source.partner[opening]
+    inside = source.text[source.tokens[opening].end : source.tokens[closing].start]
+    alias, alias_stop = alias_at(source, closing + 1, stop)
+    start, end = source.tokens[index].start, source.tokens[closing].end
     return Relation(Reference(start, end, Name(parts), aliased=alias is not None, arguments=inside), alias_stop, alias)
 
 
 def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int]:
-    """Return the parts of a name, also as IDENTIFIER('name'), and the index after it; no parts if no name is at the index."""
+    """Return the parts of the name at an index, which may be IDENTIFIER('name'), and the index after it; no parts if there is no name."""
     token = source.token(index)
     if index >= stop or not token.is_identifier:
         return (), index
@@ -90,7 +101,7 @@ def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int
         inner = Source(string_value(literal.text))
         parts, name_stop = name_at(inner, 0, len(inner.tokens))
         return (parts if name_stop == len(inner.tokens) else ()), index + 4
-    if token.word in NOT_A_NAME and source.token(index + 1).word != ".":
+    if token.word in _NOT_A_NAME and source.token(index + 1).word != ".":
         return (), index
     parts = (token.identifier,)
     index += 1
@@ -104,14 +115,14 @@ def _is_file(source: Source, index: int, parts: tuple[str, ...]) -> bool:
     """Return whether the name is a file such as `` parquet.`/path` ``, which Spark reads itself."""
     return (
         len(parts) == 2
-        and parts[0].lower() in FILE_FORMATS
+        and parts[0].lower() in _FILE_FORMATS
         and source.token(index + 2).kind is Kind.QUOTED
-        and PATH.search(parts[1]) is not None
+        and _PATH_CHARACTER.search(parts[1]) is not None
     )
 
 
 def alias_at(source: Source, index: int, stop: int) -> tuple[str | None, int]:
-    """Return the alias at an index, if any, and the index after it and its column list."""
+    """Return the alias at an index, and the index after it and its column list; if there is no alias, None and the index itself."""
     token = source.token(index)
     has_as = token.word == "AS"
     if has_as:

@@ -1,4 +1,4 @@
-"""Move a WITH clause that comes before INSERT, UPDATE, DELETE or MERGE into the queries that may use it."""
+"""Move a WITH clause from before INSERT, UPDATE, DELETE or MERGE into the queries of the statement that may use it."""
 
 from __future__ import annotations
 
@@ -11,35 +11,36 @@ from .values import Sql
 
 @dataclass(frozen=True)
 class WithClause:
-    """The text of the clause, WITH included; empty if there is none."""
+    """The WITH clause before a statement."""
 
     text: str = ""
+    """The text including the keyword WITH; empty if the statement has no such clause."""
 
     def before(self, query: Cursor) -> Sql:
-        """Return the text that remains at a cursor as a query with this clause before it, and move the cursor to the end."""
+        """Return the rest of the statement, from the cursor on, as a query that begins with this clause. Move the cursor to the end."""
         text, query.position = query.text, query.stop
-        return references(self._prefix(text) if self.text else text)
+        return references(self._prepended_to(text) if self.text else text)
 
     def into(self, sql: Sql) -> Sql:
-        """Return an expression with this clause in each of its outermost subqueries."""
+        """Return an expression in which each outermost subquery begins with this clause."""
         if not self.text:
             return sql
         source = Source(sql.text)
-        text, index, copied = "", 0, 0
+        text, index, copied_to = "", 0, 0
         while index < len(source.tokens):
             if source.tokens[index].word == "(" and source.token(index + 1).word in QUERY_STARTS:
-                close = source.partner[index]
-                start, end = source.tokens[index].end, source.tokens[close].start
-                text += sql.text[copied:start] + self._prefix(sql.text[start:end])
-                copied, index = end, close
+                closing = source.partner[index]
+                start, end = source.tokens[index].end, source.tokens[closing].start
+                text += sql.text[copied_to:start] + self._prepended_to(sql.text[start:end])
+                copied_to, index = end, closing
             index += 1
-        if copied == 0:
+        if copied_to == 0:
             return sql
         outer = {qualifier.name for qualifier in sql.qualifiers}
-        return fragment(Source(text + sql.text[copied:]), outer=outer, whole=True)
+        return fragment(Source(text + sql.text[copied_to:]), outer=outer, whole=True)
 
-    def _prefix(self, query: str) -> str:
-        """Return a query with this clause before it; if the query has its own WITH, its CTEs follow those of this clause."""
+    def _prepended_to(self, query: str) -> str:
+        """Return a query that begins with this clause. If the query has its own WITH clause, its CTEs follow those of this one."""
         source = Source(query)
         if source.token(0).word != "WITH":
             return f"{self.text} {query}"
@@ -52,7 +53,10 @@ class WithClause:
 
 
 def with_clause(cursor: Cursor) -> WithClause:
-    """Read the WITH clause at the cursor. If a query follows it, leave the cursor there and return an empty clause."""
+    """Read a WITH clause at the cursor, if it belongs to INSERT, UPDATE, DELETE or MERGE.
+
+    If it belongs to a query, or there is none, the cursor does not move and the result is an empty clause.
+    """
     start = cursor.position
     if not cursor.at("WITH"):
         return WithClause()

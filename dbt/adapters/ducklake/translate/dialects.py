@@ -137,7 +137,7 @@ def _translated(text: str, direction: _Direction, approximate: bool = False) -> 
             return None, text
         rules = {kind: rule for kind, rule in direction.rules.RULES.items() if not (approximate and kind in _APPROXIMATE)}
         bare = not isinstance(trees[0], exp.Paren)
-        tree = translate_tree(trees[0], direction.read, direction.rules.MORE, rules, direction.rules.EARLY)
+        tree = translate_tree(trees[0], direction.read, direction.rules.ADDITIONAL, rules, direction.rules.EARLY_RULES)
         tree = tree.unnest() if bare else tree
         translated = tree.sql(dialect=direction.write, unsupported_level=ErrorLevel.RAISE, comments=False)
     except NoCounterpartError as error:

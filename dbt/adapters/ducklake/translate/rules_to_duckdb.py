@@ -223,7 +223,7 @@ def _text(node: exp.Expr) -> exp.Expr:
     return exp.cast(node, "text")
 
 
-MORE: dict[type[exp.Expr], str] = {
+ADDITIONAL: dict[type[exp.Expr], str] = {
     exp.TimestampAdd: "this expression unit",
     exp.TimestampSub: "this expression unit",
     exp.TsOrDsAdd: "this expression unit",
@@ -233,7 +233,7 @@ MORE: dict[type[exp.Expr], str] = {
     exp.ArrayAgg: "this nulls_excluded",
     exp.RawString: "this",
 }
-EARLY: dict[type[exp.Expr], Rule] = {
+EARLY_RULES: dict[type[exp.Expr], Rule] = {
     exp.Anonymous: _function,
     **dict.fromkeys((*PART_OF, exp.TimeToStr, exp.DayOfWeek), _without_conversion),
     exp.TsOrDsToDate: _to_date,

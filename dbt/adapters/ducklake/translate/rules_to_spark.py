@@ -1,6 +1,6 @@
-"""Rules that rewrite DuckDB's SQL for Spark, which reads views of DuckDB (see `shared_sql`).
+"""Rules that rewrite DuckDB's SQL as Spark's, so that Spark can read the views that DuckDB created (see `shared_sql`).
 
-Templates are Spark's SQL. The types of columns are not known, so some templates use `typeof`, which Spark evaluates when it analyzes.
+Templates are Spark SQL. The types of columns are not known here, so some templates use `typeof`, which Spark evaluates during analysis.
 """
 
 from __future__ import annotations
@@ -31,30 +31,32 @@ _SPACES = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u
 """The characters that `trim` removes in DuckDB: Unicode's space separators. Spark removes only the first of these."""
 
 _TIMESTAMP_TEXT = r"^\\s*\\d{1,4}-\\d{1,2}-\\d{1,2}([ T]\\d{1,2}:\\d{2}:\\d{2}(\\.\\d{1,6})?)?\\s*$"
+"""A regular expression, escaped for a string literal, that matches strings that both engines read as the same timestamp."""
 
-_PARTS = {
+# The templates of `extract`, `date_trunc`, `date_diff` and intervals, each with its part of a timestamp or its unit.
+_PART_TEMPLATES = {
     **{part: f"{part}(x)" for part in ("year", "month", "day", "quarter", "hour", "minute", "second")},
     "dow": "dayofweek(x) - 1",
     "isodow": "weekday(x) + 1",
     "doy": "dayofyear(x)",
     "week": "weekofyear(x)",
 }
-_PART_OF = {**PART_OF, exp.Second: "second", exp.DayOfWeekIso: "isodow", exp.Week: "week"}
-_SYNONYMS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week", "dayofmonth": "day"}
+_PART_FUNCTIONS = {**PART_OF, exp.Second: "second", exp.DayOfWeekIso: "isodow", exp.Week: "week"}
+_PART_SYNONYMS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week", "dayofmonth": "day"}
 
-_TRUNCATED = {
+_TRUNCATION_TEMPLATES = {
     "day": "y - (y - CAST(y AS DATE))",
     **{part: f"y - (y - trunc(y, '{part}'))" for part in ("year", "quarter", "month", "week")},
     "hour": "y - make_dt_interval(0, 0, minute(y), extract(SECOND FROM y))",
     "minute": "y - make_dt_interval(0, 0, 0, extract(SECOND FROM y))",
 }
-_DIFFERENCES = {
+_DIFFERENCE_TEMPLATES = {
     "day": "datediff(b, a)",
     "month": "(year(b) - year(a)) * 12 + month(b) - month(a)",
     "quarter": "(year(b) - year(a)) * 4 + quarter(b) - quarter(a)",
     "year": "year(b) - year(a)",
 }
-_INTERVALS = {
+_INTERVAL_TEMPLATES = {
     "year": "make_ym_interval(n, 0)",
     "quarter": "make_ym_interval(0, 3 * n)",
     "month": "make_ym_interval(0, n)",
@@ -64,15 +66,17 @@ _INTERVALS = {
     "minute": "make_dt_interval(0, 0, n, 0)",
     "second": "make_dt_interval(0, 0, 0, n)",
 }
-_TO_INTERVAL = {f"to_{unit}s": unit for unit in _INTERVALS}
+_INTERVAL_FUNCTIONS = {f"to_{unit}s": unit for unit in _INTERVAL_TEMPLATES}
+"""DuckDB's function that makes an interval → the unit."""
 _SIMPLE_INTERVAL = re.compile(r"\s*(\d+)\s+([a-z]+?)s?\s*", re.IGNORECASE | re.ASCII)
-_LETTERS = "translate(x, 'İΣ', 'iσ')"
-"""A text whose lower-case letters are the same in both engines."""
+_BEFORE_LOWER = "translate(x, 'İΣ', 'iσ')"
+"""Replaces the letters that Spark's `lower` maps differently: `İ` (to two letters) and `Σ` (at the end of a word)."""
 _AS_TIMESTAMP = "COALESCE(x, CAST(NULL AS TIMESTAMP_NTZ))"
-"""Converts a date to a timestamp and leaves a timestamp of either kind."""
+"""Converts a date to a timestamp; a timestamp, with or without time zone, stays unchanged."""
 
 
-def _spark(text: str, **parts: exp.Expr) -> exp.Expr:
+def _fill(text: str, **parts: exp.Expr) -> exp.Expr:
+    """Fill a template of Spark SQL."""
     return fill_template(text, "spark", **parts)
 
 
@@ -80,15 +84,15 @@ def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
-# -- rules before the parts are translated -------------------------------------------------------------------------------------
+# -- rules for expressions whose parts are not yet translated (`EARLY_RULES`) --------------------------------------------------
 
 
-def _any(node: exp.Expr) -> exp.Expr:
-    """Translate `a = ANY(SELECT …)`, as which DuckDB stores `a IN (SELECT …)`."""
+def _equals_any(node: exp.Expr) -> exp.Expr:
+    """Translate `a = ANY(SELECT …)`, which is how DuckDB stores `a IN (SELECT …)`."""
     return exp.In(this=node.this, query=node.expression.this) if isinstance(node.expression, exp.Any) else node
 
 
-def _function(node: exp.Expr) -> exp.Expr:
+def _unknown_function(node: exp.Expr) -> exp.Expr:
     """Translate a function that sqlglot does not know by this name."""
     name, given = fold(node.name), node.expressions
     match name, len(given):
@@ -112,14 +116,14 @@ def _function(node: exp.Expr) -> exp.Expr:
 
 
 def _average(node: exp.Expr) -> exp.Expr:
-    """Divide the sum by the count, since Spark rounds the average of decimals to a decimal."""
+    """Replace `avg` by the sum divided by the count, because Spark rounds the average of decimals to a decimal."""
     inner = node
     while isinstance(inner, exp.Window | exp.Filter):
         inner = inner.this
     if not isinstance(inner, exp.Avg):
         return node
 
-    def of(kind: type[exp.Expr]) -> exp.Expr:
+    def with_aggregate(kind: type[exp.Expr]) -> exp.Expr:
         copy = node.copy()
         average = copy.find(exp.Avg)
         assert average is not None
@@ -128,11 +132,14 @@ def _average(node: exp.Expr) -> exp.Expr:
         average.replace(kind(this=average.this))
         return copy
 
-    return exp.SafeDivide(this=exp.cast(of(exp.Sum), "double"), expression=of(exp.Count))
+    return exp.SafeDivide(this=exp.cast(with_aggregate(exp.Sum), "double"), expression=with_aggregate(exp.Count))
 
 
 def _unit_and_number(node: exp.Expr) -> tuple[str, exp.Expr] | None:
-    """Return unit and number of an interval: `to_days(CAST(trunc(CAST(n AS DOUBLE)) AS INTEGER))` or `CAST('1 day' AS INTERVAL)`."""
+    """Return the unit and the number of an interval; None for any other expression.
+
+    Intervals are `to_days(CAST(trunc(CAST(n AS DOUBLE)) AS INTEGER))`, `CAST('1 day' AS INTERVAL)` and `INTERVAL '1' DAY`.
+    """
     if isinstance(node, exp.Cast) and node.args["to"].this is exp.DType.INTERVAL:
         found = _SIMPLE_INTERVAL.fullmatch(node.this.name) if is_text(node.this) else None
         refuse_unless(found)
@@ -142,7 +149,7 @@ def _unit_and_number(node: exp.Expr) -> tuple[str, exp.Expr] | None:
         refuse_unless(isinstance(node.args.get("unit"), exp.Var) and node.this is not None)
         return node.args["unit"].name.lower().removesuffix("s"), node.this
     name = node.name if isinstance(node, exp.Anonymous) else node.sql_name() if isinstance(node, exp.Func) else ""
-    unit = _TO_INTERVAL.get(name.lower())
+    unit = _INTERVAL_FUNCTIONS.get(name.lower())
     if unit is None:
         return None
     number = node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
@@ -152,7 +159,7 @@ def _unit_and_number(node: exp.Expr) -> tuple[str, exp.Expr] | None:
 
 
 def _add_interval(node: exp.Expr) -> exp.Expr:
-    """Mark a timestamp plus or minus an interval."""
+    """Replace a timestamp plus or minus an interval by a marked expression, which `_timestamp_add` translates."""
     found = _unit_and_number(node.expression)
     timestamp = node.this
     if found is None and isinstance(node, exp.Add):
@@ -160,7 +167,7 @@ def _add_interval(node: exp.Expr) -> exp.Expr:
     if found is None:
         return node
     unit, number = found
-    refuse_unless(unit in _INTERVALS)
+    refuse_unless(unit in _INTERVAL_TEMPLATES)
     if is_text(number):
         refuse_unless(number.name.isdecimal())
         number = exp.Literal.number(number.name)
@@ -169,19 +176,20 @@ def _add_interval(node: exp.Expr) -> exp.Expr:
     return mark(kind(this=timestamp, expression=number, unit=exp.var(unit)))
 
 
-def _cte(node: exp.Expr) -> exp.Expr:
+def _without_materialized(node: exp.Expr) -> exp.Expr:
+    """Remove MATERIALIZED from a CTE, because Spark does not have it."""
     node.set("materialized", None)
     return node
 
 
-# -- rules after the parts are translated --------------------------------------------------------------------------------------
+# -- rules for expressions whose parts are already translated (`RULES`) --------------------------------------------------------
 
 
 def _timestamp_add(node: exp.Expr) -> exp.Expr:
     refuse_unless(is_marked(node))
     sign = "+" if isinstance(node, exp.TimestampAdd) else "-"
-    number = node.expression if is_whole(node.expression) else _spark("CAST(CAST(n AS DOUBLE) AS INT)", n=node.expression)
-    return _spark(f"{_AS_TIMESTAMP} {sign} {_INTERVALS[node.args['unit'].name.lower()]}", x=node.this, n=number)
+    number = node.expression if is_whole(node.expression) else _fill("CAST(CAST(n AS DOUBLE) AS INT)", n=node.expression)
+    return _fill(f"{_AS_TIMESTAMP} {sign} {_INTERVAL_TEMPLATES[node.args['unit'].name.lower()]}", x=node.this, n=number)
 
 
 def _cast(node: exp.Expr) -> exp.Expr:
@@ -193,9 +201,9 @@ def _cast(node: exp.Expr) -> exp.Expr:
     if kind in INTEGERS and not is_whole(inner) and not isinstance(inner, WHOLE):
         whole = f"CAST(CAST(x AS DECIMAL(38, 0)) AS {kind.value})"
         rounded = f"CAST(rint(CAST(x AS DOUBLE)) AS {kind.value})"
-        return _spark(f"CASE WHEN typeof(x) IN ('double', 'float') THEN {rounded} ELSE {whole} END", x=inner)
+        return _fill(f"CASE WHEN typeof(x) IN ('double', 'float') THEN {rounded} ELSE {whole} END", x=inner)
     if kind is exp.DType.TIMESTAMPNTZ and not is_text(inner):
-        return _spark(
+        return _fill(
             f"CASE WHEN typeof(x) = 'string' AND NOT CAST(x AS STRING) RLIKE '{_TIMESTAMP_TEXT}' "
             "THEN raise_error('Spark and DuckDB may read this text as different timestamps') ELSE CAST(x AS TIMESTAMP_NTZ) END",
             x=inner,
@@ -207,38 +215,38 @@ def _cast(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _part(node: exp.Expr) -> exp.Expr:
-    name, value = part_and_timestamp(node, _PART_OF)
-    name = _SYNONYMS.get(name, name)
-    refuse_unless(name in _PARTS)
-    return _spark(_PARTS[name], x=value)
+def _date_part(node: exp.Expr) -> exp.Expr:
+    name, value = part_and_timestamp(node, _PART_FUNCTIONS)
+    name = _PART_SYNONYMS.get(name, name)
+    refuse_unless(name in _PART_TEMPLATES)
+    return _fill(_PART_TEMPLATES[name], x=value)
 
 
-def _truncated(node: exp.Expr) -> exp.Expr:
+def _date_trunc(node: exp.Expr) -> exp.Expr:
     unit = node.args["unit"].name.lower()
-    refuse_unless(unit in _TRUNCATED)
-    return _spark(_TRUNCATED[unit], y=_spark(_AS_TIMESTAMP, x=node.this))
+    refuse_unless(unit in _TRUNCATION_TEMPLATES)
+    return _fill(_TRUNCATION_TEMPLATES[unit], y=_fill(_AS_TIMESTAMP, x=node.this))
 
 
-def _difference(node: exp.Expr) -> exp.Expr:
+def _date_diff(node: exp.Expr) -> exp.Expr:
     unit = node.args["unit"].name.lower()
-    refuse_unless(unit in _DIFFERENCES)
-    return _spark(_DIFFERENCES[unit], b=node.this, a=node.expression)
+    refuse_unless(unit in _DIFFERENCE_TEMPLATES)
+    return _fill(_DIFFERENCE_TEMPLATES[unit], b=node.this, a=node.expression)
 
 
 def _quotient(node: exp.Expr) -> exp.Expr:
-    """Divide floating point numbers, as DuckDB does."""
-    return _spark("CAST(a AS DOUBLE) / CAST(b AS DOUBLE)", a=node.this, b=node.expression)
+    """Divide as floating-point numbers, as DuckDB's `/` does."""
+    return _fill("CAST(a AS DOUBLE) / CAST(b AS DOUBLE)", a=node.this, b=node.expression)
 
 
 def _concat(node: exp.Expr) -> exp.Expr:
     """Ignore NULLs, as DuckDB does."""
-    return _call("CONCAT", *(_spark("COALESCE(CAST(x AS STRING), '')", x=each) for each in node.expressions))
+    return _call("CONCAT", *(_fill("COALESCE(CAST(x AS STRING), '')", x=each) for each in node.expressions))
 
 
 def _upper(node: exp.Expr) -> exp.Expr:
     """Raise an error for letters that only Spark's `upper` maps to several letters."""
-    return _spark(
+    return _fill(
         f"CASE WHEN x RLIKE '{UPPER_DIFFERS}' THEN raise_error('upper() of this text is different in DuckDB') "
         "ELSE upper(translate(x, 'ß', 'ẞ')) END",
         x=node.this,
@@ -246,11 +254,11 @@ def _upper(node: exp.Expr) -> exp.Expr:
 
 
 def _lower(node: exp.Expr) -> exp.Expr:
-    return _spark(f"lower({_LETTERS})", x=node.this)
+    return _fill(f"lower({_BEFORE_LOWER})", x=node.this)
 
 
 def _ilike(node: exp.Expr) -> exp.Expr:
-    node.set("this", _spark(_LETTERS, x=node.this))
+    node.set("this", _fill(_BEFORE_LOWER, x=node.this))
     return node
 
 
@@ -263,7 +271,7 @@ def _trim(node: exp.Expr) -> exp.Expr:
 
 
 def _element(node: exp.Expr) -> exp.Expr:
-    """Return an element of a list, counted from 1, or of a map; NULL if it does not exist."""
+    """Return an element of a list, counted from 1, or of a map; NULL if there is none, as in DuckDB."""
     refuse_unless(len(node.expressions) == 1)
     index = node.expressions[0]
     return node if is_text(index) else _call("TRY_ELEMENT_AT", node.this, index)
@@ -271,10 +279,11 @@ def _element(node: exp.Expr) -> exp.Expr:
 
 def _full_match(node: exp.Expr) -> exp.Expr:
     refuse_unless(is_plain_pattern(node.expression))
-    return _spark("x RLIKE p", x=node.this, p=exp.Literal.string(rf"^(?:{node.expression.name})\z"))
+    return _fill("x RLIKE p", x=node.this, p=exp.Literal.string(rf"^(?:{node.expression.name})\z"))
 
 
-def _formatted(node: exp.Expr) -> exp.Expr:
+def _strftime(node: exp.Expr) -> exp.Expr:
+    """Refuse formats with more than the year, the month and the day as numbers."""
     format_ = node.args["format"]
     refuse_unless(is_text(format_) and re.fullmatch(r"(%Y|%m|%d|[-/. ])+", format_.name))
     return node
@@ -286,6 +295,7 @@ def _any_value(node: exp.Expr) -> exp.Expr:
 
 
 def _bare_any_value(node: exp.Expr) -> exp.Expr:
+    """Remove the IGNORE NULLS in which sqlglot wraps DuckDB's `any_value`."""
     return node.this if isinstance(node.this, exp.AnyValue) else node
 
 
@@ -294,12 +304,12 @@ def _count(node: exp.Expr) -> exp.Expr:
     return node if node.this is not None else exp.Count(this=exp.Star())
 
 
-def _field(node: exp.Expr) -> exp.Expr:
+def _struct_field(node: exp.Expr) -> exp.Expr:
     refuse_unless(is_text(node.expression))
     return exp.Dot(this=exp.Paren(this=node.this), expression=exp.to_identifier(node.expression.name, quoted=True))
 
 
-def _values(node: exp.Expr) -> exp.Expr:
+def _named_values(node: exp.Expr) -> exp.Expr:
     """Name unnamed columns col0, col1, … as DuckDB does; Spark starts at col1."""
     alias = node.args["alias"]
     if not alias.args.get("columns"):
@@ -307,7 +317,7 @@ def _values(node: exp.Expr) -> exp.Expr:
     return node
 
 
-MORE: dict[type[exp.Expr], str] = {
+ADDITIONAL: dict[type[exp.Expr], str] = {
     exp.SafeDivide: "this expression",
     exp.TimestampAdd: "this expression unit",
     exp.TimestampSub: "this expression unit",
@@ -320,34 +330,37 @@ MORE: dict[type[exp.Expr], str] = {
     exp.Transform: "this expression",
     exp.Lambda: "this expressions",
 }
-EARLY: dict[type[exp.Expr], Rule] = {
-    exp.EQ: _any,
-    exp.Anonymous: _function,
+"""The expressions that are allowed in addition to `SHARED`, with their arguments."""
+EARLY_RULES: dict[type[exp.Expr], Rule] = {
+    exp.EQ: _equals_any,
+    exp.Anonymous: _unknown_function,
     exp.Avg: _average,
     exp.Filter: _average,
     exp.Window: _average,
     exp.Add: _add_interval,
     exp.Sub: _add_interval,
-    exp.CTE: _cte,
+    exp.CTE: _without_materialized,
     exp.IgnoreNulls: _bare_any_value,
     exp.Count: _count,
 }
+"""The rule of an expression before its parts are translated."""
 RULES: dict[type[exp.Expr], Rule] = {
     **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
-    **dict.fromkeys((exp.Extract, *_PART_OF), _part),
+    **dict.fromkeys((exp.Extract, *_PART_FUNCTIONS), _date_part),
     exp.Cast: _cast,
     exp.Upper: _upper,
     exp.Lower: _lower,
     exp.ILike: _ilike,
-    exp.TimestampTrunc: _truncated,
-    exp.DateDiff: _difference,
+    exp.TimestampTrunc: _date_trunc,
+    exp.DateDiff: _date_diff,
     exp.Div: _quotient,
     exp.Concat: _concat,
     exp.Trim: _trim,
     exp.Bracket: _element,
     exp.RegexpFullMatch: _full_match,
-    exp.TimeToStr: _formatted,
+    exp.TimeToStr: _strftime,
     exp.AnyValue: _any_value,
-    exp.StructExtract: _field,
-    exp.Values: _values,
+    exp.StructExtract: _struct_field,
+    exp.Values: _named_values,
 }
+"""The rule of an expression after its parts are translated."""

@@ -20,7 +20,7 @@ from sqlalchemy.sql.elements import quoted_name
 from ...errors import LakeError
 from ...format.identifiers import fold
 from ...format.inlined import RESERVED_NAMES, base_type
-from ...format.inlined_cells import conformed, initial_value
+from ...format.inlined_cells import converted, initial_value
 from ...format.objects import Column, Table
 from ..read.column_history import read_history
 from ..staged import StagedRows
@@ -75,7 +75,7 @@ def in_layout(staged: StagedRows, columns: Sequence[Column]) -> list[tuple[Any, 
     former = {column.column_id: column for column in staged.columns}
     return [
         tuple(
-            conformed(row[places[column.column_id]], former[column.column_id], column)
+            converted(row[places[column.column_id]], former[column.column_id], column)
             if column.column_id in places
             else initial_value(column)
             for column in columns

@@ -23,7 +23,7 @@ from ...format.identifiers import fold
 from ...format.objects import Column, Default, PartitionField, Partitioning, Relation, Schema, SortField, Table, View
 from ...format.paths import resolve
 from ..store import tables as t
-from ..store.row_rules import broken, faults
+from ..store.row_rules import damaged_row, rule_violations
 from ..store.visibility import visible
 
 LOAD_ALL_BEYOND = 20
@@ -61,7 +61,7 @@ class DefinitionLoader:
     def schemas(self, data_path: str) -> tuple[dict[int, Schema], list[tuple[str | None, LakeError]]]:
         """Return the schemas by id, and the damaged ones as (name, error)."""
         found = self._rows(select(t.schema).where(visible(t.schema, self._snapshot_id)))
-        errors = faults(t.schema, found)
+        errors = rule_violations(t.schema, found)
         rows = [row for index, row in enumerate(found) if index not in errors]
         tags = self._tags([row.schema_id for row in rows] if len(rows) <= LOAD_ALL_BEYOND else None)
         schemas = {
@@ -83,7 +83,7 @@ class DefinitionLoader:
         views = self._of(t.view, t.view.c.view_id, ids)
         columns = select(t.column.c.table_id).where(visible(t.column, self._snapshot_id)).distinct()
         live: set[int] = set(self._connection.scalars(_restricted(columns, t.column.c.table_id, ids)))
-        wrong_tables, wrong_views = faults(t.table, tables), faults(t.view, views)
+        wrong_tables, wrong_views = rule_violations(t.table, tables), rule_violations(t.view, views)
         found = [
             NamedRow(row.table_id, row.schema_id, row.table_name, row, True, wrong_tables.get(index))
             for index, row in enumerate(tables)
@@ -146,7 +146,7 @@ class DefinitionLoader:
             lost = {row.column_id for row in rows[table_id]} - {each.column_id for column in tree for each in column.walk()}
             if lost:
                 reason = "has a parent_column that is no column of the table"
-                self._errors.setdefault(table_id, broken(t.column.name, f"table_id={table_id}, column_id={min(lost)}", reason))
+                self._errors.setdefault(table_id, damaged_row(t.column.name, f"table_id={table_id}, column_id={min(lost)}", reason))
         return trees
 
     def _greatest_column_ids(self, ids: list[int] | None) -> dict[int, int]:
@@ -192,7 +192,7 @@ class DefinitionLoader:
 
     def _sound(self, table: MetadataTable, rows: list[Any]) -> list[Any]:
         """Return the rows that are not damaged, and record the errors of the others by the id of their relation."""
-        errors = faults(table, rows)
+        errors = rule_violations(table, rows)
         for index, error in errors.items():
             self._errors.setdefault(rows[index].object_id if table is t.tag else rows[index].table_id, error)
         return [row for index, row in enumerate(rows) if index not in errors] if errors else rows

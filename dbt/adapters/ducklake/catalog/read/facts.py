@@ -1,6 +1,6 @@
-"""Figures about tables for users: rows, files, bytes, and the snapshot that last changed the rows.
+"""Facts about tables that users see: rows, files, bytes, and the snapshot that last changed the rows.
 
-The figures of `ducklake_table_stats` include deleted rows, so these are computed from the files, their deletes and the inlined rows.
+The counts in `ducklake_table_stats` include deleted rows, so they are computed from the files, their deletes and the inlined rows instead.
 """
 
 from __future__ import annotations
@@ -23,35 +23,37 @@ from ..store.visibility import visible
 
 @dataclass(frozen=True)
 class TableFacts:
-    """Figures of one table at one snapshot."""
+    """Facts about one table at one snapshot."""
 
     record_count: int
-    """Rows that a query returns. For an older snapshot it is slightly too low if a delete file also contains later deletes."""
+    """How many rows a query returns. For an older snapshot it is slightly too low if a delete file also contains later deletes."""
     file_count: int
+    """The number of data files."""
     size_bytes: int
-    """Bytes of the data files."""
+    """The size of the data files."""
     last_snapshot_id: int | None
-    """The snapshot that last changed rows, not counting compactions; None if the table never had rows."""
+    """The snapshot that last changed rows, apart from compactions; None if the table has never had rows."""
     last_snapshot_time: datetime | None
     """The time of that snapshot; None if there is none or it has expired."""
     delete_file_count: int = 0
     delete_size_bytes: int = 0
+    """The size of the delete files."""
     deleted_rows: int = 0
-    """Rows of the data files that delete files and inlined deletes leave out."""
+    """The number of rows that data files contain but that are deleted."""
     inlined_rows: int = 0
-    """Rows that are stored in the catalog database; `record_count` includes them."""
+    """The number of rows that are stored in the catalog database; `record_count` includes them."""
 
 
 def read_facts(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> dict[int, TableFacts]:
-    """Return table id → figures; the number of queries grows only with the number of tables that have inlined deletes."""
+    """Return table id → facts, for the tables with these ids. Only tables with inlined deletes need a query each."""
     rows: dict[int, int] = defaultdict(int)
     files: dict[int, tuple[int, int]] = {}
     last: dict[int, int] = defaultdict(lambda: -1)
     data = t.data_file
-    counted = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes), func.sum(data.c.record_count)).where(
+    files_query = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes), func.sum(data.c.record_count)).where(
         visible(data, snapshot_id)
     )
-    for table_id, count, size, records in _grouped(connection, database, counted, data, ids):
+    for table_id, count, size, records in _grouped(connection, database, files_query, data, ids):
         files[table_id] = (int(count), int(size or 0))
         rows[table_id] += int(records or 0)
     stored = dict(rows)
@@ -75,7 +77,7 @@ def read_facts(connection: Connection, database: Database, snapshot_id: int, ids
 
 
 def _grouped(connection: Connection, database: Database, query: Select[Any], table: Any, ids: list[int]) -> list[Any]:
-    """Return the query's rows for these tables; for many tables, read all tables in one pass and filter."""
+    """Return the result of the query grouped by table, for these tables; for many tables, all are read at once and filtered here."""
     query = query.group_by(table.c.table_id)
     if len(ids) > database.dialect.batch_size:
         wanted = set(ids)
@@ -101,10 +103,10 @@ def _subtract_deletes(
 
 
 def _last_changes(connection: Connection, database: Database, snapshot_id: int, ids: list[int]) -> list[tuple[int, int]]:
-    """Return (table id, snapshot id) of the last begin or end of a file that changed rows.
+    """Return (table id, snapshot id) of the last change of rows that the files show.
 
-    Merged and flushed files keep the snapshots of their rows, but rewritten files begin at the rewrite. The files that a rewrite ended show
-    when rows last changed before it. If those have expired, the rewrite's own snapshot is returned.
+    Merged and flushed files keep the snapshots of their rows, but rewritten files begin at the rewrite. The files that the rewrite ended
+    show when rows last changed before it. If these have expired, the rewrite's own snapshot is returned.
     """
     found: dict[int, int] = {}
     rounds = [(snapshot_id, ids)]
@@ -123,7 +125,7 @@ def _last_changes(connection: Connection, database: Database, snapshot_id: int, 
 
 
 def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, set[int]]:
-    """Return snapshot id → ids of the tables that it rewrote without another change of their rows."""
+    """Return snapshot id → ids of the tables that the snapshot rewrote without changing their rows in another way."""
     found: dict[int, set[int]] = {}
     log = t.snapshot_changes
     for batch in batches(snapshots, 500):
@@ -138,7 +140,7 @@ def _rewrites(connection: Connection, snapshots: Collection[int]) -> dict[int, s
 def _last_changes_until(
     connection: Connection, database: Database, snapshot_id: int, ids: list[int]
 ) -> tuple[dict[int, int], dict[int, int]]:
-    """Return table id → last begin or end of a file, and table id → last end of a data file."""
+    """Return table id → the last snapshot at which a file began or ended, and table id → the last at which a data file ended."""
     found: dict[int, int] = {}
     ends: dict[int, int] = {}
     for table in (t.data_file, t.delete_file):
@@ -163,7 +165,7 @@ def _add_inlined(
     rows: dict[int, int],
     last: dict[int, int],
 ) -> Counter[int]:
-    """Add inlined rows to `rows`, subtract inlined deletes, and return table id → inlined rows."""
+    """Add inlined rows to `rows`, subtract inlined deletes, update `last`, and return table id → inlined rows."""
     inlined: Counter[int] = Counter()
     wanted = set(ids)
     names = {name: table_id for table_id, entries in registered(connection, None).items() if table_id in wanted for name, _ in entries}
@@ -181,6 +183,7 @@ def _add_inlined(
 
 
 def _times(connection: Connection, snapshots: Collection[int]) -> dict[int, datetime]:
+    """Return snapshot id → time, without expired snapshots."""
     found: dict[int, datetime] = {}
     for batch in batches(snapshots, 500):
         query = select(t.snapshot.c.snapshot_id, t.snapshot.c.snapshot_time).where(t.snapshot.c.snapshot_id.in_(batch))

@@ -17,7 +17,7 @@ from ...format.objects import Table
 from ...format.paths import resolve
 from ..store import tables as t
 from ..store.database import Database, batches
-from ..store.row_rules import broken, checked
+from ..store.row_rules import checked, damaged_row
 
 DELETE_COLUMNS: tuple[ColumnElement[Any], ...] = (
     t.delete_file.c.delete_file_id,
@@ -112,5 +112,5 @@ def read_mappings(connection: Connection, database: Database, ids: Collection[in
     found = {mapping_id: fields(mapping_id, None) for mapping_id in ids}
     missing = next((mapping_id for mapping_id, mapped in found.items() if not mapped), None)
     if missing is not None:
-        raise broken("ducklake_data_file", f"mapping_id={missing}", "has a mapping without rows in ducklake_name_mapping")
+        raise damaged_row("ducklake_data_file", f"mapping_id={missing}", "has a mapping without rows in ducklake_name_mapping")
     return found

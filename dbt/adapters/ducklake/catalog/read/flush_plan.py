@@ -36,7 +36,7 @@ class FlushPlan:
 
 
 def read_flush_plan(connection: Connection, database: Database, table: Table, snapshot_id: int) -> FlushPlan:
-    """Return all inlined rows and deletes that began up to this snapshot."""
+    """Return all inlined rows and deletes of a table up to a snapshot, including rows that have ended."""
     names = registered(connection, [table.table_id]).get(table.table_id, [])
     history = read_history(connection, table.table_id) if names else None
     versions = [
@@ -49,7 +49,7 @@ def read_flush_plan(connection: Connection, database: Database, table: Table, sn
 
 
 def read_inlined_deletes(connection: Connection, database: Database, table: Table, snapshot_id: int) -> tuple[InlinedDeletes, ...]:
-    """Return the inlined deletes of a table's files, including ended files that older snapshots still read."""
+    """Return the inlined deletes of a table's files up to a snapshot, including files that only older snapshots read."""
     if not has_delete_table(connection, database.schema, table.table_id):
         return ()
     entries, data, delete = positions(connection, table.table_id), t.data_file, t.delete_file
@@ -68,11 +68,13 @@ def read_inlined_deletes(connection: Connection, database: Database, table: Tabl
         .where(delete.c.table_id == table.table_id, delete.c.data_file_id.in_(select(entries.c.file_id)))
         .order_by(delete.c.delete_file_id)
     )
-    found = {row.data_file_id: row for row in connection.execute(earlier)}  # the newest contains the positions of earlier ones
-    return tuple(_of_file(table, file_id, rows, found.get(file_id)) for file_id, rows in by_file.items())
+    # The newest delete file of a data file is the last one here, and contains all positions of earlier ones.
+    delete_files = {row.data_file_id: row for row in connection.execute(earlier)}
+    return tuple(_deletes_of_file(table, file_id, rows, delete_files.get(file_id)) for file_id, rows in by_file.items())
 
 
-def _of_file(table: Table, file_id: int, rows: list[Any], earlier: Any) -> InlinedDeletes:
+def _deletes_of_file(table: Table, file_id: int, rows: list[Any], earlier: Any) -> InlinedDeletes:
+    """Return the inlined deletes of one file; `earlier` is the catalog row of its delete file, or None."""
     snapshots: dict[int, int] = {}
     for row in rows:
         snapshots[row.row_id] = min(row.begin_snapshot, snapshots.get(row.row_id, row.begin_snapshot))

@@ -1,4 +1,4 @@
-"""List all files in the catalog of a lake: files that snapshots need, and files scheduled for deletion. None of them is an orphan.
+"""List all files that the catalog of a lake names, those of snapshots and those scheduled for deletion: none is an orphan.
 
 Specification: "Paths", and the tables `ducklake_data_file`, `ducklake_delete_file` and `ducklake_files_scheduled_for_deletion`.
 """
@@ -15,28 +15,28 @@ from ..store import tables as t
 
 
 def schema_uuids(connection: Connection) -> list[str]:
-    """Return the uuids of all schemas in the catalog, oldest first, including ended ones."""
-    source = t.schema.c
-    return [str(row.schema_uuid) for row in connection.execute(select(source.schema_uuid).order_by(source.schema_id)) if row.schema_uuid]
+    """Return the UUIDs of all schemas in the catalog, oldest first, including dropped schemas."""
+    columns = t.schema.c
+    return [str(row.schema_uuid) for row in connection.execute(select(columns.schema_uuid).order_by(columns.schema_id)) if row.schema_uuid]
 
 
 def schema_directories(connection: Connection, data_path: str) -> dict[int, str]:
-    """Return schema id → directory for all schemas in the catalog, including ended ones."""
-    source = t.schema.c
-    rows = connection.execute(select(source.schema_id, source.path, source.path_is_relative))
+    """Return schema id → directory for all schemas in the catalog, including dropped schemas."""
+    columns = t.schema.c
+    rows = connection.execute(select(columns.schema_id, columns.path, columns.path_is_relative))
     return {row.schema_id: resolve(data_path, row.path, row.path_is_relative) for row in rows}
 
 
 def table_directories(connection: Connection, data_path: str) -> dict[int, str]:
-    """Return table id → directory for all tables in the catalog, including ended ones."""
+    """Return table id → directory for all tables in the catalog, including dropped tables."""
     schemas = schema_directories(connection, data_path)
-    source = t.table.c
-    rows = connection.execute(select(source.table_id, source.schema_id, source.path, source.path_is_relative))
+    columns = t.table.c
+    rows = connection.execute(select(columns.table_id, columns.schema_id, columns.path, columns.path_is_relative))
     return {row.table_id: resolve(schemas.get(row.schema_id, data_path), row.path, row.path_is_relative) for row in rows}
 
 
 def registered_files(connection: Connection, data_path: str) -> Iterator[str]:
-    """Yield the paths of all data and delete files that some snapshot reads."""
+    """Yield the paths of all data files and delete files that are registered, including those that only older snapshots read."""
     directories = table_directories(connection, data_path)
     for table in (t.data_file, t.delete_file):
         rows = connection.execute(select(table.c.table_id, table.c.path, table.c.path_is_relative).execution_options(yield_per=10_000))
@@ -46,6 +46,6 @@ def registered_files(connection: Connection, data_path: str) -> Iterator[str]:
 
 def scheduled_paths(connection: Connection, data_path: str) -> Iterator[str]:
     """Yield the paths of all files that are scheduled for deletion."""
-    source = t.files_scheduled_for_deletion.c
-    for row in connection.execute(select(source.path, source.path_is_relative)):
+    columns = t.files_scheduled_for_deletion.c
+    for row in connection.execute(select(columns.path, columns.path_is_relative)):
         yield resolve(data_path, row.path, row.path_is_relative)

@@ -1,4 +1,4 @@
-"""Plan a scan of a table with the staged changes to its rows on top of the snapshot."""
+"""Plan a scan of a table in a transaction: the rows of the snapshot with the staged changes applied."""
 
 from __future__ import annotations
 
@@ -12,16 +12,24 @@ from .reader import SnapshotReader
 from .scan_plan import CommittedRows
 
 
-def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, within: Filters, next_row_id: int) -> ScanPlan:
-    """Return the plan for reading a table with the staged changes to its rows."""
+def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, filters: Filters, next_row_id: int) -> ScanPlan:
+    """Return the scan plan of a table with the staged changes to its rows.
+
+    Args:
+        base: the reader of the snapshot to which the transaction is pinned.
+        table: the table, which may itself be staged.
+        changes: the staged changes to its rows.
+        filters: committed files in which no row can pass these are left out.
+        next_row_id: the row id of the first staged row, if no concurrent writer inserts.
+    """
     rows, history = CommittedRows((), ()), EMPTY_HISTORY
     if table.table_id >= 0:
-        rows, history = base.committed_rows(table, within)
+        rows, history = base.committed_rows(table, filters)
     if changes.truncated:
         rows = CommittedRows((), ())
     begin = base.snapshot.snapshot_id + 1
-    files = [_with_delete(each, changes, begin) for each in rows.files if each.data_file_id not in changes.ended_files]
-    files += [_with_delete(_data_file(each, begin, next_row_id), changes, begin) for each in changes.files]
+    files = [_with_staged_deletes(each, changes, begin) for each in rows.files if each.data_file_id not in changes.ended_files]
+    files += [_with_staged_deletes(_data_file(each, begin, next_row_id), changes, begin) for each in changes.files]
     inlined = [_without_rows(each, changes.ended_inlined.get(each.table_name, frozenset())) for each in rows.inlined]
     inlined += [_inlined_rows(each, begin, next_row_id) for each in changes.inlined]
     return replace(
@@ -51,7 +59,8 @@ def _inlined_rows(staged: StagedRows, begin: int, next_row_id: int) -> InlinedRo
     return InlinedRows(staged.name, staged.columns, row_ids, (begin,) * len(row_ids), staged.rows)
 
 
-def _with_delete(file: DataFile, changes: RowChanges, begin: int) -> DataFile:
+def _with_staged_deletes(file: DataFile, changes: RowChanges, begin: int) -> DataFile:
+    """Return a file with the delete file that is staged for it, which replaces its committed one."""
     staged: StagedDeleteFile | None = changes.delete_files.get(file.data_file_id)
     if staged is None:
         return file

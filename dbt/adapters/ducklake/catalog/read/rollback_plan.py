@@ -82,7 +82,7 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
 
 def _has_same_rows(earlier: DataFile, current: DataFile | None) -> bool:
     """Whether the file still exists, without deleted rows and without rows newer than the earlier snapshot."""
-    return current is not None and not current.is_touched and earlier.rows_until_snapshot is None
+    return current is not None and not current.has_deletes and earlier.rows_until_snapshot is None
 
 
 def _column_stats(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, list[ColumnStats]]:

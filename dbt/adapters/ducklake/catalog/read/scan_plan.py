@@ -1,7 +1,7 @@
-"""Find the files, deletes and inlined rows of a table at a snapshot, in a number of queries that does not grow with the files.
+"""Find the files, deletes and inlined rows of a table at a snapshot. The number of queries does not depend on the number of files.
 
-Specification: "Queries", reading data. All queries of a plan run in one transaction, because compaction and later deletes remove catalog
-rows physically.
+Specification: "Queries", reading data. All queries of a plan run in one transaction, because compaction and deletes physically remove
+catalog rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .file_rows import DELETE_COLUMNS, DELETE_LABELS, data_file, delete_file, re
 from .pruning import Pruning, file_ids
 
 _FEW_FILES = 500
-"""Up to this number of files, reading all of them is faster than leaving files out in SQL."""
+"""Up to this number of files, reading all their catalog rows is faster than leaving files out in SQL."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class CommittedRows:
     files: tuple[DataFile, ...]
     inlined: tuple[InlinedRows, ...]
     pruned_files: int = 0
+    """The number of files left out by pruning."""
 
 
 def read_rows(
@@ -43,10 +44,10 @@ def read_rows(
     table: Table,
     history: TableHistory,
     snapshot_id: int,
-    within: Filters = (),
+    filters: Filters = (),
 ) -> CommittedRows:
-    """Return the files and inlined rows of a committed table; files that provably have no row `within` the filters are left out."""
-    kept, pruned = _kept_rows(connection, database, table, history.retyped(table.columns), snapshot_id, within)
+    """Return the files and inlined rows of a committed table, without the files in which provably no row passes the filters."""
+    kept, pruned = _kept_rows(connection, database, table, history.retyped(table.columns), snapshot_id, filters)
     files = tuple(_data_files(connection, database, table, kept, snapshot_id))
     names = registered(connection, [table.table_id]).get(table.table_id, [])
     inlined = [InlinedTable(name, version, history.layout(version)) for name, version in names]
@@ -54,17 +55,17 @@ def read_rows(
 
 
 def _kept_rows(
-    connection: Connection, database: Database, table: Table, retyped: Collection[int], snapshot_id: int, within: Filters
+    connection: Connection, database: Database, table: Table, retyped: Collection[int], snapshot_id: int, filters: Filters
 ) -> tuple[list[Any], int]:
-    """Return the rows of the files that may have a row within the filters, and the number of other files."""
-    if not within:
+    """Return the catalog rows of the files in which some row may pass the filters, and the number of pruned files."""
+    if not filters:
         return _file_rows(connection, table.table_id, snapshot_id), 0
     live = visible(t.data_file, snapshot_id)
     counted = select(func.count()).select_from(t.data_file).where(t.data_file.c.table_id == table.table_id, live)
     total: int = connection.execute(counted).scalar_one()
-    if callable(within):
-        within = within() if total > 1 else ()
-    pruning = Pruning.of(connection, table, retyped, within) if total else None
+    if callable(filters):
+        filters = filters() if total > 1 else ()
+    pruning = Pruning.of(connection, table, retyped, filters) if total else None
     if pruning is None:
         return _file_rows(connection, table.table_id, snapshot_id), 0
     in_sql = total > _FEW_FILES and database.older is None
@@ -72,8 +73,8 @@ def _kept_rows(
     if candidates is None:
         rows = pruning.kept(connection, _file_rows(connection, table.table_id, snapshot_id), file_ids(table, live))
     else:
-        among = _file_rows(connection, table.table_id, snapshot_id, t.data_file.c.data_file_id.in_(candidates))
-        rows = pruning.kept(connection, among, candidates)
+        remaining = _file_rows(connection, table.table_id, snapshot_id, t.data_file.c.data_file_id.in_(candidates))
+        rows = pruning.kept(connection, remaining, candidates)
     return rows, total - len(rows)
 
 
@@ -83,7 +84,8 @@ def read_files(connection: Connection, database: Database, table: Table, snapsho
     return list(zip(rows, _data_files(connection, database, table, rows, snapshot_id), strict=True))
 
 
-def _file_rows(connection: Connection, table_id: int, snapshot_id: int, which: ColumnElement[bool] | None = None) -> list[Any]:
+def _file_rows(connection: Connection, table_id: int, snapshot_id: int, condition: ColumnElement[bool] | None = None) -> list[Any]:
+    """Return the rows of `ducklake_data_file` with their delete files, for the files that meet a condition; by default all live files."""
     data, delete = t.data_file, t.delete_file
     joined = data.outerjoin(
         delete,
@@ -92,13 +94,13 @@ def _file_rows(connection: Connection, table_id: int, snapshot_id: int, which: C
     query = (
         select(data, *DELETE_COLUMNS)
         .select_from(joined)
-        .where(data.c.table_id == table_id, visible(data, snapshot_id) if which is None else which)
+        .where(data.c.table_id == table_id, visible(data, snapshot_id) if condition is None else condition)
         .order_by(data.c.data_file_id, delete.c.delete_file_id)
     )
     found = connection.execute(query).all()
     checked(t.data_file, found)
     checked(t.delete_file, [row for row in found if _has_delete_file(row)], DELETE_LABELS)
-    rows = {row.data_file_id: row for row in found}  # if there are two delete files, the newer wins
+    rows = {row.data_file_id: row for row in found}  # of two live delete files, the newer one applies
     return list(rows.values())
 
 
@@ -107,6 +109,7 @@ def _has_delete_file(row: Any) -> bool:
 
 
 def _data_files(connection: Connection, database: Database, table: Table, rows: Sequence[Any], snapshot_id: int) -> Iterator[DataFile]:
+    """Yield the data file of each catalog row, with its deletes."""
     if not rows:
         return
     mappings = read_mappings(connection, database, {row.mapping_id for row in rows if row.mapping_id is not None})
@@ -121,7 +124,7 @@ def _data_files(connection: Connection, database: Database, table: Table, rows: 
         partial = row.partial_max is not None and row.partial_max > snapshot_id
         deleted = deletes.get(row.data_file_id)
         if row.delete_file_id is None and not deleted and not partial:
-            yield file  # `replace` would double the time of a long list
+            yield file  # a `replace` for each file would double the time of a long list
             continue
         yield replace(
             file,

@@ -35,7 +35,6 @@ class LakeFacts:
     """Properties of a lake that never change while it is open."""
 
     data_path: str
-    encrypted: bool
     created_by: str | None
     is_new: bool = False
     """Whether opening the lake created it."""
@@ -80,7 +79,7 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
             f"the lake {database.location} is encrypted; Spark cannot read files that DuckDB encrypted. "
             "Copy it with DuckDB into a lake without ENCRYPTED"
         )
-    return LakeFacts(with_separator(stored), False, facts.get("created_by"), is_new)
+    return LakeFacts(with_separator(stored), facts.get("created_by"), is_new)
 
 
 def _require_file(database: Database, creates: bool) -> None:

@@ -19,7 +19,7 @@ from ...format.versions import migration_required
 from .dialects import BusyError, CatalogDialect, dialect_of
 from .location import CatalogLocation
 from .retries import RetrySettings
-from .row_rules import naming_broken_rows
+from .row_rules import naming_damaged_rows
 
 if TYPE_CHECKING:
     from .migrations.older import OlderCatalog
@@ -75,7 +75,7 @@ class Database:
         try:
             with self._translated(), self._engine.connect() as connection, connection.begin():
                 self.dialect.begin_read(connection)
-                with naming_broken_rows(connection):
+                with naming_damaged_rows(connection):
                     yield connection
         except ConcurrentWriteError as error:
             raise self._busy(error) from error
@@ -92,7 +92,7 @@ class Database:
                 connection = plain.execution_options(ducklake_retried=True)
                 with connection.begin():
                     self.dialect.begin_read(connection)
-                    with naming_broken_rows(connection):
+                    with naming_damaged_rows(connection):
                         return work(connection)
 
         try:
@@ -129,7 +129,7 @@ class Database:
         """Open a writing transaction for which the metadata tables need not exist."""
         with self._translated(), self._writing_engine.connect() as plain:
             connection = plain.execution_options(ducklake_writes=True)
-            with self.dialect.write_lock(connection), connection.begin(), naming_broken_rows(connection):
+            with self.dialect.write_lock(connection), connection.begin(), naming_damaged_rows(connection):
                 yield connection
 
     def require_writable(self) -> None:

@@ -25,7 +25,7 @@ from ...format.objects import Column
 from . import tables as t
 from .database import batches
 from .dialects import CatalogDialect
-from .row_rules import broken, checked
+from .row_rules import checked, damaged_row
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _read(
 def _decoded(inlined: InlinedTable, row: Any) -> tuple[Any, ...]:
     row_id, begin, end = row[:3]
     if not (_is_number(row_id) and _is_number(begin) and (end is None or _is_number(end))):
-        raise broken(inlined.name, f"row_id={row_id}, begin_snapshot={begin}, end_snapshot={end}", "needs numbers there, 0 or more")
+        raise damaged_row(inlined.name, f"row_id={row_id}, begin_snapshot={begin}, end_snapshot={end}", "needs numbers there, 0 or more")
     try:
         return (row_id, begin, end, *(decode(cell, each) for cell, each in zip(row[3:], inlined.columns, strict=True)))
     except LakeError as error:
@@ -219,7 +219,7 @@ def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dic
     rows: list[Any] = list(connection.execute(query))
     for file_id, position in rows:
         if not (_is_number(file_id) and _is_number(position)):
-            raise broken(delete_table_name(table_id), f"file_id={file_id}, row_id={position}", "needs numbers there, 0 or more")
+            raise damaged_row(delete_table_name(table_id), f"file_id={file_id}, row_id={position}", "needs numbers there, 0 or more")
         found.setdefault(file_id, []).append(position)
     return found
 

@@ -1,7 +1,7 @@
-"""What the rows of the metadata tables must contain, and errors that name a row that does not.
+"""Rules for the rows of the metadata tables, and errors that name a row that breaks one.
 
-Databases check little: SQLite stores a text in a column of numbers, and most columns may be NULL. Readers check the rows that they need,
-so that one wrong row affects only what depends on it.
+Databases check little: SQLite stores a string in a column of numbers, and most columns may be NULL. Readers check the rows that they need,
+so that a damaged row affects only what depends on it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _one_of(*words: str) -> Callable[[Any], bool]:
     return lambda value: value.lower() in words
 
 
-_FORMS: Mapping[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
+_ALLOWED_STRINGS: Mapping[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
     ("ducklake_data_file", "file_format"): (_one_of("parquet"), "parquet"),
     ("ducklake_delete_file", "format"): (_one_of("parquet", "puffin"), "parquet or puffin"),
     ("ducklake_sort_expression", "sort_direction"): (_one_of("asc", "desc"), "ASC or DESC"),
@@ -62,23 +62,26 @@ _FORMS: Mapping[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
         "identity, year, month, day, hour or bucket(n)",
     ),
 }
-"""(table, column) → which texts it can have, and their description."""
+"""(table, column) → the function that checks a string, and a description of the strings that it accepts."""
 _PYTHON_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""Errors of code that gets a value of another type."""
+"""Errors that code raises when it gets a value of an unexpected type."""
 
 
 @dataclass(frozen=True)
 class _Rule:
-    """What one column can contain."""
+    """What one column may contain."""
 
     column: str
     kind: type
     required: bool
+    """Whether the column is never NULL."""
     expected: str
-    form: Callable[[Any], bool] | None = None
+    """The description of the allowed values, for errors."""
+    is_allowed: Callable[[Any], bool] | None = None
+    """Checks a string, if not all strings are allowed."""
 
     def allows_all(self, values: Sequence[Any]) -> bool:
-        """Whether all values are allowed; fast for many values."""
+        """Return whether all values are allowed. It looks at each type and each different string once, because there can be many values."""
         kinds = set(map(type, values))
         if type(None) in kinds:
             if self.required:
@@ -87,13 +90,15 @@ class _Rule:
             values = [value for value in values if value is not None] if kinds else ()
         if not all(issubclass(kind, self.kind) for kind in kinds):
             return False
-        return not values or ((self.kind is not int or min(values) >= 0) and (self.form is None or all(map(self.form, set(values)))))
+        return not values or (
+            (self.kind is not int or min(values) >= 0) and (self.is_allowed is None or all(map(self.is_allowed, set(values))))
+        )
 
 
 def _rule(table: Table, column: Any) -> _Rule:
     kind: type
     required = column.name in _REQUIRED.get(table.name, "").split()
-    form, words = _FORMS.get((table.name, column.name), (None, ""))
+    is_allowed, description = _ALLOWED_STRINGS.get((table.name, column.name), (None, ""))
     match column.type:
         case t.Boolean():
             kind, expected = bool, "true or false"
@@ -102,8 +107,8 @@ def _rule(table: Table, column: Any) -> _Rule:
         case BIGINT():
             kind, expected = int, "a number, 0 or more"
         case _:
-            kind, expected = str, words or "a text"
-    return _Rule(column.name, kind, required, expected if required else f"{expected}, or NULL", form)
+            kind, expected = str, description or "text"
+    return _Rule(column.name, kind, required, expected if required else f"{expected}, or NULL", is_allowed)
 
 
 _RULES: Mapping[str, tuple[_Rule, ...]] = {
@@ -111,13 +116,13 @@ _RULES: Mapping[str, tuple[_Rule, ...]] = {
 }
 
 
-def faults(table: Table, rows: Sequence[Any], labels: Mapping[str, str] | None = None) -> dict[int, LakeError]:
-    """Return index → error for the rows that break a rule.
+def rule_violations(table: Table, rows: Sequence[Any], labels: Mapping[str, str] | None = None) -> dict[int, LakeError]:
+    """Return the errors of the rows that break a rule, by their index in `rows`.
 
     Args:
         table: the metadata table.
-        rows: rows with some or all of its columns, and perhaps others.
-        labels: column → its name in `rows`, where it is another one.
+        rows: the rows of a query with some or all columns of the table; other columns are ignored.
+        labels: column of the table → its name in `rows`; columns without an entry are not checked. None if all names are the same.
     """
     found: dict[int, LakeError] = {}
     if not rows:
@@ -136,27 +141,33 @@ def faults(table: Table, rows: Sequence[Any], labels: Mapping[str, str] | None =
 
 
 def checked(table: Table, rows: Sequence[Any], labels: Mapping[str, str] | None = None) -> Sequence[Any]:
-    """Return the rows.
+    """Check rows and return them. The arguments are those of `rule_violations`.
 
     Raises:
         LakeError: a row breaks a rule; the message names the row.
     """
-    for error in faults(table, rows, labels).values():
+    for error in rule_violations(table, rows, labels).values():
         raise error
     return rows
 
 
-def broken(table: str, row: str, reason: str) -> LakeError:
-    """Return the error for a row of a metadata table."""
+def damaged_row(table: str, row: str, reason: str) -> LakeError:
+    """Return the error for a damaged row.
+
+    Args:
+        table: the name of the metadata table.
+        row: the values that identify the row.
+        reason: what is wrong, as the predicate of a sentence.
+    """
     return LakeError(f"the catalog is damaged: {table} ({row}) {reason}. Correct the row, or restore a backup of the catalog")
 
 
 @contextmanager
-def naming_broken_rows(connection: Connection) -> Iterator[None]:
-    """Name the wrong row where a reader that does not check its rows fails because of one.
+def naming_damaged_rows(connection: Connection) -> Iterator[None]:
+    """Turn an error of a reader that does not check its rows into one that names the damaged row.
 
     Raises:
-        LakeError: the block raised an error of Python, and a metadata table has a row that breaks a rule.
+        LakeError: the block raised a Python error, and some metadata table has a row that breaks a rule.
     """
     try:
         yield
@@ -164,12 +175,13 @@ def naming_broken_rows(connection: Connection) -> Iterator[None]:
         names = set(inspect(connection).get_table_names(schema=_schema(connection)))
         for table in t.METADATA.tables.values():
             if table.name in _RULES and table.name in names:
-                for fault in faults(table, connection.execute(select(table)).all()).values():
-                    raise fault from error
+                for violation in rule_violations(table, connection.execute(select(table)).all()).values():
+                    raise violation from error
         raise
 
 
 def _schema(connection: Connection) -> str | None:
+    """Return the schema of the metadata tables; None for the default schema."""
     found: str | None = connection.get_execution_options().get("schema_translate_map", {}).get(None)
     return found
 
@@ -179,4 +191,4 @@ def _error(table: Table, row: Mapping[str, Any], rule: _Rule, value: Any) -> Lak
     keys = [name for name in others if name.endswith(("_id", "_name", "key"))] or list(others)
     shown = "NULL" if value is None else repr(value)
     reason = f"has {rule.column} = {shown}, which must be {rule.expected}"
-    return broken(table.name, ", ".join(f"{name}={others[name]!r}" for name in keys[:3]), reason)
+    return damaged_row(table.name, ", ".join(f"{name}={others[name]!r}" for name in keys[:3]), reason)

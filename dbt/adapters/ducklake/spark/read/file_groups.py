@@ -1,6 +1,6 @@
-"""Group the files of a scan so that one Parquet scan can read each group: same requested names and types, same conversions.
+"""Group the files of a scan by what Spark must read from them, names, types and conversions, so that one Parquet scan reads each group.
 
-A table without schema changes is one group, and its footers are not read.
+The files of a table without schema changes are one group, and their footers are not read.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from ...format.files import DataFile, MappedField, ScanPlan
 from ..files.physical import FileField, physical_schemas
 from .reading import ColumnLookup, Reading, needs_footer, read_column, signature
 
-Mapping: TypeAlias = "tuple[MappedField, ...] | None"
-Schema: TypeAlias = "tuple[FileField, ...] | None"
-_OWN_NAME = re.compile(r"(?:^|/)ducklake-[0-9a-f]{8}-[0-9a-f]{4}-")
-"""Matches the path of a file that a DuckLake writer created. Such a file has field ids, so its footer need not be read to find out."""
+NameMapping: TypeAlias = "tuple[MappedField, ...] | None"
+"""The name mapping of a file; None if its fields match columns by field id."""
+FileSchema: TypeAlias = "tuple[FileField, ...] | None"
+"""The fields of a file; None if its footer is not needed."""
+_DUCKLAKE_NAME = re.compile(r"(?:^|/)ducklake-[0-9a-f]{8}-[0-9a-f]{4}-")
+"""Matches the path of a file that a DuckLake writer created. Such a file has field ids; of other files the footer shows whether they do."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +33,13 @@ class NumberedFile:
 
     @property
     def is_restricted(self) -> bool:
-        """Whether some rows must be left out: deleted rows, or rows of other snapshots."""
+        """Whether the scan must leave out some rows: deleted rows, or rows of other snapshots."""
         file = self.file
-        return file.delete_file is not None or bool(file.inlined_deletes) or self.is_of_some_snapshots
+        return file.delete_file is not None or bool(file.inlined_deletes) or self.has_snapshot_range
 
     @property
-    def is_of_some_snapshots(self) -> bool:
-        """Whether only the rows of some snapshots are wanted."""
+    def has_snapshot_range(self) -> bool:
+        """Whether the scan reads only the rows that a range of snapshots inserted."""
         return self.file.rows_until_snapshot is not None or self.file.rows_from_snapshot is not None
 
 
@@ -47,16 +49,16 @@ class FileGroup:
 
     files: tuple[NumberedFile, ...]
     readings: tuple[Reading, ...]
-    """One per column of the table."""
+    """How each column of the table is read."""
     partition_keys: tuple[tuple[int, str], ...]
     """(index of the column, key in the directory name) of columns whose values come from the path."""
     by_name: bool
-    """Columns match by the file's own names: the files have no field ids, hence no embedded row ids or snapshot ids."""
+    """Whether columns match fields by name. Then the files have no field ids, and so no embedded row ids or snapshot ids."""
 
     def split(self) -> list[FileGroup]:
-        """Split the group into files that are read completely and the others, and so that no part has a path twice.
+        """Separate files that are read completely from restricted ones, and files with the same path from each other.
 
-        DuckDB can add a file several times and then reads its rows each time. A Spark scan reads each path once.
+        In DuckDB a file can be added several times, and each time its rows are rows of the table. But a Spark scan reads each path once.
         """
         parts: dict[tuple[bool, int], list[NumberedFile]] = {}
         seen: Counter[str] = Counter()
@@ -79,12 +81,12 @@ def group_files(plan: ScanPlan) -> list[FileGroup]:
                 f"table {plan.name} is encrypted, and Spark cannot read files that DuckDB encrypted. "
                 "Copy the table into a lake without encryption"
             )
-    schemas = _schemas(plan, numbered)
-    kinds: dict[tuple[Mapping, Schema], list[NumberedFile]] = {}
+    schemas = _file_schemas(plan, numbered)
+    by_schema: dict[tuple[NameMapping, FileSchema], list[NumberedFile]] = {}
     for each, schema in zip(numbered, schemas, strict=True):
-        kinds.setdefault((_mapping(plan, each.file, schema), schema), []).append(each)
+        by_schema.setdefault((_name_mapping(plan, each.file, schema), schema), []).append(each)
     groups: dict[object, FileGroup] = {}
-    for (mapping, schema), members in kinds.items():
+    for (mapping, schema), members in by_schema.items():
         group = _group(plan, mapping, schema, members)
         key = (signature(group.readings), group.partition_keys, group.by_name)
         known = groups.get(key)
@@ -93,27 +95,27 @@ def group_files(plan: ScanPlan) -> list[FileGroup]:
     return list(groups.values())
 
 
-def _schemas(plan: ScanPlan, numbered: Sequence[NumberedFile]) -> list[Schema]:
-    """Return the schema of each file whose footer is needed, and None for the others."""
-    every = needs_footer(plan)
-    wanted = [each for each in numbered if every or each.file.mapping is not None or not _OWN_NAME.search(each.file.path)]
+def _file_schemas(plan: ScanPlan, numbered: Sequence[NumberedFile]) -> list[FileSchema]:
+    """Return the fields of each file whose footer is needed, and None for the others."""
+    needs_all = needs_footer(plan)
+    wanted = [each for each in numbered if needs_all or each.file.mapping is not None or not _DUCKLAKE_NAME.search(each.file.path)]
     if not wanted:
         return [None] * len(numbered)
-    read = dict(zip([w.number for w in wanted], physical_schemas(plan.name, [w.file for w in wanted]), strict=True))
+    read = dict(zip([each.number for each in wanted], physical_schemas(plan.name, [each.file for each in wanted]), strict=True))
     return [read.get(each.number) for each in numbered]
 
 
-def _mapping(plan: ScanPlan, file: DataFile, schema: Schema) -> Mapping:
-    """Return the file's name mapping, or a mapping by position if the file has no mapping and a column without a field id.
+def _name_mapping(plan: ScanPlan, file: DataFile, schema: FileSchema) -> NameMapping:
+    """Return the name mapping of a file; for a file without one in which a field has no field id, a mapping by position.
 
-    DuckDB reads such a file by position too, regardless of its names; fields of its structs are not found.
+    DuckDB also reads such a file by position, regardless of its names; the fields of its structs do not match any column.
     """
     if file.mapping is not None or schema is None or all(field.field_id is not None for field in schema):
         return file.mapping
     return tuple(MappedField(field.name, column.column_id) for field, column in zip(schema, plan.columns, strict=False))
 
 
-def _group(plan: ScanPlan, mapping: Mapping, schema: Schema, files: Sequence[NumberedFile]) -> FileGroup:
+def _group(plan: ScanPlan, mapping: NameMapping, schema: FileSchema, files: Sequence[NumberedFile]) -> FileGroup:
     keys = {node.column_id: node.source_name for node in mapping or () if node.is_partition}
     lookup = ColumnLookup(plan.name, plan.reused_names, schema, mapping)
     readings = tuple(read_column(column, lookup) for column in plan.columns)

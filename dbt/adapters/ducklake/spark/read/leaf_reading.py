@@ -1,6 +1,6 @@
-"""Conversion a value that is not nested is read: DuckLake type and stored type → the type to request from Spark, and the conversion.
+"""How a column of a leaf type is read: DuckLake type and stored type → the type to request from Spark, and the conversion from it.
 
-Specification: the page "Data Types". The rules cover what the reference writes and the type changes that it allows.
+Specification: the page "Data Types". The rules cover what the reference implementation writes, and the type changes that it allows.
 """
 
 from __future__ import annotations
@@ -15,32 +15,33 @@ from ..files.physical import FileField
 from ..values.conversions import Conversion, Refuse
 
 _INTEGERS = ("int(8)", "int(16)", "int(32)", "int(64)", "uint(8)", "uint(16)", "uint(32)", "uint(64)")
-_TEXT = ("string", "json", "binary")
+_STRINGS = ("string", "json", "binary")
 Request = tuple[T.DataType | None, Conversion]
+"""The type to request from Spark's Parquet reader, None if the values cannot be read, and the conversion to the column's Spark type."""
 
 
-def leaf_reading(kind: str, stored: str | None, final: T.DataType) -> Request:
-    """Return the type to request (None if the value cannot be read) and the conversion.
+def leaf_reading(kind: str, stored: str | None, spark_type: T.DataType) -> Request:
+    """Return how to read a column.
 
     Args:
         kind: the column's DuckLake type.
-        stored: `FileField.kind`, for a variant `variant_kind`; None if no footer was read, which is enough for types that all writers
-            store the same way.
-        final: the column's Spark type.
+        stored: the type in the file, `FileField.kind` or for a variant `variant_kind`; None if the footer was not read, because all writers
+            store the DuckLake type in the same way.
+        spark_type: the column's Spark type.
     """
     if kind == "variant":
-        return (final, "variant_or_null") if stored in (None, "variant") else (None, Refuse(str(stored)))
+        return (spark_type, "variant_or_null") if stored in (None, "variant") else (None, Refuse(str(stored)))
     if stored is None:
-        return final, None
-    for rule in (_text, _number, _temporal):
-        request = rule(kind, stored, final)
+        return spark_type, None
+    for rule in (_string, _number, _temporal):
+        request = rule(kind, stored, spark_type)
         if request is not None:
             return request
     return None, Refuse(stored)
 
 
 def variant_kind(field: FileField) -> str:
-    """Return `variant`, or the type of a shredded part that Spark's variant reader fails on or, for nanoseconds, reads as a number."""
+    """Return `variant`, or the type of a shredded part that Spark's variant reader cannot read, or reads wrong, as nanoseconds."""
     if field.kind != "struct":
         return field.kind
     parts, kinds = [child for child in field.children if child.name == "typed_value"], []
@@ -48,14 +49,14 @@ def variant_kind(field: FileField) -> str:
         part = parts.pop()
         parts += part.children
         kinds.append(part.kind)
-    return next((kind for kind in kinds if kind not in _SHREDDED and not kind.startswith("decimal(")), "variant")
+    return next((kind for kind in kinds if kind not in _READABLE_PARTS and not kind.startswith("decimal(")), "variant")
 
 
-def _text(kind: str, stored: str, final: T.DataType) -> Request | None:
-    """Read strings, bytes, and types that Spark can only represent as strings."""
-    if isinstance(final, T.StringType):
+def _string(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
+    """Read columns that are strings or bytes in Spark, including types that Spark can only represent as strings."""
+    if isinstance(spark_type, T.StringType):
         if stored in ("string", "json") or (stored == "binary" and leaf_type(kind).is_text):
-            return final, None
+            return spark_type, None
         match kind, stored:
             case "uuid", "uuid" | "fixed(16)" | "binary":
                 return T.BinaryType(), "uuid_text"
@@ -74,47 +75,49 @@ def _text(kind: str, stored: str, final: T.DataType) -> Request | None:
             case "varchar" | "unknown", _ if stored in _INTEGERS or stored == "boolean":
                 return native_type(stored), "cast"
         return None
-    if isinstance(final, T.BinaryType) and (stored in _TEXT or stored in ("geometry",) or stored.startswith("fixed(")):
-        return final, None
+    if isinstance(spark_type, T.BinaryType) and (stored in _STRINGS or stored in ("geometry",) or stored.startswith("fixed(")):
+        return spark_type, None
     return None
 
 
-def _number(_kind: str, stored: str, final: T.DataType) -> Request | None:
+def _number(_kind: str, stored: str, spark_type: T.DataType) -> Request | None:
+    """Read columns that are numbers or booleans in Spark."""
     native = native_type(stored)
-    if isinstance(final, T.BooleanType):
-        return (final, None) if stored == "boolean" else None
-    if not isinstance(final, T.NumericType):
+    if isinstance(spark_type, T.BooleanType):
+        return (spark_type, None) if stored == "boolean" else None
+    if not isinstance(spark_type, T.NumericType):
         return None
-    if stored == "double" and isinstance(final, T.DecimalType):  # DuckDB's int128, which may have been promoted to a decimal since
+    if stored == "double" and isinstance(spark_type, T.DecimalType):  # DuckDB writes int128 as double; the column may be a decimal now
         return T.DoubleType(), "double_to_integer"
-    if stored == "double" and isinstance(final, T.FloatType):
+    if stored == "double" and isinstance(spark_type, T.FloatType):
         return T.DoubleType(), "cast"
-    if native == final or _reader_widens(stored, final):
-        return final, None
+    if native == spark_type or _reader_widens(stored, spark_type):
+        return spark_type, None
     castable = stored in _INTEGERS or stored in ("boolean", "string", "float") or stored.startswith("decimal")
     return (native, "cast") if castable else None
 
 
-def _reader_widens(stored: str, final: T.DataType) -> bool:
-    """Whether Spark's readers do the promotion themselves, so that filters are still pushed down to the file."""
+def _reader_widens(stored: str, spark_type: T.DataType) -> bool:
+    """Whether Spark's Parquet readers convert the type themselves, so that filters are still pushed down to the file."""
     if stored in ("int(8)", "int(16)", "int(32)"):
-        return isinstance(final, T.IntegerType | T.LongType)
-    return stored == "float" and isinstance(final, T.DoubleType)
+        return isinstance(spark_type, T.IntegerType | T.LongType)
+    return stored == "float" and isinstance(spark_type, T.DoubleType)
 
 
-def _temporal(kind: str, stored: str, final: T.DataType) -> Request | None:
+def _temporal(kind: str, stored: str, spark_type: T.DataType) -> Request | None:
+    """Read dates, times and timestamps."""
     if kind == "date":
-        return (final, None) if stored == "date" else None
+        return (spark_type, None) if stored == "date" else None
     if kind == "time":
         if stored == "time(micros)":
-            return final, None
+            return spark_type, None
         return (T.StringType(), "cast") if stored == "string" else None
-    naive = isinstance(final, T.TimestampNTZType)
+    naive = isinstance(spark_type, T.TimestampNTZType)
     if kind != "timestamptz" and not naive:
         return None
     match = re.fullmatch(r"timestamp(?:tz)?\((\w+)\)", stored)
     if match is not None and match.group(1) != "nanos":
-        return final, None
+        return spark_type, None
     if match is not None:
         return T.LongType(), "nanos_to_naive" if naive else "nanos_to_instant"
     if stored == "int96":
@@ -149,5 +152,5 @@ _NATIVE: dict[str, T.DataType] = {
     "json": T.StringType(),
     "binary": T.BinaryType(),
 }
-_SHREDDED = frozenset({*_NATIVE, "struct", "list", "timestamp(micros)", "timestamptz(micros)"})
-"""The types of shredded parts that Spark can reassemble to a variant."""
+_READABLE_PARTS = frozenset({*_NATIVE, "struct", "list", "timestamp(micros)", "timestamptz(micros)"})
+"""The types of shredded parts from which Spark can reassemble a variant."""

@@ -83,7 +83,7 @@ def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: 
     restricted = group.files[0].is_restricted
     files = [(each.file.path, each.file.size_bytes) for each in group.files]
     needs_row_id = (lineage or "rowid" in virtual) and not group.by_name
-    some_snapshots = any(each.is_of_some_snapshots for each in group.files)
+    some_snapshots = any(each.has_snapshot_range for each in group.files)
     fields = [reading.field for reading in group.readings]
     if needs_row_id:
         fields.append(extra_long(ROW_ID_COLUMN, ROW_ID_FIELD_ID))
@@ -134,7 +134,7 @@ def _facts(group: FileGroup, restricted: bool, lineage: bool, virtual: Sequence[
     }
     if restricted:
         facts[_NUMBER] = [each.number for each in group.files]
-    if any(each.is_of_some_snapshots for each in group.files):
+    if any(each.has_snapshot_range for each in group.files):
         facts[_UNTIL] = [file.rows_until_snapshot for file in files]
         facts[_FROM] = [file.rows_from_snapshot for file in files]
     if lineage:

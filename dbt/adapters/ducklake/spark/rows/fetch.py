@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 _DAY = {"us": 86_400_000_000, "ns": 86_400_000_000_000}
-"""The length of a day in the units of Arrow's 64-bit times."""
+"""The length of a day, in each unit of Arrow's 64-bit times."""
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 """The days of Python's first and last date, 0001-01-01 and 9999-12-31, counted from 1970-01-01."""
 
@@ -25,8 +25,8 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 def fetch(frame: DataFrame, limit: int | None = None) -> list[tuple[Any, ...]]:
     """Return all rows, or at most `limit`.
 
-    Timestamps of types with a time zone are aware (UTC), structs are dicts, maps are lists of pairs, and columns that contain variants are
-    JSON texts.
+    Values of Spark's type TIMESTAMP are aware datetimes in UTC, structs are dicts, maps are lists of pairs, and columns that contain
+    variants are JSON strings.
 
     Raises:
         DataError: Python cannot represent a value: the TIME 24:00:00, or a date or timestamp outside the years 1 to 9999. The message names
@@ -47,11 +47,11 @@ def fetch(frame: DataFrame, limit: int | None = None) -> list[tuple[Any, ...]]:
 
 
 def _with_variants_as_text(frame: DataFrame) -> DataFrame:
-    """Convert columns that contain variants to JSON: Arrow has only their encoded bytes, and Spark fails on NULLs among them."""
+    """Convert columns that contain variants to JSON, because Arrow has only their encoded bytes and Spark fails on NULL variants."""
     fields = frame.schema.fields
     if not any(_contains_variant(field.dataType) for field in fields):
         return frame
-    numbered = frame.toDF(*(f"c{number}" for number in range(len(fields))))  # names can occur twice
+    numbered = frame.toDF(*(f"c{number}" for number in range(len(fields))))  # two columns can have the same name
     columns = [F.to_json(f"c{number}") if _contains_variant(field.dataType) else f"c{number}" for number, field in enumerate(fields)]
     return numbered.select(*columns).toDF(*frame.columns)
 
@@ -68,11 +68,11 @@ def _contains_variant(type_: DataType) -> bool:
 
 
 def _require_python_values(name: str, values: pa.Array) -> None:
-    """Refuse values that Arrow cannot convert to Python's, and 24:00:00, which it would convert to 00:00:00."""
+    """Raise DataError for values that Arrow cannot convert to Python values, and for 24:00:00, which it would convert to 00:00:00."""
     type_ = values.type
     if pa.types.is_time64(type_) and not _within(values.cast(pa.int64()), 0, _DAY[type_.unit] - 1):
         raise DataError(
-            f"column {name} holds the TIME 24:00:00, which Python cannot represent and Spark cannot convert to text. Leave it out with "
+            f"column {name} contains the TIME 24:00:00, which Python cannot represent and Spark cannot convert to text. Leave it out with "
             f"WHERE {name} <= TIME '23:59:59.999999', or read it with DuckDB"
         )
     if (pa.types.is_date32(type_) and not _within(values.cast(pa.int32()), _FIRST_DAY, _LAST_DAY)) or (
@@ -80,7 +80,7 @@ def _require_python_values(name: str, values: pa.Array) -> None:
     ):
         kind = "date" if pa.types.is_date32(type_) else "timestamp"
         raise DataError(
-            f"column {name} holds a {kind} outside the years 1 to 9999, such as infinity, which Python cannot represent. "
+            f"column {name} contains a {kind} outside the years 1 to 9999, such as infinity, which Python cannot represent. "
             f"Select CAST({name} AS STRING), or read it with DuckDB"
         )
     if pa.types.is_map(type_):
@@ -94,16 +94,17 @@ def _require_python_values(name: str, values: pa.Array) -> None:
 
 
 def _within(values: pa.Array, least: int, greatest: int) -> bool:
+    """Whether all values that are not NULL are from `least` to `greatest`, both included."""
     found = pc.min_max(values).as_py()
     return found["min"] is None or (found["min"] >= least and found["max"] <= greatest)
 
 
 def with_line(frame: DataFrame, text: str) -> DataFrame:
-    """Append a line of text to the values of a frame's only column, such as the plan in the result of EXPLAIN."""
+    """Append a line to each value of a frame's only column, such as the plan that EXPLAIN returns."""
     name = frame.columns[0]
     return frame.select(F.concat(F.col(name), F.lit(f"\n{text}\n")).alias(name))
 
 
 def column_types(frame: DataFrame) -> list[tuple[str, str]]:
-    """Return (name, Spark's name of the type) of each column."""
+    """Return (name, Spark's name of its type) for each column."""
     return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]

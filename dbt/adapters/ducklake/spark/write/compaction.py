@@ -93,7 +93,7 @@ def write_compacted(spark: SparkSession, groups: Sequence[Group], job: Job) -> l
 
 def _without_row_ids(groups: Sequence[Group], job: Job) -> list[bool]:
     """Return for each group whether row ids follow from positions: they are consecutive, and no file contains row ids."""
-    consecutive = [consecutive_row_ids(group) and not any(each.file.is_touched for each in group) for group in groups]
+    consecutive = [consecutive_row_ids(group) and not any(each.file.has_deletes for each in group) for group in groups]
     files = [each.file for group, plain in zip(groups, consecutive, strict=True) if plain for each in group]
     schemas = physical_schemas(job.layout.name, files) if files else []
     embedded = {file.data_file_id for file, schema in zip(files, schemas, strict=True) if field_by_id(schema, ROW_ID_FIELD_ID) is not None}

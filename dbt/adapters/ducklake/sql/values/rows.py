@@ -9,77 +9,84 @@ from .text import Name, Sql
 
 @dataclass(frozen=True)
 class Insert:
-    """INSERT INTO / OVERWRITE. `columns` None: not given. `by_name`: BY NAME. `replace_where`: INSERT INTO … REPLACE WHERE.
-
-    `query` returns the rows: SELECT, VALUES, TABLE t, FROM …, with its WITH clause (also one before INSERT).
-    """
+    """INSERT INTO or INSERT OVERWRITE."""
 
     name: Name
     query: Sql
+    """Returns the rows: SELECT, VALUES, TABLE t or FROM …, with its WITH clause, which may also have been written before INSERT."""
     columns: tuple[str, ...] | None = None
+    """The list of columns; None if the statement has none."""
     by_name: bool = False
+    """Whether the statement has BY NAME."""
     overwrite: bool = False
     partition: tuple[tuple[str, str | None], ...] = ()
-    """PARTITION (a = literal SQL, b): static keys have their SQL text, dynamic ones None."""
+    """(key, value) of PARTITION (a = 1, b): the value is SQL text for the static key `a`, and None for the dynamic key `b`."""
     replace_where: Sql | None = None
+    """The condition of INSERT INTO … REPLACE WHERE."""
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """`column` path = `value`; value None is the word DEFAULT."""
+    """`column = value` in UPDATE, or a column and its value in the INSERT of MERGE."""
 
     column: tuple[str, ...]
+    """The name of the column, and the names of the fields below it."""
     value: Sql | None
+    """None for the keyword DEFAULT."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """UPDATE; `condition` None: all rows."""
+    """An UPDATE statement."""
 
     name: Name
     alias: str | None
     assignments: tuple[Assignment, ...]
     condition: Sql | None
+    """None if the statement updates all rows."""
 
 
 @dataclass(frozen=True)
 class Delete:
-    """DELETE; `condition` None: all rows."""
+    """A DELETE statement."""
 
     name: Name
     alias: str | None
     condition: Sql | None
+    """None if the statement deletes all rows."""
 
 
 @dataclass(frozen=True)
 class Truncate:
-    """TRUNCATE TABLE."""
+    """A TRUNCATE TABLE statement."""
 
     name: Name
 
 
 @dataclass(frozen=True)
 class MergeClause:
-    """One WHEN clause of MERGE. `kind`: "matched", "not_matched", "not_matched_by_source"; `action`: "update", "insert", "delete".
-
-    `star`: all columns of the table, matched with the source's columns by "name" (`UPDATE SET *`, `INSERT *`, as in Spark) or "position".
-    For insert, `assignments` pairs the columns with their values.
-    """
+    """One WHEN clause of MERGE."""
 
     kind: str
+    """One of "matched", "not_matched" and "not_matched_by_source"."""
     condition: Sql | None
     action: str
+    """One of "update", "insert" and "delete"."""
     star: str | None = None
+    """How a clause for all columns matches the table's columns with the source's: by "name", as `UPDATE SET *` and `INSERT *` in Spark, or
+    by "position". None if the clause has `assignments`."""
     assignments: tuple[Assignment, ...] = ()
+    """The assignments of an update, or the columns of an insert with their values."""
 
 
 @dataclass(frozen=True)
 class Merge:
-    """MERGE INTO. `source` is a name or a parenthesized query, without its alias."""
+    """A MERGE INTO statement."""
 
     name: Name
     alias: str | None
     source: Sql
+    """A name or a parenthesized query, without its alias."""
     source_alias: str | None
     """The user's alias, else the last part of the source's name."""
     condition: Sql

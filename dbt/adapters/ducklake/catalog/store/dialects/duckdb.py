@@ -1,7 +1,7 @@
-"""A DuckDB file as a catalog database: one process at a time, one writing thread at a time.
+"""A DuckDB file as the catalog database: one process at a time, one writing thread at a time.
 
-Specification: "Choosing a Catalog Database". A process has the file open for one transaction, and other processes wait. So only threads of
-the same process can write concurrently.
+Specification: "Choosing a Catalog Database". A process opens the file for each transaction, and other processes wait until it closes it. So
+concurrent writers are always threads of one process, and a lock makes them take turns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CONFLICTS = ("write-write conflict", "conflict on", "duplicate key", "transacti
 
 
 class DuckDBType(UserDefinedType[Any]):
-    """A type with DuckDB's name."""
+    """A column type that SQLAlchemy does not have, by its name in DuckDB."""
 
     cache_ok = True
 
@@ -48,30 +48,33 @@ class DuckDBType(UserDefinedType[Any]):
 
 
 @functools.cache
-def _lock_of(_file: str) -> threading.Lock:
+def _lock_for(_file: str) -> threading.Lock:
+    """Return the lock of a file: the same for every call, because the result is cached."""
     return threading.Lock()
 
 
 @contextmanager
 def _write_lock(connection: Connection) -> Iterator[None]:
-    """Make writing threads wait for each other, because DuckDB would let them write concurrently and fail the later one."""
-    with _lock_of(os.path.realpath(connection.engine.url.database or "")):
+    """Make writing threads take turns, because DuckDB would let them write concurrently and the later one would fail."""
+    with _lock_for(os.path.realpath(connection.engine.url.database or "")):
         yield
 
 
 def _prepare(engine: Engine, read_only: bool) -> None:
+    """Let the engine's connections open the file read-only if nothing will be written."""
+
     @event.listens_for(engine, "do_connect")
-    def _connect(_dialect: object, _record: object, _args: list[Any], named: dict[str, Any]) -> None:
-        named["read_only"] = read_only
+    def _connect(_dialect: object, _record: object, _args: list[Any], keywords: dict[str, Any]) -> None:
+        keywords["read_only"] = read_only
 
 
-def _nothing(_connection: Connection, _schema: str | None = None) -> None:
-    """Do nothing: every DuckDB transaction sees one state."""
+def _do_nothing(_connection: Connection, _schema: str | None = None) -> None:
+    """Do nothing, because every DuckDB transaction sees one state of the catalog."""
 
 
 def _is_write_conflict(error: BaseException) -> bool:
-    words = str(error).lower()
-    return is_in_use(error) or any(each in words for each in _CONFLICTS)
+    message = str(error).lower()
+    return is_in_use(error) or any(each in message for each in _CONFLICTS)
 
 
 def _identity(value: Any) -> Any:
@@ -82,8 +85,13 @@ def _read_timestamp(value: datetime) -> datetime:
     return value.astimezone(timezone.utc)
 
 
-def _cell(value: Any, column: Column) -> Any:
-    """Convert a value to text, which the database casts. Negative zeros are refused: DuckDB's compression can turn them into 0.0."""
+def _inlined_cell(value: Any, column: Column) -> Any:
+    """Convert a value to a query parameter that the database casts to the column's type.
+
+    Raises:
+        ValueError: the value is or contains a negative zero, which DuckDB's compression can turn into 0.0; the
+            column contains variants; or no text reads back as the value.
+    """
     if value is None:
         return None
     if has_negative_zero(value):
@@ -93,34 +101,34 @@ def _cell(value: Any, column: Column) -> Any:
     return text_cell(value, column)
 
 
-def _readable(cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
-    """Convert variants to Parquet's encoding, because the driver's Python values lose information."""
+def _inlined_readable(cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
+    """Convert variants to Parquet's encoding, because the Python values that the driver returns lose information."""
     if not any(node.type == "variant" for node in column.walk()):
         return cell
     name: ColumnClause[Any] = cell  # type: ignore[assignment]
-    return literal_column(_encoded(double_quoted(name.name), column, 0))
+    return literal_column(_encoded_sql(double_quoted(name.name), column, 0))
 
 
-def _encoded(value: str, column: Column, depth: int) -> str:
-    """Return the SQL expression of a value with variants as texts: `metadata:value`, both binaries in hexadecimal digits."""
+def _encoded_sql(value: str, column: Column, depth: int) -> str:
+    """Return SQL that converts the variants in a value to text: `metadata:value`, each as hexadecimal digits."""
     item = f"item{depth}"
     match column.type, column.children:
         case "variant", _:
-            both = f"CAST(variant_to_parquet_variant(variant_normalize({value})) AS STRUCT(metadata BLOB, value BLOB))"
-            made = f"hex({both}.metadata) || ':' || hex({both}.value)"
+            encoded = f"CAST(variant_to_parquet_variant(variant_normalize({value})) AS STRUCT(metadata BLOB, value BLOB))"
+            converted = f"hex({encoded}.metadata) || ':' || hex({encoded}.value)"
         case "list", (element,):
-            return f"list_transform({value}, lambda {item}: {_encoded(item, element, depth + 1)})"
+            return f"list_transform({value}, lambda {item}: {_encoded_sql(item, element, depth + 1)})"
         case "map", (key, entry):
-            pair = f"{{'k': {_encoded(f'{item}.key', key, depth + 1)}, 'v': {_encoded(f'{item}.value', entry, depth + 1)}}}"
-            made = f"map_from_entries(list_transform(map_entries({value}), lambda {item}: {pair}))"
+            pair = f"{{'k': {_encoded_sql(f'{item}.key', key, depth + 1)}, 'v': {_encoded_sql(f'{item}.value', entry, depth + 1)}}}"
+            converted = f"map_from_entries(list_transform(map_entries({value}), lambda {item}: {pair}))"
         case "struct", children:
             fields = (
-                f"{double_quoted(each.name)} := {_encoded(f'{value}.{double_quoted(each.name)}', each, depth + 1)}" for each in children
+                f"{double_quoted(each.name)} := {_encoded_sql(f'{value}.{double_quoted(each.name)}', each, depth + 1)}" for each in children
             )
-            made = f"struct_pack({', '.join(fields)})"
+            converted = f"struct_pack({', '.join(fields)})"
         case _:
             return value
-    return f"CASE WHEN {value} IS NOT NULL THEN {made} END"
+    return f"CASE WHEN {value} IS NOT NULL THEN {converted} END"
 
 
 @compiles(TryCast, "duckdb")
@@ -129,6 +137,7 @@ def _compiled_try_cast(element: Any, compiler: SQLCompiler, **options: Any) -> s
 
 
 def _number(text: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Convert a string to a double; to NULL if it is not a finite number."""
     number = try_cast(text, Double)
     return case((func.isfinite(number), number))
 
@@ -155,17 +164,17 @@ DUCKDB = CatalogDialect(
     comparable_timestamp=_identity,
     engine_options=MappingProxyType({"poolclass": NullPool}),
     prepare_engine=_prepare,
-    begin_read=_nothing,
-    begin_commit=_nothing,
+    begin_read=_do_nothing,
+    begin_commit=_do_nothing,
     is_write_conflict=_is_write_conflict,
     inlined_types=MappingProxyType({name: DuckDBType(spelling) for name, spelling in NAMES.items()}),
     inlined_type=_inlined_type,
-    inlined_cell=_cell,
-    inlined_readable=_readable,
-    # Python's dates end at the year 9999, and DuckDB's client returns infinities as that; nested values may contain such dates.
+    inlined_cell=_inlined_cell,
+    inlined_readable=_inlined_readable,
+    # Python's last date is 9999-12-31, which DuckDB's client also returns for infinity; nested values may contain such dates.
     read_as_text=frozenset(name for name in NAMES if not _is_exact_in_python(leaf_type(name))),
     number=_number,
     write_lock=_write_lock,
-    indexes=False,  # DuckDB's scans need none, and they make updates slower
+    indexes=False,  # DuckDB's scans do not need indexes, which make updates slower
     package="duckdb",
 )

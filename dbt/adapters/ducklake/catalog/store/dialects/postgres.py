@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.types import BIGINT, BOOLEAN, INTEGER, NUMERIC, SMALLINT, VARCHAR, TypeEngine
 
 from ....format.inlined import base_type
-from ....format.inlined_cells import cell_text
+from ....format.inlined_cells import value_text
 from ....format.leaf_types import STORED_NAMES, leaf_type
 from ....format.objects import Column
 from ....format.types import NESTED
@@ -73,7 +73,7 @@ def _cell(value: Any, column: Column) -> Any:
         return value
     if isinstance(value, int | Decimal) and not (leaf.is_integer and leaf.postgres == "varchar"):
         return value
-    text = cell_text(value, column)
+    text = value_text(value, column)
     if leaf.is_text:
         return text.encode()
     if "\0" in text:

@@ -1,0 +1,34 @@
+"""Redact the address of a catalog database: hide its password, and all options that are not known to be harmless."""
+
+from __future__ import annotations
+
+import re
+
+HIDDEN = "********"
+
+_HARMLESS = re.compile(
+    r"application_name|channel_binding|charset|client_encoding|connect_timeout|database|db|dbname|gssencmode|host|hostaddr|keepalives|port|service"
+    r"|socket|ssl_ca|ssl_cert|sslcert|sslmode|sslrootcert|target_session_attrs|unix_socket|user",
+    re.IGNORECASE,
+)
+"""Keys of PostgreSQL and MySQL whose values may be shown. The value of any other key is hidden, which may be a misspelled password."""
+_URL_PASSWORD = re.compile(r"^([^:/?#@]*:).*(?=@)", re.DOTALL)
+_URL_OPTION = re.compile(r"([\w.\-]+)(\s*=\s*)(.*?)(?=&[\w.\-]+\s*=|$)", re.DOTALL)
+_KEY_VALUE = re.compile(r"([\w.\-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'|\S*)")
+
+
+def redacted_url(url: str) -> str:
+    """Return a URL with its password, which may contain any character, even `@`, and all options that may be secret hidden."""
+    scheme, slashes, rest = url.partition("//")
+    credentials, at, address = _URL_PASSWORD.sub(rf"\1{HIDDEN}", rest).rpartition("@")
+    return scheme + slashes + credentials + at + _redacted(_URL_OPTION, address)
+
+
+def redacted_pairs(text: str) -> str:
+    """Return `key=value` pairs, as libpq has them, with all values that may be secret hidden."""
+    return _redacted(_KEY_VALUE, text)
+
+
+def _redacted(pair: re.Pattern[str], text: str) -> str:
+    """Hide the values of pairs whose keys are not known to be harmless."""
+    return pair.sub(lambda match: match[0] if _HARMLESS.fullmatch(match[1]) else f"{match[1]}{match[2]}{HIDDEN}", text)
