@@ -238,9 +238,11 @@ def leave(lease: Lease) -> None:
 
 def _all(want: str) -> Iterator[dict[str, Any]]:
     place = cache_directory() / "spark"
-    if os.name != "posix" or not place.is_dir() or not _is_private(place):
+    try:
+        paths = sorted(place.glob("*.socket")) if os.name == "posix" and _is_private(place) else []
+    except OSError:
         return
-    for path in sorted(place.glob("*.socket")):
+    for path in paths:
         connection = _connect(path)
         if connection is not None:
             with connection:
