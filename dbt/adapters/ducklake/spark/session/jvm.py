@@ -8,10 +8,10 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import shlex
 import shutil
 import struct
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,8 +20,12 @@ from typing import IO, Any
 
 from ...errors import ConfigurationError
 from .private_settings import submit_arguments
+from .temporary_folder import TemporaryFolder
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+JAVA_TEMPORARY = "java.io.tmpdir"
+"""The system property with Java's temporary folder. Spark's is the same unless spark.local.dir names another one."""
+_JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For the JVM that only computes the command line for the driver's JVM."""
 
@@ -37,6 +41,8 @@ class Jvm:
     process: subprocess.Popen[bytes]
     port: int
     secret: str
+    folder: TemporaryFolder
+    """The temporary folder of the JVM. What Spark leaves in it if it is killed is removed with it."""
 
     def attach(self) -> Any:
         """Return PySpark's gateway to the JVM."""
@@ -45,13 +51,20 @@ class Jvm:
         with environment({"PYSPARK_GATEWAY_PORT": str(self.port), "PYSPARK_GATEWAY_SECRET": self.secret}):
             gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
         gateway.proc = self.process
+        gateway.folder = self.folder  # is removed when nothing refers to the gateway
         return gateway
 
-    def end(self, seconds: float) -> None:
-        """Let the JVM exit, and wait for it."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        self.process.wait(timeout=seconds)
+
+def end_process(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Let a JVM exit, and wait for it.
+
+    Raises:
+        TimeoutExpired: it did not exit in time.
+    """
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    process.wait(timeout=seconds)
 
 
 def spark_home() -> Path:
@@ -97,18 +110,31 @@ def start_jvm(java_home: Path, config: Mapping[str, str], log: IO[bytes], starte
         JvmEndedError: the process ended.
         OSError: the process could not be started.
     """
-    folder = Path(tempfile.mkdtemp(prefix="dbt-ducklake-"))
+    folder = TemporaryFolder()
+    start, temporary = folder.path / "start", folder.path / "tmp"
+    start.mkdir(mode=0o700)
+    temporary.mkdir(mode=0o700)
     try:
-        address = folder / "address"
-        command, variables = command_and_environment(java_home, config, address)
-        command, options = _apart(command)
+        command, variables = command_and_environment(java_home, _with_temporary(config, temporary), start / "address")
+        command, options = _apart(command, folder)
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, env=variables, **options)
         if started is not None:
             started(process)
-        port, secret = await_address(address, process)
-        return Jvm(process, port, secret)
+        port, secret = await_address(start / "address", process)
+        return Jvm(process, port, secret, folder)
+    except BaseException:
+        folder.remove()
+        raise
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(start, ignore_errors=True)
+
+
+def _with_temporary(config: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the configuration with a temporary folder for Java, unless the environment has one; that of the profile takes precedence."""
+    if any(f"-D{JAVA_TEMPORARY}=" in os.environ.get(name, "") for name in _JAVA_VARIABLES):
+        return dict(config)
+    option = shlex.quote(f"-D{JAVA_TEMPORARY}={folder}")
+    return {**config, JAVA_OPTIONS: f"{option} {config.get(JAVA_OPTIONS, '')}".strip()}
 
 
 def await_address(address: Path, process: subprocess.Popen[bytes]) -> tuple[int, str]:
@@ -141,11 +167,12 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _apart(command: list[str]) -> tuple[list[str], dict[str, Any]]:
+def _apart(command: list[str], folder: TemporaryFolder) -> tuple[list[str], dict[str, Any]]:
     """Return the command and options of Popen that keep Ctrl-C, which the terminal sends to all processes, from ending the JVM.
 
     A shell ignores the signal, and the JVM inherits that. `preexec_fn` could do the same, but it can deadlock if the process has threads.
+    The JVM also keeps the lock of its temporary folder, because it may live longer than this process.
     """
     if os.name == "nt":
         return command, {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-    return ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command], {}
+    return ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command], {"pass_fds": folder.descriptors}

@@ -11,13 +11,13 @@ import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from subprocess import Popen
+from subprocess import Popen, TimeoutExpired
 from typing import IO, Any
 
 from ...errors import ConfigurationError
 from .class_archive import ClassArchive, archive_for
 from .java import Java, find_java
-from .jvm import JAVA_OPTIONS, Jvm, JvmEndedError, start_jvm
+from .jvm import JAVA_OPTIONS, Jvm, JvmEndedError, end_process, start_jvm
 
 FIRST_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m")
 """With the first compiler alone Java reserves 48 MB of code, and a long run compiles the same methods again and again."""
@@ -31,6 +31,8 @@ LATE_COMPILER = (
 starts, and a long query reaches these numbers in its first second.
 """
 LOG_TAIL_BYTES = 4000
+END_SECONDS = 10
+"""The longest time that a process waits at its end for the JVM, to remove its temporary files."""
 
 
 def launch(
@@ -58,6 +60,7 @@ def launch(
         ) from error
     except OSError as error:
         raise ConfigurationError(f"Spark could not be started: {error}") from error
+    atexit.register(_end, jvm.process, os.getpid())
     if archive is not None and not archive.path.exists():
         atexit.register(_make_later, archive, os.getpid())
     return jvm.attach()
@@ -102,6 +105,13 @@ def with_java_options(config: Mapping[str, str], fast_start: bool, archive: Clas
     return {**config, JAVA_OPTIONS: " ".join([*options, own]).strip()} if options or own else dict(config)
 
 
+def _end(process: Popen[bytes], owner: int) -> None:
+    """Wait for the JVM when the process that started it exits: until then it may write to its temporary folder."""
+    if os.getpid() == owner:
+        with contextlib.suppress(TimeoutExpired):
+            end_process(process, END_SECONDS)
+
+
 def _make_later(archive: ClassArchive, owner: int) -> None:
     """Start the maker when the process that started Spark exits, but not when a process forked from it does."""
     if os.getpid() == owner:
@@ -123,6 +133,13 @@ def tail(log: IO[bytes]) -> str:
     size = log.seek(0, os.SEEK_END)
     log.seek(max(0, size - LOG_TAIL_BYTES))
     return log.read().decode("utf-8", "replace").strip()
+
+
+def running_jvm() -> Popen[bytes] | None:
+    """Return the process of the JVM that PySpark uses, if this process started it."""
+    from pyspark import SparkContext
+
+    return getattr(SparkContext._gateway, "proc", None)
 
 
 def forget_jvm() -> None:
