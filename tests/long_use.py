@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,11 @@ LONGEST = 3600
 """Seconds for a process."""
 FAST_START = "LONG_USE_FAST_START" in os.environ
 OURS = "dbt.adapters.ducklake."
+POOLS = (
+    *("block-manager-", "broadcast-exchange", "shuffle-exchange", "ResultQueryStage", "QueryStageCreator", "subquery", "Executor task"),
+    *("dispatcher-", "map-output-", "task-result-getter", "shuffle-", "rpc-", "files-", "Common-Cleaner", "serve-", "process reaper"),
+)
+"""How the names of threads begin that Spark and Java keep in pools of limited size."""
 EPHEMERAL = ("LakeSession", "Transactions", "Transaction", "Journal", "Step", "Environment", "Staged", "SparkRuntime", "Lake", "Scope")
 """Classes of ours whose objects live as long as a statement, a transaction, a connection or a command."""
 
@@ -51,11 +57,16 @@ class Sample:
     connections: int
     """Connections of Python's threads to Java."""
     java_threads: int
+    """All threads in Java. Spark adds threads to its pools up to a limit for each, and removes those that are idle for a minute."""
+    other_threads: int
+    """Threads in Java that are not in such a pool."""
     python_threads: int
     java_objects: int
     """Objects in Java to which Python has a reference."""
     objects: int
     """Objects of the classes `EPHEMERAL`."""
+    uncollected: int
+    """Temporary files and folders before the collection. Spark removes the files of shuffles after a collection in Java."""
     files: int
     """Temporary files and folders."""
     bytes: int
@@ -118,6 +129,8 @@ def measure(done: int) -> Sample:
     from py4j.finalizer import ThreadSafeFinalizer
     from pyspark import SparkContext
 
+    temporary = Path(tempfile.gettempdir())
+    uncollected = len(list(temporary.rglob("*")))
     gc.collect()
     jvm: Any = SparkContext._jvm
     context = SparkContext._active_spark_context
@@ -129,7 +142,6 @@ def measure(done: int) -> Sample:
     scala = context._jsc.sc()
     found = [each for each in gc.get_objects() if _is_ours(each)]
     sessions = [each._spark for each in found if isinstance(each, LakeSession) and each._spark is not None]
-    temporary = Path(tempfile.gettempdir())
     paths = list(temporary.rglob("*"))
     java = int(beans.getRuntimeMXBean().getPid())
     shared = next((each._jsparkSession.sharedState() for each in sessions), None)
@@ -141,9 +153,11 @@ def measure(done: int) -> Sample:
         pools=int(scala.getAllPools().size()),
         connections=len(context._gateway._gateway_client.deque),  # type: ignore[union-attr]
         java_threads=int(beans.getThreadMXBean().getThreadCount()),
+        other_threads=len(_threads(jvm)),
         python_threads=threading.active_count(),
         java_objects=len(ThreadSafeFinalizer.finalizers),
         objects=len(found),
+        uncollected=uncollected,
         files=len(paths),
         bytes=sum(_size(path) for path in paths),
         heap=int(beans.getMemoryMXBean().getHeapMemoryUsage().getUsed()) >> 20,
@@ -155,7 +169,13 @@ def measure(done: int) -> Sample:
 
 def _is_ours(found: object) -> bool:
     kind = type(found)
-    return kind.__module__.startswith(OURS) and kind.__name__ in EPHEMERAL
+    return str(kind.__module__).startswith(OURS) and kind.__name__ in EPHEMERAL
+
+
+def _threads(jvm: Any) -> list[str]:
+    """Return the names of the threads in Java that are not in one of the pools of Spark with a limit."""
+    names = re.findall(r"Thread\[(?:#\d+,)?([^,\]]*)", jvm.java.lang.Thread.getAllStackTraces().keySet().toString())
+    return [name for name in names if not name.startswith(POOLS)]
 
 
 def _memory(process: int) -> int:
@@ -249,8 +269,8 @@ def roll_back(session: LakeSession, i: int) -> None:
 def set_and_read(session: LakeSession, i: int) -> None:
     session.execute(f"SET spark.sql.session.timeZone = {'UTC' if i % 20 < 10 else 'Asia/Tokyo'}")
     session.execute("SELECT count(*), min(id) FROM base").fetch()
-    session.execute("CREATE FUNCTION IF NOT EXISTS twice(a BIGINT) RETURN a * 2")
-    session.execute("SELECT sum(twice(id)) FROM base").fetch()
+    session.execute("CREATE FUNCTION IF NOT EXISTS main.twice(a BIGINT) RETURN a * 2")
+    session.execute("SELECT sum(main.twice(id)) FROM base").fetch()
 
 
 def other_session(session: LakeSession, i: int) -> None:

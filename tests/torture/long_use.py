@@ -24,7 +24,7 @@ COMPARED = {
     "listeners": 2,
     "pools": 0,
     "connections": 2,
-    "java_threads": 10,
+    "other_threads": 4,
     "python_threads": 2,
     "java_objects": 50,
     "objects": 2,
