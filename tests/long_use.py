@@ -31,6 +31,8 @@ from tests.functional.dbt_process import LAKE, write_project
 LONGEST = 3600
 """Seconds for a process."""
 FAST_START = "LONG_USE_FAST_START" in os.environ
+WITHOUT_ARCHIVE = {"JDK_JAVA_OPTIONS": "-Xshare:auto"}
+"""An environment in which no process makes an archive of Spark's classes afterwards."""
 OURS = "dbt.adapters.ducklake."
 POOLS = (
     *("block-manager-", "broadcast-exchange", "shuffle-exchange", "ResultQueryStage", "QueryStageCreator", "subquery", "Executor task"),
@@ -114,7 +116,8 @@ def use(kind: str, count: int, every: int, folder: Path, **variables: str) -> Us
     temporary.mkdir()
     (folder / "work").mkdir()
     arguments = [sys.executable, "-m", "tests.long_use", kind, str(count), str(every), str(folder / "work")]
-    environment = {**os.environ, **variables, "TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(sys.path)}
+    own = {"TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(sys.path), **WITHOUT_ARCHIVE}
+    environment = {**os.environ, **variables, **own}
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=LONGEST, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     samples = [Sample(**json.loads(line)) for line in done.stdout.splitlines() if line.startswith("{")]

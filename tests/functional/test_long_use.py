@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.long_use import Use, use
+from tests.long_use import WITHOUT_ARCHIVE, Use, use
 
 FAST = {"LONG_USE_FAST_START": "1"}
 KILLED = """
@@ -49,7 +49,7 @@ def test_commands_leave_nothing(tmp_path: Path) -> None:
 def test_the_next_start_removes_the_files_of_killed_processes(tmp_path: Path) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    environment = {**os.environ, "TMPDIR": str(temporary)}
+    environment = {**os.environ, "TMPDIR": str(temporary), **WITHOUT_ARCHIVE}
 
     def start() -> subprocess.Popen[str]:
         process = subprocess.Popen(

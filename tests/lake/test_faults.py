@@ -45,7 +45,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "without its last byte": lambda data: data[:-1],
     "empty": lambda data: b"",
     "another format": lambda data: b"id,name\n" * (len(data) // 8),
-    "zeros in the middle": lambda data: data[:100] + bytes(len(data) // 2) + data[100 + len(data) // 2 :],
+    "zeros in the middle": lambda data: data[: len(data) // 4] + bytes(len(data) // 2) + data[len(data) // 4 + len(data) // 2 :],
 }
 
 
@@ -75,11 +75,29 @@ def test_the_error_names_files_that_were_swapped(tables: LakeSession) -> None:
     one.write_bytes(wrong)
     other.write_bytes(good)
     for name, path in (("t", one), ("other", other)):
-        with pytest.raises(LakeError, match=path.name):
+        with pytest.raises(LakeError, match=f"{path.name} is damaged, or is not the one"):
             tables.execute(f"SELECT * FROM {name}").fetch()
     one.write_bytes(good)
     other.write_bytes(wrong)
     assert (count(tables, "t"), count(tables, "other")) == (5000, 3000)
+
+
+@pytest.mark.parametrize("vectors", ["true", "false"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_the_error_names_a_damaged_delete_file(tables: LakeSession, vectors: str, damage: str) -> None:
+    tables.execute(f"ALTER TABLE t SET TBLPROPERTIES ('write_deletion_vectors' = '{vectors}')")
+    tables.execute("DELETE FROM t WHERE id < 5")
+    with tables.reading() as now:
+        (file,) = now.scan_plan(now.find("main", "t")).files  # type: ignore[arg-type]
+    assert file.delete_file is not None
+    path = Path(file.delete_file.path)
+    good = path.read_bytes()
+    path.write_bytes(DAMAGES[damage](good))
+    for text in ("SELECT count(*) FROM t", "DELETE FROM t WHERE id = 7"):
+        with pytest.raises(LakeError, match=f"(?s){path.name}.*damaged"):
+            tables.execute(text).fetch()
+    path.write_bytes(good)
+    assert count(tables, "t") == 4995
 
 
 # -- a full disk ---------------------------------------------------------------------------------------------------------------
