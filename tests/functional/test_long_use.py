@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -70,6 +71,7 @@ def test_the_next_start_removes_the_files_of_killed_processes(tmp_path: Path) ->
     killed.communicate(timeout=60)
     assert list(temporary.iterdir())
     (tmp_path / "lake.sqlite").unlink()
+    shutil.rmtree(tmp_path / "data")
     last = start()
     last.communicate(timeout=60)
     assert last.returncode == 0
