@@ -258,13 +258,19 @@ def test_a_killed_dbt_build_leaves_whole_nodes(database: str, request: pytest.Fi
 
 @pytest.mark.parametrize("database", REFERENCE_DATABASES[:2])
 def test_no_commit_of_many_writers_is_lost_or_doubled(place: CatalogPlace) -> None:
+    with (
+        place.lake() as lake,
+        lake.session() as session,
+    ):  # if DuckDB makes the table of inlined rows, it adds no row for its schema version
+        session.execute("INSERT INTO log VALUES (0, 'first')")
     processes = [start("append", place.path, place.data_path, writer, writer % 4 == 0) for writer in range(WRITERS)]
     for process in processes:
         output, errors = process.communicate(timeout=LONGEST)
         assert process.returncode == 0, output + errors
     with oracle.connect(place) as connection:
         rows = connection.execute("SELECT kind, number FROM lake.main.log").fetchall()
-    assert sorted(rows) == sorted((str(writer), number) for writer in range(WRITERS) for number in range(COMMITS))
+    expected = [(str(writer), number) for writer in range(WRITERS) for number in range(COMMITS)]
+    assert sorted(rows) == sorted([("first", 0), *expected])
     with place.open() as catalog, duckdb.connect() as plain:
         assert Invariants(catalog, plain).violations() == []
     print(f"{len(rows)} commits of {WRITERS} processes")
