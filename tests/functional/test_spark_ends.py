@@ -46,6 +46,23 @@ with connect("sqlite:///lake.sqlite", "data/") as lake:
         frame.collect()
     assert lake.execute("SELECT min(id) FROM t").fetch() == [(20,)]
 """
+TWO_RUNTIMES = """
+from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
+
+settings = SparkSettings(master="local[1]", fast_start=True)
+first, second = SparkRuntime(settings), SparkRuntime(settings)
+messages = []
+first.notify = second.notify = messages.append
+assert first.session().range(3).count() == second.session().range(3).count() == 3
+first._process.kill()
+first._process.wait()
+for runtime in (second, first, SparkRuntime(settings)):  # those of a command, of an earlier one, and of a later one
+    session = runtime.session()
+    assert session.range(3).count() == 3
+    assert not second.has_lost(session)
+assert len(messages) == 2, messages
+"""
 
 
 def test_the_next_node_starts_spark_again(tmp_path: Path) -> None:
@@ -60,4 +77,9 @@ def test_the_next_node_starts_spark_again(tmp_path: Path) -> None:
 
 def test_a_session_goes_on_after_spark_has_ended(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_later_command_of_the_process_starts_spark_again(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", TWO_RUNTIMES], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

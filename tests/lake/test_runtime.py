@@ -53,12 +53,13 @@ def test_a_changed_protected_setting_is_refused_and_restored(spark_runtime: Spar
 def test_a_scope_marks_only_the_jobs_of_its_thread(spark_runtime: SparkRuntime) -> None:
     session = spark_runtime.session()
     context = session.sparkContext
-    with spark_runtime.scope(session, "outer", "g1", "first") as outer:
-        with spark_runtime.scope(session, "inner", "g2", "second") as inner:
+    with spark_runtime.scope(session, "g1", "first") as outer:
+        with spark_runtime.scope(session, "g2", "second") as inner:
             assert context.getLocalProperty("spark.jobGroup.id") == inner.group
-            assert context.getLocalProperty("spark.scheduler.pool") == "inner"
+            assert context.getLocalProperty("spark.scheduler.pool") == "dbt-ducklake-2"
         assert context.getLocalProperty("spark.jobGroup.id") == outer.group
         assert context.getLocalProperty("spark.job.description") == "first"
+        assert context.getLocalProperty("spark.scheduler.pool") == "dbt-ducklake-1"
     assert context.getLocalProperty("spark.jobGroup.id") is None
     assert context.getLocalProperty("spark.scheduler.pool") is None
 
@@ -75,7 +76,7 @@ def test_a_group_is_cancelled_from_another_thread(spark_runtime: SparkRuntime) -
 
     thread = threading.Thread(target=cancel)
     try:
-        with spark_runtime.scope(session, "p", "to cancel", "slow") as scope:
+        with spark_runtime.scope(session, "to cancel", "slow") as scope:
             thread.start()
             with pytest.raises(Exception) as caught:  # noqa: PT011
                 session.sql(slow).collect()
@@ -91,12 +92,12 @@ def test_a_group_is_cancelled_from_another_thread(spark_runtime: SparkRuntime) -
 
 def test_a_job_that_starts_after_the_cancellation_is_refused(spark_runtime: SparkRuntime) -> None:
     session = spark_runtime.session()
-    with spark_runtime.scope(session, "p", "cancelled early", "first"):
+    with spark_runtime.scope(session, "cancelled early", "first"):
         spark_runtime.cancel("cancelled early")
         with pytest.raises(Exception) as caught:  # noqa: PT011
             session.range(3).count()
         assert isinstance(translate(caught.value), CancelledError)
-    with spark_runtime.scope(session, "p", "cancelled early", "second"):
+    with spark_runtime.scope(session, "cancelled early", "second"):
         assert session.range(3).count() == 3
 
 

@@ -215,6 +215,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
                 logger.warning(f"The command did not end as planned, so these nodes were not published: {names(lake.nodes.unpublished)}")
             lake.end_run()
             lake.close_catalogs()
+            lake.runtime.release()
 
     def cancel(self, connection: Connection) -> None:
         """Stop the statement on another thread's connection."""

@@ -6,7 +6,8 @@
     │   └── NotFoundError       the message names a schema, table, view, column or snapshot that does not exist
     ├── DataError               correct the data: a NULL in a NOT NULL column, a row that MERGE matches twice, a value that does not fit
     ├── LakeError               repair the lake: wrong format version, catalog rows that contradict each other
-    │   └── MissingFileError    restore the file, if the lake still lists it
+    │   ├── MissingFileError    restore the file, if the lake still lists it
+    │   └── DamagedFileError    restore the file
     ├── ConflictError           run it again: a concurrent writer committed a change that this transaction depends on
     └── EngineError             Spark or the catalog database failed; `condition` has Spark's error class, if any
         └── CancelledError      the user cancelled the statement
@@ -64,6 +65,21 @@ class MissingFileError(LakeError):
     def __init__(self, message: str, path: str) -> None:
         self.path = path
         super().__init__(message)
+
+
+class DamagedFileError(LakeError):
+    """A file of the lake cannot be read, because it is damaged or has been replaced by another one.
+
+    Args:
+        path: the file, as the reader that failed spells it.
+        reason: what the reader has found.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            f"The file {path} is damaged, or is not the one that the lake's catalog lists: {reason.strip().rstrip('.')}. "
+            "Restore it from a backup; what does not read it works as before"
+        )
 
 
 class ConflictError(DuckLakeError):

@@ -9,6 +9,7 @@ from pyspark.errors import AnalysisException, ArithmeticException, ParseExceptio
 
 from dbt.adapters.ducklake.errors import (
     CancelledError,
+    DamagedFileError,
     DataError,
     DuckLakeError,
     EngineError,
@@ -106,6 +107,30 @@ def test_a_missing_data_file_is_a_lake_error_that_names_it() -> None:
     assert error.path == "file:///data/main/t/ducklake-1.parquet"
     assert "file:///data/main/t/ducklake-1.parquet is missing" in str(error)
     assert "run the statement again" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("cause", "shown"),
+    [
+        ("java.lang.RuntimeException: file:/data/a.parquet is not a Parquet file. Expected magic number", "is not a Parquet file"),
+        ("org.apache.parquet.io.ParquetDecodingException: Can not read value at 1", "Can not read value at 1"),
+    ],
+)
+def test_a_damaged_data_file_is_a_lake_error_that_names_it(cause: str, shown: str) -> None:
+    text = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///data/a.parquet.  SQLSTATE: KD001"
+    kind, _, message = cause.partition(": ")
+    error = translate(FakePy4JJavaError(FakeThrowable("org.apache.spark.SparkException", text, FakeThrowable(kind, message))))
+    assert isinstance(error, DamagedFileError)
+    assert str(error).startswith("The file file:///data/a.parquet is damaged, or is not the one that the lake's catalog lists: ")
+    assert shown in str(error)
+
+
+def test_a_file_that_cannot_be_read_now_is_not_called_damaged() -> None:
+    text = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file s3a://b/a.parquet.  SQLSTATE: KD001"
+    cause = FakeThrowable("java.net.SocketTimeoutException", "Read timed out")
+    error = translate(FakePy4JJavaError(FakeThrowable("org.apache.spark.SparkException", text, cause)))
+    assert type(error) is EngineError
+    assert "Read timed out" in str(error)
 
 
 def test_errors_of_a_scan_are_shown_without_sparks_error_class() -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,16 +20,18 @@ from dbt.adapters.ducklake.spark.session.java import Java
 from dbt.adapters.ducklake.spark.session.jvm import Jvm
 from dbt.adapters.ducklake.spark.session.kept import Keeping, Lease, Place, folder, place_of, states, stop_all
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
+from dbt.adapters.ducklake.spark.session.temporary_folder import TemporaryFolder, remove_unused
 
 JAVA = Java(Path("/java"), 17, "JAVA_HOME")
 PLACE = Place("settings", 600)
 
 
 @pytest.fixture(autouse=True)
-def cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder of sockets, whose path is short enough."""
     path = Path(f"/tmp/kept-unit-{os.getpid()}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(kept, "spark_home", lambda: Path("/spark"))
     yield path
     wait_for(lambda: all(each["stopped"] for each in stop_all()))
@@ -52,10 +55,10 @@ def has_ended(pid: int) -> bool:
 
 
 def start(place: Place = PLACE) -> tuple[subprocess.Popen[bytes], Jvm]:
-    keeping = Keeping(place)
+    keeping, temporary = Keeping(place), TemporaryFolder()
     with Path(os.devnull).open("a+b") as log:
-        process = keeping.spawn(["cat"], os.environ, log)
-    return process, keeping.kept(Jvm(process, 4711, "secret"))
+        process = keeping.spawn(["cat"], os.environ, log, temporary)
+    return process, keeping.kept(Jvm(process, 4711, "secret", temporary))
 
 
 def lease(jvm: Jvm | None) -> Lease:
@@ -108,11 +111,24 @@ def test_it_ends_with_a_command_that_was_killed() -> None:
     wait_for(lambda: has_ended(state["pid"]))
 
 
-def test_a_killed_keeper_leaves_nothing_that_disturbs() -> None:
+def test_the_temporary_folder_is_removed_with_the_jvm(tmp_path: Path) -> None:
+    process, first = start()
+    lease(first).end()
+    remove_unused()
+    assert list(tmp_path.glob("dbt-ducklake-*")), "the JVM has inherited its lock"
+    stop_all()
+    process.wait(30)
+    assert not list(tmp_path.glob("dbt-ducklake-*"))
+
+
+def test_a_killed_keeper_leaves_nothing_that_disturbs(tmp_path: Path) -> None:
     process, first = start()
     (state,) = states()
     process.kill()
     wait_for(lambda: has_ended(state["pid"]))
+    assert list(tmp_path.glob("dbt-ducklake-*")), "it could not remove the folder"
+    remove_unused()
+    assert not list(tmp_path.glob("dbt-ducklake-*"))
     assert lease(first).poll() is not None
     assert not list(states())
     assert PLACE.lease() is None

@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
 from dbt.adapters.ducklake.spark.session.private_settings import SUBMIT_ARGUMENTS, private_settings, properties
+from dbt.adapters.ducklake.spark.session.temporary_folder import LOCK
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -28,7 +29,7 @@ def test_the_files_are_private_and_removed(monkeypatch: pytest.MonkeyPatch) -> N
         assert (folder / JAVA_OPTIONS).read_text() == '"-Da.password=x \\"y"\n'
         assert "password" not in Path(file).read_text()
         assert folder.stat().st_mode & 0o777 == 0o700
-        assert {each.stat().st_mode & 0o777 for each in folder.iterdir()} == {0o600}
+        assert {each.stat().st_mode & 0o777 for each in folder.iterdir() if each.name != LOCK} == {0o600}
     assert SUBMIT_ARGUMENTS not in os.environ
     assert not folder.exists()
 

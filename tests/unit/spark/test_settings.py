@@ -45,6 +45,14 @@ def test_the_profile_overrides_defaults_but_not_required_settings() -> None:
         SparkSettings(config={"spark.sql.parquet.fieldId.read.enabled": "false"})
 
 
+def test_spark_keeps_a_long_history_only_if_it_is_shown() -> None:
+    kept = "spark.sql.ui.retainedExecutions"
+    assert SparkSettings().launch_config()[kept] == "20"
+    assert SparkSettings(config={kept: "7"}).launch_config()[kept] == "7"
+    assert kept not in SparkSettings(config={"spark.ui.enabled": "true"}).launch_config()
+    assert kept not in SparkSettings(remote="sc://host:15002", master=None).launch_config()
+
+
 def test_contradictions_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="not both"):
         SparkSettings(master="local[2]", remote="sc://host:15002")

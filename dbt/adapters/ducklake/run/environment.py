@@ -57,7 +57,7 @@ class SessionState:
 
     def forget_spark(self) -> None:
         """Forget what a Spark session had, because its process has ended. Temporary views are resolved from their text again."""
-        self.registry.keep()
+        self.registry.clear()
         self.columns.clear()
         self.frames.clear()
         self.cached = {}

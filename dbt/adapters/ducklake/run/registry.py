@@ -40,7 +40,9 @@ class ScanRegistry:
         """The user's name of each view or function, for error messages."""
         self._tables: OrderedDict[tuple[BoundTable, Settings], str] = OrderedDict()
         self._others: dict[BoundRelation, str] = {}
-        """The views and functions of the current statement."""
+        """The views and functions of the current statement, without those of tables."""
+        self._used: list[tuple[BoundTable, Settings]] = []
+        """The tables of the current statement."""
         self._numbers = itertools.count(1)
 
     def text(self, bound: Bound, spark: SparkSession, settings: Settings, frame_of_call: FrameOfCall) -> str:
@@ -63,9 +65,18 @@ class ScanRegistry:
         spark.catalog.dropTempView(name)
 
     def keep(self) -> None:
-        """Never drop the registered views, because Spark keeps the text of the current statement, or has ended."""
-        self._tables.clear()
+        """Never drop the views of the current statement, because Spark keeps its text."""
+        for key in self._used:
+            self._tables.pop(key, None)
+        self._used.clear()
         self._others.clear()
+
+    def clear(self) -> None:
+        """Forget all views, because Spark has ended."""
+        self._tables.clear()
+        self._used.clear()
+        self._others.clear()
+        self.user_names.clear()
 
     def shrink(self, spark: SparkSession, keep: int = MOST) -> None:
         """Drop the views of the previous statement, and the least recently used views of tables, down to `keep` of them."""
@@ -79,6 +90,7 @@ class ScanRegistry:
             else:
                 self.forget(name, spark)
         self._others.clear()
+        self._used.clear()
         while len(self._tables) > keep:
             self.forget(self._tables.popitem(last=False)[1], spark)
 
@@ -91,6 +103,7 @@ class ScanRegistry:
         if isinstance(relation, BoundTable):
             self._tables[relation, settings] = name
             self._tables.move_to_end((relation, settings))
+            self._used.append((relation, settings))
         else:
             self._others[relation] = name
         self.user_names[name] = relation.user_name

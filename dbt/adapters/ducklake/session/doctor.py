@@ -217,7 +217,7 @@ def _job(runtime: SparkRuntime, session: SparkSession, data_path: str) -> str:
     timer.daemon = True
     timer.start()
     try:
-        with runtime.scope(session, "dbt-debug", "dbt-debug", "dbt debug"):
+        with runtime.scope(session, "dbt-debug", "dbt debug"):
             probe_with_spark(session, data_path)
     except Exception as error:
         found = translate(error)

@@ -58,7 +58,7 @@ class SparkWork:
             self._former = apply_settings(session, self._settings)
             self._spark, self._progress = session, progress_source(session)
         if self._scopes is not None and self._scope is None:
-            self._scope = self._scopes.enter_context(self.runtime.scope(self._spark, self.group, self.group, self._description))
+            self._scope = self._scopes.enter_context(self.runtime.scope(self._spark, self.group, self._description))
         return self._spark
 
     def use_settings(self, given: Any) -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..errors import CancelledError, DataError, DuckLakeError, EngineError, LakeError, MissingFileError, StatementError
+from ..errors import CancelledError, DamagedFileError, DataError, DuckLakeError, EngineError, LakeError, MissingFileError, StatementError
 from .values.conform import data_error
 from .values.conversions import REFUSED
 
@@ -19,6 +19,13 @@ _SQLSTATE = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
 _PLAN = re.compile(r"; line (\d+) pos \d+;?(?:\n.*)?$|;\n['!+\w].*$", re.DOTALL)
 _PREFIX = re.compile(r"^(?:An error occurred while calling \S+\s*:?\s*)?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error):\s*")
 _MISSING = re.compile(r"(?:File|file) (\S+?\.parquet\S*) does not exist|(?:reading file) (\S+?)[.]?(?:\s|$)")
+_UNREADABLE = re.compile(r"FAILED_READ_FILE\.\w+\] Encountered error while reading file (\S+?)\.\s")
+_DAMAGE = re.compile(
+    r"is not a Parquet file|Required field '\w+' was not found in serialized data|can not read class org\.apache\.parquet\.format"
+    r"|Data type mismatches when reading Parquet column|Reached the end of stream|java\.io\.EOFException|ZstdException|FAILED_TO_UNCOMPRESS"
+    r"|corrupt input|could not read page|Could not read footer|ParquetDecodingException|don't know what type"
+)
+"""What Spark and Parquet say about a damaged file; other errors of reading a file may pass, such as those of a network."""
 _NO_CLASS = re.compile(r"(?:ClassNotFoundException|NoClassDefFoundError): (?:Class )?([\w./$]+)|No FileSystem for scheme \"?(\w+)")
 _MARKER = re.compile(r"^[ \t]*\^+[ \t]*\n?|^-+\^+-*[ \t]*\n?", re.MULTILINE)
 _CANCELLED = re.compile(
@@ -66,13 +73,9 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
     refused = everything.find(REFUSED)
     if refused >= 0:
         return LakeError(_clean(everything[refused + len(REFUSED) :].split("\n")[0]).rstrip(". ") + ".")
-    missing = _missing_file(messages)
-    if missing is not None:
-        return MissingFileError(
-            f"The file {missing} is missing, though the lake's catalog lists it. If another process has just compacted the lake or expired "
-            "its snapshots, run the statement again; otherwise restore the file",
-            missing,
-        )
+    lost = _lost_file(messages, everything)
+    if lost is not None:
+        return lost
     if "expects field Ids" in everything:
         return LakeError(
             "A data file has no field ids, so its columns cannot be identified: its writer did not follow the DuckLake "
@@ -193,6 +196,21 @@ def _line(match: re.Match[str]) -> str:
     return f" (line {match.group(1)})" if match.group(1) else ""
 
 
+def _lost_file(messages: list[str], everything: str) -> LakeError | None:
+    """Return the error about a file that is missing or damaged."""
+    missing = _missing_file(messages)
+    if missing is not None:
+        return MissingFileError(
+            f"The file {missing} is missing, though the lake's catalog lists it. If another process has just compacted the lake or expired "
+            "its snapshots, run the statement again; otherwise restore the file",
+            missing,
+        )
+    unreadable, damage = _UNREADABLE.search(everything), _DAMAGE.search(everything)
+    if unreadable is None or damage is None:
+        return None
+    return DamagedFileError(unreadable[1], _line_at(everything, damage.start()))
+
+
 def _missing_file(messages: list[str]) -> str | None:
     for text in messages:
         if "FAILED_READ_FILE.FILE_NOT_EXIST" in text or "FileNotFoundException" in text or "NoSuchKey" in text:
@@ -200,6 +218,13 @@ def _missing_file(messages: list[str]) -> str | None:
             if match is not None:
                 return (match.group(1) or match.group(2)).rstrip(".")
     return None
+
+
+def _line_at(text: str, position: int) -> str:
+    """Return the line with a position, without the class of an exception or the condition of an error before it."""
+    start, end = text.rfind("\n", 0, position) + 1, text.find("\n", position)
+    line = _clean(text[start : end if end >= 0 else None])
+    return line.rpartition(".parquet. ")[2] if line.startswith("[") else line
 
 
 def _lost_jvm(error: BaseException) -> bool:

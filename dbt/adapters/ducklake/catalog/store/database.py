@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_CACHED_STATEMENTS = 200
+"""How many compiled statements SQLAlchemy caches. Most of its usual 500 would be for tables of inlined rows that no longer exist."""
+
 
 class ConcurrentWriteError(Exception):
     """A concurrent writer committed first, or holds its lock too long; a retry of the same transaction may succeed."""
@@ -53,7 +56,7 @@ class Database:
 
     def _create_engine(self, options: Mapping[str, Any]) -> Engine:
         try:
-            engine = create_engine(self._url, **options)
+            engine = create_engine(self._url, query_cache_size=_CACHED_STATEMENTS, **options)
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 f"the catalog {self.location} needs the Python package {error.name}; pip install 'dbt-ducklake[{self.dialect.package}]'"

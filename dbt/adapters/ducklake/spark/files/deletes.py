@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...errors import LakeError, MissingFileError
+from ...errors import DamagedFileError, LakeError, MissingFileError
 from ...format.deletion_vectors import encode_deletion_vector, read_deletion_vector
 from ...format.files import (
     DELETE_PATH_FIELD_ID,
@@ -49,10 +49,14 @@ def positions_table(file: DeleteFile) -> pa.Table:
             names = parquet.schema_arrow.names
             wanted = [name for name in ("pos", SNAPSHOT_ID_COLUMN) if name in names]
             if "pos" not in wanted:
-                raise LakeError(f"{file.path} is not a delete file: it has no column pos")
+                raise LakeError("it is not a delete file, because it has no column pos")
             table = parquet.read(columns=wanted).select(wanted)
     except FileNotFoundError as error:
         raise MissingFileError(f"the delete file {file.path} does not exist: the lake has lost a file", file.path) from error
+    except (LakeError, pa.ArrowInvalid, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the file system failed
+            raise
+        raise DamagedFileError(file.path, str(error)) from error
     if len(wanted) == 2:
         since = table.column(1)  # NULL: the snapshot that began the file
         table = table.filter(pc.or_kleene(pc.is_null(since), pc.less_equal(since, file.snapshot_limit)))

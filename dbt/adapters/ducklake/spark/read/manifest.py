@@ -7,11 +7,11 @@ passed.
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,8 @@ def read_files(spark: SparkSession, files: Sequence[tuple[str, int]], schema: St
     scratch = spark.conf.get(SCRATCH, None)
     if scratch is None:
         return reader.parquet(*[locations.reader_path(path) for path, _ in files])
-    return reader.parquet("file://" + write_manifest(Path(scratch), files))
+    with manifest(Path(scratch), files) as directory:
+        return reader.parquet(f"file://{directory}")  # Spark reads the list now, and never again
 
 
 def has_file_index(spark: SparkSession) -> bool:
@@ -45,23 +46,16 @@ def has_file_index(spark: SparkSession) -> bool:
     return spark.conf.get(SCRATCH, None) is not None
 
 
-def write_manifest(scratch: Path, files: Sequence[tuple[str, int]]) -> str:
-    """Return a directory that lists exactly these files; it is created once for each list."""
-    lines = ["v1", *[_entry(path, size, index) for index, (path, size) in enumerate(files)]]
-    text = "\n".join(lines)
-    directory = scratch / hashlib.sha256(text.encode()).hexdigest()[:40]
-    if not directory.is_dir():
-        os.makedirs(scratch, mode=0o700, exist_ok=True)  # programs that tidy up temporary folders may have removed it
-        with tempfile.TemporaryDirectory(dir=scratch, prefix="new-") as temporary:
-            inner = Path(temporary) / "list" / "_spark_metadata"
-            inner.mkdir(parents=True)
-            (inner / "0").write_text(text, encoding="utf-8")
-            try:
-                os.rename(inner.parent, directory)
-            except OSError:
-                if not directory.is_dir():
-                    raise
-    return str(directory)
+@contextlib.contextmanager
+def manifest(scratch: Path, files: Sequence[tuple[str, int]]) -> Iterator[Path]:
+    """Yield a directory that lists exactly these files, until the block ends."""
+    os.makedirs(scratch, mode=0o700, exist_ok=True)  # programs that tidy up temporary folders may have removed it
+    with tempfile.TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as directory:
+        lines = ["v1", *[_entry(path, size, index) for index, (path, size) in enumerate(files)]]
+        log = Path(directory, "_spark_metadata", "0")
+        log.parent.mkdir()
+        log.write_text("\n".join(lines), encoding="utf-8")
+        yield Path(directory)
 
 
 def _entry(path: str, size: int, index: int) -> str:

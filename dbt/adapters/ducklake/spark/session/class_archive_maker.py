@@ -12,14 +12,14 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .class_archive import ClassArchive, age
-from .jvm import JAVA_OPTIONS, command_and_environment, start_jvm
+from .jvm import JAVA_OPTIONS, command_and_environment, end_process, start_jvm
 from .settings import SparkSettings
+from .temporary_folder import TemporaryFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,10 +86,11 @@ def _write(archive: ClassArchive, path: Path) -> None:
     from pyspark.sql import SparkSession
 
     settings = SparkSettings(master="local[2]", config={"spark.driver.memory": "1g"})
-    with tempfile.TemporaryDirectory(prefix="dbt-ducklake-classes-") as work, open(os.devnull, "r+b") as log:
-        options = f"-XX:ArchiveClassesAtExit={path} -XX:TieredStopAtLevel=1"
-        config = {**settings.launch_config(), "spark.local.dir": work, JAVA_OPTIONS: options}
+    options = f"-XX:ArchiveClassesAtExit={path} -XX:TieredStopAtLevel=1"
+    config = {**settings.launch_config(), JAVA_OPTIONS: options}
+    with open(os.devnull, "r+b") as log:
         jvm = start_jvm(Path(archive.java_home), config, log)
+        assert jvm.folder is not None
         gateway = jvm.attach()
         conf = SparkConf(_jvm=gateway.jvm)
         for key, value in config.items():
@@ -98,11 +99,12 @@ def _write(archive: ClassArchive, path: Path) -> None:
         session = SparkSession(context).newSession()
         for key, value in settings.session_config().items():
             session.conf.set(key, value)
-        _run_queries(session, work)
+        _run_queries(session, str(jvm.folder.path))
         context.stop()
         with contextlib.suppress(Exception):
             gateway.shutdown()
-        jvm.end(MAKING_SECONDS)
+        end_process(jvm.process, MAKING_SECONDS)
+        jvm.folder.remove()
 
 
 def _run_queries(session: SparkSession, work: str) -> None:
@@ -125,8 +127,8 @@ def _run_queries(session: SparkSession, work: str) -> None:
 def _require_usable(archive: ClassArchive, path: Path) -> None:
     """Raise an error unless a JVM that `spark-submit` starts can map the archive."""
     config = {"spark.master": "local", JAVA_OPTIONS: f"-Xshare:on -XX:SharedArchiveFile={path}"}
-    with tempfile.TemporaryDirectory(prefix="dbt-ducklake-classes-") as work:
-        command, variables = command_and_environment(Path(archive.java_home), config, Path(work, "address"))
+    with TemporaryFolder() as work:
+        command, variables = command_and_environment(Path(archive.java_home), config, work / "address")
         done = subprocess.run([*command[:-1], "--version"], env=variables, capture_output=True, timeout=MAKING_SECONDS, check=False)
     if done.returncode != 0:
         raise OSError(f"the archive cannot be used: {(done.stdout + done.stderr).decode('utf-8', 'replace')}")

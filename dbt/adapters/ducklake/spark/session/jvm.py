@@ -5,12 +5,13 @@ PySpark starts and attaches in one call. Here these are two steps, so that a sta
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
+import shlex
 import shutil
 import struct
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,8 +21,12 @@ from typing import IO, Any
 
 from ...errors import ConfigurationError
 from .private_settings import submit_arguments
+from .temporary_folder import TemporaryFolder
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+JAVA_TEMPORARY = "java.io.tmpdir"
+"""The system property with Java's temporary folder. Spark's is the same unless spark.local.dir names another one."""
+_JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For the JVM that only computes the command line for the driver's JVM."""
 
@@ -38,12 +43,14 @@ class Jvm:
         process: the JVM or its keeper, or the lease of a kept one.
         port: where it listens.
         secret: what clients must send.
+        folder: its temporary folder; None if its keeper removes that. What Spark leaves in it if it is killed is removed with it.
         has_context: whether it already has a SparkContext, of an earlier command.
     """
 
     process: Any
     port: int
     secret: str
+    folder: TemporaryFolder | None = None
     has_context: bool = False
 
     def attach(self) -> Any:
@@ -58,13 +65,20 @@ class Jvm:
         names = {**launch_gateway.__globals__, "os": SimpleNamespace(environ=environment)}
         gateway: Any = FunctionType(launch_gateway.__code__, names, argdefs=launch_gateway.__defaults__)()
         gateway.proc = self.process
+        gateway.folder = self.folder  # is removed when nothing refers to the gateway
         return gateway
 
-    def end(self, seconds: float) -> None:
-        """Let the JVM exit, and wait for it."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        self.process.wait(timeout=seconds)
+
+def end_process(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Let a JVM exit, and wait for it.
+
+    Raises:
+        TimeoutExpired: it did not exit in time.
+    """
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    process.wait(timeout=seconds)
 
 
 def spark_home() -> Path:
@@ -97,21 +111,22 @@ def command_and_environment(java_home: Path, config: Mapping[str, str], address:
     return command, {**os.environ, **own, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
 
 
-def spawn(command: list[str], variables: Mapping[str, str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+def spawn(command: list[str], variables: Mapping[str, str], log: IO[bytes], folder: TemporaryFolder) -> subprocess.Popen[bytes]:
     """Start a process that Ctrl-C does not end, although the terminal sends it to all processes.
 
     A shell ignores the signal, and the JVM inherits that. `preexec_fn` could do the same, but it can deadlock if the process has threads.
+    The JVM also keeps the lock of its temporary folder, because it may live longer than this process.
     """
-    flags = 0
+    options: dict[str, Any] = {"pass_fds": folder.descriptors}
     if os.name == "nt":
-        flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+        options = {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
     else:
         command = ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, env=variables, creationflags=flags)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, env=variables, **options)
 
 
-Spawn = Callable[[list[str], Mapping[str, str], IO[bytes]], "subprocess.Popen[bytes]"]
-"""Starts a command with an environment, and with a file for its output."""
+Spawn = Callable[[list[str], Mapping[str, str], IO[bytes], TemporaryFolder], "subprocess.Popen[bytes]"]
+"""Starts a command with an environment, a file for its output, and a temporary folder, whose lock it inherits."""
 
 
 def start_jvm(java_home: Path, config: Mapping[str, str], log: IO[bytes], started: Any = None, spawn: Spawn = spawn) -> Jvm:
@@ -128,17 +143,30 @@ def start_jvm(java_home: Path, config: Mapping[str, str], log: IO[bytes], starte
         JvmEndedError: the process ended.
         OSError: the process could not be started.
     """
-    folder = Path(tempfile.mkdtemp(prefix="dbt-ducklake-"))
+    folder = TemporaryFolder()
+    start, temporary = folder.path / "start", folder.path / "tmp"
+    start.mkdir(mode=0o700)
+    temporary.mkdir(mode=0o700)
     try:
-        address = folder / "address"
-        command, variables = command_and_environment(java_home, config, address)
-        process = spawn(command, variables, log)
+        command, variables = command_and_environment(java_home, _with_temporary(config, temporary), start / "address")
+        process = spawn(command, variables, log, folder)
         if started is not None:
             started(process)
-        port, secret = await_address(address, process)
-        return Jvm(process, port, secret)
+        port, secret = await_address(start / "address", process)
+        return Jvm(process, port, secret, folder)
+    except BaseException:
+        folder.remove()
+        raise
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(start, ignore_errors=True)
+
+
+def _with_temporary(config: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the configuration with a temporary folder for Java, unless the environment has one; that of the profile takes precedence."""
+    if any(f"-D{JAVA_TEMPORARY}=" in os.environ.get(name, "") for name in _JAVA_VARIABLES):
+        return dict(config)
+    option = shlex.quote(f"-D{JAVA_TEMPORARY}={folder}")
+    return {**config, JAVA_OPTIONS: f"{option} {config.get(JAVA_OPTIONS, '')}".strip()}
 
 
 def await_address(address: Path, process: subprocess.Popen[bytes]) -> tuple[int, str]:

@@ -19,6 +19,7 @@ import fcntl
 import json
 import os
 import selectors
+import shutil
 import socket
 import subprocess
 import sys
@@ -43,6 +44,8 @@ class Order:
         command: the command that starts the JVM; it inherits the environment, the working directory and the output of this process.
         socket: the path of the socket for later clients.
         lock: the path of the file that the one keeper of these settings locks.
+        folder: the temporary folder of the JVM, which is removed after its end.
+        descriptors: of the lock of this folder, for the JVM to inherit.
         idle_seconds: how long the JVM is kept without a client.
         most_commands: after how many leases the JVM ends, because each leaves some objects in its memory.
     """
@@ -50,6 +53,8 @@ class Order:
     command: list[str]
     socket: str
     lock: str
+    folder: str
+    descriptors: list[int]
     idle_seconds: float
     most_commands: int
 
@@ -186,10 +191,12 @@ def main(descriptor: int) -> int:
         except BlockingIOError:
             send(lease, {"started": False})
             return 1
-        with subprocess.Popen(order.command, stdin=subprocess.PIPE) as process:
+        with subprocess.Popen(order.command, stdin=subprocess.PIPE, pass_fds=order.descriptors) as process:
             keeper = Keeper(order, process, lease)
             send(lease, {"started": True})
-            return keeper.serve()
+            status = keeper.serve()
+        shutil.rmtree(order.folder, ignore_errors=True)
+        return status
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from uuid import uuid4
 from ...errors import ConfigurationError
 from .java import Java, cache_directory
 from .jvm import Jvm, spark_home, spawn
+from .temporary_folder import TemporaryFolder
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -113,7 +114,7 @@ class Keeping:
         self._place = place
         self._lease: socket.socket | None = None
 
-    def spawn(self, command: list[str], variables: Mapping[str, str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+    def spawn(self, command: list[str], variables: Mapping[str, str], log: IO[bytes], folder: TemporaryFolder) -> subprocess.Popen[bytes]:
         """Start the keeper, which starts the command; without a keeper, if there is another one for the same settings."""
         from .keeper import Order, __file__, read, send
 
@@ -125,17 +126,26 @@ class Keeping:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=variables,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[theirs.fileno(), *folder.descriptors],
                 start_new_session=True,
             )
-        path, place = str(self._place.socket), self._place
-        send(ours, asdict(Order(command, path, path.removesuffix(".socket") + ".lock", place.idle_seconds, MOST_COMMANDS)))
+        place = self._place.socket
+        order = Order(
+            command,
+            str(place),
+            str(place.with_suffix(".lock")),
+            str(folder.path),
+            list(folder.descriptors),
+            self._place.idle_seconds,
+            MOST_COMMANDS,
+        )
+        send(ours, asdict(order))
         if (read(ours) or {}).get("started"):
             self._lease = ours
             return process
         ours.close()
         process.wait()
-        return spawn(command, variables, log)
+        return spawn(command, variables, log, folder)
 
     def kept(self, jvm: Jvm) -> Jvm:
         """Tell the keeper the address of the JVM that `spawn` started, and return the JVM with its lease."""
@@ -144,6 +154,8 @@ class Keeping:
         if self._lease is None:
             return jvm
         send(self._lease, {"port": jvm.port, "secret": jvm.secret})
+        if jvm.folder is not None:
+            jvm.folder.hand_over()
         return Jvm(Lease(self._lease), jvm.port, jvm.secret)
 
 

@@ -12,13 +12,14 @@ import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from subprocess import Popen, TimeoutExpired
 from typing import IO, Any
 
 from ...errors import ConfigurationError
 from .class_archive import ClassArchive, archive_for
 from .java import Java, find_java, require_pair
-from .jvm import JAVA_OPTIONS, Jvm, JvmEndedError, Spawn, spawn, start_jvm
-from .kept import Keeping, place_of
+from .jvm import JAVA_OPTIONS, Jvm, JvmEndedError, Spawn, end_process, spawn, start_jvm
+from .kept import Keeping, Lease, place_of
 from .settings import SparkSettings
 
 logger = logging.getLogger(__name__)
@@ -35,6 +36,8 @@ LATE_COMPILER = (
 starts, and a long query reaches these numbers in its first second.
 """
 LOG_TAIL_BYTES = 4000
+END_SECONDS = 10
+"""The longest time that a process waits at its end for the JVM, to remove its temporary files."""
 
 
 def launch(settings: SparkSettings, owner: str, started: Callable[[Any], None] | None = None) -> Jvm:
@@ -67,9 +70,13 @@ def launch(settings: SparkSettings, owner: str, started: Callable[[Any], None] |
         ) from error
     except OSError as error:
         raise ConfigurationError(f"Spark could not be started: {error}") from error
+    if keeping is not None:
+        jvm = keeping.kept(jvm)
+    if not isinstance(jvm.process, Lease):
+        atexit.register(_end, jvm.process, os.getpid())
     if archive is not None and not archive.path.exists():
         atexit.register(_make_later, archive, os.getpid())
-    return jvm if keeping is None else keeping.kept(jvm)
+    return jvm
 
 
 def has_own_settings() -> bool:
@@ -112,6 +119,13 @@ def with_java_options(config: Mapping[str, str], fast_start: bool, archive: Clas
     return {**config, JAVA_OPTIONS: " ".join([*options, own]).strip()} if options or own else dict(config)
 
 
+def _end(process: Popen[bytes], owner: int) -> None:
+    """Wait for the JVM when the process that started it exits: until then it may write to its temporary folder."""
+    if os.getpid() == owner:
+        with contextlib.suppress(TimeoutExpired):
+            end_process(process, END_SECONDS)
+
+
 def _make_later(archive: ClassArchive, owner: int) -> None:
     """Start the maker when the process that started Spark exits, but not when a process forked from it does."""
     if os.getpid() == owner:
@@ -133,6 +147,13 @@ def tail(log: IO[bytes]) -> str:
     size = log.seek(0, os.SEEK_END)
     log.seek(max(0, size - LOG_TAIL_BYTES))
     return log.read().decode("utf-8", "replace").strip()
+
+
+def running_jvm() -> Popen[bytes] | Lease | None:
+    """Return the process of the JVM that PySpark uses, if this process started it, or the use of a kept one."""
+    from pyspark import SparkContext
+
+    return getattr(SparkContext._gateway, "proc", None)
 
 
 def forget_jvm() -> None:

@@ -6,12 +6,11 @@ import contextlib
 import os
 import re
 import shlex
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ...errors import ConfigurationError
+from .temporary_folder import TemporaryFolder
 
 SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """The environment variable with the arguments that PySpark gives `spark-submit`."""
@@ -27,16 +26,15 @@ def private_settings(config: Mapping[str, str]) -> Iterator[None]:
     above them. A properties file of PYSPARK_SUBMIT_ARGS is included.
     """
     before = os.environ.get(SUBMIT_ARGUMENTS)
-    folder = Path(tempfile.mkdtemp(prefix="dbt-ducklake-start-"))  # with the mode 0700
-    try:
-        os.environ[SUBMIT_ARGUMENTS] = shlex.join(submit_arguments(folder, config))
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(SUBMIT_ARGUMENTS, None)
-        else:
-            os.environ[SUBMIT_ARGUMENTS] = before
-        shutil.rmtree(folder, ignore_errors=True)
+    with TemporaryFolder() as folder:
+        try:
+            os.environ[SUBMIT_ARGUMENTS] = shlex.join(submit_arguments(folder, config))
+            yield
+        finally:
+            if before is None:
+                os.environ.pop(SUBMIT_ARGUMENTS, None)
+            else:
+                os.environ[SUBMIT_ARGUMENTS] = before
 
 
 def submit_arguments(folder: Path, config: Mapping[str, str]) -> list[str]:

@@ -11,8 +11,6 @@ import contextlib
 import itertools
 import logging
 import os
-import shutil
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -23,9 +21,10 @@ from ...errors import CancelledError, ConfigurationError, EngineError
 from .java_names import cache_names
 from .jvm import Jvm
 from .kept import Lease, context_of, leave, separate_workers
-from .launch import forget_jvm, has_own_settings, launch
+from .launch import forget_jvm, has_own_settings, launch, running_jvm
 from .private_settings import private_settings
 from .settings import SparkSettings
+from .temporary_folder import TemporaryFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -104,16 +103,18 @@ class SparkRuntime:
         self._given = self._base
         self._started_here = False
         self._is_alone = self._settings.is_local and not has_own_settings()
-        self._scratch: str | None = None
+        self._scratch: TemporaryFolder | None = None
         self._lock = threading.RLock()
         self._clients: weakref.WeakSet[SparkSession] = weakref.WeakSet()
         """The sessions of Spark Connect. Python cannot close their connections after its threads have ended: it would wait for ever."""
         self._scopes: dict[str, list[Scope]] = {}
+        self._pools: set[int] = set()
+        """The numbers of the scheduler pools that open scopes use."""
         self._scopes_lock = threading.Lock()
         self._pid = os.getpid()
         self._early: threading.Thread | None = None
         self._process: Popen[bytes] | Lease | None = None
-        """The JVM or its keeper, if this process started it, or the use of a kept one."""
+        """The JVM or its keeper, if this process started it, also for another runtime, or the use of a kept one."""
         self._ended = False
         self.notify: Callable[[str], None] = logger.warning
         """Receives a message when Spark starts again because its process has ended."""
@@ -158,7 +159,7 @@ class SparkRuntime:
             return session
 
     def has_lost(self, session: SparkSession) -> bool:
-        """Whether the process that a session of this runtime needs has ended. Only known if this process started it."""
+        """Whether the process that a session of this runtime needs has ended. Only known if this Python process started it."""
         with self._lock:
             if self._given is not None or is_connect(session):
                 return False
@@ -172,24 +173,33 @@ class SparkRuntime:
             self._early.start()
 
     @contextlib.contextmanager
-    def scope(self, session: SparkSession, pool: str, group: str, description: str) -> Iterator[Scope]:
-        """Run all jobs of the calling thread in a job group, until the block ends; scopes can be nested.
+    def scope(self, session: SparkSession, group: str, description: str) -> Iterator[Scope]:
+        """Run all jobs of the calling thread in a job group and a scheduler pool, until the block ends; scopes can be nested.
+
+        Scopes that are open at the same time have different pools, which share the resources fairly. Spark never removes a pool, so later
+        scopes use the same ones.
 
         Args:
             session: the session that runs the jobs.
-            pool: Spark's scheduler pool for the jobs; pools share the resources fairly.
             group: the name to pass to `cancel`.
             description: the jobs' description in Spark's UI.
         """
         scope = Scope(group, session)
         with self._scopes_lock:
             self._scopes.setdefault(group, []).append(scope)
+            pool = next(number for number in itertools.count(1) if number not in self._pools)
+            self._pools.add(pool)
         try:
-            with _tagged(session, scope.group) if is_connect(session) else _grouped(session, pool, scope.group, description):
+            with (
+                _tagged(session, scope.group)
+                if is_connect(session)
+                else _grouped(session, f"dbt-ducklake-{pool}", scope.group, description)
+            ):
                 yield scope
         finally:
             scope.end()
             with self._scopes_lock:
+                self._pools.remove(pool)
                 rest = [other for other in self._scopes[group] if other is not scope]
                 if rest:
                     self._scopes[group] = rest
@@ -220,10 +230,15 @@ class SparkRuntime:
                 else:
                     with contextlib.suppress(Exception):
                         base.stop()
-            if self._scratch is not None:
-                shutil.rmtree(self._scratch, ignore_errors=True)
-                self._scratch = None
+            self.release()
             atexit.unregister(self.stop)
+
+    def release(self) -> None:
+        """Remove the scratch folder, and leave Spark running. A later `session()` makes another folder."""
+        with self._lock:
+            scratch, self._scratch = self._scratch, None
+            if scratch is not None:
+                scratch.remove()
 
     def __enter__(self) -> SparkRuntime:
         return self
@@ -232,19 +247,21 @@ class SparkRuntime:
         self.stop()
 
     def _has_ended(self) -> bool:
-        return self._started_here and self._process is not None and self._process.poll() is not None
+        return self._given is None and self._process is not None and self._process.poll() is not None
 
     def _forget_ended(self) -> None:
         """Forget Spark if its process has ended."""
         if self._pid == os.getpid() and self._has_ended():
             assert self._process is not None
             self.notify(f"Spark's process has ended with the status {self._process.returncode}; Spark starts again")
-            forget_jvm()
+            if running_jvm() is self._process:
+                forget_jvm()
             self._base, self._process, self._started_here = None, None, False
 
     def _start_early(self) -> None:
         with contextlib.suppress(Exception):
             self.session()
+        atexit.unregister(self._end_early)
 
     def _end_early(self) -> None:
         """End the JVM that a thread of this process is still starting, and wait for the thread to clean up."""
@@ -276,14 +293,19 @@ class SparkRuntime:
             else:
                 self._started_here = self._start_classic()
                 self._base = SparkSession.builder.getOrCreate()
+                self._process = running_jvm()
         except (PySparkException, ImportError) as error:
             raise ConfigurationError(f"Spark could not be started: {error}") from error
-        atexit.register(self.stop)
+        if self._started_here:
+            atexit.register(self.stop)
 
     def _start_classic(self) -> bool:
         """Create a SparkContext unless this process has one, and return whether it was created."""
         from pyspark import SparkConf, SparkContext
 
+        process = running_jvm()
+        if process is not None and process.poll() is not None:
+            forget_jvm()
         if SparkContext._active_spark_context is not None:
             return False
         jvm: Jvm | None = None
@@ -316,9 +338,8 @@ class SparkRuntime:
             if self._given is not None:
                 _copy_sql_settings(self._given, session)
             if self._scratch is None:
-                self._scratch = tempfile.mkdtemp(prefix="dbt-ducklake-")
-                atexit.register(self.stop)
-            session.conf.set(SCRATCH, self._scratch)
+                self._scratch = TemporaryFolder()
+            session.conf.set(SCRATCH, str(self._scratch.path))
         for key, value in self._settings.session_config().items():
             _set(session, key, value)
 
@@ -365,6 +386,11 @@ def _copy_sql_settings(given: SparkSession, session: SparkSession) -> None:
             with contextlib.suppress(Exception):
                 if session.conf.get(key, None) != value:
                     session.conf.set(key, value)
+
+
+def _pool(number: int) -> str:
+    """Return the name of a scheduler pool."""
+    return f"dbt-ducklake-{number}"
 
 
 @contextlib.contextmanager

@@ -19,6 +19,17 @@ _NO_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 """Otherwise PySpark makes six calls to the JVM for every operation on a column, to report its Python location in errors. This takes a tenth
 of the time of a small statement. A profile can turn it on for Python models.
 """
+_SHORT_HISTORY = {
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "1000",
+}
+"""How much of its history Spark keeps in memory for its UI; by default 1,000 queries with their plans, also if nobody can see them."""
+_FEWER_THREADS = {"spark.sql.shuffleExchange.maxThreadThreshold": "128", "spark.sql.resultQueryStage.maxThreadThreshold": "128"}
+"""Spark starts a thread for each query and each shuffle until it has this many, and ends those that are idle for a minute. Its default for
+both is 1024, and 128 for broadcasts.
+"""
 _PAGE_SIZE = "2m"
 """The minimum memory of a broadcast join. A table with delete files needs two or three such joins. Spark's default, 1/16 of the memory of
 each core up to 64 MiB, allows 30 of them on two cores. With more, a query of many tables drops and rebuilds them, twenty times slower, or
@@ -149,6 +160,7 @@ class SparkSettings:
                 "spark.scheduler.mode": "FAIR",
                 REDACTION: REDACTED,
                 **_NO_CALL_SITES,
+                **_FEWER_THREADS,
             }
         if self.is_local:
             config |= {
@@ -159,7 +171,8 @@ class SparkSettings:
             }
         if self.master is not None and self.remote is None:
             config["spark.master"] = self.master
-        return {**config, **self.session_defaults(), **REQUIRED, **self.config}
+        config |= {**self.session_defaults(), **REQUIRED, **self.config}
+        return config if config.get("spark.ui.enabled") != "false" else {**_SHORT_HISTORY, **config}
 
     def session_defaults(self) -> dict[str, str]:
         """Return the session settings that a profile may override."""

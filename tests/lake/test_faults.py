@@ -1,0 +1,190 @@
+"""Damaged files, a full disk and a database server that restarts: an error that says what is wrong, nothing is lost, and work goes on."""
+
+from __future__ import annotations
+
+import random
+import resource
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.errors import DuckLakeError, EngineError, LakeError
+from dbt.adapters.ducklake.session import LakeSession
+from dbt.adapters.ducklake.spark.session.launch import running_jvm
+from tests.catalogs import CatalogUnderTest
+
+MEBIBYTE = 1 << 20
+
+
+@pytest.fixture
+def tables(lake: LakeSession) -> LakeSession:
+    """A lake with two tables, each with a file."""
+    lake.execute("CREATE TABLE t AS SELECT id, cast(id * 7 AS STRING) AS name FROM range(5000)")
+    lake.execute("CREATE TABLE other AS SELECT cast(id AS STRING) AS word, id + 0.5BD AS amount FROM range(3000)")
+    return lake
+
+
+def only_file(session: LakeSession, name: str) -> Path:
+    with session.reading() as now:
+        (file,) = now.scan_plan(now.find("main", name)).files  # type: ignore[arg-type]
+    return Path(file.path)
+
+
+def count(session: LakeSession, name: str) -> int:
+    return int(session.execute(f"SELECT count(*) FROM {name}").fetch()[0][0])
+
+
+# -- damaged files -------------------------------------------------------------------------------------------------------------
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "truncated": lambda data: data[: len(data) // 2],
+    "without its last byte": lambda data: data[:-1],
+    "empty": lambda data: b"",
+    "another format": lambda data: b"id,name\n" * (len(data) // 8),
+    "zeros in the middle": lambda data: data[: len(data) // 4] + bytes(len(data) // 2) + data[len(data) // 4 + len(data) // 2 :],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_the_error_names_a_damaged_file(tables: LakeSession, damage: str) -> None:
+    path, newest = only_file(tables, "t"), tables.catalog.latest().snapshot_id
+    good = path.read_bytes()
+    path.write_bytes(DAMAGES[damage](good))
+    for text in (
+        "SELECT sum(id), max(name) FROM t",
+        "DELETE FROM t WHERE id % 2 = 0 AND name > ''",
+        "MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET name = concat(t.name, '!')",
+        "CREATE TABLE copied AS SELECT * FROM t",
+    ):
+        with pytest.raises(LakeError, match=f"(?s){path.name}.*damaged"):
+            tables.execute(text).fetch()
+    assert tables.catalog.latest().snapshot_id == newest
+    tables.execute("INSERT INTO other SELECT * FROM other")
+    assert count(tables, "other") == 6000
+    path.write_bytes(good)
+    assert tables.execute("SELECT sum(id), count(name) FROM t").fetch() == [(12497500, 5000)]
+
+
+def test_the_error_names_files_that_were_swapped(tables: LakeSession) -> None:
+    one, other = only_file(tables, "t"), only_file(tables, "other")
+    good, wrong = one.read_bytes(), other.read_bytes()
+    one.write_bytes(wrong)
+    other.write_bytes(good)
+    for name, path in (("t", one), ("other", other)):
+        with pytest.raises(LakeError, match=f"{path.name} is damaged, or is not the one"):
+            tables.execute(f"SELECT * FROM {name}").fetch()
+    one.write_bytes(good)
+    other.write_bytes(wrong)
+    assert (count(tables, "t"), count(tables, "other")) == (5000, 3000)
+
+
+@pytest.mark.parametrize("vectors", ["true", "false"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_the_error_names_a_damaged_delete_file(tables: LakeSession, vectors: str, damage: str) -> None:
+    tables.execute(f"ALTER TABLE t SET TBLPROPERTIES ('write_deletion_vectors' = '{vectors}')")
+    tables.execute("DELETE FROM t WHERE id < 5")
+    with tables.reading() as now:
+        (file,) = now.scan_plan(now.find("main", "t")).files  # type: ignore[arg-type]
+    assert file.delete_file is not None
+    path = Path(file.delete_file.path)
+    good = path.read_bytes()
+    path.write_bytes(DAMAGES[damage](good))
+    for text in ("SELECT count(*) FROM t", "DELETE FROM t WHERE id = 7"):
+        with pytest.raises(LakeError, match=f"(?s){path.name}.*damaged"):
+            tables.execute(text).fetch()
+    path.write_bytes(good)
+    assert count(tables, "t") == 4995
+
+
+# -- a full disk ---------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def full_disk(size: int, *processes: int) -> Iterator[None]:
+    """Let writes of processes (0: this one) fail beyond a size of their files, as on a full disk."""
+    before = [resource.prlimit(process, resource.RLIMIT_FSIZE) for process in processes]
+    for process, (_, hard) in zip(processes, before, strict=True):
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        for process, limits in zip(processes, before, strict=True):
+            resource.prlimit(process, resource.RLIMIT_FSIZE, limits)
+
+
+def files(folder: str) -> set[Path]:
+    return {path for path in Path(folder).rglob("*") if path.is_file()}
+
+
+def words(size: int) -> list[tuple[str]]:
+    """Return rows that cannot be compressed, with together about `size` bytes."""
+    chance = random.Random(size)
+    return [(chance.randbytes(500).hex(),) for _ in range(size // 500)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can limit the files of another process")
+class TestFullDisk:
+    def test_a_table_is_not_written(self, tables: LakeSession, catalog: CatalogUnderTest) -> None:
+        process = running_jvm()
+        assert process is not None
+        before = files(catalog.data_path)
+        text = "CREATE TABLE large AS SELECT sha2(cast(id AS STRING), 512) AS word FROM range(200000)"
+        with full_disk(MEBIBYTE, process.pid), pytest.raises(EngineError, match=r"(?i)file too large"):
+            tables.execute(text)
+        assert files(catalog.data_path) == before, "no file is left"
+        tables.execute(text)
+        assert count(tables, "large") == 200000
+
+    def test_a_seed_is_not_written(self, tables: LakeSession, catalog: CatalogUnderTest) -> None:
+        rows, before = words(4 * MEBIBYTE), files(catalog.data_path)
+        with full_disk(2 * MEBIBYTE, 0), pytest.raises((DuckLakeError, OSError), match=r"(?i)file too large"):
+            tables.load_seed("main", "other", [("word", "string")], rows)
+        assert files(catalog.data_path) == before, "no file is left"
+        assert count(tables, "other") == 3000
+        tables.load_seed("main", "other", [("word", "string")], rows)
+        assert count(tables, "other") == len(rows)
+
+    def test_a_commit_is_not_written(self, tables: LakeSession, catalog: CatalogUnderTest) -> None:
+        if catalog.database != "sqlite":
+            pytest.skip("the server writes the catalog")
+        file = Path(catalog.path.removeprefix("ducklake:sqlite:"))
+        tables.begin()
+        tables.execute("INSERT INTO other SELECT * FROM other")
+        for i in range(300):
+            tables.execute(f"CREATE TABLE made_{i} (a INT, b STRING)")
+        with full_disk(file.stat().st_size, 0), pytest.raises(EngineError, match="catalog"):
+            tables.commit()
+        assert count(tables, "other") == 3000
+        tables.execute("INSERT INTO other SELECT * FROM other")
+        assert count(tables, "other") == 6000
+
+
+# -- a database server that restarts -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.postgres
+def test_a_transaction_outlives_a_restart_of_the_server(postgres_server: Any, postgres_url: str, tmp_path: Path) -> None:
+    place = CatalogUnderTest("postgres", postgres_url, f"{tmp_path}/files/")
+
+    def end_all_connections() -> None:
+        postgres_server.psql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname LIKE 'lake_%';"
+        )
+
+    with place.open() as lake, lake.session() as session:
+        session.execute("CREATE TABLE t (id INT)")
+        session.execute("INSERT INTO t VALUES (1)")
+        end_all_connections()
+        session.begin()
+        session.execute("INSERT INTO t VALUES (2)")
+        end_all_connections()
+        session.execute("INSERT INTO t VALUES (3)")
+        end_all_connections()
+        session.commit()
+        with session.reading() as now:
+            (inlined,) = now.scan_plan(now.find("main", "t")).inlined  # type: ignore[arg-type]
+        assert sorted(inlined.rows) == [(1,), (2,), (3,)]

@@ -1,0 +1,285 @@
+"""Writers that are killed at random moments, and many writers at once: each transaction is in the lake as a whole, once, or not at all.
+
+The writers without Spark are killed KILLS times on each catalog database, those with Spark SPARK_KILLS times, and `dbt build` DBT_KILLS times.
+Then WRITERS processes, each fourth of them DuckDB, commit COMMITS times each. KILLS_SEED repeats the choices, but not the moments.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dbt.adapters.ducklake.catalog.store.retries import RetrySettings
+from dbt.adapters.ducklake.session import LakeSession
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
+from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
+from tests.interop import oracle
+from tests.interop.differential.invariants import Invariants
+from tests.places import REFERENCE_DATABASES, CatalogPlace, empty_place
+
+KILLS = int(os.environ.get("KILLS", "60"))
+SPARK_KILLS = int(os.environ.get("SPARK_KILLS", "10"))
+DBT_KILLS = int(os.environ.get("DBT_KILLS", "5"))
+WRITERS = int(os.environ.get("WRITERS", "16"))
+COMMITS = int(os.environ.get("COMMITS", "50"))
+SEED = int(os.environ.get("KILLS_SEED", "0")) or random.SystemRandom().randrange(1 << 30)
+LONGEST = 600
+"""Seconds for a process."""
+TABLES = {"log": "number int, kind string", "debit": "number int, amount int", "credit": "number int, amount int", "made_0": "number int"}
+STATE = """
+SELECT (SELECT count(*) FROM lake.main.log), (SELECT coalesce(max(number), 0) FROM lake.main.log),
+       (SELECT coalesce(sum(amount), 0) FROM lake.main.debit), (SELECT coalesce(sum(amount), 0) FROM lake.main.credit),
+       (SELECT coalesce(min(number), 0) FROM lake.main.rebuilt), (SELECT coalesce(max(number), 0) FROM lake.main.rebuilt)
+"""
+"""Committed transactions, the last one, two sums that are always equal, and one number that all rows of a table have."""
+
+
+# -- the writers, in their own processes ---------------------------------------------------------------------------------------
+
+
+def insert_constants(session: LakeSession, number: int, chance: random.Random) -> None:
+    rows = ", ".join(f"({number}, {chance.randint(1, 9)})" for _ in range(chance.choice([1, 3, 40])))
+    session.execute(f"INSERT INTO debit VALUES {rows}")
+    session.execute(f"INSERT INTO credit VALUES {rows}")
+
+
+def load_seed(session: LakeSession, number: int, chance: random.Random) -> None:
+    session.load_seed("main", "rebuilt", [("number", "int")], [(number,)] * chance.choice([2, 100]))
+
+
+def change_definitions(session: LakeSession, number: int, chance: random.Random) -> None:
+    session.execute(f"CREATE TABLE made_{number} (number INT)")
+    session.execute("ALTER TABLE debit ADD COLUMN more INT DEFAULT 1")
+    session.execute("ALTER TABLE debit DROP COLUMN more")
+    session.execute(f"ALTER TABLE credit SET TBLPROPERTIES ('last' = '{number}')")
+
+
+def build_table(session: LakeSession, number: int, chance: random.Random) -> None:
+    session.execute(f"CREATE OR REPLACE TABLE rebuilt AS SELECT {number} AS number FROM range({chance.choice([5, 3000])})")
+
+
+def insert_query(session: LakeSession, number: int, chance: random.Random) -> None:
+    for name in ("debit", "credit"):
+        session.execute(f"INSERT INTO {name} SELECT {number}, id % 7 FROM range({1000 + number})")
+
+
+def merge(session: LakeSession, number: int, chance: random.Random) -> None:
+    for name in ("debit", "credit"):
+        session.execute(
+            f"MERGE INTO {name} t USING (SELECT {chance.randint(0, number)} AS number) s ON t.number = s.number "
+            "WHEN MATCHED AND t.amount > 5 THEN DELETE WHEN MATCHED THEN UPDATE SET amount = t.amount + 1"
+        )
+        chance.seed(number)
+    for name in ("debit", "credit"):
+        session.execute(f"DELETE FROM {name} WHERE number = {number - 7}")
+
+
+Writer = Callable[[LakeSession, int, random.Random], None]
+WITHOUT_SPARK: tuple[Writer, ...] = (insert_constants, load_seed, change_definitions)
+WITH_SPARK: tuple[Writer, ...] = (*WITHOUT_SPARK, build_table, insert_query, merge)
+
+
+def write(place: CatalogPlace, kinds: Sequence[Writer], seed: int) -> None:
+    """Commit one transaction after the other, and print the number of each before and after its commit, until this process is killed."""
+    chance = random.Random(seed)
+    spark = SparkSettings(master="local[2]", fast_start=True)
+    with place.lake(spark=spark, retry=RetrySettings(max_retry_count=50, backoff=1)) as lake, lake.session() as session:
+        with session.reading() as transaction:
+            log = transaction.find("main", "log")
+        assert log is not None
+        number = int(os.environ["FIRST_NUMBER"])
+        if kinds is WITH_SPARK:
+            session.execute("SELECT count(*) FROM log").fetch()
+        while True:
+            kind = chance.choice(kinds)
+            print(number, kind.__name__, flush=True)
+            session.begin()
+            session.execute(f"INSERT INTO log VALUES ({number}, '{kind.__name__}')")
+            kind(session, number, random.Random(seed + number))
+            session.commit()
+            print("committed", flush=True)
+            number += 1
+
+
+def append(place: CatalogPlace, writer: int, with_duckdb: bool) -> None:
+    """Commit rows (writer, 0), (writer, 1), … one by one."""
+    if with_duckdb:
+        connection = oracle.connect(place)
+        for i in range(COMMITS):
+            while True:
+                try:
+                    connection.execute(f"INSERT INTO lake.main.log VALUES ({i}, '{writer}')")
+                    break
+                except duckdb.Error as error:  # it gives up after a number of conflicts, and then has not committed
+                    print(str(error).partition("\n")[0], flush=True)
+                    time.sleep(0.2)
+        return
+    with place.lake(retry=RetrySettings(max_retry_count=200, backoff=1)) as lake, lake.session() as session:
+        for i in range(COMMITS):
+            session.execute(f"INSERT INTO log VALUES ({i}, '{writer}')")
+
+
+# -- the tests -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def place(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
+    """An empty lake with the tables of the writers."""
+    print(f"KILLS_SEED={SEED}")
+    found = empty_place(database, request, tmp_path)
+    with found.lake() as lake, lake.session() as session:
+        for name, columns in TABLES.items():
+            session.execute(f"CREATE TABLE {name} ({columns})")
+        session.load_seed("main", "rebuilt", [("number", "int")], [(0,)])
+    return found
+
+
+def start(*arguments: object, **variables: object) -> subprocess.Popen[str]:
+    """Start this module in a process that leads a group, with its Java."""
+    command = [sys.executable, "-m", "tests.torture.killed_writers", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **{name: str(value) for name, value in variables.items()}}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+
+
+def kill(process: subprocess.Popen[str], everything: bool) -> None:
+    """Kill a process, alone or with its Java."""
+    os.killpg(process.pid, signal.SIGKILL) if everything else os.kill(process.pid, signal.SIGKILL)
+
+
+def state(place: CatalogPlace) -> tuple[int, ...]:
+    """Return the state of the lake that both DuckDB and we read, after checks of the catalog and of all files."""
+    connection = oracle.connect(place)
+    found = tuple(map(int, connection.execute(STATE).fetchall()[0]))
+    made = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'lake'").fetchall()}
+    definitions = {
+        int(row[0]) for row in connection.execute("SELECT number FROM lake.main.log WHERE kind = 'change_definitions'").fetchall()
+    }
+    last_seed = connection.execute(
+        "SELECT coalesce(max(number), 0) FROM lake.main.log WHERE kind IN ('load_seed', 'build_table')"
+    ).fetchall()[0][0]
+    connection.close()
+    assert {int(name[5:]) for name in made if name.startswith("made_")} == definitions | {0}
+    assert (last_seed, last_seed) == found[4:], "the last rebuild that is logged is the one that is there"
+    with place.open() as catalog, duckdb.connect() as plain:
+        assert Invariants(catalog, plain).violations() == []
+        reader = catalog.reader()
+        table = reader.find("main", "log")
+        assert table is not None
+        plan = reader.scan_plan(table)
+        ours = sum(file.record_count for file in plan.files) + sum(len(each.rows) for each in plan.inlined)
+        assert ours == found[0]
+    return found
+
+
+def one_kill(place: CatalogPlace, kinds: str, committed: int, chance: random.Random) -> tuple[int, str]:
+    """Kill a writer, and return the number of transactions that are in the lake, and what happened."""
+    process = start("write", place.path, place.data_path, kinds, chance.randrange(1 << 30), FIRST_NUMBER=committed + 1)
+    assert process.stdout is not None
+    lines = []
+    for _ in range(2 * chance.randint(0, 3) + 1):
+        lines.append(process.stdout.readline())
+        assert lines[-1], process.communicate(timeout=LONGEST)[1]
+    time.sleep(chance.random() * (0.05 if kinds == "without" else 1.5))
+    kill(process, chance.random() < 0.5)
+    rest, errors = process.communicate(timeout=LONGEST)
+    lines += rest.splitlines(keepends=True)
+    assert "Traceback" not in errors, errors
+    acknowledged = committed + sum(line == "committed\n" for line in lines)
+    begun = committed + sum(line.endswith("\n") and line != "committed\n" for line in lines)
+    count, last, debit, credit, *_ = state(place)
+    assert count == last
+    assert debit == credit
+    assert acknowledged <= count <= begun, "a commit that was reported is there, and nothing that was not begun"
+    return count, "between commits" if begun == acknowledged else "committed" if count == begun else "not committed"
+
+
+@pytest.mark.parametrize("database", REFERENCE_DATABASES)
+@pytest.mark.parametrize("kinds", ["without", "with"])
+def test_a_killed_writer_leaves_whole_transactions(place: CatalogPlace, database: str, kinds: str) -> None:
+    chance, outcomes, committed = random.Random(SEED), Counter[str](), 0
+    for _ in range(KILLS if kinds == "without" else SPARK_KILLS):
+        committed, outcome = one_kill(place, kinds, committed, chance)
+        outcomes[outcome] += 1
+    with oracle.connect(place) as connection:
+        orphans = connection.execute("CALL ducklake_delete_orphaned_files('lake', cleanup_all => true)").fetchall()
+    state(place)
+    print(f"{database}, {kinds} Spark: {committed} transactions, {len(orphans)} files of transactions that did not end, {dict(outcomes)}")
+    assert committed
+
+
+MODELS = {
+    "first.sql": "{{ config(materialized='table') }} select {{ var('number') }} as number from range(2000)",
+    "second.sql": "{{ config(materialized='incremental') }} select {{ var('number') }} as number, count(*) as n from {{ ref('first') }}",
+    "third.sql": "{{ config(materialized='incremental', unique_key='n') }} select max(number) as number, n from {{ ref('second') }} group by n",
+}
+
+
+@pytest.mark.parametrize("database", REFERENCE_DATABASES)
+def test_a_killed_dbt_build_leaves_whole_nodes(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    place = empty_place(database, request, tmp_path)
+    (tmp_path / "project").mkdir()
+    lake = {**LAKE, "path": place.path, "data_path": place.data_path, "threads": 2, "spark": SPARK}
+    project, chance = write_project(tmp_path / "project", MODELS, {"here": lake}), random.Random(SEED)
+    build = lambda number: start_dbt(project, "build", "--vars", f"number: {number}")  # noqa: E731
+    first = build(1)
+    output, _ = first.communicate(timeout=LONGEST)
+    assert first.returncode == 0, output
+    for number in range(2, DBT_KILLS + 2):
+        process = build(number)
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "START" in line and f"{chance.choice(list(MODELS))[:-4]} " in line:
+                break
+        time.sleep(chance.random() * 2)
+        kill(process, chance.random() < 0.5)
+        process.communicate(timeout=LONGEST)
+        with oracle.connect(place) as connection:
+            rows, kinds = connection.execute("SELECT count(*), count(DISTINCT number) FROM lake.main.first").fetchall()[0]
+            (runs, distinct) = connection.execute("SELECT count(*), count(DISTINCT number) FROM lake.main.second").fetchall()[0]
+            assert connection.execute("SELECT count(*) FROM lake.main.third").fetchall() == [(1,)]
+        assert (rows, kinds) == (2000, 1)
+        assert runs == distinct <= number
+        with place.open() as catalog, duckdb.connect() as plain:
+            assert Invariants(catalog, plain).violations() == []
+    last = build(DBT_KILLS + 2)
+    output, _ = last.communicate(timeout=LONGEST)
+    assert last.returncode == 0, output
+
+
+@pytest.mark.parametrize("database", REFERENCE_DATABASES[:2])
+def test_no_commit_of_many_writers_is_lost_or_doubled(place: CatalogPlace) -> None:
+    with (
+        place.lake() as lake,
+        lake.session() as session,
+    ):  # if DuckDB makes the table of inlined rows, it adds no row for its schema version
+        session.execute("INSERT INTO log VALUES (0, 'first')")
+    processes = [start("append", place.path, place.data_path, writer, writer % 4 == 0) for writer in range(WRITERS)]
+    for process in processes:
+        output, errors = process.communicate(timeout=LONGEST)
+        assert process.returncode == 0, output + errors
+    with oracle.connect(place) as connection:
+        rows = connection.execute("SELECT kind, number FROM lake.main.log").fetchall()
+    expected = [(str(writer), number) for writer in range(WRITERS) for number in range(COMMITS)]
+    assert sorted(rows) == sorted([("first", 0), *expected])
+    with place.open() as catalog, duckdb.connect() as plain:
+        assert Invariants(catalog, plain).violations() == []
+    print(f"{len(rows)} commits of {WRITERS} processes")
+
+
+if __name__ == "__main__":
+    task, path, data_path, *more = sys.argv[1:]
+    here = CatalogPlace(path, data_path)
+    if task == "write":
+        write(here, WITH_SPARK if more[0] == "with" else WITHOUT_SPARK, int(more[1]))
+    else:
+        append(here, int(more[0]), more[1] == "True")

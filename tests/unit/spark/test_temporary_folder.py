@@ -1,0 +1,114 @@
+"""A temporary folder goes with the last process that uses it, also if that is killed."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.ducklake.spark.session.temporary_folder import LOCK, PREFIX, TemporaryFolder, remove_unused
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="Windows has no such locks")
+OTHER_PROCESS = """
+import subprocess, sys
+from dbt.adapters.ducklake.spark.session.temporary_folder import TemporaryFolder
+
+folder = TemporaryFolder()
+(folder.path / "more").mkdir()
+if sys.argv[1:]:
+    child = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=folder.descriptors)
+print(folder.path, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def other_process(root: Path, *child: str) -> tuple[subprocess.Popen[str], Path]:
+    """Start a process with a folder, and with a child process that uses the folder too."""
+    command, variables = [sys.executable, "-c", OTHER_PROCESS, *child], {**os.environ, "TMPDIR": str(root)}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables)
+    assert process.stdout is not None
+    return process, Path(process.stdout.readline().strip())
+
+
+def test_a_folder_is_removed_when_nothing_refers_to_it(root: Path) -> None:
+    folder = TemporaryFolder()
+    path = folder.path
+    (path / "more").mkdir()
+    assert path.stat().st_mode & 0o777 == 0o700
+    del folder
+    gc.collect()
+    assert list(root.iterdir()) == []
+
+
+def test_the_end_of_a_process_removes_its_folder(root: Path) -> None:
+    process, path = other_process(root)
+    assert path.is_dir()
+    process.communicate(timeout=60)
+    assert list(root.iterdir()) == []
+
+
+def test_the_next_folder_replaces_those_of_killed_processes(root: Path) -> None:
+    process, path = other_process(root)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert (path / "more").is_dir()
+    with TemporaryFolder() as own:
+        assert list(root.iterdir()) == [own]
+
+
+def test_a_folder_that_is_in_use_stays(root: Path) -> None:
+    process, path = other_process(root)
+    remove_unused()
+    assert path.is_dir()
+    process.communicate(timeout=60)
+
+
+def test_a_child_process_keeps_the_folder_of_a_killed_process(root: Path) -> None:
+    process, path = other_process(root, "cat")  # ends when the pipe from its parent is closed
+    child = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()) if sys.platform == "linux" else 0
+    if not child:
+        pytest.skip("only Linux lists the children of a process")
+    os.kill(child, signal.SIGSTOP)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    remove_unused()
+    assert path.is_dir()
+    os.kill(child, signal.SIGKILL)
+    while path.is_dir():
+        remove_unused()
+    process.communicate(timeout=60)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_leaves_the_folder() -> None:
+    folder = TemporaryFolder()
+    child = os.fork()
+    if child == 0:
+        folder.remove()  # as at its end
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert folder.path.is_dir()
+    folder.remove()
+    assert not folder.path.exists()
+
+
+def test_folders_of_others_stay(root: Path) -> None:
+    (root / f"{PREFIX}other").mkdir()
+    (root / "else").mkdir()
+    (root / "else" / LOCK).touch()
+    (root / f"{PREFIX}link").symlink_to(root / "else")
+    TemporaryFolder().remove()
+    assert sorted(path.name for path in root.iterdir()) == [f"{PREFIX}link", f"{PREFIX}other", "else"]
+    assert (root / "else" / LOCK).exists()
