@@ -19,6 +19,8 @@ _NO_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 """Otherwise PySpark makes six calls to the JVM for every operation on a column, to report its Python location in errors. This takes a tenth
 of the time of a small statement. A profile can turn it on for Python models.
 """
+_NEW_OBJECTS = {"spark.hadoop.fs.s3a.performance.flags": "create"}
+"""Spark's connector for S3 then does not ask, with a HEAD and a listing, whether a new file exists: our names are uuids."""
 _PAGE_SIZE = "2m"
 """The minimum memory of a broadcast join. A table with delete files needs two or three such joins. Spark's default, 1/16 of the memory of
 each core up to 64 MiB, allows 30 of them on two cores. With more, a query of many tables drops and rebuilds them, twenty times slower, or
@@ -131,6 +133,7 @@ class SparkSettings:
                 "spark.scheduler.mode": "FAIR",
                 REDACTION: REDACTED,
                 **_NO_CALL_SITES,
+                **_NEW_OBJECTS,
             }
         if self.is_local:
             config |= {
