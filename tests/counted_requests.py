@@ -10,7 +10,7 @@ from types import TracebackType
 from urllib.parse import parse_qs, urlsplit
 
 COPIED, LISTED, DELETED = "server-side copy", "LIST", "bulk DELETE"
-"""The kinds of requests that have no method of their own."""
+"""The names of some kinds of requests."""
 
 
 def kind_of(method: str, target: str, headers: dict[str, str]) -> str:
@@ -42,7 +42,9 @@ class CountingProxy:
     def __init__(self, upstream: str) -> None:
         self._upstream = urlsplit(upstream)
         self._lock = threading.Lock()
-        self.requests: list[tuple[str, str]] = []
+        self._requests: list[str] = []
+        self.refused: set[str] = set()
+        """Kinds of requests that the proxy answers with 501 in place of the server."""
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -52,7 +54,7 @@ class CountingProxy:
                 pass
 
             def _pass(self) -> None:
-                proxy._pass(self)
+                proxy._answer(self)
 
             do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _pass
 
@@ -72,14 +74,20 @@ class CountingProxy:
     def counted(self) -> Counter[str]:
         """Return the number of requests of each kind since the last call."""
         with self._lock:
-            found, self.requests = self.requests, []
-        return Counter(kind for kind, _ in found)
+            found, self._requests = self._requests, []
+        return Counter(found)
 
-    def _pass(self, handler: BaseHTTPRequestHandler) -> None:
+    def _answer(self, handler: BaseHTTPRequestHandler) -> None:
         headers = {name.lower(): value for name, value in handler.headers.items()}
+        kind = kind_of(handler.command, handler.path, headers)
         with self._lock:
-            self.requests.append((kind_of(handler.command, handler.path, headers), handler.path))
+            self._requests.append(kind)
         body = _body(handler, headers)
+        if kind in self.refused:
+            handler.send_response_only(501, "Not Implemented")
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+            return
         connection = http.client.HTTPConnection(self._upstream.hostname or "", self._upstream.port, timeout=60)
         connection.putrequest(handler.command, handler.path, skip_host=True, skip_accept_encoding=True)
         for name, value in handler.headers.items():

@@ -37,7 +37,7 @@ MAY_IMPORT_WITHIN = {
         "session": set(),
         "files": {"session"},
         "values": set(),
-        "errors": {"values"},
+        "errors": {"values", "files"},
         "rows": {"files", "values"},
         "arrow": {"rows", "files", "values"},
         "read": {"rows", "files", "values", "session"},

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from ..catalog.lake import LakeCatalog
 from ..errors import ConfigurationError
+from ..spark.files.s3 import hint
 from ..spark.files.storage import filesystem, is_local, make_directory, remove
 
 
@@ -26,7 +27,7 @@ def probe_data_path(catalog: LakeCatalog) -> None:
         verb = "read" if catalog.read_only else "written to"
         raise ConfigurationError(
             f"the data path {path} cannot be {verb}: {error}. Check the path, the rights on it, and the credentials of its storage "
-            "in this process's environment"
+            f"in `secrets` of the profile or in this process's environment.{hint(str(error))}"
         ) from error
 
 

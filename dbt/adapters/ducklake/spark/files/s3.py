@@ -11,6 +11,7 @@ import importlib.util
 import itertools
 import logging
 import os
+import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -29,6 +30,14 @@ MOST_KEYS = 1000
 """The largest number of keys in one request to delete."""
 
 
+_WITHOUT_USER = re.compile(r"//[^/]*@")
+_SIGNS = re.compile(
+    r"AWS Error|software\.amazon\.awssdk|hadoop\.fs\.s3a|SdkClientException|Could not connect to the endpoint|Unable to locate credentials"
+    r"|AuthorizationHeaderMalformed|SignatureDoesNotMatch|InvalidAccessKeyId|NoSuchBucket|AccessDenied|S3Exception"
+)
+"""Parts of the errors of the clients of S3, in Spark, PyArrow and botocore."""
+
+
 class _Known:
     """The secrets of this process. Spark too has one configuration in a process, so that of the lake that was opened last applies."""
 
@@ -43,6 +52,9 @@ class _Known:
     def of(self, bucket: str) -> S3Secret | None:
         return self._secrets.get(bucket, self._secrets.get(None))
 
+    def all(self) -> list[S3Secret]:
+        return list(self._secrets.values())
+
 
 _KNOWN = _Known()
 
@@ -56,8 +68,9 @@ def arrow_file_system(bucket: str, secret: S3Secret | None) -> Any:
     """Return PyArrow's client for a bucket; a small file is written with one request."""
     from pyarrow.fs import FileSystem, S3FileSystem, resolve_s3_region
 
+    delayed = {"allow_delayed_open": True} if "allow_delayed_open" in (S3FileSystem.__doc__ or "") else {}  # not in older versions
     if secret is None:
-        return FileSystem.from_uri(f"s3://{bucket}/?allow_delayed_open=true")[0]
+        return FileSystem.from_uri(f"s3://{bucket}/" + ("?allow_delayed_open=true" if delayed else ""))[0]
     return S3FileSystem(
         access_key=secret.key_id,
         secret_key=secret.secret,
@@ -66,13 +79,32 @@ def arrow_file_system(bucket: str, secret: S3Secret | None) -> Any:
         scheme="https" if secret.use_ssl else "http",
         endpoint_override=secret.endpoint,
         force_virtual_addressing=secret.endpoint is not None and secret.url_style == "vhost",
-        allow_delayed_open=True,
+        **delayed,
     )
 
 
 def secret_of(bucket: str) -> S3Secret | None:
     """Return the secret for a bucket; None to use the environment."""
     return _KNOWN.of(bucket)
+
+
+def hint(text: str) -> str:
+    """Return what to check after an error of a client of S3, as a sentence with a leading blank; "" after another error."""
+    if not _SIGNS.search(text):
+        return ""
+    found = [_shown(each.endpoint_url, each.signing_region, each.bucket) for each in _KNOWN.all()]
+    if not any(each.bucket is None for each in _KNOWN.all()):
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        found.append(_shown(environment_endpoint(os.environ), region, None))
+    return (
+        f" The object store was addressed as {'; '.join(found)}. Check `endpoint`, `region`, `url_style`, `use_ssl` and the keys in `secrets` "
+        "of the profile, or AWS_ENDPOINT_URL, AWS_REGION and the keys in the environment: docs/object-storage.md"
+    )
+
+
+def _shown(endpoint: str | None, region: str | None, bucket: str | None) -> str:
+    place = _WITHOUT_USER.sub("//", endpoint or "Amazon S3")
+    return f"{place}{'' if region is None else f' in the region {region}'}{'' if bucket is None else f' for the bucket {bucket}'}"
 
 
 def split(path: str) -> tuple[str, str] | None:

@@ -110,7 +110,20 @@ def _remove_objects(bucket: str, keys: dict[str, str]) -> dict[str, str]:
     try:
         return {keys[key]: error for key, error in s3.delete(bucket, list(keys)).items()}
     except OSError as error:
-        return dict.fromkeys(keys.values(), str(error))
+        return _one_by_one(list(keys.values()), str(error))
+
+
+def _one_by_one(paths: list[str], refusal: str) -> dict[str, str]:
+    """Remove files of a store that refused to remove them together; if it refuses the first one too, no other is tried."""
+    failed: dict[str, str] = {}
+    for number, path in enumerate(paths):
+        try:
+            _remove_one(path)
+        except OSError as error:
+            if number == 0:
+                return dict.fromkeys(paths, refusal)
+            failed[path] = str(error)
+    return failed
 
 
 def _remove_one(path: str) -> None:
