@@ -47,7 +47,7 @@ def _secret(entry: Mapping[str, Any], where: str) -> S3Secret:
             f"{where}: `type` must be s3. For other stores set Spark's connector in `spark.config` and the credentials in the environment"
         )
     refuse_unknown(where, fields, [*_FIELDS, *_ONLY_NAMES])
-    refuse_other_types(f"{where}: ", fields, get_type_hints(S3Secret))
+    refuse_other_types("secrets.", fields, get_type_hints(S3Secret))
     try:
         return S3Secret(**{name: fields[name] for name in _FIELDS if name in fields})
     except ConfigurationError as error:

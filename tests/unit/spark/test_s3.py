@@ -97,7 +97,9 @@ def test_an_object_that_the_store_cannot_copy_in_parts_is_written_again(object_s
     start = b"0" * (s3.LEAST_PART - 1 if not refused else s3.LEAST_PART)
     storage.write_small(path, start + b"old end")
     object_store.proxy.refused = refused
+    object_store.proxy.counted()
     storage.replace_end(path, len(start), b"new")
+    assert refused or object_store.proxy.counted() == {"GET": 1, "PUT": 1}
     assert storage.read_small(path) == start + b"new"
 
 

@@ -97,8 +97,8 @@ def hint(text: str) -> str:
         region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
         found.append(_shown(environment_endpoint(os.environ), region, None))
     return (
-        f" The object store was addressed as {'; '.join(found)}. Check `endpoint`, `region`, `url_style`, `use_ssl` and the keys in `secrets` "
-        "of the profile, or AWS_ENDPOINT_URL, AWS_REGION and the keys in the environment: docs/object-storage.md"
+        f" The object store was addressed as {'; '.join(found)}. Check `endpoint`, `region`, `url_style`, `use_ssl` and the keys in the "
+        "profile's `secrets`, or AWS_ENDPOINT_URL, AWS_REGION and the keys in the environment: docs/object-storage.md"
     )
 
 
@@ -190,15 +190,13 @@ def read_range(bucket: str, key: str, start: int, length: int) -> bytes:
 
 
 def replace_end(bucket: str, key: str, kept: int, end: bytes) -> bool:
-    """Replace what follows the first `kept` bytes of an object; the store itself copies these.
+    """Replace what follows the first `kept` bytes of an object, at least `LEAST_PART`; the store itself copies these.
 
     Returns:
-        Whether the object was replaced: not if the part to copy is too small, or the store cannot copy parts.
+        Whether the object was replaced: not if the store cannot copy parts.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 
-    if kept < LEAST_PART:
-        return False
     store, place = client(bucket), {"Bucket": bucket, "Key": key}
     upload = None
     try:

@@ -174,8 +174,12 @@ def replace_end(path: str, kept: int, end: bytes) -> None:
             target.truncate()
         return
     place = s3.split(path)
-    if place is not None and s3.replace_end(*place, kept, end):
-        return
+    if place is not None:
+        if kept < s3.LEAST_PART:
+            write_small(path, s3.read_range(*place, 0, kept) + end)
+            return
+        if s3.replace_end(*place, kept, end):
+            return
     with tempfile.TemporaryFile() as copy:  # some stores drop the old content on open; a copy in memory for each thread is too large
         with files.open_input_stream(inner) as source:
             shutil.copyfileobj(source, copy, _COPY_BYTES)
