@@ -1,3 +1,3 @@
 """Fixtures for all tests."""
 
-pytest_plugins = ["tests.fast_files", "tests.catalogs", "tests.mysql", "tests.postgres", "tests.schedule"]
+pytest_plugins = ["tests.fast_files", "tests.catalogs", "tests.mysql", "tests.object_store", "tests.postgres", "tests.schedule"]

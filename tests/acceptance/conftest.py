@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.object_store import fetched_jars, moto_server
+from tests.acceptance.hadoop_jars import fetched_jars
 from tests.acceptance.projects import Project, Rows, in_order, same_row
 from tests.places import FULL_MATRIX
 
@@ -33,19 +33,6 @@ def same_rows() -> Callable[[str, Rows, Rows], None]:
             assert same_row(ours, theirs), f"{what}: {ours} is not {theirs}"
 
     return check
-
-
-@pytest.fixture(scope="session")
-def s3_server() -> Iterator[str]:
-    """The address of an S3 server: that of the environment, or one that is started for the nightly run."""
-    if "S3_ENDPOINT" in os.environ:
-        yield os.environ["S3_ENDPOINT"]
-        return
-    if not FULL_MATRIX:
-        pytest.skip("NOT RUN: set S3_ENDPOINT to a server that speaks S3, or run `make test-all`")
-    pytest.importorskip("moto", reason="NOT RUN: moto is not installed, and S3_ENDPOINT is not set")
-    with moto_server() as address:
-        yield address
 
 
 @pytest.fixture

@@ -1,24 +1,28 @@
 """A project on a lake whose files are in an object store: built twice, maintained, and read and written by DuckDB.
 
-It needs an S3 server on which we can create a bucket, and the jars of Hadoop's connector (docs/object-storage.md). `make test-all` starts
-moto's server and fetches the jars; another server and other jars are named by variables:
+It uses moto, which runs in this process, or another S3 server. `make test-all` fetches the jars of Hadoop's connector; otherwise:
 
-    S3_ENDPOINT=http://127.0.0.1:9000 S3_JARS=…/folder-of-jars pytest tests/acceptance/test_object_storage.py
+    S3_JARS=…/folder-of-jars pytest tests/acceptance/test_object_storage.py
+    S3_ENDPOINT=http://127.0.0.1:7070 AWS_REGION=… AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=… S3_JARS=… pytest …
+
+moto accepts every region and every key. versitygw (`go install github.com/versity/versitygw/cmd/versitygw@latest`) checks both.
 """
 
 from __future__ import annotations
 
-import os
+from collections import Counter
 from collections.abc import Iterator
-from uuid import uuid4
+from dataclasses import dataclass
 
 import duckdb
 import pytest
-from pyarrow.fs import FileSelector, S3FileSystem
 
 from dbt.adapters.ducklake.lake.data_path import MARK
+from dbt.adapters.ducklake.spark.files.storage import list_files
 from tests.acceptance.projects import Project, Rows
+from tests.counted_requests import COPIED, DELETED, LISTED
 from tests.duckdb_instances import open_duckdb
+from tests.object_store import ObjectStore
 
 pytestmark = pytest.mark.slow
 FILES = {
@@ -29,48 +33,75 @@ FILES = {
         select id, id % 3 as kind, array(id, id + 1) as ids, '{{ var("run") }}' as run
         from range({{ 0 if var("run") == "one" else 50 }}, {{ 100 if var("run") == "one" else 150 }})""",
     "models/totals.sql": "select kind, count(*) as events, sum(price) as price from {{ ref('events') }} left join {{ ref('prices') }} using (id) group by kind",
+    "models/single.sql": "{{ config(materialized='table') }} select id, cast(id as string) as name from range(1000)",
+    "models/merged.sql": """
+        {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+        select id, '{{ var("run") }}' as run from range({{ 0 if var("run") == "one" else 990 }}, {{ 1000 if var("run") == "one" else 1010 }})""",
+    "seeds/many.csv": "id,price\n" + "".join(f"{number},{number}.5\n" for number in range(500)),
     "dbt_project.yml": "{name: stored, profile: stored, version: '1.0', flags: {send_anonymous_usage_stats: false}}",
 }
 READ = "SELECT kind, count(*), sum(id), sum(list_sum(ids)), count(DISTINCT run) FROM lake.main.events GROUP BY kind ORDER BY kind"
 
 
-@pytest.fixture
-def store(s3_endpoint: str) -> S3FileSystem:
-    return S3FileSystem(endpoint_override=s3_endpoint, allow_bucket_creation=True)
+@dataclass(frozen=True)
+class Stored(Project):
+    """A project on a lake with its files in a bucket, in `folder`, which is a folder of this machine."""
+
+    store: ObjectStore
+    environment: bool
+
+    def dbt(self, *arguments: str, code: int = 0) -> str:
+        """Run a dbt command, which reaches the store by the profile's `secrets` or by its environment."""
+        with pytest.MonkeyPatch.context() as patch:
+            if self.environment:
+                secret = self.store.secret
+                patch.setenv("AWS_ENDPOINT_URL", self.store.proxy.endpoint)
+                patch.setenv("AWS_REGION", str(secret.region))
+                patch.setenv("AWS_ACCESS_KEY_ID", str(secret.key_id))
+                patch.setenv("AWS_SECRET_ACCESS_KEY", str(secret.secret))
+            return super().dbt(*arguments, code=code)
+
+    def counted(self, *arguments: str) -> Counter[str]:
+        """Run a dbt command and return the number of its requests of each kind."""
+        self.store.proxy.counted()
+        self.dbt(*arguments)
+        return self.store.proxy.counted()
 
 
-@pytest.fixture
-def stored(project: Project, s3_endpoint: str, s3_jars: str, store: S3FileSystem) -> Project:
+@pytest.fixture(params=["secrets", "environment"])
+def stored(request: pytest.FixtureRequest, project: Project, s3_jars: str, object_store: ObjectStore) -> Stored:
     """A project on a lake with its files in a new bucket."""
-    bucket = f"lake-{uuid4().hex}"
-    store.create_dir(bucket)
+    found = Stored(project.folder, object_store, environment=request.param == "environment")
     for name, text in FILES.items():
-        path = project.folder / name
+        path = found.folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    config = {
-        "spark.jars": s3_jars,
-        "spark.hadoop.fs.s3a.endpoint": s3_endpoint,
-        "spark.hadoop.fs.s3a.path.style.access": True,
+    output = found.ducklake("main", threads=2) | {
+        "data_path": object_store.folder,
+        "spark": {"fast_start": True, "config": {"spark.jars": s3_jars}},
     }
-    output = project.ducklake("main", threads=2) | {"data_path": f"s3://{bucket}/lake/", "spark": {"fast_start": True, "config": config}}
-    project.write_profiles("stored", {"test": output}, "test")
-    return project
+    if not found.environment:
+        output["secrets"] = [{"type": "s3", **_fields(object_store)}]
+    found.write_profiles("stored", {"test": output}, "test")
+    return found
+
+
+def _fields(store: ObjectStore) -> dict[str, object]:
+    """Return the secret as it is written in a profile and for DuckDB."""
+    names = ("key_id", "secret", "region", "endpoint", "url_style", "use_ssl", "scope")
+    return {name: getattr(store.secret, name) for name in names}
 
 
 @pytest.fixture
-def duck(stored: Project, s3_endpoint: str) -> Iterator[duckdb.DuckDBPyConnection]:
+def duck(stored: Stored) -> Iterator[duckdb.DuckDBPyConnection]:
     connection = open_duckdb("ducklake", "sqlite_scanner", "httpfs")
-    connection.execute(
-        f"CREATE SECRET (TYPE s3, KEY_ID '{os.environ['AWS_ACCESS_KEY_ID']}', SECRET '{os.environ['AWS_SECRET_ACCESS_KEY']}', "
-        f"REGION '{os.environ['AWS_REGION']}', ENDPOINT '{s3_endpoint.partition('://')[2]}', URL_STYLE 'path', "
-        f"USE_SSL {s3_endpoint.startswith('https')})"
-    )
+    values = {name: str(value).lower() if isinstance(value, bool) else f"'{value}'" for name, value in _fields(stored.store).items()}
+    connection.execute(f"CREATE SECRET (TYPE s3, {', '.join(f'{name} {value}' for name, value in values.items())})")
     yield connection
     connection.close()
 
 
-def read(duck: duckdb.DuckDBPyConnection, stored: Project, query: str) -> Rows:
+def read(duck: duckdb.DuckDBPyConnection, stored: Stored, query: str) -> Rows:
     """Return the rows that DuckDB reads from the current lake."""
     duck.execute(f"ATTACH 'ducklake:sqlite:{stored.folder / 'lake.sqlite'}' AS lake")
     found = duck.execute(query).fetchall()
@@ -78,7 +109,7 @@ def read(duck: duckdb.DuckDBPyConnection, stored: Project, query: str) -> Rows:
     return found
 
 
-def test_a_project_is_built_maintained_and_shared(stored: Project, duck: duckdb.DuckDBPyConnection, store: S3FileSystem) -> None:
+def test_a_project_is_built_maintained_and_shared(stored: Stored, duck: duckdb.DuckDBPyConnection) -> None:
     stored.dbt("build", "--vars", "run: one")
     first = read(duck, stored, READ)
     assert [row[:2] for row in first] == [(0, 34), (1, 33), (2, 33)]
@@ -103,15 +134,37 @@ def test_a_project_is_built_maintained_and_shared(stored: Project, duck: duckdb.
     stored.dbt("run-operation", "ducklake_cleanup_old_files", "--args", "{cleanup_all: true}")
     stored.dbt("run-operation", "ducklake_delete_orphaned_files", "--args", "{cleanup_all: true}")
     assert read(duck, stored, READ) == first
-    bucket = read(duck, stored, "SELECT data_file FROM ducklake_list_files('lake', 'events') LIMIT 1")[0][0].split("/")[2]
-    kept = {f"s3://{info.path}" for info in store.get_file_info(FileSelector(bucket, recursive=True)) if info.is_file}
+    kept = {path for path, _ in list_files(stored.store.folder)}
     listed = read(
         duck,
         stored,
         " UNION ALL ".join(
             f"SELECT unnest([data_file, delete_file]) FROM ducklake_list_files('lake', '{table}')"
-            for table in ("events", "totals", "prices")
+            for table in ("events", "totals", "prices", "single", "merged", "many")
         ),
     )
     assert {path for path in kept if not path.endswith("/" + MARK)} == {path for (path,) in listed if path}
     assert len(kept) == len({path for (path,) in listed if path}) + 1
+
+
+def test_requests_are_few_and_none_lists_or_renames(stored: Stored, duck: duckdb.DuckDBPyConnection) -> None:
+    opened = stored.counted("seed", "--select", "prices")  # inlined rows
+    assert opened == {LISTED: 1, "PUT": 1}  # a new lake: is the data path free, and its mark
+    costs = {
+        "seed": stored.counted("seed", "--select", "many"),
+        "table": stored.counted("run", "--select", "single", "--vars", "run: one"),
+        "first build": stored.counted("run", "--select", "merged", "--vars", "run: one"),
+        "small merge": stored.counted("run", "--select", "merged", "--vars", "run: two"),
+        "select": stored.counted("show", "--inline", "select sum(id) from {{ ref('single') }}"),
+    }
+    print(costs)
+    assert costs["seed"] == {"PUT": 1}
+    assert costs["table"] == {"PUT": 1, "HEAD": 1, "GET": 1}
+    assert costs["first build"] == {"PUT": 1, "HEAD": 1, "GET": 1}
+    assert costs["small merge"]["PUT"] == 3  # the changed rows, the new rows, and the delete file
+    assert costs["select"].keys() <= {"HEAD", "GET"}
+    for counts in costs.values():
+        assert sum(counts.values()) <= 8, costs
+        assert not counts.keys() & {LISTED, COPIED, "DELETE", DELETED, "directory marker"}, costs
+    assert read(duck, stored, "SELECT count(*), count(DISTINCT run), sum(id) FROM lake.main.merged") == [(1010, 2, 509545)]
+    assert read(duck, stored, "SELECT count(*), sum(id) FROM lake.main.single") == [(1000, 499500)]

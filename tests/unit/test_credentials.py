@@ -117,7 +117,11 @@ def test_attached_lakes_are_shown_without_their_secrets() -> None:
         ({"attach": [{"alias": "b"}]}, "`attach`: b: `path` is missing"),
         ({"attach": [{"alias": "LAKE", "path": "x.sqlite"}]}, "two lakes are named LAKE"),
         ({"attach": [{"alias": "b", "path": "x.sqlite", "pth": 1}]}, "`attach`: b has the unknown field `pth`: did you mean `path`"),
-        ({"attach": [{"alias": "b", "path": "x.sqlite", "secret": "s"}]}, "`attach`: b: `secret` cannot be set here: secrets of DuckDB"),
+        (
+            {"attach": [{"alias": "b", "path": "x.sqlite", "secrets": []}]},
+            "`attach`: b: `secrets` cannot be set here: they apply to all lakes",
+        ),
+        ({"attach": [{"alias": "b", "path": "x.sqlite", "secret": "s"}]}, "`attach`: b: `secret` cannot be set here: put the credentials"),
         ({"attach": [{"alias": "b", "path": "x.sqlite", "type": "postgres"}]}, "`type: postgres`: only lakes can be attached"),
         ({"attach": [{"alias": "b", "path": "x.sqlite", "is_ducklake": False}]}, "`is_ducklake: False`: only lakes"),
         ({"attach": [{"alias": "b", "path": "x.sqlite", "read_only": "yes"}]}, "`read_only` must be true or false"),

@@ -34,14 +34,14 @@ MAY_IMPORT_WITHIN = {
         "lake": {"transaction", "maintenance", "commit", "read", "store"},
     },
     "spark": {
-        "files": set(),
-        "values": set(),
         "session": set(),
-        "errors": {"values"},
+        "files": {"session"},
+        "values": set(),
+        "errors": {"values", "files"},
         "rows": {"files", "values"},
         "arrow": {"rows", "files", "values"},
         "read": {"rows", "files", "values", "session"},
-        "write": {"read", "files", "values"},
+        "write": {"read", "files", "values", "session"},
     },
 }
 """Package → part of it → the other parts that it may import."""

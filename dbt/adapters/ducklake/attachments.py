@@ -16,8 +16,9 @@ from .unknown import refuse_unknown
 LAKE_FIELDS: Mapping[str, Any] = get_type_hints(CatalogSettings)
 """The fields of a lake in the profile, with their types. An entry of `attach` has the same, with `alias` for `database`."""
 _REFUSED = {
-    "secret": "secrets of DuckDB do not exist here; put the credentials of the catalog database into `path`, with env_var(), "
-    "and those of the storage into the environment and `spark.config`",
+    "secret": "put the credentials of the catalog database into `path`, with env_var(), "
+    "and those of the storage into `secrets` next to `attach`, or into the environment",
+    "secrets": "they apply to all lakes; set them next to `attach`",
     "spark": "one Spark works on all lakes; set it next to `attach`",
     "schema": "set schemas where they are used, with `schema` of a source or model",
 }

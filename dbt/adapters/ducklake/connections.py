@@ -27,6 +27,7 @@ from .provenance import provenance_of
 from .publish_plans import plans
 from .publish_tested import publish_tested
 from .publishing import RUN, Publishing, names, publish_run
+from .spark.session.s3_secrets import with_storage
 
 if TYPE_CHECKING:
     from agate.table import Table as AgateTable
@@ -182,7 +183,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         from .spark.session.runtime import SparkRuntime
 
         if self._runtime is None:
-            self._runtime = SparkRuntime(self.credentials.spark_settings(), owner=str(getattr(self.profile, "project_root", "")))
+            settings = with_storage(self.credentials.spark_settings(), self.credentials.storage_secrets())
+            self._runtime = SparkRuntime(settings, owner=str(getattr(self.profile, "project_root", "")))
             self._runtime.notify = logger.warning
         return self._runtime
 

@@ -20,8 +20,10 @@ from .catalog.store.settings import CatalogSettings
 from .errors import ConfigurationError
 from .lineage_sender import LineageSettings, redacted_settings
 from .publishing import Publishing
+from .spark.session.s3_secrets import S3Secret
 from .spark.session.sensitive import SENSITIVE, may_show
 from .spark.session.settings import SparkSettings
+from .storage_secrets import storage_secrets
 from .target_type import ADAPTER, TARGET_TYPES, TargetType
 from .unknown import refuse_other_types, refuse_unknown
 
@@ -69,6 +71,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         attach: further lakes, each with the fields of `CatalogSettings`, and `alias` for `database`.
         retries: how often, and after how many milliseconds, commits and connections are retried: the names of `RETRY_FIELDS`.
         spark: how to get Spark: the fields of `SparkSettings`.
+        secrets: how to reach object stores, see `storage_secrets`.
         author: the author of the snapshots.
         module_paths: folders with Python modules that Python models import.
         publish: `node`, `tested` or `run`, see `publishing`; a variable of the same name has precedence.
@@ -81,6 +84,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
     attach: list[Any] | None = field(default=None, repr=False)
     retries: dict[str, Any] = field(default_factory=dict)
     spark: dict[str, Any] = field(default_factory=dict, repr=False)
+    secrets: list[Any] | dict[str, Any] | None = field(default=None, repr=False)
     author: str | None = None
     module_paths: list[str] = field(default_factory=list)
     publish: str | None = None
@@ -135,6 +139,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
             )
         self.catalog_settings()
         self.attachments()
+        self.storage_secrets()
         Publishing.of(self)
         self.lineage_settings()
         if self.target_type not in (None, *TARGET_TYPES):
@@ -156,8 +161,9 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
         retry = RetrySettings(**{RETRY_FIELDS[name]: value for name, value in self.retries.items()})
 
         def opened(lake: CatalogSettings, attached: Iterable[LakeSettings] = ()) -> LakeSettings:
-            return LakeSettings(**vars(lake), retry=retry, spark=self.spark_settings(), attached=tuple(attached))
+            return LakeSettings(**vars(lake), retry=retry, spark=self.spark_settings(), secrets=secrets, attached=tuple(attached))
 
+        secrets = self.storage_secrets()
         return opened(self.catalog_settings(), map(opened, self.attachments()))
 
     def catalog_settings(self) -> CatalogSettings:
@@ -175,6 +181,14 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
             DbtRuntimeError: see `attachments.attachments`.
         """
         return attachments(self.attach, self.database)
+
+    def storage_secrets(self) -> tuple[S3Secret, ...]:
+        """Return the `secrets` block, checked.
+
+        Raises:
+            DbtRuntimeError: see `storage_secrets`.
+        """
+        return storage_secrets(self.secrets)
 
     def lineage_settings(self) -> LineageSettings | None:
         """Return the `openlineage` block as checked settings; None if no events are sent.

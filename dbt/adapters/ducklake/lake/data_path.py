@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Set
 from dataclasses import dataclass, field
 
@@ -22,6 +23,8 @@ MARK = "_dbt_ducklake.json"
 """The name of the file; Spark ignores files whose names start with an underscore."""
 _NOTE = "The files below this folder belong to the DuckLake whose catalog has a schema with this uuid."
 _UNREADABLE = "unknown"
+_OF_A_JOB = re.compile(r"/(?:ducklake-[0-9a-f-]{36}|__ducklake_(?:key_\d+|group)=[^/]*)/$")
+"""A folder that one of our jobs made in an object store. No lake has its data path there, and each would cost a request."""
 
 
 def require_own_path(data_path: str) -> None:
@@ -89,7 +92,7 @@ class Owners:
         folder = path
         while len(folder) > len(self.data_path):
             folder = folder[: folder.rstrip("/").rfind("/") + 1]
-            owner = self._owner(folder)
+            owner = None if _OF_A_JOB.search(folder) else self._owner(folder)
             if owner is not None:
                 return None if owner in self.own else folder + MARK
         return None

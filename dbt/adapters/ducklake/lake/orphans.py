@@ -43,4 +43,4 @@ def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_
     if not found:
         return []
     removal = SafeRemoval(context.catalog, maintenance.known_files(), dry_run=dry_run)  # read last, to include files committed meanwhile
-    return [removal.remove(path) for path in found if not removal.is_needed(path)]
+    return removal.remove([path for path in found if not removal.is_needed(path)])

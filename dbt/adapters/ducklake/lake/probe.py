@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from ..errors import ConfigurationError
+from ..spark.files.s3 import hint
 from ..spark.files.storage import filesystem, is_local, make_directory, remove
 from ..spark.write.probe import write_and_read
 
@@ -36,7 +37,7 @@ def probe_data_path(path: str, *, read_only: bool) -> timedelta | None:
         verb = "read" if read_only else "written to"
         raise ConfigurationError(
             f"the data path {path} cannot be {verb}: {error}. Check the path, the rights on it, and the credentials of its storage "
-            "in this process's environment"
+            f"in `secrets` of the profile or in this process's environment.{hint(str(error))}"
         ) from error
     return None
 

@@ -8,12 +8,12 @@ live snapshot needs.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..catalog.lake import LakeCatalog
 from ..format.paths import plain
-from ..spark.files.storage import is_local, remove
+from ..spark.files.storage import is_local, remove_each
 from .data_path import Owners, mark
 
 
@@ -81,17 +81,22 @@ class SafeRemoval:
         """Whether a file must stay."""
         return self._paths.of(path) in self._needed
 
-    def remove(self, path: str) -> Removal:
-        """Remove a file if that is safe."""
+    def remove(self, paths: Sequence[str]) -> list[Removal]:
+        """Remove those files whose removal is safe, and return what happened to each."""
+        reasons = [self._reason(path) for path in paths]
+        if not self._dry_run:
+            failed = remove_each([path for path, reason in zip(paths, reasons, strict=True) if reason is None])
+            refused = {path: f"the storage refused: {error}" for path, error in failed.items()}
+            reasons = [reason or refused.get(path) for path, reason in zip(paths, reasons, strict=True)]
+        return [Removal(path, reason) for path, reason in zip(paths, reasons, strict=True)]
+
+    def _reason(self, path: str) -> str | None:
         try:
-            reason = self._reason_to_keep(path)
-            if reason is None and not self._dry_run:
-                remove([path])
+            return self._reason_to_keep(path)
         except OSError as error:
-            reason = f"the storage refused: {error}"
+            return f"the storage refused: {error}"
         except ValueError as error:
-            reason = str(error)
-        return Removal(path, reason)
+            return str(error)
 
     def _reason_to_keep(self, path: str) -> str | None:
         real = self._paths.of(path)

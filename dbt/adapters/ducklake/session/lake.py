@@ -16,7 +16,9 @@ from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..format.identifiers import fold
 from ..lake.data_path import mark, require_own_path
 from ..lake.migrate import migrate
+from ..spark.files.s3 import use_secrets
 from ..spark.session.runtime import SparkRuntime
+from ..spark.session.s3_secrets import S3Secret, with_storage
 from ..spark.session.settings import SparkSettings
 from .session import LakeSession
 from .staged_nodes import NodePlan, StagedNodes
@@ -35,6 +37,8 @@ class LakeSettings(CatalogSettings):
     """How often, and after how many milliseconds, commits and connections are retried."""
     spark: SparkSettings = field(default_factory=SparkSettings)
     """How to get Spark."""
+    secrets: tuple[S3Secret, ...] = field(default=(), repr=False)
+    """How to reach object stores, in this process and in a Spark that it starts."""
     attached: tuple[LakeSettings, ...] = ()
     """Further lakes, each with its own name as `database`; they share one Spark."""
 
@@ -65,8 +69,10 @@ class Lake:
             ConfigurationError: the settings contradict each other or the catalog.
             LakeError: the format version is unknown.
         """
-        runtime = spark if isinstance(spark, SparkRuntime) else SparkRuntime(settings.spark if spark is None else spark)
-        return cls(settings, _open(settings), runtime)
+        use_secrets(settings.secrets)
+        if not isinstance(spark, SparkRuntime):
+            spark = SparkRuntime(with_storage(settings.spark, settings.secrets) if spark is None else spark)
+        return cls(settings, _open(settings), spark)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import CancelledError, DamagedFileError, DataError, DuckLakeError, EngineError, LakeError, MissingFileError, StatementError
+from .files.s3 import hint
 from .values.conform import data_error
 from .values.conversions import REFUSED
 
@@ -105,7 +106,7 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
         return DataError(text)
     if _is_about_statement(error, condition):
         return StatementError(text)
-    return EngineError(text, condition)
+    return EngineError(text + hint(everything), condition)
 
 
 def require_plan(lines: Sequence[str], names: Mapping[str, str]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -113,13 +114,11 @@ def write_piece(
     values: tuple[str | None, ...],
 ) -> WrittenFile:
     """Write a table as one file of the partition with these `values`."""
-    files, inner = storage.filesystem(path)
-    if storage.is_local(path):
-        storage.make_directory(path.rpartition("/")[0])
-    pq.write_table(table, inner, filesystem=files, **arrow_options(options, table.nbytes / table.num_rows))
-    written = read_file(FileToRead(path, storage.size(path), values), columns, contains_nan=_nans(table, columns))
+    with storage.written_locally(path) as local:
+        pq.write_table(table, local, **arrow_options(options, table.nbytes / table.num_rows))
+        written = read_file(FileToRead(local, storage.size(local), values), columns, contains_nan=_nans(table, columns))
     assert written is not None
-    return written
+    return replace(written, path=path)
 
 
 def _fitted(table: pa.Table, columns: tuple[Column, ...], row_ids: bool) -> pa.Table:

@@ -95,19 +95,18 @@ def write_delete_file(
         columns.append(ids)
         fields.append(_field(SNAPSHOT_ID_COLUMN, pa.int64(), SNAPSHOT_ID_FIELD_ID))
     path = with_separator(directory) + delete_file_name()
-    files, inner = storage.filesystem(path)
-    if storage.is_local(path):
-        storage.make_directory(directory)
     table = pa.table(columns, schema=pa.schema(fields))
     repeating = [field.name for field in fields if field.name != "pos"]
-    pq.write_table(table, inner, filesystem=files, store_schema=False, use_dictionary=repeating)
-    size = storage.size(path)
+    with storage.written_locally(path) as local:
+        pq.write_table(table, local, store_schema=False, use_dictionary=repeating)
+        size = storage.size(local)
+        footer_size = footer_length(local, size)
     return WrittenDeleteFile(
         data_file_id=data_file_id,
         path=path,
         delete_count=number,
         size_bytes=size,
-        footer_size=footer_length(path, size),
+        footer_size=footer_size,
         min_snapshot=None if ids is None else pc.min(ids).as_py(),
         max_snapshot=None if ids is None else pc.max(ids).as_py(),
     )

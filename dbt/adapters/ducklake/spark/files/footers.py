@@ -5,9 +5,7 @@ Only the end of each file is read, not its pages. Specification: "ducklake_file_
 
 from __future__ import annotations
 
-import shutil
 import struct
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -30,7 +28,6 @@ T = TypeVar("T")
 _MAGIC = b"PAR1"
 _TAIL = 64 * 1024
 _THREADS = 4
-_COPY_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -114,14 +111,12 @@ def read_footer(path: str, size: int) -> bytes:
     Raises:
         LakeError: the file is not a Parquet file.
     """
-    files, inner = storage.filesystem(path)
-    with files.open_input_file(inner) as source:
-        tail = source.read_at(min(size, _TAIL), max(0, size - _TAIL))
-        if len(tail) < 12 or tail[-4:] != _MAGIC:
-            raise LakeError(f"{path} is not a Parquet file")
-        length = struct.unpack("<I", tail[-8:-4])[0]
-        if length + 8 > len(tail):
-            tail = source.read_at(length + 8, size - length - 8)
+    tail = storage.read_range(path, max(0, size - _TAIL), min(size, _TAIL))
+    if len(tail) < 12 or tail[-4:] != _MAGIC:
+        raise LakeError(f"{path} is not a Parquet file")
+    length = struct.unpack("<I", tail[-8:-4])[0]
+    if length + 8 > len(tail):
+        tail = storage.read_range(path, size - length - 8, length + 8)
     return bytes(tail[len(tail) - length - 8 : -8])
 
 
@@ -137,22 +132,5 @@ def parse_footer(footer: bytes) -> pq.FileMetaData:
 
 
 def replace_footer(path: str, size: int, old_length: int, footer: bytes) -> None:
-    """Replace the footer of a file: in place on a local file system, else by rewriting the object."""
-    tail = footer + struct.pack("<I", len(footer)) + _MAGIC
-    kept = size - old_length - 8
-    files, inner = storage.filesystem(path)
-    if storage.is_local(path):
-        with open(inner, "r+b") as target:
-            target.seek(kept)
-            target.write(tail)
-            target.truncate()
-        return
-    with tempfile.TemporaryFile() as copy:  # some stores drop the old content on open; a copy in memory for each thread is too large
-        with files.open_input_stream(inner) as source:
-            shutil.copyfileobj(source, copy, _COPY_BYTES)
-        copy.seek(kept)
-        copy.write(tail)
-        copy.truncate()
-        copy.seek(0)
-        with files.open_output_stream(inner) as target:
-            shutil.copyfileobj(copy, target, _COPY_BYTES)
+    """Replace the footer of a file: in place on a local file system, else by a new object under the same name."""
+    storage.replace_end(path, size - old_length - 8, footer + struct.pack("<I", len(footer)) + _MAGIC)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from functools import lru_cache
 
 from pyarrow import fs
 
+from ..session.s3_secrets import S3Secret
+from . import s3
+
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
 """Hadoop's scheme → PyArrow's scheme."""
+_COPY_BYTES = 8 * 1024 * 1024
 
 
 def filesystem(path: str) -> tuple[fs.FileSystem, str]:
@@ -27,13 +33,16 @@ def filesystem(path: str) -> tuple[fs.FileSystem, str]:
     if scheme == "file":
         return fs.LocalFileSystem(), path[len("file:") :].replace("///", "/", 1)
     authority, _, inner = path[len(scheme) + len("://") :].partition("/")
-    files, root = _remote(_SCHEMES.get(scheme, scheme), authority)
+    name = _SCHEMES.get(scheme, scheme)
+    files, root = _remote(name, authority, s3.secret_of(authority) if name == "s3" else None)
     return files, f"{root.rstrip('/')}/{inner}"
 
 
 @lru_cache(maxsize=64)
-def _remote(scheme: str, authority: str) -> tuple[fs.FileSystem, str]:
+def _remote(scheme: str, authority: str, secret: S3Secret | None) -> tuple[fs.FileSystem, str]:
     """Return a client for the bucket or host. Creating one is slow, and threads can share it."""
+    if scheme == "s3":
+        return s3.arrow_file_system(authority, secret), authority
     found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(f"{scheme}://{authority}/")
     return found
 
@@ -65,11 +74,121 @@ def size(path: str) -> int:
 
 
 def remove(paths: Iterable[str]) -> None:
-    """Remove files; missing files are ignored."""
+    """Remove files; missing files are ignored.
+
+    Raises:
+        OSError: a file could not be removed; the others were tried too.
+    """
+    failed = remove_each(paths)
+    for path, error in failed.items():
+        raise OSError(f"{path} could not be removed: {error}")
+
+
+def remove_each(paths: Iterable[str]) -> dict[str, str]:
+    """Remove files, those in S3 with one request for many if the extra `s3` is installed; missing files are ignored.
+
+    Returns:
+        path → the error, for the files that could not be removed.
+    """
+    failed: dict[str, str] = {}
+    by_bucket: dict[str, dict[str, str]] = {}
     for path in paths:
+        place = s3.split(path)
+        if place is not None:
+            by_bucket.setdefault(place[0], {})[place[1]] = path
+            continue
+        try:
+            _remove_one(path)
+        except (OSError, ValueError) as error:
+            failed[path] = str(error)
+    for bucket, keys in by_bucket.items():
+        failed |= _remove_objects(bucket, keys)
+    return failed
+
+
+def _remove_objects(bucket: str, keys: dict[str, str]) -> dict[str, str]:
+    try:
+        return {keys[key]: error for key, error in s3.delete(bucket, list(keys)).items()}
+    except OSError as error:
+        return _one_by_one(list(keys.values()), str(error))
+
+
+def _one_by_one(paths: list[str], refusal: str) -> dict[str, str]:
+    """Remove files of a store that refused to remove them together; if it refuses the first one too, no other is tried."""
+    failed: dict[str, str] = {}
+    for number, path in enumerate(paths):
+        try:
+            _remove_one(path)
+        except OSError as error:
+            if number == 0:
+                return dict.fromkeys(paths, refusal)
+            failed[path] = str(error)
+    return failed
+
+
+def _remove_one(path: str) -> None:
+    files, inner = filesystem(path)
+    if files.get_file_info(inner).is_file:
+        files.delete_file(inner)
+
+
+def read_range(path: str, start: int, length: int) -> bytes:
+    """Return `length` bytes of a file from the position `start`; fewer if it ends before.
+
+    Raises:
+        FileNotFoundError: the file does not exist.
+    """
+    place = s3.split(path)
+    if place is not None:
+        return s3.read_range(*place, start, length)
+    files, inner = filesystem(path)
+    with files.open_input_file(inner) as source:
+        return bytes(source.read_at(length, start))
+
+
+@contextmanager
+def written_locally(path: str) -> Iterator[str]:
+    """Yield the path to write a new file to: the path itself on a local file system, else a temporary file.
+
+    The temporary file is stored under `path` when the block ends. Until then it can be read and changed without a request.
+    """
+    if is_local(path):
+        make_directory(path.rpartition("/")[0])
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="dbt-ducklake-") as folder:
+        local = os.path.join(folder, path.rpartition("/")[2])
+        yield local
         files, inner = filesystem(path)
-        if files.get_file_info(inner).is_file:
-            files.delete_file(inner)
+        with open(local, "rb") as source, files.open_output_stream(inner) as target:
+            shutil.copyfileobj(source, target, _COPY_BYTES)
+
+
+def replace_end(path: str, kept: int, end: bytes) -> None:
+    """Replace what follows the first `kept` bytes of a file: in place on a local file system, else by a new object."""
+    files, inner = filesystem(path)
+    if is_local(path):
+        with open(inner, "r+b") as target:
+            target.seek(kept)
+            target.write(end)
+            target.truncate()
+        return
+    place = s3.split(path)
+    if place is not None:
+        if kept < s3.LEAST_PART:
+            write_small(path, s3.read_range(*place, 0, kept) + end)
+            return
+        if s3.replace_end(*place, kept, end):
+            return
+    with tempfile.TemporaryFile() as copy:  # some stores drop the old content on open; a copy in memory for each thread is too large
+        with files.open_input_stream(inner) as source:
+            shutil.copyfileobj(source, copy, _COPY_BYTES)
+        copy.seek(kept)
+        copy.write(end)
+        copy.truncate()
+        copy.seek(0)
+        with files.open_output_stream(inner) as target:
+            shutil.copyfileobj(copy, target, _COPY_BYTES)
 
 
 def read_small(path: str) -> bytes | None:
@@ -97,6 +216,9 @@ def list_folder(directory: str) -> list[str]:
 
 def remove_tree(directory: str) -> None:
     """Remove a directory with everything in it; a missing directory is ignored."""
+    if s3.split(directory) is not None:
+        remove(path for path, _ in list_files(directory))
+        return
     files, inner = filesystem(directory.rstrip("/"))
     with suppress(FileNotFoundError):
         files.delete_dir(inner)

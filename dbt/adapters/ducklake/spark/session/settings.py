@@ -30,6 +30,8 @@ _FEWER_THREADS = {"spark.sql.shuffleExchange.maxThreadThreshold": "128", "spark.
 """Spark starts a thread for each query and each shuffle until it has this many, and ends those that are idle for a minute. Its default for
 both is 1024, and 128 for broadcasts.
 """
+_NEW_OBJECTS = {"spark.hadoop.fs.s3a.performance.flags": "create"}
+"""Spark's connector for S3 then does not ask, with a HEAD and a listing, whether a new file exists: our names are uuids."""
 _PAGE_SIZE = "2m"
 """The minimum memory of a broadcast join. A table with delete files needs two or three such joins. Spark's default, 1/16 of the memory of
 each core up to 64 MiB, allows 30 of them on two cores. With more, a query of many tables drops and rebuilds them, twenty times slower, or
@@ -161,6 +163,7 @@ class SparkSettings:
                 REDACTION: REDACTED,
                 **_NO_CALL_SITES,
                 **_FEWER_THREADS,
+                **_NEW_OBJECTS,
             }
         if self.is_local:
             config |= {

@@ -13,11 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...format.files import WriteOptions, WrittenFile
+from ...format.identifiers import backquoted
 from ...format.paths import data_file_name, with_separator
 from ..files import storage
 from ..files.locations import spark_path
 from ..files.write_options import spark_options
 from ..values.conform import data_errors
+from .direct import is_available, write_direct
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,13 +51,22 @@ def run(
     rows: DataFrame, target: str, options: WriteOptions, keys: Sequence[str] = (), rows_per_file: int | None = None
 ) -> list[tuple[str, int]]:
     """Write the rows below `target`, in a directory for each value of `keys`, and return (path, size in bytes) of each file."""
-    writer = rows.write.mode("append").options(**spark_options(options, local=storage.is_local(target)))
+    local = storage.is_local(target)
+    writer_options = spark_options(options, local=local)
     if rows_per_file is not None:
-        writer = writer.option("maxRecordsPerFile", str(rows_per_file))
+        writer_options["maxRecordsPerFile"] = str(rows_per_file)
+    if not local and is_available(rows.sparkSession):
+        return [(target + path, size) for path, size in write_direct(_keys_last(rows, keys), spark_path(target), writer_options, keys)]
+    writer = rows.write.mode("append").options(**writer_options)
     if keys:
         writer = writer.partitionBy(*keys)
     writer.parquet(spark_path(target))
     return [(path, size) for path, size in storage.list_files(target) if not path.rpartition("/")[2].startswith((".", "_"))]
+
+
+def _keys_last(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
+    names = [name for name in rows.columns if name not in keys]
+    return rows.select(*(backquoted(name) for name in (*names, *keys))) if keys else rows
 
 
 def move_files(files: Sequence[WrittenFile], directories: Sequence[str], target: str) -> list[WrittenFile]:

@@ -1,50 +1,21 @@
-"""A server that speaks S3, and the jars of Hadoop's connector: given by the environment, or in the nightly run started and fetched here."""
+"""The jars of Hadoop's connector for S3, which the nightly run lets Spark fetch."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import re
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from dbt.adapters.ducklake.spark.session.java import cache_directory, find_java
 from dbt.adapters.ducklake.spark.session.jvm import spark_home
 
-START_SECONDS = 60
 SDK_VERSIONS = {"3.5.0": "2.35.4"}
 """The version of Hadoop → that of Amazon's SDK which its connector was built with."""
 SDK_PARTS = ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
 """The parts of the SDK that the connector uses; `bundle`, which it asks for, has all of Amazon's services."""
-
-
-@contextmanager
-def moto_server() -> Iterator[str]:
-    """Run moto's server, and yield its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            assert process.poll() is None, "moto's server has ended"
-            assert time.monotonic() < deadline, "moto's server does not answer"
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.kill()
-        process.wait()
 
 
 def hadoop_version() -> str:

@@ -1,0 +1,147 @@
+"""How to reach S3 or a store with its protocol: one description for Spark, PyArrow and botocore, with DuckDB's names."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ...errors import ConfigurationError
+from .settings import SparkSettings
+
+_HADOOP = "spark.hadoop.fs.s3a."
+_PROVIDERS = {
+    "simple": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+    "temporary": "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
+    "chain": "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
+}
+_SCOPE = re.compile(r"(?:s3|s3a|s3n)://([^/@:\s]+)/?")
+_ENDPOINT = re.compile(r"[^/@\s]+")
+STYLES = ("vhost", "path")
+SECRET_PROVIDERS = ("config", "credential_chain")
+
+
+@dataclass(frozen=True)
+class S3Secret:
+    """How to reach a store, with the names and defaults of DuckDB's `CREATE SECRET (TYPE s3, …)`.
+
+    Args:
+        key_id: the access key; None: found in the environment, configuration files or the machine's role.
+        secret: the secret key.
+        session_token: the token of temporary keys.
+        region: the region; None: found for Amazon, `us-east-1` for other servers.
+        endpoint: host and port of the server; None: Amazon. `http://` before it is the same as `use_ssl=False`.
+        url_style: `vhost` (the bucket is in the host name) or `path`.
+        use_ssl: whether the server has HTTPS.
+        scope: the bucket, `s3://bucket`; None: all buckets that have no secret of their own.
+        provider: `config` for the keys given here, `credential_chain` for keys that are found; by default it depends on `key_id`.
+
+    Raises:
+        ConfigurationError: a field is wrong, or two contradict each other; the message contains no key.
+    """
+
+    key_id: str | None = field(default=None, repr=False)
+    secret: str | None = field(default=None, repr=False)
+    session_token: str | None = field(default=None, repr=False)
+    region: str | None = None
+    endpoint: str | None = None
+    url_style: str = "vhost"
+    use_ssl: bool = True
+    scope: str | None = None
+    provider: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.url_style not in STYLES:
+            raise ConfigurationError(f"`url_style` must be one of {', '.join(STYLES)}")
+        if self.scope is not None and not _SCOPE.fullmatch(self.scope):
+            raise ConfigurationError("`scope` must be a bucket, such as s3://bucket: Spark knows one set of keys for each bucket")
+        self._check_keys()
+        if self.endpoint is not None:
+            scheme, separator, host = self.endpoint.rpartition("://")
+            host = host.rstrip("/")
+            if not _ENDPOINT.fullmatch(host) or (separator and scheme.lower() not in ("http", "https")):
+                raise ConfigurationError("`endpoint` must be a host and perhaps a port, such as minio:9000, without keys and path")
+            object.__setattr__(self, "endpoint", host)
+            if scheme.lower() == "http":
+                object.__setattr__(self, "use_ssl", False)
+
+    def _check_keys(self) -> None:
+        if self.provider is not None and self.provider not in SECRET_PROVIDERS:
+            raise ConfigurationError(f"`provider` must be one of {', '.join(SECRET_PROVIDERS)}")
+        if (self.key_id is None) != (self.secret is None):
+            raise ConfigurationError("give both `key_id` and `secret`, or neither to use the environment or the machine's role")
+        if self.session_token is not None and self.key_id is None:
+            raise ConfigurationError("`session_token` needs `key_id` and `secret`")
+        if self.provider == "config" and self.key_id is None:
+            raise ConfigurationError("`provider: config` needs `key_id` and `secret`; `provider: credential_chain` finds the keys")
+        if self.provider == "credential_chain" and self.key_id is not None:
+            raise ConfigurationError("`provider: credential_chain` finds the keys: remove `key_id` and `secret`, or the provider")
+
+    @property
+    def bucket(self) -> str | None:
+        """The bucket of the scope."""
+        found = _SCOPE.fullmatch(self.scope) if self.scope is not None else None
+        return found[1] if found else None
+
+    @property
+    def endpoint_url(self) -> str | None:
+        """The URL of the server."""
+        return None if self.endpoint is None else f"{'https' if self.use_ssl else 'http'}://{self.endpoint}"
+
+    @property
+    def signing_region(self) -> str | None:
+        """The region; other servers than Amazon's expect `us-east-1` unless they are configured otherwise."""
+        return self.region or (None if self.endpoint is None else "us-east-1")
+
+    def hadoop_settings(self) -> dict[str, str]:
+        """Return the settings of Spark's connector."""
+        found = _server(self.endpoint_url, self.signing_region, self.url_style == "path")
+        if self.key_id is None or self.secret is None:
+            found["aws.credentials.provider"] = _PROVIDERS["chain"]
+        else:
+            kind = "simple" if self.session_token is None else "temporary"
+            found |= {"access.key": self.key_id, "secret.key": self.secret, "aws.credentials.provider": _PROVIDERS[kind]}
+            if self.session_token is not None:
+                found["session.token"] = self.session_token
+        prefix = _HADOOP if self.bucket is None else f"{_HADOOP}bucket.{self.bucket}."
+        return {prefix + key: value for key, value in found.items()}
+
+
+def _server(endpoint: str | None, region: str | None, path_style: bool) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if endpoint is not None:
+        found["endpoint"] = endpoint
+        found["path.style.access"] = str(path_style).lower()
+        found["connection.ssl.enabled"] = str(not endpoint.startswith("http://")).lower()
+    if region is not None:
+        found["endpoint.region"] = region
+    return found
+
+
+def environment_endpoint(environment: Mapping[str, str]) -> str | None:
+    """Return the URL of the server that the environment names; None for Amazon."""
+    return environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL") or None
+
+
+def environment_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return settings of Spark's connector for the server and the region in the environment, which PyArrow and botocore read themselves.
+
+    Spark reads the keys there, but would sign for `us-east-2` if the name of a server contains no region.
+    """
+    endpoint = environment_endpoint(environment)
+    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or ("us-east-1" if endpoint else None)
+    return {_HADOOP + key: value for key, value in _server(endpoint, region, path_style=True).items()}
+
+
+def with_storage(settings: SparkSettings, secrets: Iterable[S3Secret]) -> SparkSettings:
+    """Return the settings of a Spark that reaches the stores as this process does; its own `config` has precedence.
+
+    The server of Spark Connect has its own settings, which a client cannot change.
+    """
+    if settings.remote is not None and not settings.remote.startswith("local"):
+        return settings
+    found = {} if any(each.bucket is None for each in secrets) else environment_settings(os.environ)
+    for each in secrets:
+        found |= each.hadoop_settings()
+    return replace(settings, config={**found, **settings.config})

@@ -1,0 +1,131 @@
+"""The block `secrets` of a profile: its checks, and what Spark's connector gets of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.ducklake.credentials import DuckLakeCredentials
+from dbt.adapters.ducklake.spark.files import s3
+from dbt.adapters.ducklake.spark.session.s3_secrets import S3Secret, environment_settings, with_storage
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
+from dbt.adapters.ducklake.storage_secrets import storage_secrets
+
+KEYS = {"type": "s3", "key_id": "AKIA-MARK", "secret": "SECRET-MARK"}
+PREFIX = "spark.hadoop.fs.s3a."
+
+
+@pytest.fixture(autouse=True)
+def without_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_server_with_keys_is_given_to_spark() -> None:
+    (secret,) = storage_secrets([{**KEYS, "region": "eu-1", "endpoint": "minio:9000", "url_style": "path", "use_ssl": False}])
+    assert secret.hadoop_settings() == {
+        f"{PREFIX}endpoint": "http://minio:9000",
+        f"{PREFIX}endpoint.region": "eu-1",
+        f"{PREFIX}path.style.access": "true",
+        f"{PREFIX}connection.ssl.enabled": "false",
+        f"{PREFIX}access.key": "AKIA-MARK",
+        f"{PREFIX}secret.key": "SECRET-MARK",
+        f"{PREFIX}aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+    }
+
+
+def test_a_scope_is_one_bucket_and_a_token_needs_its_provider() -> None:
+    secret = S3Secret(key_id="a", secret="b", session_token="c", scope="s3://raw/")
+    assert secret.hadoop_settings() == {
+        f"{PREFIX}bucket.raw.access.key": "a",
+        f"{PREFIX}bucket.raw.secret.key": "b",
+        f"{PREFIX}bucket.raw.session.token": "c",
+        f"{PREFIX}bucket.raw.aws.credentials.provider": "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
+    }
+
+
+def test_keys_that_are_found_are_found_by_the_same_chain() -> None:
+    (secret,) = storage_secrets({"type": "S3", "PROVIDER": "credential_chain", "region": "eu-central-1"})
+    assert secret.hadoop_settings() == {
+        f"{PREFIX}endpoint.region": "eu-central-1",
+        f"{PREFIX}aws.credentials.provider": "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider",
+    }
+
+
+def test_the_scheme_of_an_endpoint_says_whether_it_has_https() -> None:
+    assert S3Secret(endpoint="http://minio:9000/") == S3Secret(endpoint="minio:9000", use_ssl=False)
+    assert S3Secret(endpoint="https://minio").endpoint_url == "https://minio"
+    assert S3Secret(endpoint="minio").signing_region == "us-east-1"
+    assert S3Secret().signing_region is None
+
+
+def test_the_environment_is_enough_and_a_secret_for_all_buckets_replaces_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert environment_settings({}) == {}
+    assert environment_settings({"AWS_DEFAULT_REGION": "eu-1"}) == {f"{PREFIX}endpoint.region": "eu-1"}
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://minio:9000")
+    found = with_storage(SparkSettings(), ()).config
+    assert found == {
+        f"{PREFIX}endpoint": "http://minio:9000",
+        f"{PREFIX}endpoint.region": "us-east-1",
+        f"{PREFIX}path.style.access": "true",
+        f"{PREFIX}connection.ssl.enabled": "false",
+    }
+    assert with_storage(SparkSettings(), [S3Secret(scope="s3://raw")]).config.items() > found.items()
+    assert f"{PREFIX}endpoint" not in with_storage(SparkSettings(), [S3Secret(region="eu-1")]).config
+
+
+def test_settings_of_spark_have_precedence_and_a_connect_server_has_its_own() -> None:
+    secret = S3Secret(endpoint="minio")
+    assert with_storage(SparkSettings(config={f"{PREFIX}endpoint": "other"}), [secret]).config[f"{PREFIX}endpoint"] == "other"
+    assert with_storage(SparkSettings(remote="sc://host"), [secret]).config == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("s3", "`secrets` is a list of maps"),
+        ([1], "`secrets` is a list of maps"),
+        ([{"type": "gcs"}], "entry 1: `type` must be s3"),
+        ([{"key_id": "AKIA-MARK"}], "entry 1: `type` must be s3"),
+        ([{**KEYS, "endpiont": "x"}], "entry 1 has the unknown field `endpiont`: did you mean `endpoint`"),
+        ([{**KEYS, "use_ssl": "no"}], "`secrets.use_ssl` must be true or false"),
+        ([{**KEYS, "secret": 12}], "`secrets.secret` must be a text"),
+        ([{"type": "s3", "key_id": "AKIA-MARK"}], "give both `key_id` and `secret`"),
+        ([{"type": "s3", "session_token": "SECRET-MARK"}], "`session_token` needs"),
+        ([{"type": "s3", "provider": "config"}], "needs `key_id` and `secret`"),
+        ([{**KEYS, "provider": "credential_chain"}], "remove `key_id`"),
+        ([{**KEYS, "provider": "vault"}], "`provider` must be one of"),
+        ([{**KEYS, "url_style": "virtual"}], "`url_style` must be one of vhost, path"),
+        ([{**KEYS, "scope": "s3://bucket/folder"}], "`scope` must be a bucket"),
+        ([{**KEYS, "endpoint": "SECRET-MARK@minio"}], "`endpoint` must be a host"),
+        ([{**KEYS, "endpoint": "ftp://minio"}], "`endpoint` must be a host"),
+        ([{**KEYS, "endpoint": "minio/lake"}], "`endpoint` must be a host"),
+        ([KEYS, KEYS], "two entries are for all buckets"),
+        ([{**KEYS, "scope": "s3://a"}, {**KEYS, "scope": "s3://a/"}], "two entries are for a"),
+    ],
+)
+def test_a_wrong_entry_is_refused_without_showing_a_key(given: Any, message: str) -> None:
+    with pytest.raises(DbtRuntimeError) as refused:
+        DuckLakeCredentials(path="ducklake:sqlite:lake.sqlite", secrets=given)
+    assert message in str(refused.value)
+    assert "MARK" not in str(refused.value)
+
+
+def test_keys_are_shown_nowhere() -> None:
+    found = DuckLakeCredentials(path="ducklake:sqlite:lake.sqlite", secrets=[{**KEYS, "session_token": "TOKEN-MARK", "endpoint": "minio"}])
+    settings = found.lake_settings()
+    assert settings.secrets[0].secret == "SECRET-MARK"
+    for text in (repr(found), str(dict(found.connection_info())), repr(settings), repr(settings.secrets), str(found.unique_field)):
+        assert "MARK" not in text
+
+
+def test_the_nearest_secret_applies_to_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(s3, "_KNOWN", s3._Known())
+    general, raw = S3Secret(region="eu-1"), S3Secret(region="eu-2", scope="s3://raw")
+    assert s3.secret_of("raw") is None
+    s3.use_secrets([general, raw])
+    assert (s3.secret_of("raw"), s3.secret_of("other")) == (raw, general)
+    s3.use_secrets([S3Secret(region="eu-3")])
+    assert (s3.secret_of("raw"), s3.secret_of("other")) == (raw, S3Secret(region="eu-3"))
