@@ -92,7 +92,7 @@ def parse_location(path: str, *, metadata_schema: str | None = None) -> CatalogL
         kind, value = _kind_of_file(rest, attached=rest != text), rest
     match kind:
         case "sqlite":
-            _refuse_schema(metadata_schema, "a SQLite catalog, which has no schemas")
+            _refuse_schema(metadata_schema, "an SQLite catalog, which has no schemas")
             file = _absolute_file(value, "SQLite")
             return CatalogLocation("sqlite:///" + quote(file, safe="/ "), None, file)
         case "duckdb":
