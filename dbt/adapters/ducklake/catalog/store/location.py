@@ -38,7 +38,9 @@ _KEY_VALUE = re.compile(r"\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S*))\s*")
 _SCHEME = re.compile(r"\s*(?:ducklake:)?(?:[a-z][\w+]*:)?", re.IGNORECASE)
 _URL_START = re.compile(r"(?:[\w+]+:)*//")
 _FILE_OPTIONS = re.compile(r"(?<=:///)([^?]*\?).*", re.DOTALL)
+"""The options in the URL of a file, which may be secret."""
 _CONNECTION_KEY = re.compile(r"(?:^|\s)(?:dbname|database|db|host|hostaddr|port|user|\w*pas+\w*|pwd)\s*=", re.IGNORECASE)
+"""A key of a connection string, even a misspelled `password`."""
 _MYSQL_KEYS: Mapping[str, str] = {
     **dict.fromkeys(("db", "database", "dbname"), "database"),
     **dict.fromkeys(("password", "passwd"), "password"),
