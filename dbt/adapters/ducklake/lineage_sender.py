@@ -89,7 +89,7 @@ class LineageSettings:
 
 
 def redacted_settings(given: Any) -> Any:
-    """Return the field `openlineage` of a profile, with all fields of the transport hidden that may be secret."""
+    """Return the field `openlineage` of a profile, in which the fields of the transport that may be secret are hidden."""
     if not isinstance(given, dict) or not isinstance(given.get("transport"), dict):
         return given
     secret = _hidden_fields(given["transport"])

@@ -224,7 +224,7 @@ class LakeCatalog:
             return created(connection, table.table_id)
 
     def figures(self, snapshot: Snapshot, bounds: Sequence[int], small_below: int) -> LakeFigures:
-        """Return figures about the whole lake at a snapshot; see `read_lake_figures`."""
+        """Return the numbers for a report on the whole lake at a snapshot; see `read_lake_figures`."""
         with self._opened.database.reading() as connection:
             return read_lake_figures(connection, snapshot.snapshot_id, bounds, small_below)
 

@@ -149,7 +149,7 @@ class InlinedRows:
 
     Values are bool, int, float, Decimal, str, bytes, date, time, datetime (aware for timestamptz), list, dict (a struct, by name), a list
     of (key, value) pairs for a map, and (value, metadata) in Parquet's encoding for a variant. Values that Python cannot represent
-    (interval, timetz, timestamp_ns, infinities) are text.
+    (interval, timetz, timestamp_ns, infinities) are strings.
     """
 
     table_name: str
@@ -198,7 +198,7 @@ class InlinedDeletes:
     delete_file: DeleteFile | None
     """The delete file with the other deletes of this data file."""
     entries: int
-    """The number of rows in the table of inlined deletes; more than there are positions if one was deleted twice."""
+    """The number of rows in the table of inlined deletes; greater than the number of positions if one was deleted twice."""
 
 
 @dataclass(frozen=True)

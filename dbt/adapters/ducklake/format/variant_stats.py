@@ -20,7 +20,7 @@ ELEMENT = "element"
 """The path component for the elements of an array."""
 
 Merge = Callable[[str, ColumnStats, ColumnStats], ColumnStats]
-"""Combines two statistics of columns of a type; the first argument is the DuckLake type."""
+"""Combines the statistics of two columns; the first argument is their DuckLake type."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ def parts_of(extra_stats: str | None, column_id: int) -> tuple[Part, ...]:
 
 
 def merged_parts(left: ColumnStats, right: ColumnStats, merge: Merge) -> str | None:
-    """Return the `extra_stats` of two sets of variants together: the parts that both have, with the same type.
+    """Return the `extra_stats` of two sets of variants together: the parts that both have with the same type. An empty set is ignored.
 
     Args:
-        left: the statistics of one set. If it has no rows, the result is that of the other set.
+        left: the statistics of one set.
         right: the statistics of the other set.
         merge: combines the statistics of a part.
     """

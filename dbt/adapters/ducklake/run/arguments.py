@@ -78,7 +78,7 @@ def integers(value: object) -> list[int]:
     return [integer(item) for item in value]
 
 
-def texts(value: object) -> list[str]:
+def strings(value: object) -> list[str]:
     """Return a list of strings; one string becomes a list."""
     return [text(item) for item in value] if isinstance(value, list) else [text(value)]
 

@@ -13,7 +13,7 @@ from ..lake.diff import Side, diff
 from ..sql.references import rows_of
 from ..sql.tokens import Cursor, Source
 from ..sql.values import Name, TimeTravel
-from .arguments import Parameter, integer, snapshot_or_timestamp, text, texts
+from .arguments import Parameter, integer, snapshot_or_timestamp, strings, text
 from .environment import Environment
 from .procedure import Arguments, Procedure
 from .result import Result, local
@@ -104,7 +104,7 @@ DIFF = Procedure(
         Parameter("from", snapshot_or_timestamp, only_named=True),
         Parameter("to", snapshot_or_timestamp, only_named=True),
         Parameter("other", text, only_named=True),
-        Parameter("key", texts, only_named=True),
+        Parameter("key", strings, only_named=True),
         Parameter("examples", integer, only_named=True),
         Parameter("format", text, only_named=True),
     ),

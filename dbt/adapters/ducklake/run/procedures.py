@@ -10,7 +10,7 @@ from ..lake.options import set_option
 from ..lake.tables import required_table
 from ..spark.arrow.foreign_files import Matching
 from ..sql.values import Call, Checkpoint, Statement
-from .arguments import Parameter, boolean, constant, text, texts
+from .arguments import Parameter, boolean, constant, strings, text
 from .clone import CLONE
 from .diff import DIFF
 from .environment import Environment
@@ -88,7 +88,7 @@ PROCEDURES: dict[str, Procedure] = {
         _add_data_files,
         (
             Parameter("table_name", text, required=True),
-            Parameter("files", texts, required=True),
+            Parameter("files", strings, required=True),
             Parameter("schema", text, only_named=True),
             Parameter("allow_missing", boolean, only_named=True),
             Parameter("ignore_extra_columns", boolean, only_named=True),

@@ -31,7 +31,7 @@ _SPACES = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u
 """The characters that `trim` removes in DuckDB: Unicode's space separators. Spark removes only the first of these."""
 
 _TIMESTAMP_TEXT = r"^\\s*\\d{1,4}-\\d{1,2}-\\d{1,2}([ T]\\d{1,2}:\\d{2}:\\d{2}(\\.\\d{1,6})?)?\\s*$"
-"""A regular expression, escaped for a string literal, that matches strings that both engines read as the same timestamp."""
+"""A regular expression, escaped for a string literal of SQL, for the strings that both engines read as the same timestamp."""
 
 # The templates of `extract`, `date_trunc`, `date_diff` and intervals, each with its part of a timestamp or its unit.
 _PART_TEMPLATES = {
@@ -186,6 +186,7 @@ def _without_materialized(node: exp.Expr) -> exp.Expr:
 
 
 def _timestamp_add(node: exp.Expr) -> exp.Expr:
+    """Translate an expression that `_add_interval` marked; refuse a function of the same kind in the view's text."""
     refuse_unless(is_marked(node))
     sign = "+" if isinstance(node, exp.TimestampAdd) else "-"
     number = node.expression if is_whole(node.expression) else _fill("CAST(CAST(n AS DOUBLE) AS INT)", n=node.expression)
@@ -193,6 +194,7 @@ def _timestamp_add(node: exp.Expr) -> exp.Expr:
 
 
 def _cast(node: exp.Expr) -> exp.Expr:
+    """Translate casts to integers, which round in DuckDB but truncate in Spark, to timestamps, and to strings."""
     kind = node.args["to"].this
     inner = node.this.unnest()
     if kind in INTEGERS and is_text(inner):
@@ -245,7 +247,7 @@ def _concat(node: exp.Expr) -> exp.Expr:
 
 
 def _upper(node: exp.Expr) -> exp.Expr:
-    """Raise an error for letters that only Spark's `upper` maps to several letters."""
+    """Map `ß` as DuckDB does, and raise an error for other letters that Spark's `upper` maps differently."""
     return _fill(
         f"CASE WHEN x RLIKE '{UPPER_DIFFERS}' THEN raise_error('upper() of this text is different in DuckDB') "
         "ELSE upper(translate(x, 'ß', 'ẞ')) END",
@@ -254,6 +256,7 @@ def _upper(node: exp.Expr) -> exp.Expr:
 
 
 def _lower(node: exp.Expr) -> exp.Expr:
+    """Map all letters as DuckDB does."""
     return _fill(f"lower({_BEFORE_LOWER})", x=node.this)
 
 
@@ -263,6 +266,7 @@ def _ilike(node: exp.Expr) -> exp.Expr:
 
 
 def _trim(node: exp.Expr) -> exp.Expr:
+    """List the characters to remove, because the engines' defaults differ."""
     characters = node.args.get("expression")
     refuse_unless(characters is None or is_text(characters))
     node.set("expression", characters or exp.Literal.string(_SPACES))
@@ -278,6 +282,7 @@ def _element(node: exp.Expr) -> exp.Expr:
 
 
 def _full_match(node: exp.Expr) -> exp.Expr:
+    """Anchor the pattern, because RLIKE also matches a part of the text."""
     refuse_unless(is_plain_pattern(node.expression))
     return _fill("x RLIKE p", x=node.this, p=exp.Literal.string(rf"^(?:{node.expression.name})\z"))
 
@@ -305,6 +310,7 @@ def _count(node: exp.Expr) -> exp.Expr:
 
 
 def _struct_field(node: exp.Expr) -> exp.Expr:
+    """Translate `struct_extract(x, 'name')`."""
     refuse_unless(is_text(node.expression))
     return exp.Dot(this=exp.Paren(this=node.this), expression=exp.to_identifier(node.expression.name, quoted=True))
 

@@ -38,7 +38,9 @@ _KEY_VALUE = re.compile(r"\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S*))\s*")
 _SCHEME = re.compile(r"\s*(?:ducklake:)?(?:[a-z][\w+]*:)?", re.IGNORECASE)
 _URL_START = re.compile(r"(?:[\w+]+:)*//")
 _FILE_OPTIONS = re.compile(r"(?<=:///)([^?]*\?).*", re.DOTALL)
+"""The options in the URL of a file, which may be secret."""
 _CONNECTION_KEY = re.compile(r"(?:^|\s)(?:dbname|database|db|host|hostaddr|port|user|\w*pas+\w*|pwd)\s*=", re.IGNORECASE)
+"""A key of a connection string, even a misspelled `password`."""
 _MYSQL_KEYS: Mapping[str, str] = {
     **dict.fromkeys(("db", "database", "dbname"), "database"),
     **dict.fromkeys(("password", "passwd"), "password"),
@@ -92,7 +94,7 @@ def parse_location(path: str, *, metadata_schema: str | None = None) -> CatalogL
         kind, value = _kind_of_file(rest, attached=rest != text), rest
     match kind:
         case "sqlite":
-            _refuse_schema(metadata_schema, "a SQLite catalog, which has no schemas")
+            _refuse_schema(metadata_schema, "an SQLite catalog, which has no schemas")
             file = _absolute_file(value, "SQLite")
             return CatalogLocation("sqlite:///" + quote(file, safe="/ "), None, file)
         case "duckdb":

@@ -11,21 +11,21 @@ _HARMLESS = re.compile(
     r"|socket|ssl_ca|ssl_cert|sslcert|sslmode|sslrootcert|target_session_attrs|unix_socket|user",
     re.IGNORECASE,
 )
-"""Keys of PostgreSQL and MySQL whose values may be shown. The value of any other key is hidden, which may be a misspelled password."""
+"""Keys of PostgreSQL and MySQL whose values may be shown. Any other value is hidden, because its key may be a misspelled `password`."""
 _URL_PASSWORD = re.compile(r"^([^:/?#@]*:).*(?=@)", re.DOTALL)
 _URL_OPTION = re.compile(r"([\w.\-]+)(\s*=\s*)(.*?)(?=&[\w.\-]+\s*=|$)", re.DOTALL)
 _KEY_VALUE = re.compile(r"([\w.\-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'|\S*)")
 
 
 def redacted_url(url: str) -> str:
-    """Return a URL with its password, which may contain any character, even `@`, and all options that may be secret hidden."""
+    """Hide the password of a URL, which may contain any character, even `@`, and all options that may be secret."""
     scheme, slashes, rest = url.partition("//")
     credentials, at, address = _URL_PASSWORD.sub(rf"\1{HIDDEN}", rest).rpartition("@")
     return scheme + slashes + credentials + at + _redacted(_URL_OPTION, address)
 
 
 def redacted_pairs(text: str) -> str:
-    """Return `key=value` pairs, as libpq has them, with all values that may be secret hidden."""
+    """Hide all values that may be secret in `key=value` pairs, as libpq has them."""
     return _redacted(_KEY_VALUE, text)
 
 

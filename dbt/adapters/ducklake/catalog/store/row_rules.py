@@ -81,7 +81,7 @@ class _Rule:
     """Checks a string, if not all strings are allowed."""
 
     def allows_all(self, values: Sequence[Any]) -> bool:
-        """Return whether all values are allowed. It looks at each type and each different string once, because there can be many values."""
+        """Return whether all values are allowed. Fast for many values, because each type and each different string is checked once."""
         kinds = set(map(type, values))
         if type(None) in kinds:
             if self.required:

@@ -1,4 +1,4 @@
-"""Group the files of a scan by what Spark must read from them, names, types and conversions, so that one Parquet scan reads each group.
+"""Group the files of a scan so that one Parquet scan reads each group: Spark requests the same names and types, and converts them alike.
 
 The files of a table without schema changes are one group, and their footers are not read.
 """
@@ -21,7 +21,7 @@ NameMapping: TypeAlias = "tuple[MappedField, ...] | None"
 FileSchema: TypeAlias = "tuple[FileField, ...] | None"
 """The fields of a file; None if its footer is not needed."""
 _DUCKLAKE_NAME = re.compile(r"(?:^|/)ducklake-[0-9a-f]{8}-[0-9a-f]{4}-")
-"""Matches the path of a file that a DuckLake writer created. Such a file has field ids; of other files the footer shows whether they do."""
+"""Matches the path of a file that a DuckLake writer created. Such a file has field ids; for any other file the footer shows it."""
 
 
 @dataclass(frozen=True)

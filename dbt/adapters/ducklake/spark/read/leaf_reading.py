@@ -41,7 +41,7 @@ def leaf_reading(kind: str, stored: str | None, spark_type: T.DataType) -> Reque
 
 
 def variant_kind(field: FileField) -> str:
-    """Return `variant`, or the type of a shredded part that Spark's variant reader cannot read, or reads wrong, as nanoseconds."""
+    """Return `variant`, or the type of a shredded part that Spark's variant reader cannot read or, for nanoseconds, reads as a number."""
     if field.kind != "struct":
         return field.kind
     parts, kinds = [child for child in field.children if child.name == "typed_value"], []

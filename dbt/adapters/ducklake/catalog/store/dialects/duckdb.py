@@ -89,8 +89,8 @@ def _inlined_cell(value: Any, column: Column) -> Any:
     """Convert a value to a query parameter that the database casts to the column's type.
 
     Raises:
-        ValueError: the value is or contains a negative zero, which DuckDB's compression can turn into 0.0; the
-            column contains variants; or no text reads back as the value.
+        ValueError: the value contains a negative zero, which DuckDB's compression can turn into 0.0, or a variant, or no string reads back
+            as the value.
     """
     if value is None:
         return None
