@@ -128,7 +128,7 @@ def test_dates_that_python_lacks_are_read_as_text(session: LakeSession, duck: du
         "INSERT INTO t VALUES (1, 'infinity', '-infinity', 'infinity', ['infinity']), (2, '12345-06-07', '12345-06-07', NULL, NULL)"
     )
     for column, kind in {"d": "date", "t": "timestamp", "z": "timestamp", "l": "date"}.items():
-        with pytest.raises(DataError, match=rf"column {column} holds a {kind} outside the years 1 to 9999.*CAST\({column} AS STRING\)"):
+        with pytest.raises(DataError, match=rf"column {column} contains a {kind} outside the years 1 to 9999.*CAST\({column} AS STRING\)"):
             session.execute(f"SELECT {column} FROM t").fetch()
     assert session.execute("SELECT CAST(d AS STRING), CAST(t AS STRING) FROM t WHERE id = 2").fetch() == [
         ("+12345-06-07", "+12345-06-07 00:00:00")
