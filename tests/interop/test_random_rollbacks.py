@@ -41,7 +41,7 @@ def test_rollbacks_between_changes_and_maintenance(both: Both, seed: int) -> Non
             case "insert":
                 statement = f"INSERT INTO t SELECT i, 'r{step}' FROM range({key}, {key + 10}) r(i) WHERE i NOT IN (SELECT id FROM t)"
                 both.duckdb(statement)
-                expected = {**{i: f"r{step}" for i in range(key, key + 10)}, **expected}
+                expected = {**dict.fromkeys(range(key, key + 10), f"r{step}"), **expected}
             case "few":
                 statement = f"INSERT INTO t VALUES ({1000 + step}, 'few')"
                 run(statement)
@@ -55,7 +55,7 @@ def test_rollbacks_between_changes_and_maintenance(both: Both, seed: int) -> Non
                 run(statement)
                 expected = {i: f"u{step}" if key <= i <= key + 2 else v for i, v in expected.items()}
             case "merge":
-                new = {i: f"m{step}" for i in range(key, key + choice.choice([2, 12]))}
+                new = dict.fromkeys(range(key, key + choice.choice([2, 12])), f"m{step}")
                 statement = MERGE.format(values=", ".join(f"({i}, '{v}')" for i, v in new.items()))
                 both.spark(statement)
                 expected = {**expected, **new}
