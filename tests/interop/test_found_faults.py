@@ -168,3 +168,22 @@ def test_duckdb_crashes_when_it_replaces_a_table_altered_in_the_same_transaction
     for statement in statements:
         both.spark(statement)
     assert both.rows("SELECT * FROM t") == [(2,)]
+
+
+@pytest.mark.parametrize("flushed_by", ["duckdb", "spark"])
+def test_duckdb_repeats_earlier_rows_after_a_rewrite_and_a_flush(both: Both, flushed_by: str) -> None:
+    both.duckdb("CREATE TABLE t AS SELECT i AS id FROM range(40) r(i)")
+    both.duckdb("DELETE FROM t WHERE id = 1")
+    both.duckdb("CALL ducklake_flush_inlined_data('lake')")
+    both.duckdb("DELETE FROM t WHERE id = 2")
+    version = both.snapshots() - 1
+    both.duckdb("CALL ducklake_rewrite_data_files('lake', delete_threshold => 0)")
+    at = f"SELECT count(*), count(DISTINCT id) FROM t AT (VERSION => {version})"
+    assert both.duck.execute(at).fetchall() == [(38, 38)]
+
+    run = both.duckdb if flushed_by == "duckdb" else both.spark
+    run("CALL ducklake_flush_inlined_data('lake')")  # the deletes of a file that no longer is in the table
+    fault = flushed_by == "duckdb"  # its delete file overlaps with the first one
+    assert both.duck.execute(at).fetchall() == [(78, 40) if fault else (38, 38)]
+    assert both.session.execute(f"SELECT count(*), count(DISTINCT id) FROM t VERSION AS OF {version}").fetch() == [(38, 38)]
+    assert both.rows("SELECT count(*) FROM t") == [(38,)]

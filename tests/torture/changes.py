@@ -89,8 +89,7 @@ class Chain:
                 "replace": ["CREATE OR REPLACE TABLE copied AS FROM orders", "CREATE OR REPLACE TABLE orders AS FROM copied"],
                 "flush": ["CALL ducklake_flush_inlined_data('lake')"],
                 "merge": ["CALL ducklake_merge_adjacent_files('lake')"],
-                "rewrite": ["CALL ducklake_rewrite_data_files('lake', delete_threshold => 0)"],
-            }
+            }  # no rewrite_data_files: afterwards DuckDB may repeat rows of earlier snapshots, see test_found_faults
             weights = [1 if name in ("replace", "again") else 4 for name in statements]
             for statement in choice.choices(list(statements.values()), weights)[0]:
                 print(f"  {statement}", file=sys.stderr)

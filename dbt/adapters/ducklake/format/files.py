@@ -85,6 +85,8 @@ class DeleteFile:
     begin_snapshot: int
     snapshot_limit: int
     """Entries with a greater embedded snapshot id do not apply, because the scan reads an earlier snapshot."""
+    others: tuple[DeleteFile, ...] = ()
+    """Older live delete files of the same data file. DuckDB leaves them if it flushes deletes of a data file that it has rewritten."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import and_, or_, select
 from sqlalchemy.engine import Connection
 
-from ...format.files import ChangePlan, DataFile, DeleteFile, InlinedRows
+from ...format.files import ChangePlan, DataFile, InlinedRows
 from ...format.objects import Table
 from ..store import tables as t
 from ..store.database import Database, batches
@@ -43,7 +43,9 @@ def read_changes(connection: Connection, database: Database, table: Table, start
     ends = {row.data_file_id: row.end_snapshot for row, _ in files if row.end_snapshot is not None and start <= row.end_snapshot <= end}
     inserted_files = tuple(_inserted(row, file, start, end) for row, file in files if _has_new_rows(row, start, end))
     ended_files = tuple(
-        _remaining(file, ends[file.data_file_id], deletes.get(file.data_file_id, ()), inlined_deletes.get(file.data_file_id, {}))
+        _remaining(
+            table, file, ends[file.data_file_id], delete_files.get(file.data_file_id, ()), inlined_deletes.get(file.data_file_id, {})
+        )
         for _, file in files
         if file.data_file_id in ends
     )
@@ -77,12 +79,13 @@ def _inserted(row: Any, file: DataFile, start: int, end: int) -> DataFile:
     return replace(file, rows_until_snapshot=end if later else None, rows_from_snapshot=start if earlier else None)
 
 
-def _remaining(file: DataFile, ended: int, deletes: Sequence[DeleteFile], inlined: Mapping[int, int]) -> DataFile:
-    """Return the file with the deletes from before its end."""
-    earlier = [each for each in deletes if each.begin_snapshot < ended]
+def _remaining(table: Table, file: DataFile, ended: int, deletes: Sequence[Any], inlined: Mapping[int, int]) -> DataFile:
+    """Return the file with the deletes from before its end; `deletes` are all its rows of `ducklake_delete_file`."""
+    begun = [row for row in deletes if row.delete_begin_snapshot < ended]
+    *others, last = [row for row in begun if row.delete_end_snapshot is None or row.delete_end_snapshot >= ended] or begun[-1:] or [None]
     return replace(
         file,
-        delete_file=replace(earlier[-1], snapshot_limit=ended - 1) if earlier else None,
+        delete_file=None if last is None else delete_file(last, table, ended - 1, others),
         inlined_deletes=tuple(sorted(position for position, snapshot in inlined.items() if snapshot < ended)),
     )
 
@@ -91,7 +94,7 @@ def _delete_files(connection: Connection, table: Table, end: int) -> dict[int, l
     """Return data file id → its rows of `ducklake_delete_file`, oldest first, including replaced ones."""
     source = t.delete_file
     query = (
-        select(source.c.data_file_id, source.c.partial_max, *DELETE_COLUMNS)
+        select(source.c.data_file_id, source.c.partial_max, source.c.end_snapshot.label("delete_end_snapshot"), *DELETE_COLUMNS)
         .where(source.c.table_id == table.table_id, source.c.begin_snapshot <= end)
         .order_by(source.c.begin_snapshot, source.c.delete_file_id)
     )

@@ -6,7 +6,7 @@ Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, select
@@ -58,8 +58,15 @@ def data_file(row: Any, table: Table, mappings: Mapping[int, tuple[MappedField, 
     )
 
 
-def delete_file(row: Any, table: Table, snapshot_limit: int) -> DeleteFile | None:
-    """Convert `DELETE_COLUMNS` to a delete file whose entries count up to a snapshot; None if there is no delete file."""
+def delete_file(row: Any, table: Table, snapshot_limit: int, others: Sequence[Any] = ()) -> DeleteFile | None:
+    """Convert `DELETE_COLUMNS` to a delete file whose entries count up to a snapshot; None if there is no delete file.
+
+    Args:
+        row: the row of the delete file, or of a data file without one.
+        table: the table.
+        snapshot_limit: the snapshot.
+        others: the rows of other live delete files of the same data file.
+    """
     if row.delete_file_id is None:
         return None
     return DeleteFile(
@@ -71,6 +78,7 @@ def delete_file(row: Any, table: Table, snapshot_limit: int) -> DeleteFile | Non
         row.delete_footer_size,
         row.delete_begin_snapshot,
         snapshot_limit,
+        tuple(filter(None, (delete_file(each, table, snapshot_limit) for each in others))),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, select
@@ -75,17 +76,21 @@ def _kept_rows(
     else:
         remaining = _file_rows(connection, table.table_id, snapshot_id, t.data_file.c.data_file_id.in_(candidates))
         rows = pruning.kept(connection, remaining, candidates)
-    return rows, total - len(rows)
+    return rows, total - len({row.data_file_id for row in rows})
 
 
 def read_files(connection: Connection, database: Database, table: Table, snapshot_id: int) -> list[tuple[Any, DataFile]]:
     """Return the files of a committed table, each with its row of `ducklake_data_file`."""
-    rows = _file_rows(connection, table.table_id, snapshot_id)
-    return list(zip(rows, _data_files(connection, database, table, rows, snapshot_id), strict=True))
+    found = _file_rows(connection, table.table_id, snapshot_id)
+    rows = {row.data_file_id: row for row in found}
+    return list(zip(rows.values(), _data_files(connection, database, table, found, snapshot_id), strict=True))
 
 
 def _file_rows(connection: Connection, table_id: int, snapshot_id: int, condition: ColumnElement[bool] | None = None) -> list[Any]:
-    """Return the rows of `ducklake_data_file` with their delete files, for the files that meet a condition; by default all live files."""
+    """Return the rows of `ducklake_data_file` for the files that meet a condition, by default all live files.
+
+    Each row has a delete file. A data file with several live ones has several rows, one after the other.
+    """
     data, delete = t.data_file, t.delete_file
     joined = data.outerjoin(
         delete,
@@ -100,8 +105,7 @@ def _file_rows(connection: Connection, table_id: int, snapshot_id: int, conditio
     found = connection.execute(query).all()
     checked(t.data_file, found)
     checked(t.delete_file, [row for row in found if _has_delete_file(row)], DELETE_LABELS)
-    rows = {row.data_file_id: row for row in found}  # of two live delete files, the newer one applies
-    return list(rows.values())
+    return list(found)
 
 
 def _has_delete_file(row: Any) -> bool:
@@ -119,7 +123,8 @@ def _data_files(connection: Connection, database: Database, table: Table, rows: 
     if database.older is not None:
         hidden = database.older.hidden_rows(connection, table.table_id, snapshot_id)
         deletes = {**deletes, **{file_id: sorted({*deletes.get(file_id, ()), *found}) for file_id, found in hidden.items()}}
-    for row in rows:
+    for _, same_file in groupby(rows, key=lambda row: row.data_file_id):
+        *others, row = same_file
         file = data_file(row, table, mappings)
         partial = row.partial_max is not None and row.partial_max > snapshot_id
         deleted = deletes.get(row.data_file_id)
@@ -128,7 +133,7 @@ def _data_files(connection: Connection, database: Database, table: Table, rows: 
             continue
         yield replace(
             file,
-            delete_file=delete_file(row, table, snapshot_id),
+            delete_file=delete_file(row, table, snapshot_id, others),
             inlined_deletes=tuple(deleted or ()),
             rows_until_snapshot=snapshot_id if partial else None,
         )

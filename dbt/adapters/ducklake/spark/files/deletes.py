@@ -34,11 +34,24 @@ _ID = b"PARQUET:field_id"
 def positions_table(file: DeleteFile) -> pa.Table:
     """Return the entries of a delete file: ascending `pos`, and the snapshot ids if the file has them, both int64.
 
-    Entries with a snapshot id greater than `file.snapshot_limit` are left out.
+    Entries with a snapshot id greater than `file.snapshot_limit` are left out. With `file.others`, a position has its earliest snapshot.
 
     Raises:
         LakeError: the file is missing or is not a delete file.
     """
+    if not file.others:
+        return _positions_of_one(file)
+    found = []
+    for each in (file, *file.others):
+        table = _positions_of_one(each)
+        if SNAPSHOT_ID_COLUMN not in table.column_names:
+            table = table.append_column(SNAPSHOT_ID_COLUMN, pa.array([each.begin_snapshot] * len(table), pa.int64()))
+        found.append(table.set_column(1, SNAPSHOT_ID_COLUMN, pc.fill_null(table.column(1), each.begin_snapshot)))
+    earliest = pa.concat_tables(found).group_by("pos").aggregate([(SNAPSHOT_ID_COLUMN, "min")]).sort_by("pos")
+    return earliest.select(["pos", f"{SNAPSHOT_ID_COLUMN}_min"]).rename_columns(["pos", SNAPSHOT_ID_COLUMN])
+
+
+def _positions_of_one(file: DeleteFile) -> pa.Table:
     files, inner = storage.filesystem(file.path)
     try:
         if file.format.lower() == "puffin":

@@ -69,7 +69,8 @@ def deleted_count(files: Sequence[NumberedFile]) -> int:
 
 
 def _is_parquet(each: NumberedFile) -> bool:
-    return each.file.delete_file is not None and each.file.delete_file.format.lower() == "parquet"
+    found = each.file.delete_file
+    return found is not None and found.format.lower() == "parquet" and not found.others
 
 
 def _from_files(spark: SparkSession, files: Sequence[NumberedFile]) -> DataFrame:
