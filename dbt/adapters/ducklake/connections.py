@@ -15,6 +15,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sql.connections import SQLConnectionManager
+from dbt.flags import get_flags
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtBaseException, DbtDatabaseError, DbtRuntimeError
 
@@ -174,6 +175,11 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         if failures:
             raise ConfigurationError("\n  ".join(failures))
 
+    def _project_root(self) -> str:
+        """Return the folder of the project; `dbt debug` gives the adapter a profile alone."""
+        root = getattr(self.profile, "project_root", None) or getattr(get_flags(), "PROJECT_DIR", None)  # type: ignore[no-untyped-call]  # dbt's flags have no types
+        return os.path.realpath(root or os.curdir)
+
     def start_spark(self) -> None:
         """Start Spark in the background, for statements that will need it. An error is reported by the first of them."""
         with self.lock:
@@ -184,7 +190,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
 
         if self._runtime is None:
             settings = with_storage(self.credentials.spark_settings(), self.credentials.storage_secrets())
-            self._runtime = SparkRuntime(settings, owner=str(getattr(self.profile, "project_root", "")))
+            self._runtime = SparkRuntime(settings, owner=self._project_root())
             self._runtime.notify = logger.warning
         return self._runtime
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from dbt.tests.adapter.dbt_debug.test_dbt_debug import BaseDebugInvalidProjectPostgres, BaseDebugPostgres
 from dbt.tests.util import run_dbt, run_dbt_and_capture
@@ -41,17 +39,26 @@ class TestDebugOfTheDataPath:
 
 
 class TestDebugLeavesNothing:
-    def test_debug_creates_no_lake_and_leaves_no_file(self, project, dbt_profile_target):
-        _, output = run_dbt_and_capture(["debug"])
+    @pytest.fixture(scope="class")
+    def fresh(self, tmp_path_factory):
+        return tmp_path_factory.mktemp("fresh")
+
+    @pytest.fixture(scope="class")
+    def profiles_config_update(self, dbt_profile_target, unique_schema, fresh):
+        target = {**dbt_profile_target, "schema": unique_schema}  # its lake exists: dbt's fixture creates the schema
+        new = {**target, "path": f"ducklake:sqlite:{fresh}/lake.sqlite", "data_path": f"{fresh}/files/"}
+        return {"test": {"outputs": {"default": target, "new": new}, "target": "default"}}
+
+    def test_debug_creates_no_lake_and_leaves_no_file(self, project, fresh):
+        _, output = run_dbt_and_capture(["debug", "--target", "new"])
         for line in ("the catalog of lake can be read and written: ok (there is no lake in", "Spark can use the data path of lake: ok"):
             assert line in output
-        folder = Path(dbt_profile_target["data_path"]).parent
-        assert list(folder.iterdir()) == []
-        run_dbt(["run-operation", "ducklake_snapshots"])
-        before = set(folder.rglob("*"))
-        _, output = run_dbt_and_capture(["debug"])
+        assert list(fresh.iterdir()) == []
+        run_dbt(["run-operation", "ducklake_snapshots", "--target", "new"])
+        before = set(fresh.rglob("*"))
+        _, output = run_dbt_and_capture(["debug", "--target", "new"])
         assert "the catalog of lake can be read and written: ok (sqlite, format 1.0, snapshot 0)" in output
-        assert set(folder.rglob("*")) == before
+        assert set(fresh.rglob("*")) == before
 
 
 class TestDebugNamesAllFailures:

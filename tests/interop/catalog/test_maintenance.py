@@ -176,10 +176,10 @@ def test_a_file_that_storage_refuses_to_remove_stays_scheduled(grown: LakeCatalo
     grown.maintenance.expire(older_than=datetime.now(timezone.utc), dry_run=False)
     scheduled = grown.maintenance.scheduled(None)
 
-    def refuse(paths: list[str]) -> None:
-        raise PermissionError(13, "Permission denied")
+    def refuse(paths: list[str]) -> dict[str, str]:
+        return dict.fromkeys(paths, "Permission denied")
 
-    monkeypatch.setattr("dbt.adapters.ducklake.lake.safe_removal.remove", refuse)
+    monkeypatch.setattr("dbt.adapters.ducklake.lake.safe_removal.remove_each", refuse)
     outcomes = cleanup_old_files(context(grown), older_than=None)
     assert all("Permission denied" in (outcome.kept_because or "") for outcome in outcomes)
     assert grown.maintenance.scheduled(None) == scheduled

@@ -296,6 +296,9 @@ class SparkRuntime:
                 self._process = running_jvm()
         except (PySparkException, ImportError) as error:
             raise ConfigurationError(f"Spark could not be started: {error}") from error
+        except ConfigurationError:
+            self._process = None  # it did not start, which is no reason to start it again
+            raise
         if self._started_here:
             atexit.register(self.stop)
 
