@@ -131,7 +131,7 @@ def test_attached_lakes_are_shown_without_their_secrets() -> None:
             {"attach": [{"alias": "b", "path": "x.sqlite", "snapshot_version": "three"}]},
             "`attach`: b: `snapshot_version` must be the number",
         ),
-        ({"metadata_schema": "meta"}, "metadata_schema cannot be used with a SQLite catalog"),
+        ({"metadata_schema": "meta"}, "metadata_schema cannot be used with an SQLite catalog"),
         ({"path": "ducklake:oracle:x"}, "none of the accepted forms"),
     ],
 )
