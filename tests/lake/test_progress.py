@@ -77,6 +77,7 @@ def test_texts() -> None:
     assert str(Progress(1, 1, 0, 4, 0, ui="http://host:4040")) == (
         "stage 1 of 1, 0 of 4 tasks done, no task is running (are there executors?); http://host:4040"
     )
+    assert str(Progress(1, 1, 0, 4, 0, is_local=True)) == "stage 1 of 1, 0 of 4 tasks done, no task is running"
 
 
 def test_reports_of_a_connect_server() -> None:

@@ -33,11 +33,13 @@ class Progress:
     """The rows and the bytes that it has written."""
     ui: str | None = None
     """The address of Spark's UI, if it is on."""
+    is_local: bool = False
+    """Whether Spark needs no executors."""
 
     def __str__(self) -> str:
         parts = [f"stage {self.stage} of {self.stages}, {self.done:,} of {self.tasks:,} tasks done"]
         if not self.running and self.done < self.tasks:
-            parts.append("no task is running (are there executors?)")
+            parts.append("no task is running" + ("" if self.is_local else " (are there executors?)"))
         parts += [f"{_amount(*counts)} {verb}" for counts, verb in ((self.read, "read"), (self.written, "written")) if any(counts)]
         return ", ".join(parts) + (f"; {self.ui}" if self.ui else "")
 
@@ -79,6 +81,7 @@ def _newest_job(context: Any, group: str) -> Progress | None:
         read=(sum(stage.inputRecords() for stage in stages), sum(stage.inputBytes() for stage in stages)),
         written=(sum(stage.outputRecords() for stage in stages), sum(stage.outputBytes() for stage in stages)),
         ui=context.uiWebUrl,
+        is_local=context.master.startswith("local"),
     )
 
 
