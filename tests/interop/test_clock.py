@@ -36,7 +36,7 @@ def at(hour: int, year: int = 2031) -> datetime:
 
 @pytest.fixture
 def history(both: Both, clock: Clock) -> Both:
-    """Rows 1 to 4, of which the second was committed when the clock had gone back, and the last by DuckDB, years before the others."""
+    """Four rows: the second was committed after the clock had gone back, and DuckDB committed the last one years before the others."""
     clock(at(8))
     both.spark("CREATE TABLE t (id INT)")
     for number, hour in ((1, 12), (2, 10), (3, 11)):

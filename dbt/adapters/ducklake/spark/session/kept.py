@@ -107,7 +107,7 @@ class Keeping:
     """Starts a keeper that starts a JVM, for `start_jvm`.
 
     Args:
-        place: where the keeper shall listen.
+        place: where the keeper listens.
     """
 
     def __init__(self, place: Place) -> None:
