@@ -158,10 +158,18 @@ class TestFile(WithModels):
         assert written == (statistics["fileCount"], statistics["size"], statistics["rowCount"])
         assert statistics["rowCount"] == 3
         assert not [each for each in ends["merged"]["inputs"] if each["name"].endswith(".merged")], "not the table itself"
-        read, written = facet(ends["merged"], "inputs", "copied", "version"), facet(ends["copied"], "outputs", "copied", "version")
-        assert int(read["datasetVersion"]) >= int(written["datasetVersion"]), (
-            "the snapshot that the node read, maybe a later one of another node"
+        # Each node reads the snapshot at which it begins, and another node may have committed since `copied` did.
+        written, read, own = (
+            int(facet(ends[node], side, table, "version")["datasetVersion"])
+            for node, side, table in (("copied", "outputs", "copied"), ("merged", "inputs", "copied"), ("merged", "outputs", "merged"))
         )
+        assert written <= read < own
+        with open_duckdb("ducklake", "sqlite_scanner") as duckdb:
+            duckdb.execute(f"ATTACH '{project.adapter.config.credentials.path}' AS lake")
+            rows = f"FROM lake.{project.test_schema}.copied AT (VERSION => %s) ORDER BY id"
+            assert duckdb.execute(rows % read).fetchall() == duckdb.execute(rows % written).fetchall() == [(1, "a"), (2, "c"), (3, "d")]
+            since = f"SELECT count(*) FROM ducklake_table_changes('lake', '{project.test_schema}', 'copied', {written + 1}, {read})"
+            assert read == written or duckdb.execute(since).fetchall() == [(0,)], "the version of the table is the one that was written"
 
         unchanged = self.ends(self.events(file, "snapshot"))["history"]
         assert facet(unchanged, "outputs", "history", "version") is None, "it wrote nothing"
