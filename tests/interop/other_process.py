@@ -57,7 +57,7 @@ class _Watch(threading.Thread):
 
     def run(self) -> None:
         with _opened["duckdb"].cursor() as connection:
-            while not self._done.wait(0.05):
+            while not self._done.wait(0.05) or not self.seen:  # at least one read, however short the time is
                 with suppress(duckdb.Error), _lock:  # a busy catalog is no wrong answer
                     self.seen.append(connection.execute(self._query).fetchall())
 

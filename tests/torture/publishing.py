@@ -297,6 +297,7 @@ def one_command(place: CatalogPlace, readers: Readers, command: Command) -> str:
     with readers.watching(STATE) as seen:
         done = execute(place, command, step)
     new = readers.state()
+    assert seen, "nobody has read while the command ran"
     readers.states += len(seen)
     published = expected(command, done, hit)
     assert {name for name in NAMES if new[name] == command.number} == published, (command, done, hit)
