@@ -74,12 +74,26 @@ def test_a_node_whose_test_has_read_a_node_with_a_conflict_is_not_published(lake
     assert lake.nodes.unpublished["orders"] == "customers was not published"
 
 
+MUTUAL = {**PLANS, "unique": NodePlan(frozenset({"orders", "customers"}), is_test=True)}
+"""The test of each table reads the other one."""
+
+
+@pytest.mark.parametrize("conflicting", ["orders", "customers"])
+def test_of_nodes_whose_tests_read_each_other_none_is_published_if_one_has_a_conflict(lake: Lake, conflicting: str) -> None:
+    lake.stage_nodes(MUTUAL)
+    build(lake, "orders")
+    build(lake, "customers")
+    check(lake, "unique")
+    with lake.session() as other:
+        other.set_commit_message(None, "theirs")
+        other.execute(f"CREATE TABLE {conflicting} (name STRING)")
+    with pytest.raises(ConflictError, match=f"{conflicting} was not published"):
+        check(lake, "relationships")
+    assert published(lake) == ["theirs"]
+
+
 def test_nodes_whose_tests_read_each_other_are_published(lake: Lake) -> None:
-    plans = {
-        **PLANS,
-        "unique": NodePlan(frozenset({"orders", "customers"}), is_test=True),
-    }
-    lake.stage_nodes(plans)
+    lake.stage_nodes(MUTUAL)
     build(lake, "orders")
     build(lake, "customers")
     check(lake, "unique")

@@ -177,21 +177,27 @@ class StagedNodes:
         ready = {name for name in ready if self._staged[name].failure is None}
         while waiting := {name for name in ready if (self._staged[name].needs & self._staged.keys()) - ready}:
             ready -= waiting
-        conflict = None
+        errors: list[ConflictError] = []
         in_order = sorted((name for name in self._staged if name in ready), key=lambda name: len(self._all_needs(name)))
         for name in in_order:
-            staged = self._staged[name]
-            if staged.failure is not None:  # what it reads could not be published
-                continue
+            for other in sorted(self._all_needs(name) - {name}):  # not published yet, because its tests read this node in turn
+                errors += self._do(other, StagedRun.require_committable)
+            errors += self._do(name, StagedRun.publish_alone)
+            if self._staged[name].failure is None:
+                self.later += self._staged.pop(name).run.later
+        if errors:
+            raise errors[0]
+
+    def _do(self, name: str, action: Callable[[StagedRun], object]) -> list[ConflictError]:
+        """Call an action for a node that can still be published. If it fails, the node is not published; return the error then."""
+        staged = self._staged[name]
+        if staged.failure is None:
             try:
-                staged.run.publish_alone()
+                action(staged.run)
             except DuckLakeError as error:
                 self._fail(name, str(error))
-                conflict = conflict or ConflictError(f"{_short(name)} was not published: {error}")
-            else:
-                self.later += self._staged.pop(name).run.later
-        if conflict is not None:
-            raise conflict
+                return [ConflictError(f"{_short(name)} was not published: {error}")]
+        return []
 
     def _all_needs(self, name: str) -> set[str]:
         """Return the staged nodes that a node needs, directly or through others, and itself.

@@ -109,6 +109,15 @@ class StagedRun:
             self._remove_files()
         return snapshot
 
+    def require_committable(self) -> None:
+        """Require that publishing would find no conflict now.
+
+        Raises:
+            ConflictError: a concurrent writer changed what the run depends on.
+        """
+        for shared in self._shared.values():
+            shared.require_committable()
+
     def own_changes(self, lake: str) -> Staged:
         """Return the changes of the run in a lake."""
         return self._shared[lake].own() if lake in self._shared else Staged()

@@ -73,6 +73,21 @@ def commit(
         ) from reason
 
 
+def require_committable(cache: DefinitionCache, base: SnapshotReader, staged: Staged) -> None:
+    """Require that a commit would find no conflict with what is committed now. A later commit can still find one.
+
+    Args:
+        cache: the shared definitions of the lake.
+        base: the reader of the snapshot that the transaction is pinned to.
+        staged: the changes.
+
+    Raises:
+        ConflictError: a concurrent writer's change forbids the commit.
+    """
+    with cache.database.reading() as connection:
+        require_no_conflict(CommitState(connection, cache.database, cache.data_path, base, latest_snapshot(connection), staged))
+
+
 def _attempt(cache: DefinitionCache, base: SnapshotReader, next_row_ids: Mapping[int, int], progress: CommitProgress) -> Snapshot | None:
     try:
         return _commit_once(cache, base, next_row_ids, progress)

@@ -116,6 +116,14 @@ class SharedTransaction:
             self._staging.changes = replace(self.own(), commit_message=message)
         return self._whole.commit()
 
+    def require_committable(self) -> None:
+        """Require that a commit would find no conflict now.
+
+        Raises:
+            ConflictError: a concurrent writer's change forbids it.
+        """
+        self._whole.require_committable(self.own())
+
     def keep(self, names: Collection[tuple[str, str]]) -> None:
         """Discard everything but the tables with these names (schema, table), and the new schemas that they are in."""
         wanted = {(fold(schema), fold(name)) for schema, name in names}

@@ -13,7 +13,7 @@ from ...errors import StatementError
 from ...format.files import ColumnFilter, Condition, DataFile, Filters, InlinedDeletes, ScanPlan, WriteOptions
 from ...format.objects import Macro, Snapshot, Table, View
 from ...format.options import Options
-from ..commit.commit import CommitProgress, commit
+from ..commit.commit import CommitProgress, commit, require_committable
 from ..commit.options import read_options
 from ..read.definitions import Definitions
 from ..read.overlay import staged_scan_plan
@@ -212,7 +212,7 @@ class Transaction(CatalogView):
         if not self.writes:
             staging.changes = Staged()
             return None
-        progress = CommitProgress(self._with_reads())
+        progress = CommitProgress(self._with_reads(self.staged))
         try:
             return commit(self._cache, self.base, self._retry, self._staging.next_row_ids, progress)
         except BaseException:
@@ -223,15 +223,22 @@ class Transaction(CatalogView):
             staging.files.update(dict.fromkeys(progress.rewritten))
             staging.changes = progress.staged
 
+    def require_committable(self, staged: Staged) -> None:
+        """Require that a commit of these changes would find no conflict now.
+
+        Raises:
+            ConflictError: a concurrent writer's change forbids the commit.
+        """
+        require_committable(self._cache, self.base, self._with_reads(staged))
+
     def rollback(self) -> None:
         """Discard all staged changes and end the transaction; do nothing if it has ended, because its files may be live."""
         if not self._staging.finished:
             self._staging.finished = True
             self._staging.changes = Staged()
 
-    def _with_reads(self) -> Staged:
-        """Return the staged changes with the rows that queries read added to the read sets of changed tables."""
-        staged = self.staged
+    def _with_reads(self, staged: Staged) -> Staged:
+        """Return staged changes with the rows that queries read added to the read sets of changed tables."""
         for table_id, changes in staged.rows.items():
             if changes.depends_on_rows or changes.has_changes:
                 read = (*self._reads.get(table_id, ()), *self._reads.get(None, ()))
