@@ -69,6 +69,20 @@ bench: venv ## time CTAS, merge and a small model against raw Spark and dbt-spar
 	$(BIN)/python benchmarks/bench_merge.py $(ARGS)
 	$(BIN)/python benchmarks/bench_small_model.py $(ARGS)
 
+PEERS := $(HOME)/.cache/dbt-ducklake/bench-peers
+PEERS_SPARK ?= 4.1.4
+
+.PHONY: bench-peers
+bench-peers: $(PEERS)/.made ## time statements and dbt projects against Iceberg, Delta Lake and dbt-duckdb (ARGS='--rows 10000000')
+	$(PEERS)/bin/python benchmarks/bench_peers.py $(ARGS)
+
+$(PEERS)/.made: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(PEERS)
+	grep -v '^pyspark==' constraints.txt > $(PEERS)/constraints.txt
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/constraints.txt \
+	  'pyspark==$(PEERS_SPARK)' -e '.[duckdb]' dbt-duckdb matplotlib
+	@touch $@
+
 clean: ## remove the output of tests, builds and the demo, but not the environment
 	rm -rf dist build site .pytest_cache .mypy_cache .ruff_cache .coverage* logs
 	cd examples/shop && rm -rf lake/* landing/* logs target spark-warehouse
