@@ -22,9 +22,9 @@ except ConfigurationError as error:
     print("error", "nonsense" in str(error))
 runtime = SparkRuntime(SparkSettings(master="local[1]", fast_start=True))
 runtime.start_early()
-while runtime._process is None:
+while runtime.application.process is None:
     time.sleep(0.01)
-print("pid", runtime._process.pid)
+print("pid", runtime.application.process.pid)
 """
 
 

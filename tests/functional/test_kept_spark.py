@@ -67,7 +67,7 @@ import threading
 from pyspark.sql.functions import udf
 threading.Thread(target=lambda: session.range(1).select(udf(lambda i: __import__("time").sleep(60), "int")("id")).collect(), daemon=True).start()
 """
-STOP = "runtime._base.stop()\n"
+STOP = "runtime.application.base.stop()\n"
 
 
 @pytest.fixture

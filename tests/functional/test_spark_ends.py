@@ -21,8 +21,8 @@ from dbt.adapters.ducklake.session import connect
 
 with connect("sqlite:///lake.sqlite", "data/") as lake:
     def end_spark():
-        lake.runtime._process.kill()
-        lake.runtime._process.wait()
+        lake.runtime.application.process.kill()
+        lake.runtime.application.process.wait()
 
     lake.execute("CREATE TABLE t AS SELECT id FROM range(100)")
     lake.execute("CREATE TEMPORARY VIEW few AS SELECT id FROM t WHERE id < 10")
@@ -53,10 +53,10 @@ from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 settings = SparkSettings(master="local[1]", fast_start=True)
 first, second = SparkRuntime(settings), SparkRuntime(settings)
 messages = []
-first.notify = second.notify = messages.append
+first.application.notify = second.application.notify = messages.append
 assert first.session().range(3).count() == second.session().range(3).count() == 3
-first._process.kill()
-first._process.wait()
+first.application.process.kill()
+first.application.process.wait()
 for runtime in (second, first, SparkRuntime(settings)):  # those of a command, of an earlier one, and of a later one
     session = runtime.session()
     assert session.range(3).count() == 3

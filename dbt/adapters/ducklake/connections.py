@@ -191,7 +191,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         if self._runtime is None:
             settings = with_storage(self.credentials.spark_settings(), self.credentials.storage_secrets())
             self._runtime = SparkRuntime(settings, owner=self._project_root())
-            self._runtime.notify = logger.warning
+            self._runtime.application.notify = logger.warning
         return self._runtime
 
     def open(self, connection: Connection) -> Connection:  # type: ignore[override] # dbt calls it on the instance

@@ -19,8 +19,8 @@ from ..plan.resolve import broken_view
 from ..plan.view import Settings
 from ..spark.errors import translate
 from ..spark.read.scan import scan
+from ..spark.session.connect import is_connect
 from ..spark.session.plan_types import first_difference
-from ..spark.session.runtime import is_connect
 from ..translate.view_text import is_our_text, without_counterpart
 
 if TYPE_CHECKING:

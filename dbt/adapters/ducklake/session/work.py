@@ -15,7 +15,8 @@ from ..run.environment import SessionState
 from ..spark.errors import translate
 from ..spark.session.node_settings import PreviousSettings, apply_settings, node_settings, restore_settings
 from ..spark.session.progress import Progress, ProgressSource, progress_source
-from ..spark.session.runtime import Scope, SparkRuntime
+from ..spark.session.runtime import SparkRuntime
+from ..spark.session.scopes import Scope
 from .progress import WATCH, Watched
 
 if TYPE_CHECKING:

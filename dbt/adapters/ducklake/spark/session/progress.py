@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from .runtime import is_connect
+from .connect import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

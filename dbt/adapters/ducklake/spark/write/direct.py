@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 from uuid import uuid4
 
-from ..session.runtime import SCRATCH, is_connect
+from ..session.connect import is_connect
+from ..session.runtime import SCRATCH
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

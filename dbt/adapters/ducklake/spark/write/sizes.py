@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from ...format.files import WriteOptions
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
+from ..session.connect import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -96,13 +97,9 @@ def _width(column: Column) -> int:
 def _plan(rows: DataFrame) -> tuple[int | None, str]:
     """Return Spark's estimate of the result size in bytes (None without an estimate), and the text of the plan."""
     frame: Any = rows
-    if not _is_connect(rows):
+    if not is_connect(rows.sparkSession):
         plan = frame._jdf.queryExecution().optimizedPlan()
         return int(str(plan.stats().sizeInBytes())), str(plan.toString())
     text: str = frame._explain_string(mode="cost")
     match = _ESTIMATE.search(text)
     return (int(float(match[1]) * _UNITS[match[2]]) if match else None), text
-
-
-def _is_connect(rows: DataFrame) -> bool:
-    return type(rows).__module__.startswith("pyspark.sql.connect")

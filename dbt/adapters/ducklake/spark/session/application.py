@@ -1,0 +1,203 @@
+"""The Spark application of this process: started when it is first needed, again if its process has ended, and stopped if started here."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Callable
+from subprocess import Popen
+from typing import TYPE_CHECKING
+
+from ...errors import ConfigurationError
+from .connect import connect
+from .jvm import Jvm
+from .kept import Lease, context_of, leave, separate_workers
+from .launch import forget_jvm, launch, running_jvm
+from .settings import SparkSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+logger = logging.getLogger(__name__)
+
+END_SECONDS = 20
+"""The longest time to wait at exit for the thread that was starting Spark."""
+_STARTING = threading.Lock()
+"""One start at a time, also by runtimes of different adapters: a process has one Spark application."""
+NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""PySpark's loggers that write each exception to stderr as JSON."""
+
+
+class Application:
+    """Starts, finds and stops Spark. Thread-safe, except for `stop`.
+
+    Args:
+        settings: how to start it.
+        owner: the project, with no other of which a kept Spark is shared.
+        given: an existing session to use instead, which is never stopped.
+        at_exit: called at the exit of this process if Spark was started here.
+    """
+
+    def __init__(self, settings: SparkSettings, owner: str, given: SparkSession | None, at_exit: Callable[[], None]) -> None:
+        self._settings = settings
+        self._owner = owner
+        self._given = given
+        self._at_exit = at_exit
+        self.base = given
+        """A session of the application; None if it was not started."""
+        self.started_here = False
+        """Whether this object started it, or is the one that uses a kept one."""
+        self.process: Popen[bytes] | Lease | None = None
+        """The JVM or its keeper, if this process started it, also for another runtime, or the use of a kept one."""
+        self.notify: Callable[[str], None] = logger.warning
+        """Receives a message when Spark starts again because its process has ended."""
+        self._pid = os.getpid()
+        self._early: threading.Thread | None = None
+        self._exits = False
+        self._lock = threading.RLock()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its process has ended. Only known if this Python process started it."""
+        return self._given is None and self.process is not None and self.process.poll() is not None
+
+    @property
+    def is_of_this_process(self) -> bool:
+        """Whether this process was not forked from the one that started Spark."""
+        return self._pid == os.getpid()
+
+    def session(self) -> SparkSession:
+        """Return a session of the application; the first call starts it, and so does the first one after its process has ended.
+
+        Raises:
+            ConfigurationError: Spark cannot be started, or this process was forked from the process that started it.
+        """
+        with self._lock:
+            self._forget_ended()
+            if self.base is None:
+                self._pid = os.getpid()
+                with _STARTING:
+                    self._start()
+            elif not self.is_of_this_process:
+                raise ConfigurationError(
+                    "Spark was started before this process was forked, and cannot be shared with the process it came from. "
+                    "Start Spark after the fork, or start processes with the `spawn` method"
+                )
+            assert self.base is not None
+            return self.base
+
+    def start_early(self, start: Callable[[], object]) -> None:
+        """Call a function that starts Spark in another thread. An error is left to `session`, which tries again."""
+        if self._early is not None or self.base is not None or self._settings.remote is not None:
+            return
+
+        def run() -> None:
+            with contextlib.suppress(Exception):
+                start()
+            atexit.unregister(self._end_early)
+
+        self._early = threading.Thread(target=run, name="dbt-ducklake-start", daemon=True)
+        atexit.register(self._end_early)
+        self._early.start()
+
+    def stop(self) -> None:
+        """Stop Spark if it was started here; leave a kept one to the next command."""
+        base, started_here = self.base, self.started_here
+        self.base, self.started_here = self._given, False
+        atexit.unregister(self._at_exit)
+        if base is None or not started_here:
+            return
+        if isinstance(self.process, Lease):
+            leave(self.process)
+            self.process = None
+        else:
+            with contextlib.suppress(Exception):
+                base.stop()
+
+    def _end_early(self) -> None:
+        """End the JVM that a thread of this process is still starting, and wait for the thread to clean up."""
+        if self._early is None or not self.is_of_this_process:
+            return
+        self._exits = self._early.is_alive()
+        if self._exits and self.process is not None:
+            self.process.kill()
+        self._early.join(END_SECONDS)
+
+    def _on_process(self, process: Popen[bytes]) -> None:
+        self.process = process
+        if self._exits:
+            process.kill()
+
+    def _forget_ended(self) -> None:
+        """Forget Spark if its process has ended."""
+        if self.is_of_this_process and self.has_ended:
+            assert self.process is not None
+            self.notify(f"Spark's process has ended with the status {self.process.returncode}; Spark starts again")
+            if running_jvm() is self.process:
+                forget_jvm()
+            self.base, self.process, self.started_here = None, None, False
+
+    def _start(self) -> None:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+
+        _silence_loggers()
+        try:
+            if self._settings.remote is not None:
+                self.base = connect(self._settings)
+                self.started_here = True
+            else:
+                self.started_here = self._start_classic()
+                self.base = SparkSession.builder.getOrCreate()
+                self.process = running_jvm()
+        except (PySparkException, ImportError) as error:
+            raise ConfigurationError(f"Spark could not be started: {error}") from error
+        except ConfigurationError:
+            self.process = None  # it did not start, which is no reason to start it again
+            raise
+        if self.started_here:
+            atexit.register(self._at_exit)
+
+    def _start_classic(self) -> bool:
+        """Create a SparkContext unless this process has one, and return whether it was created."""
+        from pyspark import SparkConf, SparkContext
+
+        process = running_jvm()
+        if process is not None and process.poll() is not None:
+            forget_jvm()
+        if SparkContext._active_spark_context is not None:
+            return False
+        jvm: Jvm | None = None
+        if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
+            jvm = launch(self._settings, self._owner, self._on_process)
+            self.process = jvm.process
+        gateway = None if jvm is None else jvm.attach()
+        if jvm is not None and jvm.has_context:
+            try:
+                context = context_of(gateway)
+            except Exception as error:
+                logger.debug(f"The kept Spark cannot be used: {type(error).__name__}: {error}")
+                jvm.process.kill()
+                forget_jvm()
+                return self._start_classic()
+        else:
+            config = self._settings.launch_config()
+            conf = SparkConf(loadDefaults=gateway is None)
+            for key, value in config.items():
+                conf.set(key, value)
+            context = SparkContext(conf=conf, gateway=gateway)
+            context.setLogLevel(config.get("spark.log.level", "WARN"))
+        if isinstance(self.process, Lease):
+            separate_workers(context)
+        return True
+
+
+def _silence_loggers() -> None:
+    """Disable `NOISY_LOGGERS`, because our errors contain the same messages."""
+    from pyspark.logger import PySparkLogger
+
+    for name in NOISY_LOGGERS:
+        PySparkLogger.getLogger(name).disabled = True
