@@ -71,10 +71,11 @@ bench: venv ## time CTAS, merge and a small model against raw Spark and dbt-spar
 
 PEERS := $(HOME)/.cache/dbt-ducklake/bench-peers
 PEERS_SPARK ?= 4.1.4
+BENCH ?= peers
 
 .PHONY: bench-peers
-bench-peers: $(PEERS)/.made ## time statements and dbt projects against Iceberg, Delta Lake and dbt-duckdb (ARGS='--rows 10000000')
-	$(PEERS)/bin/python benchmarks/bench_peers.py $(ARGS)
+bench-peers: $(PEERS)/.made ## time statements and dbt projects against Iceberg, Delta Lake and dbt-duckdb (BENCH=projects ARGS='--rows 10000000')
+	$(PEERS)/bin/python benchmarks/bench_$(BENCH).py $(ARGS)
 
 $(PEERS)/.made: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(PEERS)
