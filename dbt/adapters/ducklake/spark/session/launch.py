@@ -122,8 +122,17 @@ def with_java_options(config: Mapping[str, str], fast_start: bool, archive: Clas
 def _end(process: Popen[bytes], owner: int) -> None:
     """Wait for the JVM when the process that started it exits: until then it may write to its temporary folder."""
     if os.getpid() == owner:
+        _disconnect()
         with contextlib.suppress(TimeoutExpired):
             end_process(process, END_SECONDS)
+
+
+def _disconnect() -> None:
+    """Let Py4J release no more Java objects: it would write to stderr that the JVM does not answer."""
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is not None:
+        SparkContext._gateway._gateway_client.is_connected = False
 
 
 def _make_later(archive: ClassArchive, owner: int) -> None:
