@@ -7,11 +7,11 @@ write these tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, cast, column, func, inspect, literal, or_, select, text, union_all
+from sqlalchemy import and_, cast, column, func, inspect, or_, select, text
 from sqlalchemy import table as table_clause
 from sqlalchemy.engine import Connection
 from sqlalchemy.sql.elements import ColumnClause, ColumnElement, quoted_name
@@ -35,6 +35,9 @@ class InlinedTable:
     name: str
     schema_version: int
     columns: tuple[Column, ...]
+
+
+_VISIBLE = "begin_snapshot <= {snapshot} AND (end_snapshot IS NULL OR end_snapshot > {snapshot})"
 
 
 def data_table_name(table_id: int, schema_version: int) -> str:
@@ -141,16 +144,9 @@ def stored_names(connection: Connection, dialect: CatalogDialect, name: str, col
 
 
 def _with_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> set[str]:
-    """Return the names of the inlined-data tables that have a visible row, with one query per 100 tables."""
-    found: set[str] = set()
-    for batch in batches(names, 100):
-        parts = []
-        for name in batch:
-            source = clause(connection, name)
-            exists = select(source.c.row_id).where(visible_rows(source, snapshot_id)).exists()
-            parts.append(select(literal(name).label("name")).where(exists))
-        found.update(connection.scalars(union_all(*parts)))
-    return found
+    """Return the names of the inlined-data tables that have a visible row."""
+    query = f"EXISTS (SELECT 1 FROM {{0}} WHERE {_VISIBLE})"
+    return {name for name, (found,) in _of_each(connection, names, snapshot_id, query) if found}
 
 
 def has_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> bool:
@@ -160,20 +156,34 @@ def has_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> 
 
 def count_rows(connection: Connection, names: Sequence[str], snapshot_id: int) -> dict[str, tuple[int, int | None]]:
     """Return inlined-data table → (visible rows, greatest snapshot up to this one that began or ended a row)."""
-    found: dict[str, tuple[int, int | None]] = {}
+    query = (
+        f"(SELECT count(*) FROM {{0}} WHERE {_VISIBLE}), (SELECT max(begin_snapshot) FROM {{0}} WHERE begin_snapshot <= {{snapshot}}), "
+        "(SELECT max(end_snapshot) FROM {0} WHERE end_snapshot <= {snapshot})"
+    )
+    return {
+        name: (rows, max((each for each in (begin, end) if each is not None), default=None))
+        for name, (rows, begin, end) in _of_each(connection, names, snapshot_id, query)
+    }
+
+
+def _of_each(connection: Connection, names: Sequence[str], snapshot_id: int, values: str) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield each inlined-data table with values of it, by one query for 100 tables.
+
+    The query is text: SQLAlchemy would keep a compiled query for each set of tables, which grows with every change of a schema.
+
+    Args:
+        connection: the catalog database.
+        names: the tables.
+        snapshot_id: the snapshot.
+        values: SQL, in which `{0}` is the table and `{snapshot}` is the snapshot.
+    """
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    schema = _schema(connection)
     for batch in batches(names, 100):
-        parts = []
-        for name in batch:
-            source = clause(connection, name)
-            count = select(func.count()).select_from(source).where(visible_rows(source, snapshot_id)).scalar_subquery()
-            begun = select(func.max(source.c.begin_snapshot)).where(source.c.begin_snapshot <= snapshot_id)
-            ended = select(func.max(source.c.end_snapshot)).where(source.c.end_snapshot <= snapshot_id)
-            parts.append(select(literal(name), count, begun.scalar_subquery(), ended.scalar_subquery()))
-        counted: list[Any] = list(connection.execute(union_all(*parts)))
-        for name, rows, begin, end in counted:
-            snapshots = [each for each in (begin, end) if each is not None]
-            found[name] = (rows, max(snapshots, default=None))
-    return found
+        tables = [".".join(quote(each) for each in (schema, name) if each is not None) for name in batch]
+        parts = [f"SELECT {number}, {values.format(table, snapshot=int(snapshot_id))}" for number, table in enumerate(tables)]
+        for row in connection.exec_driver_sql(" UNION ALL ".join(parts)):
+            yield batch[row[0]], row[1:]
 
 
 def registered(connection: Connection, table_ids: Collection[int] | None) -> dict[int, list[tuple[str, int]]]:
