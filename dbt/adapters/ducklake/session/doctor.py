@@ -21,7 +21,7 @@ from ..format.versions import CURRENT
 from ..lake.data_path import require_own_path
 from ..lake.probe import probe_data_path, probe_with_spark
 from ..spark.errors import translate
-from ..spark.session.java import find_java, require_pair
+from ..spark.session.java import find_java
 from ..spark.session.kept import states
 from ..spark.session.runtime import SparkRuntime
 from .lake import LakeSettings
@@ -154,7 +154,6 @@ def _checked(check: str, work: Callable[[], str]) -> Finding:
 
 def _java() -> str:
     java = find_java()
-    require_pair(java)
     return f"Java {java.version} of {java.origin}"
 
 

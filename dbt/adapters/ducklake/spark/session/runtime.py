@@ -18,6 +18,7 @@ from subprocess import Popen
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CancelledError, ConfigurationError, EngineError
+from .java import require_pair
 from .java_names import cache_names
 from .jvm import Jvm
 from .kept import Lease, context_of, leave, separate_workers
@@ -117,7 +118,7 @@ class SparkRuntime:
         """The JVM or its keeper, if this process started it, also for another runtime, or the use of a kept one."""
         self._ended = False
         self.notify: Callable[[str], None] = logger.warning
-        """Receives a message when Spark starts again because its process has ended."""
+        """Receives a message when Spark starts again because its process has ended, and when JAVA_HOME is not used."""
 
     @property
     def settings(self) -> SparkSettings:
@@ -313,7 +314,7 @@ class SparkRuntime:
             return False
         jvm: Jvm | None = None
         if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
-            jvm = launch(self._settings, self._owner, self._on_process)
+            jvm = launch(self._settings, self._owner, self._on_process, lambda message: self.notify(message))
             self._process = jvm.process
         gateway = None if jvm is None else jvm.attach()
         if jvm is not None and jvm.has_context:
@@ -341,10 +342,17 @@ class SparkRuntime:
             if self._given is not None:
                 _copy_sql_settings(self._given, session)
             if self._scratch is None:
+                _require_java(session)
                 self._scratch = TemporaryFolder()
             session.conf.set(SCRATCH, str(self._scratch.path))
         for key, value in self._settings.session_config().items():
             _set(session, key, value)
+
+
+def _require_java(session: SparkSession) -> None:
+    """Require a suitable Java of a Spark that somebody else may have started."""
+    context: Any = session.sparkContext
+    require_pair(context._jvm.java.lang.System.getProperty("java.version"), session.version, "The running Spark")
 
 
 def is_connect(session: SparkSession) -> bool:
