@@ -65,7 +65,7 @@ def wheel() -> Path:
     folder = cache() / "wheel"
     shutil.rmtree(folder, ignore_errors=True)
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, capture_output=True, text=True)
     (built,) = folder.glob("*.whl")
     return built
 
