@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 PYSPARKS = ("4.0", "4.1", "4.2", "4.3")
@@ -15,8 +15,8 @@ NEW_JAVA = 24
 """The first Java without a security manager, which Spark 4.0 and 4.1 need."""
 FIRST_PYTHON = {"4.3": "3.11"}
 """The oldest Python of a PySpark, if that is newer than the oldest of this project."""
-LACKING = {"4.0": ("time_of_day",)}
-"""The models with the tag `feature` that a PySpark refuses: TIME needs 4.1."""
+LACKING = {"4.0": {"any_type": "type VARIANT needs PySpark 4.1", "time_of_day": 'Unsupported data type "TIME"'}}
+"""The models with the tag `feature` that a PySpark refuses, each with its error."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Combination:
         return None
 
     @property
-    def lacking(self) -> tuple[str, ...]:
-        """The models that this PySpark must refuse."""
-        return LACKING.get(self.pyspark, ())
+    def lacking(self) -> Mapping[str, str]:
+        """The models that this PySpark must refuse, each with its error."""
+        return LACKING.get(self.pyspark, {})
 
 
 def combinations(python: str) -> list[Combination]:

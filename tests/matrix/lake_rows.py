@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Collection
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ FEATURES: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
 """The models with the tag `feature`."""
 
 
-def differences(catalog: str, lacking: tuple[str, ...]) -> list[str]:
+def differences(catalog: str, lacking: Collection[str]) -> list[str]:
     """Return what DuckDB reads otherwise than expected after the second build.
 
     Args:

