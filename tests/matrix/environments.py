@@ -148,6 +148,6 @@ def _install(python: str, *arguments: str) -> None:
 
 def reason(output: str) -> str:
     """Return the line of pip's output that says why an installation failed."""
-    lines = [line.strip(" │╰─>×") for line in output.splitlines()]
+    lines = [line.lstrip(" │╰─>×").rstrip() for line in output.splitlines()]
     found = [line for line in lines if re.match(r"(\w*Error:|ERROR: (No matching|Could not))", line)]
-    return (found or [line for line in lines if line] or ["pip failed without a message"])[0 if found else -1]
+    return ["pip failed without a message", *filter(None, found or lines)][-1]
