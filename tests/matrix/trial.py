@@ -85,8 +85,6 @@ def _tried(combination: Combination, project: Path, variables: dict[str, str]) -
     if data_files(project / "data") < 2:
         raise TrialError("Spark wrote no data files")
     catalog = variables["MATRIX_CATALOG"].replace("lake.", f"{project}/lake.")
-    if combination.duckdb is not None:
-        catalog = _copied(project, variables)
     if wrong := differences(catalog, combination.lacking):
         raise TrialError("DuckDB reads other rows:\n" + "\n".join(wrong))
     return Outcome.WORKS, f"without {', '.join(combination.lacking)}" if combination.lacking else ""
@@ -100,18 +98,6 @@ def _features(combination: Combination, project: Path, variables: dict[str, str]
     as_expected = failed.keys() == combination.lacking.keys() and all(combination.lacking[name] in failed[name] for name in failed)
     if not as_expected or len(results) != len(FEATURES):
         raise TrialError(f"{sorted(failed)} failed, expected {dict(combination.lacking)}:\n{output}")
-
-
-def _copied(project: Path, variables: dict[str, str]) -> str:
-    """Copy the catalog from a file of the combination's DuckDB to one of the DuckDB that reads the lake, which may be older."""
-    import duckdb
-
-    folder = project / "exported"
-    code = f"import duckdb; duckdb.connect('lake.duckdb', read_only=True).execute(\"EXPORT DATABASE '{folder}' (FORMAT parquet)\")"
-    _succeed(["python", "-c", code], project, variables)
-    with duckdb.connect(str(project / "copy.duckdb")) as connection:
-        connection.execute(f"IMPORT DATABASE '{folder}'")
-    return f"ducklake:duckdb:{project}/copy.duckdb"
 
 
 def _variables(combination: Combination, folder: Path, java: Path, temporary: Path) -> dict[str, str]:
