@@ -147,7 +147,7 @@ def _install(python: str, *arguments: str) -> None:
 
 
 def reason(output: str) -> str:
-    """Return the line of pip's output that says why an installation failed."""
+    """Return the line of pip's output that says why an installation failed, without the host and folder of a URL."""
     lines = [line.lstrip(" │╰─>×").rstrip() for line in output.splitlines()]
     found = [line for line in lines if re.match(r"(\w*Error:|ERROR: (No matching|Could not))", line)]
-    return ["pip failed without a message", *filter(None, found or lines)][-1]
+    return re.sub(r"\w+://\S*/", "", ["pip failed without a message", *filter(None, found or lines)][-1])

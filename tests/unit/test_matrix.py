@@ -68,8 +68,8 @@ def test_the_table_says_what_happened() -> None:
 
 
 def test_the_reason_of_a_failed_installation_is_found() -> None:
-    built = "  error: subprocess-exited-with-error\n  │ RuntimeError: failed to download it: <urlopen error>\nnote: not pip."
-    assert reason(built) == "RuntimeError: failed to download it: <urlopen error>"
+    built = "  error: subprocess-exited-with-error\n  │ RuntimeError: failed to download https://host/a/b-1.whl: <urlopen error>\nnote: not pip."
+    assert reason(built) == "RuntimeError: failed to download b-1.whl: <urlopen error>"
     missing = "ERROR: Could not find a version\nERROR: No matching distribution found for x==1"
     assert reason(missing) == "ERROR: No matching distribution found for x==1"
     assert reason("a\nlast line\n\n") == "last line"
