@@ -39,7 +39,7 @@ EXPECTED: dict[str, list[tuple[Any, ...]]] = {
     "SELECT * FROM by_pandas ORDER BY id": [(1, "open!"), (2, "paid!"), (3, "open!"), (4, "paid!")],
 }
 FEATURES: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
-    "time_of_day": ("SELECT count(*), min(at), max(at) FROM time_of_day", [(20, dt.time(1, 2, 3), dt.time(1, 2, 3))]),
+    "time_of_day": ("SELECT count(*), min(time), max(time) FROM time_of_day", [(20, dt.time(1, 2, 3), dt.time(1, 2, 3))]),
     "any_type": ("SELECT count(*), any_value(document) FROM any_type", [(20, {"a": [1, "x"]})]),
 }
 """The models with the tag `feature`."""
