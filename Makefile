@@ -14,7 +14,7 @@ SEED ?=
 
 BIN := $(abspath $(VENV))/bin
 
-.PHONY: help venv test test-all unit differential concurrency torture lint demo bench clean
+.PHONY: help venv test test-all unit differential concurrency torture matrix lint demo bench clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -43,6 +43,9 @@ concurrency: venv ## run two sessions and DuckDB concurrently, and check that th
 
 torture: venv ## run the programs of tests/torture, such as the search for leaked secrets: for nightly runs (ARGS="-k secrets")
 	$(BIN)/pytest tests/torture/*.py --tb=short --durations=0 $(ARGS)
+
+matrix: venv ## try PySpark, Java, Python, DuckDB and dbt-core in their versions: for nightly runs (ARGS="--pyspark 4.1 --java 25" chooses, "--list" prints them)
+	$(BIN)/python -m tests.matrix $(ARGS)
 
 lint: venv ## check style and types
 	$(BIN)/ruff check .

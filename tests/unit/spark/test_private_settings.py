@@ -45,6 +45,15 @@ def test_a_properties_file_of_the_user_is_included(monkeypatch: pytest.MonkeyPat
     assert str(own) in os.environ[SUBMIT_ARGUMENTS]
 
 
+def test_variables_are_set_in_the_block_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/old")
+    monkeypatch.delenv("MATRIX_TEST", raising=False)
+    with private_settings({}, {"JAVA_HOME": "/new", "MATRIX_TEST": "x"}):
+        assert (os.environ["JAVA_HOME"], os.environ["MATRIX_TEST"]) == ("/new", "x")
+    assert os.environ["JAVA_HOME"] == "/old"
+    assert "MATRIX_TEST" not in os.environ
+
+
 def test_properties_are_escaped_for_java() -> None:
     assert properties({"a": "x = y: #1 !", "b c": "\\d\t|\n'\"é"}) == "a=x\\ \\=\\ y\\:\\ \\#1\\ \\!\nb\\ c=\\\\d\\t|\\n'\"é\n"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import types as T
 
-from dbt.adapters.ducklake.errors import StatementError
+from dbt.adapters.ducklake.errors import ConfigurationError, StatementError
 from dbt.adapters.ducklake.format.types import Field, assign_ids, parse_type
-from dbt.adapters.ducklake.spark.values.types import FIELD_ID, fields_of, struct_type
+from dbt.adapters.ducklake.spark.values.types import FIELD_ID, _leaf, fields_of, struct_type
 from tests.lake.written import columns_of
 
 
@@ -19,6 +19,14 @@ def test_struct_fields_have_their_ids_and_every_field_is_nullable() -> None:
     inner = made["b"].dataType.elementType
     assert [(field.name, field.metadata[FIELD_ID]) for field in inner.fields] == [("x", 4), ("y", 5)]
     assert inner["y"].dataType == T.MapType(T.StringType(), T.TimeType(6))
+
+
+@pytest.mark.parametrize("name", ["time", "variant"])
+def test_some_types_need_a_newer_pyspark(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _leaf.cache_clear()
+    monkeypatch.setattr("pyspark.__version__", "4.0.5")
+    with pytest.raises(ConfigurationError, match=r"type (TIME|VARIANT) needs PySpark 4\.1 or newer, and this is PySpark 4\.0\.5"):
+        struct_type(columns_of("a int", f"b array<{name}>"))
 
 
 def test_without_ids_there_is_no_metadata() -> None:

@@ -43,5 +43,5 @@ def refuse_repeated(table: Table, request: MergeRequest, found: Outcome) -> None
         raise DataError(
             f"MERGE into {table.schema_name}.{table.name}: a row of the table matches more than one row of the source, so which values "
             "it should get is undefined. Make the source unique by the keys of the ON condition (for instance with "
-            "`qualify row_number() over (partition by <key> order by <recency> desc) = 1`)"
+            "`row_number() over (partition by <key> order by <recency> desc) = 1`)"
         )

@@ -21,7 +21,7 @@ from ..format.versions import CURRENT
 from ..lake.data_path import require_own_path
 from ..lake.probe import probe_data_path, probe_with_spark
 from ..spark.errors import translate
-from ..spark.session.java import find_java, require_pair
+from ..spark.session.java import find_java
 from ..spark.session.kept import states
 from ..spark.session.runtime import SparkRuntime
 from .lake import LakeSettings
@@ -124,7 +124,7 @@ def _spark(runtime: SparkRuntime, places: list[_Place]) -> Iterator[Finding]:
         used = "a command uses it" if kept["idle_seconds"] is None else f"unused for {kept['idle_seconds']} s"
         yield Finding("a Spark is kept for further commands", detail=f"process {kept['pid']}, {used}")
     if not runtime.started:
-        if runtime.settings.remote is None:
+        if runtime.settings.starts_jvm:
             found = _checked("Java is installed for Spark", _java)
             yield found
             if found.error is not None:
@@ -154,7 +154,6 @@ def _checked(check: str, work: Callable[[], str]) -> Finding:
 
 def _java() -> str:
     java = find_java()
-    require_pair(java)
     return f"Java {java.version} of {java.origin}"
 
 

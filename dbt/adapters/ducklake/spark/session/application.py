@@ -53,7 +53,7 @@ class Application:
         self.process: Popen[bytes] | Lease | None = None
         """The JVM or its keeper, if this process started it, also for another runtime, or the use of a kept one."""
         self.notify: Callable[[str], None] = logger.warning
-        """Receives a message when Spark starts again because its process has ended."""
+        """Receives a message when Spark starts again because its process has ended, and when JAVA_HOME is not used."""
         self._pid = os.getpid()
         self._early: threading.Thread | None = None
         self._exits = False
@@ -126,6 +126,9 @@ class Application:
             self.process.kill()
         self._early.join(END_SECONDS)
 
+    def _notify(self, message: str) -> None:
+        self.notify(message)
+
     def _on_process(self, process: Popen[bytes]) -> None:
         self.process = process
         if self._exits:
@@ -147,7 +150,7 @@ class Application:
         _silence_loggers()
         try:
             if self._settings.remote is not None:
-                self.base = connect(self._settings)
+                self.base = connect(self._settings, self._notify)
                 self.started_here = True
             else:
                 self.started_here = self._start_classic()
@@ -172,7 +175,7 @@ class Application:
             return False
         jvm: Jvm | None = None
         if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
-            jvm = launch(self._settings, self._owner, self._on_process)
+            jvm = launch(self._settings, self._owner, self._on_process, self._notify)
             self.process = jvm.process
         gateway = None if jvm is None else jvm.attach()
         if jvm is not None and jvm.has_context:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .java import find_java
 from .private_settings import private_settings
 from .settings import SparkSettings
 
@@ -16,14 +18,22 @@ def is_connect(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def connect(settings: SparkSettings) -> SparkSession:
-    """Connect to the server at `settings.remote`; PySpark starts one if that is `local`."""
+def connect(settings: SparkSettings, warn: Callable[[str], None]) -> SparkSession:
+    """Connect to the server at `settings.remote`; PySpark starts one if that is `local`.
+
+    Args:
+        settings: how to start the client.
+        warn: receives a message if the Java of JAVA_HOME is not used.
+    """
     from pyspark.sql import SparkSession
 
     assert settings.remote is not None
     builder = SparkSession.builder.remote(settings.remote).appName(settings.app_name)
     if settings.remote.startswith("local"):  # PySpark gives a builder's settings to the server as arguments
-        with private_settings(settings.config):
+        java = find_java()
+        if java.warning is not None:
+            warn(java.warning)
+        with private_settings(settings.config, {"JAVA_HOME": str(java.home)}):
             return builder.getOrCreate()
     for key, value in settings.config.items():
         builder = builder.config(key, value)

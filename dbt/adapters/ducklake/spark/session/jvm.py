@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import struct
@@ -15,6 +16,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
 from typing import IO, Any
@@ -93,6 +95,26 @@ def spark_home() -> Path:
     if home is None or not os.path.isfile(os.path.join(home, "bin", "spark-submit")):
         raise ConfigurationError(f"There is no Spark in {home or 'this Python'}. Install it with `pip install pyspark`, or set SPARK_HOME")
     return Path(home)
+
+
+def spark_version(home: Path) -> str:
+    """Return the version of a Spark, without importing PySpark: that in the name of a JAR, or of the installed package.
+
+    Args:
+        home: the folder of Spark. SPARK_HOME may name another Spark than the one of the installed package.
+
+    Raises:
+        ConfigurationError: neither exists.
+    """
+    for path in (home / "jars").glob("spark-core_*.jar"):
+        if (match := re.fullmatch(r"spark-core_[\d.]+-(\d+\.\d+.*)\.jar", path.name)) is not None:
+            return match.group(1)
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        raise ConfigurationError(
+            f"The version of the Spark in {home} is not known: it has no jars/spark-core_*.jar. Correct SPARK_HOME"
+        ) from None
 
 
 def command_and_environment(java_home: Path, config: Mapping[str, str], address: Path) -> tuple[list[str], dict[str, str]]:

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from ...errors import ConfigurationError
 from .class_archive import ClassArchive, archive_for
-from .java import Java, find_java, require_pair
+from .java import Java, find_java
 from .jvm import JAVA_OPTIONS, Jvm, JvmEndedError, Spawn, end_process, spawn, start_jvm
 from .kept import Keeping, Lease, place_of
 from .settings import SparkSettings
@@ -40,19 +40,26 @@ END_SECONDS = 10
 """The longest time that a process waits at its end for the JVM, to remove its temporary files."""
 
 
-def launch(settings: SparkSettings, owner: str, started: Callable[[Any], None] | None = None) -> Jvm:
+def launch(
+    settings: SparkSettings,
+    owner: str,
+    started: Callable[[Any], None] | None = None,
+    warn: Callable[[str], None] = logger.warning,
+) -> Jvm:
     """Start a JVM, or use a kept one.
 
     Args:
         settings: how to start it.
         owner: the project; a kept JVM serves one project only.
         started: called with the process as soon as it exists.
+        warn: receives a message if the Java of JAVA_HOME is not used.
 
     Raises:
         ConfigurationError: there is no suitable Java, or the JVM ended during the start; the message has the last lines of its log.
     """
     java, config = find_java(), settings.launch_config()
-    require_pair(java)
+    if java.warning is not None:
+        warn(java.warning)
     keeping = None
     if settings.keep_seconds is not None:
         place = place_of(java, config, owner, settings.keep_seconds, settings.fast_start, settings.log_path)

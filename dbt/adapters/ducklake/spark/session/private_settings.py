@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from ...errors import ConfigurationError
 from .temporary_folder import TemporaryFolder
@@ -19,22 +20,28 @@ _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptio
 
 
 @contextlib.contextmanager
-def private_settings(config: Mapping[str, str]) -> Iterator[None]:
+def private_settings(config: Mapping[str, str], variables: Mapping[str, str] = MappingProxyType({})) -> Iterator[None]:
     """Let a JVM that PySpark starts in this block read `config` from a private folder, which is removed when the block ends.
 
     The settings have the rank of a properties file: those of `spark-defaults.conf` apply below them, and the options of PYSPARK_SUBMIT_ARGS
     above them. A properties file of PYSPARK_SUBMIT_ARGS is included.
+
+    Args:
+        config: the Spark configuration at the start.
+        variables: further environment variables for the JVM.
     """
-    before = os.environ.get(SUBMIT_ARGUMENTS)
     with TemporaryFolder() as folder:
+        own = {SUBMIT_ARGUMENTS: shlex.join(submit_arguments(folder, config)), **variables}
+        before = {name: os.environ.get(name) for name in own}
         try:
-            os.environ[SUBMIT_ARGUMENTS] = shlex.join(submit_arguments(folder, config))
+            os.environ.update(own)
             yield
         finally:
-            if before is None:
-                os.environ.pop(SUBMIT_ARGUMENTS, None)
-            else:
-                os.environ[SUBMIT_ARGUMENTS] = before
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
 
 
 def submit_arguments(folder: Path, config: Mapping[str, str]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import EngineError
 from .application import Application
 from .connect import is_connect
+from .java import require_pair
 from .java_names import cache_names
 from .launch import has_own_settings
 from .scopes import Scope, Scopes
@@ -129,10 +130,17 @@ class SparkRuntime:
             if self._given is not None:
                 _copy_sql_settings(self._given, session)
             if self._scratch is None:
+                _require_java(session)
                 self._scratch = TemporaryFolder()
             session.conf.set(SCRATCH, str(self._scratch.path))
         for key, value in self._settings.session_config().items():
             _set(session, key, value)
+
+
+def _require_java(session: SparkSession) -> None:
+    """Require a suitable Java of a Spark that somebody else may have started."""
+    context: Any = session.sparkContext
+    require_pair(context._jvm.java.lang.System.getProperty("java.version"), session.version, "The running Spark")
 
 
 def _set(session: SparkSession, key: str, value: str) -> None:

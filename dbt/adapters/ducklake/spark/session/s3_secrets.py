@@ -139,7 +139,7 @@ def with_storage(settings: SparkSettings, secrets: Iterable[S3Secret]) -> SparkS
 
     The server of Spark Connect has its own settings, which a client cannot change.
     """
-    if settings.remote is not None and not settings.remote.startswith("local"):
+    if not settings.starts_jvm:
         return settings
     found = {} if any(each.bucket is None for each in secrets) else environment_settings(os.environ)
     for each in secrets:

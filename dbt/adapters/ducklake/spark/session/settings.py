@@ -130,6 +130,11 @@ class SparkSettings:
         return self.remote is None and self.master is not None and self.master.startswith("local")
 
     @property
+    def starts_jvm(self) -> bool:
+        """Whether a JVM is started here: for the driver, or for a Spark Connect server on this machine."""
+        return self.remote is None or self.remote.startswith("local")
+
+    @property
     def keep_seconds(self) -> float | None:
         """How long Spark waits for another command, in seconds; None: it ends with this process.
 

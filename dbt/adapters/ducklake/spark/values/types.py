@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+import pyspark
 from pyspark.sql import types as T
 
-from ...errors import StatementError
+from ...errors import ConfigurationError, StatementError
 from ...format.objects import Column
 from ...format.types import DataType, Field, decimal, decimal_parameters, spark_name
 from ...format.types import data_type_of as type_of_column
@@ -115,15 +116,30 @@ def _field(field: T.StructField, where: str) -> Field:
 
 @lru_cache(maxsize=1024)
 def _leaf(name: str) -> T.DataType:
-    """Return the Spark type of a leaf by its name, without a JVM."""
+    """Return the Spark type of a leaf by its name, without a JVM.
+
+    Raises:
+        ConfigurationError: this PySpark does not have the type.
+    """
     parameters = decimal_parameters(name)
     if parameters is not None:
         return T.DecimalType(*parameters)
+    if name in _SINCE_4_1 and not _is_new():
+        raise ConfigurationError(
+            f"A column of the type {_SINCE_4_1[name]} needs PySpark 4.1 or newer, and this is PySpark {pyspark.__version__}"
+        )
     if name == "time(6)":
         return T.TimeType(6)
     return _SPARK_LEAVES[name]
 
 
+def _is_new() -> bool:
+    major, minor = (int(part) for part in pyspark.__version__.split(".")[:2])
+    return (major, minor) >= (4, 1)
+
+
+_SINCE_4_1 = {"time(6)": "TIME", "variant": "VARIANT"}
+"""Types that Spark 4.0 does not have, or cannot read: its Parquet reader fails at the footer of each file with a variant, its own too."""
 _SPARK_LEAVES: dict[str, T.DataType] = {
     "boolean": T.BooleanType(),
     "tinyint": T.ByteType(),

@@ -24,6 +24,8 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 if TYPE_CHECKING:
     import duckdb
 
+STORAGE_VERSION = "v1.5.0"
+"""The format of a new file: the first with variants. DuckDB 1.5 reads no newer one, and its `ducklake` extension creates this one."""
 BUSY_TIMEOUT_SECONDS = 10.0
 """How long a connection waits for another process to release the file."""
 
@@ -113,7 +115,7 @@ class _Files:
         if read_only:
             option = "(READ_ONLY)"
         elif not os.path.exists(file):
-            option = "(STORAGE_VERSION 'latest')"  # as in the reference implementation; an existing file keeps its version
+            option = f"(STORAGE_VERSION '{STORAGE_VERSION}')"  # an existing file keeps its version
         quoted = file.replace("'", "''")
         self._instance.execute(f"ATTACH '{quoted}' AS {name} {option}")
         return name

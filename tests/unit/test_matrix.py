@@ -1,0 +1,76 @@
+"""`make matrix` covers every pair, expects a refusal exactly where the adapter refuses, ends commands in time, and reports what happened."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.ducklake.spark.session.java import usable_releases
+from tests.matrix.combinations import DBTS, DUCKDBS, JAVAS, PYSPARKS, PYTHONS, Combination, combinations, newest_pyspark
+from tests.matrix.environments import reason
+from tests.matrix.table import table
+from tests.matrix.trial import Outcome, Result, TrialError, run
+
+SLEEPING = "import subprocess, time; subprocess.Popen(['sleep', '77.25']); print('started', flush=True); time.sleep(60)"
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_every_pair_and_every_version_is_covered(python: str) -> None:
+    all_ = combinations(python)
+    assert {(each.pyspark, each.java) for each in all_} == {(pyspark, java) for pyspark in PYSPARKS for java in JAVAS}
+    assert {each.python for each in all_} == set(PYTHONS)
+    assert {each.duckdb for each in all_} == {None, *DUCKDBS}
+    assert {each.dbt for each in all_} == set(DBTS)
+    assert len(set(all_)) == len(all_)
+
+
+def test_a_refusal_is_expected_where_the_adapter_refuses() -> None:
+    for each in combinations("3.11"):
+        assert (each.refusal is not None) == (each.java not in usable_releases(each.pyspark))
+
+
+def test_an_old_python_has_an_older_pyspark() -> None:
+    assert [newest_pyspark(each) for each in PYTHONS] == ["4.2", "4.3", "4.3", "4.3"]
+
+
+def test_a_command_that_hangs_is_ended_with_its_processes(tmp_path: Path) -> None:
+    started = time.monotonic()
+    with pytest.raises(TrialError, match=r"took longer than 1 s:\nstarted"):
+        run([sys.executable, "-c", SLEEPING], tmp_path, {"PATH": "/usr/bin:/bin"}, 1)
+    assert time.monotonic() - started < 20
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert b"sleep\x0077.25\x00" not in commands
+
+
+def test_the_status_and_the_end_of_the_output_are_returned(tmp_path: Path) -> None:
+    code = "import sys; print(*range(100), sep='\\n'); sys.exit(3)"
+    status, output = run([sys.executable, "-c", code], tmp_path, {"PATH": ""}, 60)
+    assert status == 3
+    assert output.splitlines()[-1] == "99"
+    assert output.splitlines()[0] != "0"
+
+
+def test_the_table_says_what_happened() -> None:
+    one = Combination("4.1", 25, "3.11")
+    results = [
+        Result(one, Outcome.REFUSED, 7.4, "Spark 4.1.4 needs Java 17 to 23", {"pyspark": "4.1.4", "dbt-core": "1.11.16"}),
+        Result(Combination("4.3", 21, "3.12", duckdb="newest"), Outcome.NOT_AVAILABLE, 0, "no Python 3.12 on this machine"),
+        Result(one, Outcome.FAILED, 61, "a | b\nc"),
+    ]
+    assert table(results).splitlines()[2:] == [
+        "| 4.1.4 | 25 | 3.11 | 1.11.16 | SQLite | refused: Spark 4.1.4 needs Java 17 to 23 | 7 |",
+        "| 4.3 | 21 | 3.12 | 1.11 | DuckDB newest | not available here: no Python 3.12 on this machine |  |",
+        "| 4.1 | 25 | 3.11 | 1.11 | SQLite | FAILED: a / b | 61 |",
+    ]
+
+
+def test_the_reason_of_a_failed_installation_is_found() -> None:
+    built = "  error: subprocess-exited-with-error\n  │ RuntimeError: failed to download https://host/a/b-1.whl: <urlopen error>\nnote: not pip."
+    assert reason(built) == "RuntimeError: failed to download b-1.whl: <urlopen error>"
+    missing = "ERROR: Could not find a version\nERROR: No matching distribution found for x==1"
+    assert reason(missing) == "ERROR: No matching distribution found for x==1"
+    assert reason("a\nlast line\n\n") == "last line"
+    assert reason("\n") == "pip failed without a message"
