@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import logging
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -333,6 +334,8 @@ class SparkRuntime:
             context.setLogLevel(config.get("spark.log.level", "WARN"))
         if isinstance(self._process, Lease):
             separate_workers(context)
+        if self._is_alone and "PYSPARK_PYTHON" not in os.environ and "spark.pyspark.python" not in self._settings.config:
+            context.pythonExec = sys.executable  # PySpark would start the first `python3` of PATH, which may lack our packages
         return True
 
     def _configure(self, session: SparkSession) -> None:
