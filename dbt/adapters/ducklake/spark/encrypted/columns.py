@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from ...errors import ConfigurationError
+from ...errors import StatementError
 from ...format.files import WriteOptions
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
@@ -26,7 +26,15 @@ def format_of(columns: Sequence[Column], options: WriteOptions, schema: pa.Schem
         columns: the fields of the files, including embedded ids.
         options: the lake's options.
         schema: the Arrow schema of the rows.
+
+    Raises:
+        StatementError: DuckDB cannot write a column's type.
     """
+    for column in columns:
+        if any(node.type == "variant" for child in column.children for node in child.walk()):
+            raise StatementError(
+                f"column {column.name} contains a variant in a {column.type}, which DuckDB cannot write to an encrypted file"
+            )
     select = ", ".join(f"{_value(column, f'c{number}', 0)} AS {_quoted(column.name)}" for number, column in enumerate(columns))
     codec = options.compression.lower()
     chosen = [
@@ -53,7 +61,7 @@ def _value(column: Column, sql: str, depth: int) -> str:
         return f"ST_GeomFromWKB({sql})"
     if column.type == "variant":
         return f"variant_bytes_to_variant(struct_extract({sql}, 'metadata') || struct_extract({sql}, 'value'))"
-    if not any(node.type in ("geometry", "variant") for node in column.walk()):
+    if not any(node.type == "geometry" for node in column.walk()):
         return f"CAST({sql} AS {_type(column)})"
     item = f"e{depth}"
     match column.type, column.children:
@@ -86,7 +94,7 @@ def _type(column: Column) -> str:
         return f"DECIMAL({parameters[0]}, {parameters[1]})"
     found = leaf_type(column.type).duckdb
     if found is None:
-        raise ConfigurationError(f"column {column.name} is a {column.type}, which cannot be written to an encrypted lake")
+        raise StatementError(f"column {column.name} is a {column.type}, which DuckDB cannot write to an encrypted file")
     return found
 
 

@@ -61,11 +61,29 @@ def _arrow_type(type_: T.DataType) -> pa.DataType:
     return pa.time64("ns")
 
 
+def _duckdb_type(type_: T.DataType) -> str:
+    """Return the DuckDB type from which PyArrow casts to the Arrow type."""
+    match type_:
+        case T.DecimalType():
+            return f"DECIMAL({type_.precision}, {type_.scale})"
+        case T.ArrayType():
+            return f"{_duckdb_type(type_.elementType)}[]"
+        case T.MapType():
+            return f"MAP({_duckdb_type(type_.keyType)}, {_duckdb_type(type_.valueType)})"
+        case T.StructType():
+            return f"STRUCT({', '.join(f'{_quoted(field.name)} {_duckdb_type(field.dataType)}' for field in type_.fields)})"
+        case T.VariantType():
+            return "STRUCT(value BLOB, metadata BLOB)"
+    return _SIMPLE[type(type_)][0] if type(type_) in _SIMPLE else "TIME"
+
+
 def _requested(field: T.StructField, schema: Sequence[FileField], sql_of: Callable[[str], str], depth: int = 0) -> str:
     """Return SQL for a field; `sql_of` returns the SQL for the file's field of a name at this level."""
     field_id = field.metadata.get(FIELD_ID)
     found = field_by_name(schema, field.name) if field_id is None else field_by_id(schema, field_id)
-    return "NULL" if found is None else _value(found, sql_of(found.name), field.dataType, depth)
+    if found is None:
+        return f"CAST(NULL AS {_duckdb_type(field.dataType)})"
+    return _value(found, sql_of(found.name), field.dataType, depth)
 
 
 def _value(field: FileField, sql: str, wanted: T.DataType, depth: int) -> str:
@@ -93,8 +111,6 @@ def _leaf(kind: str, sql: str, wanted: T.DataType) -> str:
     match wanted, kind:
         case T.VariantType(), _:
             return f"variant_to_parquet_variant({sql})"
-        case T.DecimalType(), _:
-            return f"CAST({sql} AS DECIMAL({wanted.precision}, {wanted.scale}))"
         case T.BinaryType(), "uuid":
             return f"unhex(replace(CAST({sql} AS VARCHAR), '-', ''))"
         case T.BinaryType(), "interval":
@@ -109,9 +125,7 @@ def _leaf(kind: str, sql: str, wanted: T.DataType) -> str:
             return f"epoch_us(CAST({sql} AS TIME))"
         case T.LongType(), _ if kind.endswith("(nanos)"):
             return f"epoch_ns({sql})"
-    if type(wanted) in _SIMPLE:
-        return f"CAST({sql} AS {_SIMPLE[type(wanted)][0]})"
-    return f"CAST({sql} AS TIME)"
+    return f"CAST({sql} AS {_duckdb_type(wanted)})"
 
 
 def _interval(sql: str) -> str:
