@@ -21,6 +21,7 @@ import pytest
 from pyarrow.parquet.encryption import create_decryption_properties
 
 from dbt.adapters.ducklake.errors import ConfigurationError, LakeError, MissingFileError, StatementError
+from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.encrypted import duckdb_files, notice
 from dbt.adapters.ducklake.spark.read import encrypted as encrypted_read
@@ -43,7 +44,7 @@ def lake(catalog: CatalogUnderTest, runtime: SparkRuntime) -> Iterator[LakeSessi
 
 @pytest.fixture
 def both(catalog: CatalogUnderTest, lake: LakeSession) -> Iterator[Both]:
-    duck = connect_duckdb(catalog, encrypted=True)
+    duck = connect_duckdb(catalog, encrypted=True, data_inlining_row_limit=0)
     duck.execute("USE lake")
     yield Both(lake, duck)
     duck.close()
@@ -87,7 +88,7 @@ def test_both_sides_change_one_table_in_turn(both: Both, tmp_path: Path) -> None
     for number in (5, 1000):
         both.spark(merge.format(n=number))
         both.duckdb(merge.format(n=number + 1))
-    assert len(both.rows("SELECT rowid, * FROM t")) == 143
+    assert len(both.rows("SELECT rowid, * FROM t")) == 142
     both.check_history("t")
     last = both.snapshots() - 1
     both.rows(f"SELECT * FROM lake.table_changes('t', 1, {last})")
@@ -134,9 +135,9 @@ def test_a_rollback_and_a_clone_keep_the_keys_of_their_files(both: Both) -> None
     both.duckdb("DELETE FROM t WHERE id < 20")
     both.spark("CALL ducklake_merge_adjacent_files('lake')")
     both.spark("TRUNCATE TABLE t")
-    both.spark(f"CALL ducklake_rollback('lake', table => 't', snapshot_version => {good})")
+    both.spark(f"CALL ducklake_rollback('lake', table_name => 't', version => {good})")
     assert both.rows("SELECT * FROM t") == before
-    both.spark("CALL ducklake_clone('lake', source => 't', target => 'copy')")
+    both.spark("CALL ducklake_clone('lake', table_name => 't', into => 'main.copy')")
     both.duckdb("UPDATE copy SET v = 'changed' WHERE id = 30")
     both.spark("DELETE FROM t WHERE id = 40")
     assert (30, "changed") in both.rows("SELECT * FROM copy")
@@ -152,7 +153,7 @@ def test_statistics_are_those_of_duckdb(both: Both) -> None:
     both.duckdb(f"CREATE TABLE ours ({columns})")
     both.duckdb(
         "INSERT INTO theirs SELECT i, i % 2 = 0, i, i * 1000000000, i / 7, CASE WHEN i = 3 THEN 'nan' ELSE i / 3 END, repeat('x', i * 20), "
-        "encode('b' || i), DATE '2020-01-01' + i, TIMESTAMP '2020-01-01 00:00:00.5' + i * INTERVAL 1 HOUR, TIMESTAMPTZ '1900-01-01 00:00:00+00' + "
+        "encode('b' || i), DATE '2020-01-01' + i::INTEGER, TIMESTAMP '2020-01-01 00:00:00.5' + i * INTERVAL 1 HOUR, TIMESTAMPTZ '1900-01-01 00:00:00+00' + "
         "i * INTERVAL 1 DAY, TIME '00:00:01.25', uuid(), ['a' || i, NULL], {'a': i, 'b': [i / 2]}, MAP {'k': DATE '2000-01-01'} FROM range(30) r(i)"
     )
     both.duckdb("INSERT INTO theirs (id) VALUES (NULL)")
@@ -209,8 +210,8 @@ def test_many_files_are_read_in_several_tasks_and_functions(both: Both, monkeypa
 
 
 def test_spark_does_not_take_a_large_encrypted_table_for_a_small_one(both: Both) -> None:
-    both.duckdb("CREATE TABLE t AS SELECT i AS id, repeat('x', 100) AS v FROM range(3000000) r(i)")
-    plan = "\n".join(row[0] for row in both.session.execute("EXPLAIN SELECT count(*) FROM t a JOIN t b ON a.id = b.id").fetch())
+    both.duckdb("CREATE TABLE t AS SELECT md5(i::VARCHAR) || md5((-i)::VARCHAR) AS v FROM range(300000) r(i)")
+    plan = "\n".join(row[0] for row in both.session.execute("EXPLAIN SELECT count(*) FROM t a JOIN t b ON a.v = b.v").fetch())
     assert "Broadcast" not in plan
 
 
@@ -237,7 +238,7 @@ def test_nested_variants_are_refused_and_others_work(both: Both) -> None:
     both.spark('CREATE TABLE v AS SELECT id, parse_json(concat(\'{"a": \', id, \', "b": [1, "x"]}\')) AS v FROM range(5)')
     assert both.rows("SELECT id, v.a::INTEGER, v.b[2]::VARCHAR FROM v", "SELECT id, v:a::int, v:b[1]::string FROM v")[3] == (3, 3, "x")
     both.spark("CREATE TABLE nested (l ARRAY<VARIANT>)")
-    with pytest.raises(StatementError, match="column l is a list of variants, which DuckDB cannot write to an encrypted file"):
+    with pytest.raises(StatementError, match="column l contains a variant in a list, which DuckDB cannot write to an encrypted file"):
         both.spark("INSERT INTO nested SELECT array(parse_json('1')) FROM range(2)")
 
 
@@ -265,17 +266,15 @@ def test_deletes_are_encrypted_even_if_the_lake_wants_deletion_vectors(both: Bot
 
 
 def test_keys_are_in_no_plan_log_and_error(both: Both, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, "dbt")
+    caplog.set_level(logging.DEBUG, "pyspark")
     both.spark(f"CREATE TABLE t AS SELECT id, '{MARKER}' AS v FROM range(50)")
     both.spark("DELETE FROM t WHERE id = 1")
     shown = [
         str(both.session.execute(f"EXPLAIN {mode} SELECT * FROM t").fetch()) for mode in ("", "EXTENDED", "FORMATTED", "COST", "CODEGEN")
     ]
-    shown.append(repr(both.session.catalog.begin().find("main", "t")))
-    with both.session.catalog.begin() as transaction:
-        table = transaction.find("main", "t")
-        assert table is not None
-        shown.append(repr(transaction.scan_plan(table)))
+    reader = both.session.catalog.reader()
+    shown.append(repr([reader.scan_plan(table) for table in reader.relations("main") if isinstance(table, Table)]))
     for path in (tmp_path / "lake_files").rglob("*.parquet"):
         path.write_bytes(path.read_bytes()[:-40] + bytes(32) + path.read_bytes()[-8:])
     with pytest.raises(LakeError) as error:

@@ -34,6 +34,7 @@ TASK_BYTES = 32 * 1024 * 1024
 FUNCTION_CHARACTERS = 500_000
 """The maximum length of the file list in one function. PySpark writes functions of more than 1 MiB to a temporary file."""
 _CHARACTERS_OF_FILE = 200
+_ROW_BYTES = 8
 _Chosen = tuple[DataFile, duckdb_files.FileToRead]
 
 
@@ -92,11 +93,11 @@ def _parts(files: Sequence[_Chosen]) -> list[list[list[_Chosen]]]:
 def _task_numbers(spark: SparkSession, tasks: Sequence[Sequence[_Chosen]]) -> DataFrame:
     """Return the numbers of the tasks, each in a partition of its own.
 
-    Spark estimates the size of the result from the number of rows of this frame before its filter. The estimate decides on broadcast
-    joins, so it is as high as the number of rows in the files.
+    Spark takes the size of this frame before its filter for the size of the result, which decides on broadcast joins. So it is that of
+    the files, as it is in a scan of Spark.
     """
-    rows = sum(file.record_count for task in tasks for file, _ in task)
-    step = max(1, -(-rows // len(tasks)))
+    size = sum(file.size_bytes for task in tasks for file, _ in task)
+    step = max(1, -(-size // (_ROW_BYTES * len(tasks))))
     numbers = spark.range(0, len(tasks) * step, 1, len(tasks))
     return numbers.where(F.col("id") % step == 0).select((F.col("id") / step).cast("bigint").alias("id"))
 

@@ -51,7 +51,9 @@ def write_files(
     """
     announce(rows.sparkSession)
     send_code()
-    chosen = rows.select(*(backquoted(name) for name in (*(column.name for column in columns), *keys)))
+    names = [*(column.name for column in columns), *keys]
+    # PySpark's mapInArrow fails for names with a dot.
+    chosen = rows.select(*map(backquoted, names)).toDF(*(f"c{number}" for number in range(len(names))))
     format_ = format_of(columns, options, arrow_schema(columns))
     write = duckdb_files.writer(storage.filesystem(target)[1], format_, len(keys), rows_per_file, REFUSED)
     found = [duckdb_files.NewFile(*json.loads(row[0])) for row in chosen.mapInArrow(write, "file string").collect()]
