@@ -27,7 +27,6 @@ from tests.interop.types.cases import (
     spark_text,
     spark_value,
 )
-from tests.places import ENCRYPTED
 
 Key = tuple[str, str]
 Read = dict[Key, "list[Any] | Exception"]
@@ -43,6 +42,10 @@ class Operations:
         self.directory = directory
         self.errors: dict[tuple[str, str, str], Exception] = {}
         """Maps (operation, stored type, shape) to the reason why values could not be written."""
+
+    def shapes(self, case: Case) -> tuple[str, ...]:
+        """Return the shapes of a type that we can write; the files of an encrypted lake come from DuckDB, which writes no nested variants."""
+        return SHAPES if case.nested_in_duckdb_files or not self.session.catalog.encrypted else ("column",)
 
     # -- reading ---------------------------------------------------------------------------------------------------------------
 
@@ -148,12 +151,7 @@ def height(values: Callable[[Case], Sequence[str]]) -> int:
 
 def grid(cases: Sequence[Case] = CASES, shapes: Sequence[str] = SHAPES) -> list[tuple[Case, str]]:
     """Return all columns of a wide table."""
-    return [(case, shape) for case in cases for shape in shapes if shape in shapes_in_our_files(case)]
-
-
-def shapes_in_our_files(case: Case) -> tuple[str, ...]:
-    """Return the shapes of a type that we can write; the files of an encrypted lake come from DuckDB, which writes no nested variants."""
-    return SHAPES if case.nested_in_duckdb_files or not ENCRYPTED else ("column",)
+    return [(case, shape) for case in cases for shape in shapes]
 
 
 def expected(truth: Sequence[Any], rows: int) -> list[Any]:
