@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
-from tests.places import FULL_MATRIX, USUAL_DATABASES, address_of, selected_databases
+from tests.places import ENCRYPTED, FULL_MATRIX, USUAL_DATABASES, address_of, selected_databases
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class CatalogUnderTest:
 
     def open(self, runtime: SparkRuntime | None = None, **more: object) -> Lake:
         """Open the lake at this location, on a Spark application that tests share, if one is given."""
+        if ENCRYPTED:
+            more = {"encrypted": True, **more}
         settings = LakeSettings(self.path, self.data_path, metadata_schema=self.metadata_schema, **more)  # type: ignore[arg-type]
         lake = Lake.open(settings)
         if runtime is not None:

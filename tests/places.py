@@ -20,6 +20,8 @@ from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.session import Lake, LakeSettings
 from tests.fast_files import fast_folder
 
+ENCRYPTED = os.environ.get("DUCKLAKE_TEST_ENCRYPTED", "") == "true"
+"""Whether the lakes of the fixtures are encrypted, so that tests that exist cover encrypted files too."""
 FULL_MATRIX = os.environ.get("DUCKLAKE_TEST_MATRIX", "") == "full"
 USUAL_DATABASES: list[Any] = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 """For modules without `CATALOGS`."""

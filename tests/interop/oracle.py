@@ -13,8 +13,10 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from tests.duckdb_instances import open_duckdb
+from tests.places import ENCRYPTED
 
-EXTENSIONS = ("ducklake", "sqlite_scanner", "postgres_scanner")
+EXTENSIONS = ("ducklake", "sqlite_scanner", "postgres_scanner", "httpfs")
+"""DuckDB writes encrypted files only with `httpfs`."""
 
 
 class Place(Protocol):
@@ -62,7 +64,7 @@ def connect(place: Place, *, alias: str = "lake", **options: Any) -> duckdb.Duck
 
 def attach(connection: duckdb.DuckDBPyConnection, place: Place, *, alias: str = "lake", **options: Any) -> None:
     """Attach a lake to an open connection."""
-    settings = {"data_path": place.data_path, **options}
+    settings = {"data_path": place.data_path, **({"encrypted": True} if ENCRYPTED else {}), **options}
     if place.metadata_schema is not None:
         settings["metadata_schema"] = place.metadata_schema
     listed = ", ".join(f"{name.upper()} {_literal(value)}" for name, value in settings.items())

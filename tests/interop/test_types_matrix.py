@@ -76,7 +76,7 @@ def test_we_read_what_duckdb_writes_to_files(in_files: tuple[Any, Any], case: Ca
 @pytest.fixture(scope="module")
 def inserted(done: Operations) -> tuple[Any, Any]:
     """What both sides read from a file that our INSERT wrote."""
-    columns = grid()
+    columns = [(case, shape) for case, shape in grid() if shape in done.shapes(case)]
     done.our_table("inserted", columns)
     done.insert("insert", "inserted", columns)
     return done.theirs("inserted", columns), done.ours("inserted", columns)
@@ -86,7 +86,7 @@ def inserted(done: Operations) -> tuple[Any, Any]:
 def test_duckdb_reads_what_our_insert_writes(done: Operations, inserted: tuple[Any, Any], case: Case) -> None:
     theirs, ours = inserted
     truth = expected(done.truth(case, case.ordinary), height(lambda each: each.ordinary))
-    for shape in SHAPES:
+    for shape in done.shapes(case):
         assert done.errors.get(("insert", case.stored, shape)) is None, shape
         assert theirs[case.stored, shape] == truth, shape
         assert ours[case.stored, shape] == truth, shape

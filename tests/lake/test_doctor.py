@@ -169,9 +169,11 @@ def broken_other_data_path(folder: Path) -> LakeSettings:
 def broken_by_encryption(folder: Path) -> LakeSettings:
     with connect(f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/"):
         pass
-    with closing(sqlite3.connect(folder / "lake.sqlite")) as catalog, catalog:
-        catalog.execute("UPDATE ducklake_metadata SET value = 'true' WHERE key = 'encrypted'")
-    return settings(folder)
+    return settings(folder, encrypted=True)
+
+
+def broken_encrypted_store(folder: Path) -> LakeSettings:
+    return settings(folder, data_path="s3a://no-such-bucket/lake/", encrypted=True)
 
 
 def broken_version(folder: Path) -> LakeSettings:
@@ -202,7 +204,8 @@ def broken_owner(folder: Path) -> LakeSettings:
         (broken_without_data_path, "a new lake needs 'data_path'"),
         (broken_file, "file is not a database. Check that `path` names the file of a catalog"),
         (broken_other_data_path, "correct data_path, or remove it"),
-        (broken_by_encryption, "Copy it with DuckDB into a lake without ENCRYPTED"),
+        (broken_by_encryption, "the lake is not encrypted, but the profile has `encrypted: true`"),
+        (broken_encrypted_store, "encrypted lakes need a data path in a file system"),
         (broken_version, "7.0"),
         (broken_server, "Check that the database server runs, that this machine can reach it"),
         (broken_owner, "Choose another data_path, or remove these files"),

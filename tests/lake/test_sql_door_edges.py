@@ -163,10 +163,10 @@ class TestWhatFailureLeaves:
         lake.execute("INSERT INTO t VALUES (6, 'n6'), (7, 'n7')")
         before, write, written = parquet_files(tmp_path), row_changes.write_delete_file, []
 
-        def full_disk(*arguments: object) -> object:
+        def full_disk(*arguments: object, **options: object) -> object:
             if written:
                 raise OSError("no space left on device")
-            written.append(write(*arguments))  # type: ignore[arg-type]
+            written.append(write(*arguments, **options))  # type: ignore[arg-type]
             return written[0]
 
         monkeypatch.setattr(row_changes, "write_delete_file", full_disk)

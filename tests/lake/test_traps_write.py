@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.ducklake.format.files import LINEAGE_ROW_ID, ROW_ID_COLUMN, ROW_ID_FIELD_ID
 from dbt.adapters.ducklake.format.objects import PartitionField
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
-from dbt.adapters.ducklake.spark.files.footers import read_footer
+from dbt.adapters.ducklake.spark.files.footer_bytes import read_footer
 from dbt.adapters.ducklake.spark.write.write import write_rows
 from tests.catalog_objects import table_of
 from tests.lake.written import OPTIONS, WrittenLake, columns_of

@@ -35,13 +35,14 @@ MAY_IMPORT_WITHIN = {
     },
     "spark": {
         "session": set(),
-        "files": {"session"},
+        "encrypted": {"session"},
+        "files": {"session", "encrypted"},
         "values": set(),
         "errors": {"values", "files"},
         "rows": {"files", "values"},
         "arrow": {"rows", "files", "values"},
-        "read": {"rows", "files", "values", "session"},
-        "write": {"read", "files", "values", "session"},
+        "read": {"rows", "files", "values", "session", "encrypted"},
+        "write": {"read", "files", "values", "session", "encrypted"},
     },
 }
 """Package → part of it → the other parts that it may import."""

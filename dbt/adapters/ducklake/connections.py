@@ -190,6 +190,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
 
         if self._runtime is None:
             settings = with_storage(self.credentials.spark_settings(), self.credentials.storage_secrets())
+            if any(lake.encrypted for lake in (self.credentials.catalog_settings(), *self.credentials.attachments())):
+                settings = settings.with_encrypted_files()
             self._runtime = SparkRuntime(settings, owner=self._project_root())
             self._runtime.application.notify = logger.warning
         return self._runtime

@@ -43,6 +43,10 @@ class Operations:
         self.errors: dict[tuple[str, str, str], Exception] = {}
         """Maps (operation, stored type, shape) to the reason why values could not be written."""
 
+    def shapes(self, case: Case) -> tuple[str, ...]:
+        """Return the shapes of a type that we can write; the files of an encrypted lake come from DuckDB, which writes no nested variants."""
+        return SHAPES if case.nested_in_duckdb_files or not self.session.catalog.encrypted else ("column",)
+
     # -- reading ---------------------------------------------------------------------------------------------------------------
 
     def theirs(self, table: str, columns: Sequence[tuple[Case, str]], where: str = "true") -> Read:

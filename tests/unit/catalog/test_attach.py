@@ -74,11 +74,16 @@ def test_newer_and_unknown_format_versions_are_refused_and_unchanged(sqlite_lake
     assert file.read_bytes() == before
 
 
-def test_encrypted_lakes_are_refused(sqlite_lake: LakeCatalog) -> None:
-    with sqlite3.connect(str(sqlite_lake.location.file)) as connection:
-        connection.execute("UPDATE ducklake_metadata SET value = 'true' WHERE key = 'encrypted'")
-    with pytest.raises(LakeError, match="encrypted"):
-        LakeCatalog.open(CatalogSettings(str(sqlite_lake.location.file)))
+def test_a_new_lake_is_encrypted_if_the_settings_say_so(place: CatalogPlace) -> None:
+    with place.open(encrypted=True) as lake:
+        assert lake.encrypted
+        assert lake.options().get("encrypted") == "true"
+        assert lake.options().write_options().encrypted
+        assert not lake.options().write_options().hive_file_pattern
+    with place.open() as lake:
+        assert lake.encrypted
+    with pytest.raises(ConfigurationError, match="the lake is encrypted, but the profile has `encrypted: false`"):
+        place.open(encrypted=False)
 
 
 def test_a_read_only_lake_can_only_be_read(place: CatalogPlace) -> None:

@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.ducklake.catalog.store.dialects.postgres import POSTGRES
 from dbt.adapters.ducklake.format.leaf_types import LEAF_TYPES, NO_LEAF, STORED_NAMES, Encoding, LeafType, leaf_type
 from dbt.adapters.ducklake.format.objects import Column
-from dbt.adapters.ducklake.spark.arrow.types import arrow_type
+from dbt.adapters.ducklake.spark.values.arrow_types import arrow_type
 from dbt.adapters.ducklake.spark.values.types import spark_type
 
 ROWS = [pytest.param(leaf, id=leaf.name) for leaf in LEAF_TYPES.values()]

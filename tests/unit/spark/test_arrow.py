@@ -15,7 +15,7 @@ from dbt.adapters.ducklake.format.files import LINEAGE_ROW_ID, ROW_ID_FIELD_ID, 
 from dbt.adapters.ducklake.format.objects import PartitionField
 from dbt.adapters.ducklake.spark.arrow.write import arrow_table, write_arrow
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
-from dbt.adapters.ducklake.spark.files.footers import read_footer
+from dbt.adapters.ducklake.spark.files.footer_bytes import read_footer
 from tests.lake.written import columns_of
 
 UTC = dt.timezone.utc

@@ -13,7 +13,7 @@ from dbt.adapters.ducklake.format.files import SNAPSHOT_ID_COLUMN, DeleteFile, I
 from dbt.adapters.ducklake.spark.arrow.flushed import write_deletes
 from dbt.adapters.ducklake.spark.files.deletes import positions_table, write_delete_file
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
-from dbt.adapters.ducklake.spark.files.footers import read_footer
+from dbt.adapters.ducklake.spark.files.footer_bytes import read_footer
 
 
 def registered(written: WrittenDeleteFile, limit: int = 2**62) -> DeleteFile:

@@ -12,7 +12,8 @@ import pytest
 from dbt.adapters.ducklake.errors import DataError, LakeError
 from dbt.adapters.ducklake.format.files import ColumnStats, WrittenFile
 from dbt.adapters.ducklake.spark.files.field_ids import read_schema
-from dbt.adapters.ducklake.spark.files.footers import FileToRead, read_files, read_footer, replace_footer
+from dbt.adapters.ducklake.spark.files.footer_bytes import read_footer, replace_footer
+from dbt.adapters.ducklake.spark.files.footers import FileToRead, read_files
 from dbt.adapters.ducklake.spark.values.rules import check_rules
 from tests.lake.written import columns_of
 

@@ -18,7 +18,7 @@ from dbt.adapters.ducklake.spark.arrow.write import write_arrow
 from dbt.adapters.ducklake.spark.errors import translate
 from dbt.adapters.ducklake.spark.files import s3, storage
 from dbt.adapters.ducklake.spark.files.deletes import write_delete_file
-from dbt.adapters.ducklake.spark.files.footers import read_footer, replace_footer
+from dbt.adapters.ducklake.spark.files.footer_bytes import read_footer, replace_footer
 from tests.counted_requests import DELETED, LISTED
 from tests.object_store import ObjectStore
 

@@ -63,7 +63,7 @@ class LakeCatalog:
 
         Raises:
             ConfigurationError: the catalog does not exist, or contradicts the settings.
-            LakeError: the lake is damaged or encrypted, or its format version is not supported.
+            LakeError: the lake is damaged, or its format version is not supported.
             NotFoundError: the snapshot in the settings does not exist.
             EngineError: the database cannot be reached.
         """
@@ -103,6 +103,11 @@ class LakeCatalog:
     def data_path(self) -> str:
         """The directory or URL to which the paths of schemas are relative, with a trailing `/`."""
         return self._opened.facts.data_path
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether the lake's files are encrypted."""
+        return self._opened.facts.encrypted
 
     @property
     def is_new(self) -> bool:

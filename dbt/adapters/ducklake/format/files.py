@@ -66,6 +66,8 @@ class WrittenFile:
     """Whether the file has the column `_ducklake_internal_row_id`, because its rows keep the row ids that they had."""
     mapping: tuple[MappedField, ...] | None = None
     """Not None for a file that another program wrote: its fields map to columns by name. A ROLLBACK does not remove such a file."""
+    encryption_key: str | None = field(default=None, repr=False)
+    """The key of an encrypted file, in base64. It is a secret, as in the other classes here, so it is not part of any text."""
 
 
 NO_LIMIT = 2**62
@@ -87,6 +89,7 @@ class DeleteFile:
     """Entries with a greater embedded snapshot id do not apply, because the scan reads an earlier snapshot."""
     others: tuple[DeleteFile, ...] = ()
     """Older live delete files of the same data file. DuckDB leaves them if it flushes deletes of a data file that it has rewritten."""
+    encryption_key: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ class WrittenDeleteFile:
     """The greatest embedded snapshot id; None for a file without embedded ids."""
     format: str = "parquet"
     """`parquet` or `puffin`."""
+    encryption_key: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,7 @@ class DataFile:
     """Not None if a reader must skip rows with a greater embedded snapshot id (`partial_max` is greater)."""
     rows_from_snapshot: int | None = None
     """Not None if a reader must skip rows with a smaller embedded snapshot id."""
-    encryption_key: str | None = None
+    encryption_key: str | None = field(default=None, repr=False)
 
     @property
     def has_deletes(self) -> bool:
@@ -304,5 +308,7 @@ class WriteOptions:
     sort_on_insert: bool = True
     per_thread_output: bool = False
     write_deletion_vectors: bool = False
+    encrypted: bool = False
+    """Whether the lake is encrypted: each file has a key of its own."""
     extra: Mapping[str, str] = field(default_factory=dict)
     """Further options of Spark's Parquet writer."""

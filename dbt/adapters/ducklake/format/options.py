@@ -146,6 +146,8 @@ class Options:
         if version not in ("1", "2"):
             raise LakeError(f"option parquet_version of the lake has the value {version!r}; it can be V1 or V2")
         group_bytes = number("parquet_row_group_size_bytes")
+        encrypted = truth(self.get("encrypted"))
+        hive = text("hive_file_pattern") if not encrypted else self.stored("hive_file_pattern", schema_id=schema_id, table_id=table_id)
         extra = {
             row.key.lower(): value for row in self.rows if row.key.lower() not in _WRITING | FIXED and (value := text(row.key)) is not None
         }
@@ -156,10 +158,11 @@ class Options:
             row_group_size=min(number("parquet_row_group_size") or 122880, _MOST_ROWS),
             row_group_size_bytes=group_bytes if group_bytes is not None and 0 < group_bytes < _LARGEST else None,
             target_file_size=min(number("target_file_size") or 512 * 1024 * 1024, _LARGEST),
-            hive_file_pattern=truth(text("hive_file_pattern")),
+            hive_file_pattern=truth(hive),  # by default not in an encrypted lake, because directories show values
             sort_on_insert=truth(text("sort_on_insert")),
             per_thread_output=truth(text("per_thread_output")),
             write_deletion_vectors=truth(text("write_deletion_vectors")),
+            encrypted=encrypted,
             extra=extra,
         )
 

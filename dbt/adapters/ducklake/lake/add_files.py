@@ -32,10 +32,15 @@ def add_data_files(context: Context, table: Table, patterns: Sequence[str], matc
     Raises:
         DataError: a field or value does not fit its column.
         StatementError: columns are missing or extra, or a path contains a password.
-        LakeError: a file does not exist, is not a Parquet file, or is already in the lake or in this transaction.
+        LakeError: a file does not exist, is not a Parquet file, or is already in the lake or in this transaction; or the lake is encrypted.
         ConfigurationError: the lake is read-only.
     """
     context.transaction.require_writable()
+    if context.catalog.encrypted:
+        raise LakeError(
+            "the lake is encrypted, and files that are added are not: no program could read the table. Insert their rows, for example with "
+            "INSERT INTO … SELECT * FROM parquet.`…`"
+        )
     if any(has_password(pattern) for pattern in patterns):
         raise StatementError(f"the path of a file contains a password or a secret key; {WITHOUT_PASSWORD}")
     found = find_files(patterns)

@@ -38,7 +38,7 @@ def end_all_rows(context: Context, table: Table) -> None:
     transaction = context.transaction
     transaction.require_writable()
     inlined = transaction.inlined_deletes(table)
-    written = write_deletes(inlined, table.path)
+    written = write_deletes(inlined, table.path, encrypted=context.catalog.encrypted)
     try:
         entries = sum(each.entries for each in inlined)
         transaction.rows.truncate(table, Flush((), None, written, {}, entries, transaction.snapshot.snapshot_id) if written else None)

@@ -54,7 +54,7 @@ def _flush(context: Context, table: Table) -> Flushed:
     try:
         for versions in plan.versions:
             files += write_flushed(versions, table, options)
-        delete_files = write_deletes(plan.deletes, table.path)
+        delete_files = write_deletes(plan.deletes, table.path, encrypted=options.encrypted)
         partition_id = table.partitioning.partition_id if table.partitioning else None
         until = transaction.snapshot.snapshot_id
         entries = sum(each.entries for each in plan.deletes)

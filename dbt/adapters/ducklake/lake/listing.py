@@ -10,6 +10,7 @@ from typing import Any
 
 from ..catalog.read.reader import SnapshotReader
 from ..catalog.transaction.transaction import Transaction
+from ..format.files import DataFile, DeleteFile
 from ..format.objects import Table
 from .context import Context
 
@@ -39,11 +40,14 @@ def list_files(reader: SnapshotReader | Transaction, table: Table) -> list[tuple
     """Return a row of `FILE_COLUMNS` for each data file, with its delete file if it has one."""
     rows = []
     for file in reader.scan_plan(table).files:
-        key = None if file.encryption_key is None else base64.b64decode(file.encryption_key)
         deleted = file.delete_file
-        last = (None,) * 4 if deleted is None else (deleted.path, deleted.size_bytes, deleted.footer_size, None)
-        rows.append((file.path, file.size_bytes, file.footer_size, key, *last))
+        rows.append((*_described(file), *((None,) * 4 if deleted is None else _described(deleted))))
     return rows
+
+
+def _described(file: DataFile | DeleteFile) -> tuple[Any, ...]:
+    key = None if file.encryption_key is None else base64.b64decode(file.encryption_key)
+    return file.path, file.size_bytes, file.footer_size, key
 
 
 def table_info(context: Context) -> list[tuple[Any, ...]]:

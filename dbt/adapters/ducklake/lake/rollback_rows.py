@@ -108,7 +108,7 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
     written: list[str] = []
     try:
         flush = _flush(context, earlier, found, written)
-        files = _files(earlier, found, names, written)
+        files = _files(context, earlier, found, names, written)
         if former is not None:
             files = tuple(replace(file, partition_id=_renewed(file.partition_id, former, earlier)) for file in files)
         inlined, more = _inlined(context, earlier, found, written)
@@ -127,7 +127,7 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
         raise
 
 
-def _files(earlier: Table, found: Difference, names: Sequence[str], written: list[str]) -> tuple[ReturnedFile, ...]:
+def _files(context: Context, earlier: Table, found: Difference, names: Sequence[str], written: list[str]) -> tuple[ReturnedFile, ...]:
     def returned(former: FormerFile, name: str) -> tuple[int, int]:
         return restore_file(former.file, name, has_snapshot_ids=former.has_snapshot_ids)
 
@@ -135,8 +135,9 @@ def _files(earlier: Table, found: Difference, names: Sequence[str], written: lis
         sizes = list(pool.map(returned, (former for former, _ in found.returned), names))
     files = []
     for (former, excluded), name, (size, footer) in zip(found.returned, names, sizes, strict=True):
-        deletes = write_delete_file(name, 0, earlier.path, excluded) if len(excluded) else None
-        if deletes is not None:
+        deletes = None
+        if len(excluded):
+            deletes = write_delete_file(name, 0, earlier.path, excluded, encrypted=context.catalog.encrypted)
             written.append(deletes.path)
         file = replace(former.written, path=name, size_bytes=size, footer_size=footer)
         files.append(ReturnedFile(file, former.file.row_id_start, former.partition_id, deletes))
@@ -154,7 +155,7 @@ def _flush(context: Context, earlier: Table, found: Difference, written: list[st
     if not any(file.inlined_deletes for file in found.ended):
         return None
     deletes = context.transaction.inlined_deletes(earlier)
-    files = write_deletes(deletes, earlier.path)
+    files = write_deletes(deletes, earlier.path, encrypted=context.catalog.encrypted)
     written += [file.path for file in files]
     return Flush((), None, files, {}, sum(each.entries for each in deletes), context.transaction.snapshot.snapshot_id)
 

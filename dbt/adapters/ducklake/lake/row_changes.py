@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import LakeError
-from ..format.files import INLINED_BASE, DataFile, ScanPlan, WrittenDeleteFile
+from ..format.files import INLINED_BASE, DataFile, ScanPlan, WriteOptions, WrittenDeleteFile
 from ..format.objects import Table
 from ..spark.files.deletes import with_snapshot, write_delete_file, write_deletion_vector
 from ..spark.files.storage import remove
@@ -29,7 +29,7 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
     if positions:
         context.transaction.require_writable()
     files = {file.data_file_id: file for file in plan.files}
-    vectors = bool(positions) and context.transaction.write_options(table).write_deletion_vectors
+    options = context.transaction.write_options(table) if positions else WriteOptions()
     delete_files: list[WrittenDeleteFile] = []
     ended: list[int] = []
     inlined: dict[str, list[int]] = {}
@@ -41,7 +41,7 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
             file = files.get(file_id)
             if file is None:
                 raise LakeError(f"{plan.name}: cannot delete a row of data file {file_id}, because the scan did not read that file")
-            written = _delete_file(context, table, file, to_delete, vectors)
+            written = _delete_file(context, table, file, to_delete, options)
             if written is None:
                 ended.append(file_id)
             else:
@@ -54,11 +54,14 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
     return count(positions)
 
 
-def _delete_file(context: Context, table: Table, file: DataFile, to_delete: PositionArray, vectors: bool) -> WrittenDeleteFile | None:
+def _delete_file(
+    context: Context, table: Table, file: DataFile, to_delete: PositionArray, options: WriteOptions
+) -> WrittenDeleteFile | None:
     """Write the new delete file of `file`, or return None if no row of the file is left.
 
     A delete file that replaces a committed one is never a deletion vector, which has no snapshot for each row (`docs/decisions/0010`). It
-    names the next snapshot number; a retry of the commit under a later number rewrites it.
+    names the next snapshot number; a retry of the commit under a later number rewrites it. An encrypted lake has no deletion vectors,
+    because the reference implementation does not encrypt them.
     """
     deleted = deleted_rows(file)
     if deleted.leave_nothing(to_delete):
@@ -66,6 +69,7 @@ def _delete_file(context: Context, table: Table, file: DataFile, to_delete: Posi
     start = context.transaction.snapshot.snapshot_id
     positions, since = deleted.with_more(to_delete, start + 1)
     if file.delete_file is None or file.delete_file.begin_snapshot > start:  # all these rows are deleted by this transaction
-        write = write_deletion_vector if vectors else write_delete_file
-        return write(file.path, file.data_file_id, table.path, positions)
-    return write_delete_file(file.path, file.data_file_id, table.path, positions, since)
+        if options.write_deletion_vectors and not options.encrypted:
+            return write_deletion_vector(file.path, file.data_file_id, table.path, positions)
+        return write_delete_file(file.path, file.data_file_id, table.path, positions, encrypted=options.encrypted)
+    return write_delete_file(file.path, file.data_file_id, table.path, positions, since, encrypted=options.encrypted)

@@ -21,6 +21,7 @@ from ..format.versions import CURRENT
 from ..lake.data_path import require_own_path
 from ..lake.probe import probe_data_path, probe_with_spark
 from ..spark.errors import translate
+from ..spark.files.encrypted_files import require_encryption
 from ..spark.session.java import find_java
 from ..spark.session.kept import states
 from ..spark.session.runtime import SparkRuntime
@@ -81,6 +82,8 @@ def _lake(place: _Place) -> Iterator[Finding]:
         except EngineError as error:
             raise ConfigurationError(f"{error}. {_UNREACHABLE if place.settings.location.file is None else _UNREADABLE}") from error
         if found is None:
+            if place.settings.encrypted:
+                require_encryption(new_data_path(place.settings))
             with suppress(ConfigurationError):
                 place.data_path = new_data_path(place.settings)  # to be tried, too, if the catalog cannot be created
             try_creation(place.settings)
@@ -89,6 +92,8 @@ def _lake(place: _Place) -> Iterator[Finding]:
         with found:
             snapshot = found.reader().snapshot
             found.reader().schemas()
+            if found.encrypted:
+                require_encryption(found.data_path)
             place.data_path = found.data_path
             clock = found.clock_ahead()
             if not found.read_only and found.format_version == CURRENT:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..catalog.lake import LakeCatalog
@@ -16,6 +17,7 @@ from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..format.identifiers import fold
 from ..lake.data_path import mark, require_own_path
 from ..lake.migrate import migrate
+from ..spark.files.encrypted_files import require_encryption
 from ..spark.files.s3 import use_secrets
 from ..spark.session.runtime import SparkRuntime
 from ..spark.session.s3_secrets import S3Secret, with_storage
@@ -71,7 +73,7 @@ class Lake:
         """
         use_secrets(settings.secrets)
         if not isinstance(spark, SparkRuntime):
-            spark = SparkRuntime(with_storage(settings.spark, settings.secrets) if spark is None else spark)
+            spark = SparkRuntime(_spark_settings(settings) if spark is None else spark)
         return cls(settings, _open(settings), spark)
 
     @property
@@ -208,13 +210,31 @@ class Lake:
         self.close()
 
 
+def _spark_settings(settings: LakeSettings) -> SparkSettings:
+    found = with_storage(settings.spark, settings.secrets)
+    return found.with_encrypted_files() if any(lake.encrypted for lake in (settings, *settings.attached)) else found
+
+
 def _open(settings: LakeSettings) -> LakeCatalog:
     """Open a catalog; retry as the settings specify if the database does not answer."""
     return settings.retry.policy(EngineError, settings.retry.connect_attempts)(_open_once, settings)
 
 
+def _check_creation(settings: LakeSettings, data_path: str) -> None:
+    """Check the data path of a lake that is about to be created."""
+    require_own_path(data_path)
+    if settings.encrypted:
+        require_encryption(data_path)
+
+
 def _open_once(settings: LakeSettings) -> LakeCatalog:
-    catalog = LakeCatalog.open(settings, settings.retry, require_own_path)
+    catalog = LakeCatalog.open(settings, settings.retry, partial(_check_creation, settings))
+    if catalog.encrypted:
+        try:
+            require_encryption(catalog.data_path)
+        except BaseException:
+            catalog.close()
+            raise
     if catalog.is_new:
         mark(catalog)
     if settings.automatic_migration:

@@ -55,6 +55,7 @@ def write_data_file(state: CommitState, table: Table, table_id: int, file: Writt
         row_id_start=entry.row_id_start,
         partition_id=entry.partition_id,
         partial_max=entry.partial_max,
+        encryption_key=file.encryption_key,
         mapping_id=None if file.mapping is None else mapping_id(state, table_id, file.mapping),
     )
     _write_details(state, table_id, entry.file_id, file, entry.partition_id)
@@ -128,6 +129,7 @@ def write_delete_file(
         delete_count=file.delete_count,
         file_size_bytes=file.size_bytes,
         footer_size=file.footer_size,
+        encryption_key=file.encryption_key,
         partial_max=partial_max,
     )
 

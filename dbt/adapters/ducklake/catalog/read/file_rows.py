@@ -28,6 +28,7 @@ DELETE_COLUMNS: tuple[ColumnElement[Any], ...] = (
     t.delete_file.c.file_size_bytes.label("delete_size_bytes"),
     t.delete_file.c.footer_size.label("delete_footer_size"),
     t.delete_file.c.begin_snapshot.label("delete_begin_snapshot"),
+    t.delete_file.c.encryption_key.label("delete_encryption_key"),
 )
 """The columns that `delete_file` reads, with names that differ from those of data files."""
 DELETE_LABELS = {
@@ -39,6 +40,7 @@ DELETE_LABELS = {
     "file_size_bytes": "delete_size_bytes",
     "footer_size": "delete_footer_size",
     "begin_snapshot": "delete_begin_snapshot",
+    "encryption_key": "delete_encryption_key",
 }
 """Column of `ducklake_delete_file` → its name in `DELETE_COLUMNS`."""
 
@@ -79,6 +81,7 @@ def delete_file(row: Any, table: Table, snapshot_limit: int, others: Sequence[An
         row.delete_begin_snapshot,
         snapshot_limit,
         tuple(filter(None, (delete_file(each, table, snapshot_limit) for each in others))),
+        row.delete_encryption_key,
     )
 
 

@@ -51,6 +51,7 @@ def _data_file(staged: StagedFile, begin: int, next_row_id: int) -> DataFile:
         None if file.embedded_row_ids else next_row_id + staged.row_id_offset,
         begin,
         mapping=file.mapping,
+        encryption_key=file.encryption_key,
     )
 
 
@@ -74,6 +75,7 @@ def _with_staged_deletes(file: DataFile, changes: RowChanges, begin: int) -> Dat
         written.footer_size,
         begin if written.min_snapshot is None else written.min_snapshot,
         NO_LIMIT,
+        encryption_key=written.encryption_key,
     )
     return replace(file, delete_file=delete_file)
 

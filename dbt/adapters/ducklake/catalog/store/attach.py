@@ -16,6 +16,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.schema import CreateIndex, CreateSchema
 
 from ...errors import ConfigurationError, LakeError
+from ...format.options import truth
 from ...format.paths import WITHOUT_PASSWORD, absolute, has_password, new_uuid, with_separator
 from ...format.versions import CURRENT, is_older
 from . import tables as t
@@ -36,6 +37,8 @@ class LakeFacts:
 
     data_path: str
     created_by: str | None
+    encrypted: bool
+    """Whether the lake's files are encrypted."""
     is_new: bool = False
     """Whether opening the lake created it."""
 
@@ -49,8 +52,9 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
         before_creation: called with the data path of a lake that is about to be created; raises an error to refuse it.
 
     Raises:
-        ConfigurationError: the catalog does not exist and must not be created, or `data_path` is missing or different.
-        LakeError: the lake's format version is not supported, or the lake is encrypted.
+        ConfigurationError: the catalog does not exist and must not be created, `data_path` is missing or different, or `encrypted` is
+            different.
+        LakeError: the lake's format version is not supported.
     """
     _require_file(database, settings.creates)
     facts = _read_facts(database)
@@ -74,12 +78,9 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
     if has_password(stored):
         raise LakeError(f"'data_path' in ducklake_metadata of {database.location} contains a password or a secret key; {WITHOUT_PASSWORD}")
     _require_same_path(stored, settings.data_path)
-    if (facts.get("encrypted") or "").lower() == "true":
-        raise LakeError(
-            f"the lake {database.location} is encrypted; Spark cannot read files that DuckDB encrypted. "
-            "Copy it with DuckDB into a lake without ENCRYPTED"
-        )
-    return LakeFacts(with_separator(stored), facts.get("created_by"), is_new)
+    encrypted = truth(facts.get("encrypted"))
+    _require_same_encryption(encrypted, settings.encrypted)
+    return LakeFacts(with_separator(stored), facts.get("created_by"), encrypted, is_new)
 
 
 def _require_file(database: Database, creates: bool) -> None:
@@ -134,7 +135,7 @@ def _initialize(database: Database, settings: CatalogSettings, before_creation: 
                 return False  # another process has created the lake
             before_creation(data_path)
             create_tables(connection, database)
-            _write_first_rows(connection, data_path)
+            _write_first_rows(connection, data_path, bool(settings.encrypted))
     except ConcurrentWriteError:
         return False  # another process has created the lake; the caller checks it
     return True
@@ -163,7 +164,7 @@ def create_tables(connection: Connection, database: Database) -> None:
         connection.execute(CreateIndex(index))
 
 
-def _write_first_rows(connection: Connection, data_path: str) -> None:
+def _write_first_rows(connection: Connection, data_path: str, encrypted: bool) -> None:
     insert_rows(
         connection,
         t.snapshot,
@@ -192,8 +193,18 @@ def _write_first_rows(connection: Connection, data_path: str) -> None:
             }
         ],
     )
-    entries = {"version": CURRENT, "created_by": CREATED_BY, "data_path": data_path, "encrypted": "false"}
+    entries = {"version": CURRENT, "created_by": CREATED_BY, "data_path": data_path, "encrypted": str(encrypted).lower()}
     insert_rows(connection, t.metadata, [{"key": key, "value": value} for key, value in entries.items()])
+
+
+def _require_same_encryption(stored: bool, given: bool | None) -> None:
+    if given is None or given is stored:
+        return
+    what, other = ("is encrypted", "false") if stored else ("is not encrypted", "true")
+    raise ConfigurationError(
+        f"the lake {what}, but the profile has `encrypted: {other}`; correct it, or remove it: it is needed only to create a lake. "
+        "Existing files are never encrypted or decrypted: copy the tables into a new lake"
+    )
 
 
 def _require_same_path(stored: str, given: str | None) -> None:

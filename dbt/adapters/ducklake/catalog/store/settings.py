@@ -35,6 +35,8 @@ class CatalogSettings:
     """Whether to refuse every change."""
     create_if_not_exists: bool | None = None
     """Whether to create the lake if the catalog database has none; by default yes, unless the lake is only read."""
+    encrypted: bool | None = None
+    """Whether the files of a new lake are encrypted; by default no. An existing lake that differs is an error."""
     data_inlining_row_limit: int | None = None
     """The number of rows up to which a statement's rows are inlined, unless an option of the lake sets it."""
     automatic_migration: bool | None = None

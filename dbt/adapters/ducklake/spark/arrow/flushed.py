@@ -22,9 +22,9 @@ from ...format.paths import data_file_name, with_separator
 from ..files import storage
 from ..files.deletes import write_delete_file
 from ..rows.deleted import entries
+from ..values.arrow_types import arrow_schema
 from .partitions import split
 from .sorting import in_order
-from .types import arrow_schema
 from .write import arrow_table, pieces, write_piece
 
 _END = Column(-1, "", "int64")
@@ -67,25 +67,26 @@ def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions
     return written
 
 
-def write_deletes(deletes: Iterable[InlinedDeletes], directory: str) -> tuple[WrittenDeleteFile, ...]:
+def write_deletes(deletes: Iterable[InlinedDeletes], directory: str, *, encrypted: bool = False) -> tuple[WrittenDeleteFile, ...]:
     """Write inlined deletes to delete files, one for each data file, together with those of its earlier delete file."""
     written: list[WrittenDeleteFile] = []
     try:
         for each in deletes:
-            written.append(_write_deletes(each, directory))
+            written.append(_write_deletes(each, directory, encrypted))
     except BaseException:
         remove((), written)
         raise
     return tuple(written)
 
 
-def _write_deletes(deletes: InlinedDeletes, directory: str) -> WrittenDeleteFile:
+def _write_deletes(deletes: InlinedDeletes, directory: str, encrypted: bool) -> WrittenDeleteFile:
     since = dict(deletes.snapshots)
     if deletes.delete_file is not None:
         for position, snapshot in zip(*(each.to_pylist() for each in entries(deletes.delete_file)), strict=True):
             since[position] = min(snapshot, since.get(position, snapshot))
     ordered = sorted(since)
-    return write_delete_file(deletes.path, deletes.data_file_id, directory, ordered, [since[position] for position in ordered])
+    snapshots = [since[position] for position in ordered]
+    return write_delete_file(deletes.path, deletes.data_file_id, directory, ordered, snapshots, encrypted=encrypted)
 
 
 def remove(files: Iterable[FlushedFile], delete_files: Iterable[WrittenDeleteFile]) -> None:
@@ -124,7 +125,9 @@ def _file(
     file = write_piece(data, columns, path, options, values)
     try:
         ended: Mapping[int, int] = {position: end for position, end in enumerate(ends.to_pylist()) if end is not None}
-        delete_file = write_delete_file(path, 0, directory, list(ended), list(ended.values())) if ended else None
+        delete_file = None
+        if ended:
+            delete_file = write_delete_file(path, 0, directory, list(ended), list(ended.values()), encrypted=options.encrypted)
     except BaseException:
         storage.remove([path])
         raise

@@ -23,8 +23,9 @@ from ...format.partitioning import bucket_count, key_columns, key_names
 from ...format.row_statistics import stats_of_rows
 from ...format.types import decimal_parameters
 from ..files import storage
+from ..files.footer_bytes import parse_footer, read_footer
 from ..files.footer_statistics import column_stats
-from ..files.footers import FileToRead, in_parallel, parse_footer, read_footer
+from ..files.footers import FileToRead, in_parallel
 from ..files.locations import hive_value, is_hive_key
 from ..files.physical import FileField, field_by_name, schema_of
 from ..values.rules import null_text

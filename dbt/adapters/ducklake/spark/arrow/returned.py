@@ -18,8 +18,9 @@ from ...format.files import LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID, DataFile, Writ
 from ...format.objects import SortField, Table
 from ...format.paths import data_file_name, with_separator
 from ..files import storage
+from ..files.encrypted_files import read_columns
 from ..files.field_ids import read_schema, renumbered
-from ..files.footers import read_footer, replace_footer
+from ..files.footer_bytes import read_footer, replace_footer, stored_footer
 from ..rows.deleted import entries
 from ..rows.positions import ascending
 from .write import arrow_table, write_arrow
@@ -68,14 +69,15 @@ def restore_file(file: DataFile, path: str, *, has_snapshot_ids: bool) -> tuple[
     try:
         if not has_snapshot_ids:
             storage.link_or_copy(file.path, path)
-            return file.size_bytes, file.footer_size or len(read_footer(path, file.size_bytes))
+            return file.size_bytes, file.footer_size or len(stored_footer(path, file.size_bytes, file.encryption_key))
         storage.copy(file.path, path)  # with a link, the old file's footer would change too
     except FileNotFoundError:
         raise _missing_file(file) from None
-    footer = read_footer(path, file.size_bytes)
-    other = renumbered(footer, SNAPSHOT_ID_FIELD_ID, _FORMER_SNAPSHOT_ID)
-    replace_footer(path, file.size_bytes, len(footer), other)
-    return file.size_bytes + len(other) - len(footer), len(other)
+    key = file.encryption_key
+    before = len(stored_footer(path, file.size_bytes, key))
+    footer = renumbered(read_footer(path, file.size_bytes, key), SNAPSHOT_ID_FIELD_ID, _FORMER_SNAPSHOT_ID)
+    after = replace_footer(path, file.size_bytes, before, footer, key)
+    return file.size_bytes + after - before, after
 
 
 def write_rows(
@@ -100,15 +102,18 @@ def excluded_positions(file: DataFile) -> pa.Array:
 def _later_rows(file: DataFile, snapshot_id: int) -> pa.Array:
     """Return the positions of the rows that began after a snapshot."""
     try:
-        schema = read_schema(read_footer(file.path, file.size_bytes))
+        schema = read_schema(read_footer(file.path, file.size_bytes, file.encryption_key))
     except FileNotFoundError:
         raise _missing_file(file) from None
     name = next((node.name for node in schema.children if node.field_id == SNAPSHOT_ID_FIELD_ID), None)
     if name is None:
         raise LakeError(f"the data file {file.path} has no snapshot ids, which the catalog requires; the lake is damaged")
-    files, inner = storage.filesystem(file.path)
-    with pq.ParquetFile(inner, filesystem=files) as parquet:
-        begun = parquet.read(columns=[name]).column(0).combine_chunks()
+    if file.encryption_key is not None:
+        begun = read_columns(file.path, file.encryption_key, {name: pa.int64()}).column(0).combine_chunks()
+    else:
+        files, inner = storage.filesystem(file.path)
+        with pq.ParquetFile(inner, filesystem=files) as parquet:
+            begun = parquet.read(columns=[name]).column(0).combine_chunks()
     return pc.indices_nonzero(pc.greater(begun, snapshot_id)).cast(pa.int64())
 
 

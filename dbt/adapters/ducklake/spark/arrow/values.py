@@ -20,7 +20,7 @@ from ...format.statistics import float_text
 from ...format.text_forms import INTERVAL, UUID
 from ...format.timestamps import DAY_NANOS, INFINITY_MICROS, parse_date, parse_time, parse_timestamp
 from ...format.types import data_type_of, decimal_parameters, spark_name
-from .types import arrow_type
+from ..values.arrow_types import arrow_type
 
 _BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1"), True),

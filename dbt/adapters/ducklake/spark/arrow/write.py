@@ -22,12 +22,13 @@ from ...format.partitioning import directory as partition_directory
 from ...format.partitioning import key_columns, key_names
 from ...format.paths import data_file_name, with_separator
 from ..files import storage
+from ..files.encrypted_files import write_table
 from ..files.footers import FileToRead, read_file
 from ..files.write_options import arrow_options
+from ..values.arrow_types import arrow_schema
 from ..values.rules import check_rules, null_text
 from .partitions import split
 from .sorting import in_order
-from .types import arrow_schema
 from .values import array_of
 
 _CHUNK_ROWS = 65_536
@@ -114,6 +115,8 @@ def write_piece(
     values: tuple[str | None, ...],
 ) -> WrittenFile:
     """Write a table as one file of the partition with these `values`."""
+    if options.encrypted:
+        return replace(write_table(table, columns, path, options), partition_values=values)
     with storage.written_locally(path) as local:
         pq.write_table(table, local, **arrow_options(options, table.nbytes / table.num_rows))
         written = read_file(FileToRead(local, storage.size(local), values), columns, contains_nan=_nans(table, columns))

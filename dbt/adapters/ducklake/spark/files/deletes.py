@@ -2,7 +2,7 @@
 
 Specification: "ducklake_delete_file". A file has the columns `file_path` and `pos`, and `_ducklake_internal_snapshot_id` if it contains the
 deletes of several snapshots. Positions are strictly ascending. A deletion vector has no snapshot ids, so it is written only for the first
-delete of a data file (`docs/decisions/0010`).
+delete of a data file (`docs/decisions/0010`). It is never encrypted, so an encrypted lake gets delete files.
 """
 
 from __future__ import annotations
@@ -19,16 +19,22 @@ from ...format.deletion_vectors import encode_deletion_vector, read_deletion_vec
 from ...format.files import (
     DELETE_PATH_FIELD_ID,
     DELETE_POSITION_FIELD_ID,
+    SNAPSHOT_ID,
     SNAPSHOT_ID_COLUMN,
     SNAPSHOT_ID_FIELD_ID,
     DeleteFile,
+    WriteOptions,
     WrittenDeleteFile,
 )
+from ...format.objects import Column
 from ...format.paths import delete_file_name, with_separator
 from . import storage
-from .footers import footer_length
+from .encrypted_files import read_columns, write_table
+from .footer_bytes import footer_length, parse_footer, read_footer
 
 _ID = b"PARQUET:field_id"
+_FILE = (Column(DELETE_PATH_FIELD_ID, "file_path", "varchar"), Column(DELETE_POSITION_FIELD_ID, "pos", "int64"), SNAPSHOT_ID)
+_COLUMNS = tuple(zip(_FILE, (pa.string(), pa.int64(), pa.int64()), strict=True))
 
 
 def positions_table(file: DeleteFile) -> pa.Table:
@@ -58,12 +64,14 @@ def _positions_of_one(file: DeleteFile) -> pa.Table:
             with files.open_input_file(inner) as source:
                 found = read_deletion_vector(source.read())
                 return pa.table({"pos": pa.Array.from_buffers(pa.int64(), len(found), [None, pa.py_buffer(found)])})
-        with pq.ParquetFile(inner, filesystem=files) as parquet:
-            names = parquet.schema_arrow.names
-            wanted = [name for name in ("pos", SNAPSHOT_ID_COLUMN) if name in names]
-            if "pos" not in wanted:
-                raise LakeError("it is not a delete file, because it has no column pos")
-            table = parquet.read(columns=wanted).select(wanted)
+        if file.encryption_key is not None:
+            names = parse_footer(read_footer(file.path, storage.size(file.path), file.encryption_key)).schema.names
+            wanted = _wanted(names)
+            table = read_columns(file.path, file.encryption_key, dict.fromkeys(wanted, pa.int64()))
+        else:
+            with pq.ParquetFile(inner, filesystem=files) as parquet:
+                wanted = _wanted(parquet.schema_arrow.names)
+                table = parquet.read(columns=wanted).select(wanted)
     except FileNotFoundError as error:
         raise MissingFileError(f"the delete file {file.path} does not exist: the lake has lost a file", file.path) from error
     except (LakeError, pa.ArrowInvalid, OSError) as error:
@@ -76,12 +84,21 @@ def _positions_of_one(file: DeleteFile) -> pa.Table:
     return table
 
 
+def _wanted(names: Sequence[str]) -> list[str]:
+    wanted = [name for name in ("pos", SNAPSHOT_ID_COLUMN) if name in names]
+    if "pos" not in wanted:
+        raise LakeError("it is not a delete file, because it has no column pos")
+    return wanted
+
+
 def write_delete_file(
     data_path: str,
     data_file_id: int,
     directory: str,
     positions: Sequence[int] | pa.Array,
     snapshot_ids: Sequence[int] | pa.Array | None = None,
+    *,
+    encrypted: bool = False,
 ) -> WrittenDeleteFile:
     """Write a delete file with all deleted positions of a data file.
 
@@ -91,6 +108,7 @@ def write_delete_file(
         directory: the directory of the new file: the table's path.
         positions: at least one position, strictly ascending.
         snapshot_ids: for each position, the snapshot that deleted it; None for the first delete of a data file.
+        encrypted: whether the lake is encrypted.
 
     Raises:
         ValueError: the positions are empty or not strictly ascending.
@@ -109,6 +127,12 @@ def write_delete_file(
         fields.append(_field(SNAPSHOT_ID_COLUMN, pa.int64(), SNAPSHOT_ID_FIELD_ID))
     path = with_separator(directory) + delete_file_name()
     table = pa.table(columns, schema=pa.schema(fields))
+    bounds = (None, None) if ids is None else (pc.min(ids).as_py(), pc.max(ids).as_py())
+    if encrypted:
+        plain = table.cast(pa.schema([(column.name, kind) for column, kind in _COLUMNS[: len(fields)]]))
+        file = write_table(plain, _FILE[: len(fields)], path, WriteOptions())
+        sizes = (file.size_bytes, file.footer_size)
+        return WrittenDeleteFile(data_file_id, path, number, *sizes, bounds[0], bounds[1], encryption_key=file.encryption_key)
     repeating = [field.name for field in fields if field.name != "pos"]
     with storage.written_locally(path) as local:
         pq.write_table(table, local, store_schema=False, use_dictionary=repeating)
@@ -120,8 +144,8 @@ def write_delete_file(
         delete_count=number,
         size_bytes=size,
         footer_size=footer_size,
-        min_snapshot=None if ids is None else pc.min(ids).as_py(),
-        max_snapshot=None if ids is None else pc.max(ids).as_py(),
+        min_snapshot=bounds[0],
+        max_snapshot=bounds[1],
     )
 
 
@@ -150,14 +174,18 @@ def with_snapshot(file: WrittenDeleteFile, after: int, snapshot_id: int) -> Writ
         after: entries with a later snapshot than this get `snapshot_id`.
         snapshot_id: the new snapshot id.
     """
-    files, inner = storage.filesystem(file.path)
-    with pq.ParquetFile(inner, filesystem=files) as parquet:
-        entries = parquet.read(columns=["file_path", "pos", SNAPSHOT_ID_COLUMN]).combine_chunks()
+    if file.encryption_key is not None:
+        entries = read_columns(file.path, file.encryption_key, {column.name: kind for column, kind in _COLUMNS}).combine_chunks()
+    else:
+        files, inner = storage.filesystem(file.path)
+        with pq.ParquetFile(inner, filesystem=files) as parquet:
+            entries = parquet.read(columns=["file_path", "pos", SNAPSHOT_ID_COLUMN]).combine_chunks()
     since = entries.column(SNAPSHOT_ID_COLUMN).combine_chunks()
     since = pc.if_else(pc.greater(since, after), pa.scalar(snapshot_id, pa.int64()), since)
     data_path = entries.column("file_path")[0].as_py()
     directory = file.path.rpartition("/")[0]
-    return write_delete_file(data_path, file.data_file_id, directory, entries.column("pos").combine_chunks(), since)
+    positions = entries.column("pos").combine_chunks()
+    return write_delete_file(data_path, file.data_file_id, directory, positions, since, encrypted=file.encryption_key is not None)
 
 
 def _checked(positions: Sequence[int] | pa.Array) -> pa.Array:

@@ -5,28 +5,22 @@ Only the end of each file is read, not its pages. Specification: "ducklake_file_
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from ...errors import LakeError
 from ...format.files import EMBEDDED_IDS, ROW_ID_FIELD_ID, WrittenFile
 from ...format.objects import Column
 from . import storage
 from .extents import with_extents
 from .field_ids import corrected, expected_ids, read_schema
+from .footer_bytes import parse_footer, read_footer, replace_footer
 from .footer_statistics import column_stats
 from .variant_statistics import variant_stats
 
 T = TypeVar("T")
 
-_MAGIC = b"PAR1"
-_TAIL = 64 * 1024
 _THREADS = 4
 
 
@@ -103,34 +97,3 @@ def read_file(
         partition_values=file.partition_values,
         embedded_row_ids=any(column.column_id == ROW_ID_FIELD_ID for column in columns),
     )
-
-
-def read_footer(path: str, size: int) -> bytes:
-    """Return the serialized footer of a Parquet file of `size` bytes.
-
-    Raises:
-        LakeError: the file is not a Parquet file.
-    """
-    tail = storage.read_range(path, max(0, size - _TAIL), min(size, _TAIL))
-    if len(tail) < 12 or tail[-4:] != _MAGIC:
-        raise LakeError(f"{path} is not a Parquet file")
-    length = struct.unpack("<I", tail[-8:-4])[0]
-    if length + 8 > len(tail):
-        tail = storage.read_range(path, size - length - 8, length + 8)
-    return bytes(tail[len(tail) - length - 8 : -8])
-
-
-def footer_length(path: str, size: int) -> int:
-    """Return the length in bytes of the serialized footer of a Parquet file of `size` bytes."""
-    return len(read_footer(path, size))
-
-
-def parse_footer(footer: bytes) -> pq.FileMetaData:
-    """Parse a serialized footer, without its file."""
-    image = _MAGIC + footer + struct.pack("<I", len(footer)) + _MAGIC
-    return pq.ParquetFile(pa.BufferReader(image)).metadata
-
-
-def replace_footer(path: str, size: int, old_length: int, footer: bytes) -> None:
-    """Replace the footer of a file: in place on a local file system, else by a new object under the same name."""
-    storage.replace_end(path, size - old_length - 8, footer + struct.pack("<I", len(footer)) + _MAGIC)

@@ -19,6 +19,7 @@ from ...errors import LakeError, MissingFileError
 from ...format.files import DataFile
 from ...format.identifiers import fold
 from . import storage
+from .footer_bytes import parse_footer, read_footer
 
 THREADS = 8
 _FIELD_ID = b"PARQUET:field_id"
@@ -77,6 +78,8 @@ def physical_schemas(table: str, files: Sequence[DataFile]) -> list[tuple[FileFi
 
 def _schema(table: str, file: DataFile) -> tuple[FileField, ...]:
     try:
+        if file.encryption_key is not None:
+            return _encrypted_schema(file.path, file.size_bytes, file.encryption_key)
         return _footer_schema(file.path, file.size_bytes)
     except FileNotFoundError as error:
         raise MissingFileError(
@@ -93,6 +96,11 @@ def _footer_schema(path: str, _size_bytes: int) -> tuple[FileField, ...]:
     files, inner = storage.filesystem(path)
     with files.open_input_file(inner) as source:
         return schema_of(pq.ParquetFile(source).metadata.schema)
+
+
+@lru_cache(maxsize=20_000)
+def _encrypted_schema(path: str, size_bytes: int, encryption_key: str) -> tuple[FileField, ...]:
+    return schema_of(parse_footer(read_footer(path, size_bytes, encryption_key)).schema)
 
 
 def schema_of(schema: pq.ParquetSchema) -> tuple[FileField, ...]:

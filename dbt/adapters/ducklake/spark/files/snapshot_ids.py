@@ -18,7 +18,7 @@ from ...format.files import SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID
 from ...format.paths import data_file_name
 from ...format.versions import MergedFile, RewrittenFile
 from . import storage
-from .footers import parse_footer, read_footer
+from .footer_bytes import parse_footer, read_footer
 from .thrift import (
     LIST,
     STRUCT,

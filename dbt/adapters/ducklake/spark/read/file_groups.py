@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ...errors import LakeError
 from ...format.files import DataFile, MappedField, ScanPlan
 from ..files.physical import FileField, physical_schemas
 from .reading import ColumnLookup, Reading, needs_footer, read_column, signature
@@ -38,6 +37,11 @@ class NumberedFile:
         return file.delete_file is not None or bool(file.inlined_deletes) or self.has_snapshot_range
 
     @property
+    def is_encrypted(self) -> bool:
+        """Whether the file is encrypted."""
+        return self.file.encryption_key is not None
+
+    @property
     def has_snapshot_range(self) -> bool:
         """Whether the scan reads only the rows that a range of snapshots inserted."""
         return self.file.rows_until_snapshot is not None or self.file.rows_from_snapshot is not None
@@ -56,14 +60,14 @@ class FileGroup:
     """Whether columns match fields by name. Then the files have no field ids, and so no embedded row ids or snapshot ids."""
 
     def split(self) -> list[FileGroup]:
-        """Separate files that are read completely from restricted ones, and files with the same path from each other.
+        """Separate files that are read completely from restricted ones, encrypted ones, and files with the same path from each other.
 
         In DuckDB a file can be added several times, and each time its rows are rows of the table. But a Spark scan reads each path once.
         """
-        parts: dict[tuple[bool, int], list[NumberedFile]] = {}
+        parts: dict[tuple[bool, bool, int], list[NumberedFile]] = {}
         seen: Counter[str] = Counter()
         for file in self.files:
-            parts.setdefault((file.is_restricted, seen[file.file.path]), []).append(file)
+            parts.setdefault((file.is_restricted, file.is_encrypted, seen[file.file.path]), []).append(file)
             seen[file.file.path] += 1
         return [FileGroup(tuple(parts[key]), self.readings, self.partition_keys, self.by_name) for key in sorted(parts)]
 
@@ -72,15 +76,9 @@ def group_files(plan: ScanPlan) -> list[FileGroup]:
     """Return the groups, in the order of their first files.
 
     Raises:
-        LakeError: a file is encrypted, missing or not a Parquet file.
+        LakeError: a file is missing or not a Parquet file, or the key of an encrypted file is wrong.
     """
     numbered = [NumberedFile(number, file) for number, file in enumerate(plan.files)]
-    for each in numbered:
-        if each.file.encryption_key is not None:
-            raise LakeError(
-                f"table {plan.name} is encrypted, and Spark cannot read files that DuckDB encrypted. "
-                "Copy the table into a lake without encryption"
-            )
     schemas = _file_schemas(plan, numbered)
     by_schema: dict[tuple[NameMapping, FileSchema], list[NumberedFile]] = {}
     for each, schema in zip(numbered, schemas, strict=True):
@@ -98,7 +96,11 @@ def group_files(plan: ScanPlan) -> list[FileGroup]:
 def _file_schemas(plan: ScanPlan, numbered: Sequence[NumberedFile]) -> list[FileSchema]:
     """Return the fields of each file whose footer is needed, and None for the others."""
     needs_all = needs_footer(plan)
-    wanted = [each for each in numbered if needs_all or each.file.mapping is not None or not _DUCKLAKE_NAME.search(each.file.path)]
+    wanted = [
+        each
+        for each in numbered
+        if needs_all or each.is_encrypted or each.file.mapping is not None or not _DUCKLAKE_NAME.search(each.file.path)
+    ]
     if not wanted:
         return [None] * len(numbered)
     read = dict(zip([each.number for each in wanted], physical_schemas(plan.name, [each.file for each in wanted]), strict=True))

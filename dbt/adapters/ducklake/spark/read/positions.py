@@ -70,7 +70,7 @@ def deleted_count(files: Sequence[NumberedFile]) -> int:
 
 def _is_parquet(each: NumberedFile) -> bool:
     found = each.file.delete_file
-    return found is not None and found.format.lower() == "parquet" and not found.others
+    return found is not None and found.format.lower() == "parquet" and not found.others and found.encryption_key is None
 
 
 def _from_files(spark: SparkSession, files: Sequence[NumberedFile]) -> DataFrame:

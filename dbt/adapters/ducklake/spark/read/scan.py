@@ -31,7 +31,7 @@ from ..files.locations import hive_value
 from ..values.conversions import REFUSED, convert
 from ..values.expressions import Expression, can_be_sql, select
 from ..values.types import spark_type
-from . import inlined, positions
+from . import encrypted, inlined, positions
 from .file_facts import Fact, with_facts
 from .file_groups import FileGroup, group_files
 from .manifest import read_files
@@ -89,15 +89,21 @@ def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: 
         fields.append(extra_long(ROW_ID_COLUMN, ROW_ID_FIELD_ID))
     if (some_snapshots or "snapshot_id" in virtual) and not group.by_name:
         fields.append(extra_long(SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID))
-    frame = read_files(spark, files, StructType(fields))
     facts = _facts(group, restricted, lineage, virtual)
+    if group.files[0].is_encrypted:
+        frame = encrypted.read_files(spark, plan.name, [each.file for each in group.files], fields, _POSITION, facts)
+    else:
+        frame = read_files(spark, files, StructType(fields))
+        if facts:
+            frame = with_facts(spark, frame, [path for path, _ in files], facts, [f"_metadata.row_index AS {_POSITION}"])
     if facts:
-        frame = with_facts(spark, frame, [path for path, _ in files], facts, [f"_metadata.row_index AS {_POSITION}"])
         if some_snapshots:
             frame = frame.where(_is_of_snapshots(frame, plan))
         if restricted:
             frame = positions.without_deleted(spark, frame, group.files, f"({positions.key(_NUMBER, _POSITION)})")
-    elif all(r.is_plain and r.field.name == c.name for r, c in zip(group.readings, plan.columns, strict=True)):
+    elif not group.files[0].is_encrypted and all(
+        r.is_plain and r.field.name == c.name for r, c in zip(group.readings, plan.columns, strict=True)
+    ):
         return frame
     return select(frame, [*_columns(plan, group), *_added(frame, lineage, virtual)])
 

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable
 from subprocess import Popen
@@ -15,7 +16,7 @@ from ...errors import ConfigurationError
 from .connect import connect
 from .jvm import Jvm
 from .kept import Lease, context_of, leave, separate_workers
-from .launch import forget_jvm, launch, running_jvm
+from .launch import forget_jvm, has_own_settings, launch, running_jvm
 from .settings import SparkSettings
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Application:
         self._owner = owner
         self._given = given
         self._at_exit = at_exit
+        self.is_alone = settings.is_local and not has_own_settings()
+        """Whether Spark starts with these settings alone."""
         self.base = given
         """A session of the application; None if it was not started."""
         self.started_here = False
@@ -195,6 +198,8 @@ class Application:
             context.setLogLevel(config.get("spark.log.level", "WARN"))
         if isinstance(self.process, Lease):
             separate_workers(context)
+        if self.is_alone and "PYSPARK_PYTHON" not in os.environ and "spark.pyspark.python" not in self._settings.config:
+            context.pythonExec = sys.executable  # PySpark would start the first `python3` of PATH, which may lack our packages
         return True
 
 

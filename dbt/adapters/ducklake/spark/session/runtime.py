@@ -15,7 +15,6 @@ from .application import Application
 from .connect import is_connect
 from .java import require_pair
 from .java_names import cache_names
-from .launch import has_own_settings
 from .scopes import Scope, Scopes
 from .settings import SparkSettings
 from .temporary_folder import TemporaryFolder
@@ -39,7 +38,6 @@ class SparkRuntime:
         self._settings = source if isinstance(source, SparkSettings) else SparkSettings(master=None)
         self._given = None if isinstance(source, SparkSettings) else source
         self.application = Application(self._settings, owner, self._given, self.stop)
-        self._is_alone = self._settings.is_local and not has_own_settings()
         self._scratch: TemporaryFolder | None = None
         self._clients: weakref.WeakSet[SparkSession] = weakref.WeakSet()
         """The sessions of Spark Connect. Python cannot close their connections after its threads have ended: it would wait for ever."""
@@ -59,7 +57,7 @@ class SparkRuntime:
     @property
     def settings_are_known(self) -> bool:
         """Whether a new session has the settings of `SparkSettings.session_config`, and otherwise Spark's defaults."""
-        return self._is_alone and (self.application.started_here or not self.started)
+        return self.application.is_alone and (self.application.started_here or not self.started)
 
     def session(self) -> SparkSession:
         """Create a session configured for lakes; the first call starts Spark, and so does the first one after its process has ended.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...errors import ConfigurationError
 from .sensitive import REDACTED, REDACTION
@@ -19,6 +19,8 @@ _NO_CALL_SITES = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 """Otherwise PySpark makes six calls to the JVM for every operation on a column, to report its Python location in errors. This takes a tenth
 of the time of a small statement. A profile can turn it on for Python models.
 """
+IO_ENCRYPTION = "spark.io.encryption.enabled"
+"""Spark's setting that encrypts its temporary files: shuffles, spilled and cached rows, and large data that PySpark passes to the JVM."""
 _SHORT_HISTORY = {
     "spark.sql.ui.retainedExecutions": "20",
     "spark.ui.retainedJobs": "50",
@@ -147,6 +149,10 @@ class SparkSettings:
         if match is None:
             raise ConfigurationError(f"`keep_alive` must be a duration such as 90s, 15m or 2h, not {self.keep_alive!r}")
         return int(match.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600}[match.group(2)] or None
+
+    def with_encrypted_files(self) -> SparkSettings:
+        """Return the settings of a local Spark that encrypts its temporary files; other Sparks have settings of their own."""
+        return replace(self, config={IO_ENCRYPTION: "true", **self.config}) if self.is_local else self
 
     def local_cores(self) -> int | None:
         """Return the number of worker threads of a local master; None for a cluster."""

@@ -35,6 +35,7 @@ from ..files.footers import FileToRead, read_files
 from ..files.physical import field_by_id, physical_schemas
 from ..read.scan import scan
 from ..values.conform import conform
+from .encrypted import write_files
 from .job import move_files, new_directory, run
 from .sorting import order_of
 
@@ -106,9 +107,17 @@ def _write(spark: SparkSession, groups: Sequence[Group], job: Job, row_ids: bool
     """Return index in `groups` → the new file; groups without remaining rows are left out."""
     columns = (*job.layout.columns, *((SNAPSHOT_ID,) if job.snapshot_ids else ()), *((ROW_ID,) if row_ids else ()))
     with new_directory(job.table.path) as target:
+        rows = _rows(spark, groups, job, columns)
+        if job.options.encrypted:
+            written = write_files(rows.withColumn(_GROUP, F.col(_GROUP).cast("string")), columns, target, job.options, [_GROUP])
+            files = {
+                int(keys[0] or 0): replace(file, partition_values=groups[int(keys[0] or 0)][0].partition_values) for keys, file in written
+            }
+            directories = [_directory(groups[index], with_separator(job.table.path)) for index in files]
+            return dict(zip(files, move_files(list(files.values()), directories, target), strict=True))
         outputs = {
             int(path[len(target) :].partition(f"{_GROUP}=")[2].partition("/")[0]): (path, size)
-            for path, size in run(_rows(spark, groups, job, columns), target, job.options, [_GROUP])
+            for path, size in run(rows, target, job.options, [_GROUP])
         }
         ordered = sorted(outputs)
         found = read_files([FileToRead(*outputs[index], groups[index][0].partition_values) for index in ordered], columns)

@@ -67,10 +67,15 @@ def with_keys(rows: DataFrame, columns: Sequence[Column], fields: Sequence[Parti
 def values_of(path: str, columns: Sequence[Column], fields: Sequence[PartitionField]) -> tuple[str | None, ...]:
     """Return the values of a file's keys, in DuckDB's form, from the directories in its path."""
     found = dict(re.findall(r"/(__ducklake_key_\d+)=([^/]*)(?=/)", path))
+    texts = [unquote(found[key_name(index)]) for index in range(len(fields))]
+    return values_of_keys([None if text == _NULL else text for text in texts], columns, fields)
+
+
+def values_of_keys(texts: Sequence[str | None], columns: Sequence[Column], fields: Sequence[PartitionField]) -> tuple[str | None, ...]:
+    """Return the values of the keys, in DuckDB's form, from the columns `key_name(i)` of one row."""
     values: list[str | None] = []
-    for index, (column, field) in enumerate(zip(key_columns(columns, fields), fields, strict=True)):
-        text = unquote(found[key_name(index)])
-        if text == _NULL:
+    for text, column, field in zip(texts, key_columns(columns, fields), fields, strict=True):
+        if text is None:
             values.append(None)
         elif field.transform == "identity":
             values.append(_value_text(text[len(_PREFIX) :], column.type))

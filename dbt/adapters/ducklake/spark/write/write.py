@@ -1,12 +1,14 @@
 """Write rows to data files of a table: one Spark job, then the footers; after a failure no files are left.
 
 Specification: "Data files", "Field identifiers", "Partitioning". Spark's Parquet writer writes to a new directory. Then the missing ids are
-added to the footers and the statistics are read. On a local file system the files move to the directories that DuckDB would use.
+added to the footers and the statistics are read. On a local file system the files move to the directories that DuckDB would use. The files
+of an encrypted lake are written by `encrypted` instead of Spark's writer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -21,8 +23,9 @@ from ...format.paths import with_separator
 from ..files.footers import FileToRead, read_files
 from ..values.conform import conform
 from ..values.rules import check_rules
+from .encrypted import write_files
 from .job import move_files, new_directory, run
-from .partitions import key_name, values_of, with_keys
+from .partitions import key_name, values_of, values_of_keys, with_keys
 from .sizes import arranged, large_tasks, rows_per_file
 from .sorting import order_of
 
@@ -70,16 +73,44 @@ def write_rows(
     with new_directory(directory) as target:
         per_file = rows_per_file(written_columns, options.target_file_size, row_bytes)
         with large_tasks(fitted.sparkSession, options.target_file_size):
-            paths = run(arranged(fitted, keys, order_of(fitted, order), options), target, options, keys, per_file)
-        if not paths and not keys:
-            raise LakeError(f"Spark wrote files to {target} that this machine cannot see: data_path must be shared")
-        values = [values_of(path[len(target) :], columns, partition_fields) if keys else () for path, _ in paths]
-        found = [FileToRead(path, size, each) for (path, size), each in zip(paths, values, strict=True)]
-        files = read_files(found, written_columns)
+            arrangement = arranged(fitted, keys, order_of(fitted, order), options)
+            if options.encrypted:
+                files = _encrypted_files(arrangement, written_columns, target, options, partition_fields, per_file)
+            else:
+                files = _plain_files(arrangement, written_columns, target, options, partition_fields, per_file)
         check_rules(files, columns)
         names = key_names(key_columns(columns, partition_fields), partition_fields)
         by_key = [partition_directory(names, file.partition_values) if options.hive_file_pattern else "" for file in files]
         return move_files(files, [with_separator(directory) + each for each in by_key], target)
+
+
+def _plain_files(
+    rows: DataFrame,
+    columns: tuple[Column, ...],
+    target: str,
+    options: WriteOptions,
+    partition_fields: Sequence[PartitionField],
+    rows_per_file: int,
+) -> list[WrittenFile]:
+    keys = [key_name(index) for index in range(len(partition_fields))]
+    paths = run(rows, target, options, keys, rows_per_file)
+    if not paths and not keys:
+        raise LakeError(f"Spark wrote files to {target} that this machine cannot see: data_path must be shared")
+    values = [values_of(path[len(target) :], columns, partition_fields) if keys else () for path, _ in paths]
+    return read_files([FileToRead(path, size, each) for (path, size), each in zip(paths, values, strict=True)], columns)
+
+
+def _encrypted_files(
+    rows: DataFrame,
+    columns: tuple[Column, ...],
+    target: str,
+    options: WriteOptions,
+    partition_fields: Sequence[PartitionField],
+    rows_per_file: int,
+) -> list[WrittenFile]:
+    keys = [key_name(index) for index in range(len(partition_fields))]
+    written = write_files(rows, columns, target, options, keys, rows_per_file)
+    return [replace(file, partition_values=values_of_keys(found, columns, partition_fields)) for found, file in written]
 
 
 def shaped(rows: DataFrame, columns: Sequence[Column], row_ids: bool = False) -> DataFrame:

@@ -1,0 +1,1 @@
+"""Encrypted Parquet files as DuckDB writes them, which no other library reads."""

@@ -1,0 +1,108 @@
+"""How DuckDB writes the columns of a table: the types, field ids and options that the reference implementation would choose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from ...errors import StatementError
+from ...format.files import WriteOptions
+from ...format.leaf_types import leaf_type
+from ...format.objects import Column
+from ...format.types import decimal_parameters
+from .duckdb_files import Format
+
+_TEXT = ("timetz", "time_ns", "interval", "unknown")
+"""Types of which DuckDB stores less than the value in Parquet: no offset, no nanoseconds, no microseconds. They are written as text."""
+_CODECS = {"none": "uncompressed", "lz4": "lz4_raw"}
+"""Names of codecs that DuckDB's writer does not have, or has for another form."""
+
+
+def format_of(columns: Sequence[Column], options: WriteOptions, schema: pa.Schema) -> Format:
+    """Return how DuckDB writes files with these columns.
+
+    Args:
+        columns: the fields of the files, including embedded ids.
+        options: the lake's options.
+        schema: the Arrow schema of the rows.
+
+    Raises:
+        StatementError: DuckDB cannot write a column's type.
+    """
+    for column in columns:
+        if any(node.type == "variant" for child in column.children for node in child.walk()):
+            raise StatementError(
+                f"column {column.name} contains a variant in a {column.type}, which DuckDB cannot write to an encrypted file"
+            )
+    select = ", ".join(f"{_value(column, f'c{number}', 0)} AS {_quoted(column.name)}" for number, column in enumerate(columns))
+    codec = options.compression.lower()
+    chosen = [
+        f"COMPRESSION {_literal(_CODECS.get(codec, codec))}",
+        f"PARQUET_VERSION V{options.parquet_version}",
+        "GEOPARQUET_VERSION 'NONE'",
+    ]
+    if options.compression_level is not None and codec == "zstd":
+        chosen.append(f"COMPRESSION_LEVEL {options.compression_level}")
+    ids = ", ".join(f"{_literal(column.name)}: {_ids(column)}" for column in columns)
+    return Format(select, f"{{{ids}}}", ", ".join(chosen), options.row_group_size, options.row_group_size_bytes, schema)
+
+
+def _ids(column: Column) -> str:
+    if not column.children:
+        return str(column.column_id)
+    children = ", ".join(f"{_literal(child.name)}: {_ids(child)}" for child in column.children)
+    return f"{{'__duckdb_field_id': {column.column_id}, {children}}}"
+
+
+def _value(column: Column, sql: str, depth: int) -> str:
+    """Return SQL for a value, which arrives with the Arrow type of `arrow_schema`, in the type of the file."""
+    if column.type == "geometry":
+        return f"ST_GeomFromWKB({sql})"
+    if column.type == "variant":
+        return f"variant_bytes_to_variant(struct_extract({sql}, 'metadata') || struct_extract({sql}, 'value'))"
+    if not any(node.type == "geometry" for node in column.walk()):
+        return f"CAST({sql} AS {_type(column)})"
+    item = f"e{depth}"
+    match column.type, column.children:
+        case "list", (element,):
+            return f"list_transform({sql}, lambda {item}: {_value(element, item, depth + 1)})"
+        case "map", (key, value):
+            pair = f"struct_pack(k := {_value(key, item + '.key', depth + 1)}, v := {_value(value, item + '.value', depth + 1)})"
+            return f"CASE WHEN {sql} IS NOT NULL THEN map_from_entries(list_transform(map_entries({sql}), lambda {item}: {pair})) END"
+    parts = [
+        f"{_quoted(child.name)} := {_value(child, f'struct_extract({sql}, {_literal(child.name)})', depth)}" for child in column.children
+    ]
+    return f"CASE WHEN {sql} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"
+
+
+def _type(column: Column) -> str:
+    """Return the type that DuckDB writes."""
+    match column.type, column.children:
+        case "list", (element,):
+            return f"{_type(element)}[]"
+        case "map", (key, value):
+            return f"MAP({_type(key)}, {_type(value)})"
+        case "struct", children:
+            return f"STRUCT({', '.join(f'{_quoted(child.name)} {_type(child)}' for child in children)})"
+    if column.type in _TEXT:
+        return "VARCHAR"
+    if column.type in ("int128", "uint128"):  # DuckDB would store a DOUBLE
+        return "DECIMAL(38, 0)"
+    parameters = decimal_parameters(column.type)
+    if parameters is not None:
+        return f"DECIMAL({parameters[0]}, {parameters[1]})"
+    found = leaf_type(column.type).duckdb
+    if found is None:
+        raise StatementError(f"column {column.name} is a {column.type}, which DuckDB cannot write to an encrypted file")
+    return found
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"

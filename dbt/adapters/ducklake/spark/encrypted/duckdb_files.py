@@ -1,0 +1,329 @@
+"""Read and write encrypted Parquet files with DuckDB, in this process or in a Python worker of Spark.
+
+DuckDB encrypts each part of a file without the additional data that Parquet's specification requires, so that no other library reads it.
+Spark sends this module to its workers with its code (see `workers`), because they may not have dbt-ducklake. So it imports nothing of this
+project, and DuckDB only when a file is opened. Rows pass in batches; DuckDB never writes temporary files. The text of an SQL statement
+contains no key, because DuckDB repeats that text in its errors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import socket
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import pyarrow as pa
+
+INSTALL = "pip install 'dbt-ducklake[duckdb]'"
+KEY_BYTES = 16
+"""The length of a new key: AES-128, as the reference implementation chooses it."""
+_BATCH_ROWS = 10_000
+_ROWS = "rows_to_write"
+
+
+class EncryptedFileError(Exception):
+    """An encrypted file cannot be read or written; the message is for the user and contains no key."""
+
+
+class FileToRead(NamedTuple):
+    """An encrypted file, and what to read of it."""
+
+    path: str
+    """The path on the local file system."""
+    key: bytes
+    select: str
+    """SQL for the columns, over the fields of the file; an empty text for none."""
+    constants: tuple[int | str | None, ...] = ()
+    """The values of further columns, the same for all rows of the file."""
+
+
+class Format(NamedTuple):
+    """How new files are written."""
+
+    select: str
+    """SQL for the columns of the file, over `c0`, `c1`, … in the order of `schema`."""
+    field_ids: str
+    """The field ids, as DuckDB's SQL."""
+    options: str
+    """Further options of DuckDB's COPY."""
+    row_group_size: int
+    row_group_bytes: int | None
+    schema: Any
+    """The Arrow schema of the rows to write."""
+
+
+class NewFile(NamedTuple):
+    """A file that DuckDB has written."""
+
+    path: str
+    key: str
+    """The key in base64, as the catalog stores it."""
+    record_count: int
+    size_bytes: int
+    footer_size: int
+    stats: dict[str, dict[str, str]]
+    """Name of a leaf column in DuckDB's form (`"a"."b"`) → statistics, as DuckDB's COPY returns them."""
+    keys: tuple[str | None, ...] = ()
+    """The partition keys of the file."""
+
+
+def connect() -> Any:
+    """Open a DuckDB instance of one thread, with OpenSSL.
+
+    Raises:
+        EncryptedFileError: a package is missing.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise EncryptedFileError(_missing("duckdb")) from None
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "threads": "1",
+        "temp_directory": "",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        # The package manager has verified the extension. DuckDB's check of its signature takes longer than reading a small file.
+        "allow_unsigned_extensions": "true",
+    }
+    connection = duckdb.connect(":memory:", config=config)
+    try:
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        _load_openssl(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _load_openssl(connection: Any) -> None:
+    """Load `httpfs`, because DuckDB writes encrypted files only with its OpenSSL."""
+    try:
+        import duckdb_extension_httpfs
+    except ImportError:
+        raise EncryptedFileError(_missing("duckdb-extension-httpfs")) from None
+    version = connection.execute("PRAGMA version").fetchone()[0]
+    file = Path(duckdb_extension_httpfs.__path__[0], "extensions", version, "httpfs.duckdb_extension")
+    if not file.exists():
+        raise EncryptedFileError(
+            f"encrypted files need the packages duckdb and duckdb-extension-httpfs in the same version, and {sys.executable} on "
+            f"{socket.gethostname()} has DuckDB {version} with another version of the extension: {INSTALL}"
+        )
+    connection.execute(f"LOAD {_literal(str(file))}")
+
+
+def _missing(package: str) -> str:
+    return (
+        f"encrypted files are read and written through DuckDB, and {sys.executable} on {socket.gethostname()} has no package {package}: "
+        f"{INSTALL}. On a cluster every worker needs the packages duckdb, duckdb-extension-httpfs and pyarrow"
+    )
+
+
+def read_batches(connection: Any, file: FileToRead, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file in their order, as the columns of `schema` without the constants.
+
+    Raises:
+        FileNotFoundError: the file does not exist.
+        EncryptedFileError: the key is wrong, or the file is damaged.
+    """
+    if not os.path.isfile(file.path):
+        raise FileNotFoundError(file.path)
+    query = (
+        f"SELECT {file.select or '1'} FROM read_parquet($path, encryption_config = {{footer_key_value: $key}}, hive_partitioning = false)"
+    )
+    with _errors_of(file.path):
+        found = connection.execute(query, {"path": _without_glob(file.path), "key": file.key})
+        for batch in found.to_arrow_reader(_BATCH_ROWS):
+            columns = batch.columns if file.select else []
+            arrays = [column.cast(field.type) for column, field in zip(columns, schema, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema) if arrays else batch
+
+
+@contextlib.contextmanager
+def _errors_of(path: str) -> Iterator[None]:
+    """Name the file in DuckDB's errors, and omit the statement that they repeat."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        text = str(error).split("\n")[0]
+        if "AES tag" in text:
+            text = "its key in the catalog is wrong, or the file is damaged"
+        raise EncryptedFileError(f"the encrypted file {path} cannot be read: {text}") from None
+
+
+def _without_glob(path: str) -> str:
+    """Return a pattern that matches only this path."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", path)
+
+
+def write_batches(
+    connection: Any, batches: Iterator[pa.RecordBatch], path: str, format_: Format, keys: tuple[str | None, ...] = ()
+) -> NewFile:
+    """Write batches of the columns of `format_.schema`, at least one, to a new file under a new key.
+
+    Raises:
+        EncryptedFileError: DuckDB cannot write a value.
+    """
+    import duckdb
+
+    names = pa.schema([field.with_name(f"c{number}") for number, field in enumerate(format_.schema)])
+    first = next(batches)
+    rows = format_.row_group_size
+    if format_.row_group_bytes is not None and first.num_rows:
+        rows = max(1, min(rows, int(format_.row_group_bytes * first.num_rows / max(first.nbytes, 1))))
+
+    def renamed() -> Iterator[pa.RecordBatch]:
+        for batch in _chained(first, batches):
+            arrays = [column.cast(field.type) for column, field in zip(batch.columns, names, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=names)
+
+    key = os.urandom(KEY_BYTES)
+    connection.register(_ROWS, pa.RecordBatchReader.from_batches(names, renamed()))
+    statement = (
+        f"COPY (SELECT {format_.select} FROM {_ROWS}) TO {_literal(path)} (FORMAT parquet, ENCRYPTION_CONFIG {{footer_key_value: $key}}, "
+        f"FIELD_IDS {format_.field_ids}, ROW_GROUP_SIZE {rows}, {format_.options}, RETURN_STATS, USE_TMP_FILE false)"
+    )
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        row = connection.execute(statement, {"key": key}).fetchone()
+    except duckdb.Error as error:
+        raise EncryptedFileError(f"the rows cannot be written to an encrypted file: {str(error).partition('LINE 1:')[0].strip()}") from None
+    finally:
+        connection.unregister(_ROWS)
+    return NewFile(path, b64encode(key).decode(), row[1], row[2], row[3], row[4], keys)
+
+
+def _chained(first: pa.RecordBatch, others: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield first
+    yield from others
+
+
+def reader(tasks: Sequence[Sequence[FileToRead]], schema: pa.Schema, constants: pa.Schema, mark: str) -> Callable[[Any], Any]:
+    """Return a function for `mapInArrow` that reads the files of the tasks whose numbers it gets.
+
+    Args:
+        tasks: the files of each task.
+        schema: the columns that are read.
+        constants: the columns after the position of the row: those of `FileToRead.constants`.
+        mark: the beginning of messages for the user.
+    """
+    position = pa.field("position", pa.int64())
+    complete = pa.schema([*schema, position, *constants])
+
+    def read_encrypted_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        connection = None
+        try:
+            for number in [int(each) for batch in batches for each in batch.column(0).to_pylist()]:
+                connection = connection or connect()
+                for file in tasks[number]:
+                    start = 0
+                    for batch in read_batches(connection, file, schema):
+                        positions = pa.array(range(start, start + batch.num_rows), pa.int64())
+                        added = [
+                            pa.repeat(pa.scalar(value, field.type), batch.num_rows)
+                            for value, field in zip(file.constants, constants, strict=True)
+                        ]
+                        start += batch.num_rows
+                        yield pa.RecordBatch.from_arrays([*(batch.columns if len(schema) else []), positions, *added], schema=complete)
+        except FileNotFoundError as error:
+            raise RuntimeError(f"FileNotFoundException: File {error.args[0]} does not exist") from None
+        except EncryptedFileError as error:
+            raise RuntimeError(mark + str(error)) from None
+        finally:
+            if connection is not None:
+                connection.close()
+
+    return read_encrypted_files
+
+
+def writer(directory: str, format_: Format, key_count: int, rows_per_file: int, mark: str) -> Callable[[Any], Any]:
+    """Return a function for `mapInArrow` that writes its rows to files and yields a `NewFile` as JSON for each.
+
+    Args:
+        directory: the local directory of the new files.
+        format_: how they are written.
+        key_count: the number of partition keys, which are the last columns of the rows; equal keys follow each other.
+        rows_per_file: the maximum number of rows of a file.
+        mark: the beginning of messages for the user.
+    """
+
+    def write_encrypted_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        written: list[str] = []
+        connection = None
+        try:
+            for keys, rows in files_of(batches, key_count, rows_per_file):
+                connection = connection or connect()
+                written.append(f"{directory}/{uuid4().hex}.parquet")
+                found = write_batches(connection, rows, written[-1], format_, keys)
+                yield pa.RecordBatch.from_pydict({"file": [json.dumps(found)]})
+        except BaseException as error:
+            for path in written:
+                with contextlib.suppress(OSError):
+                    os.remove(path)
+            if isinstance(error, EncryptedFileError):
+                raise RuntimeError(mark + str(error)) from None
+            raise
+        finally:
+            if connection is not None:
+                connection.close()
+
+    return write_encrypted_files
+
+
+def files_of(
+    batches: Iterator[pa.RecordBatch], key_count: int, rows_per_file: int
+) -> Iterator[tuple[tuple[str | None, ...], Iterator[pa.RecordBatch]]]:
+    """Split rows into files: yield the keys and the batches of each, which must be consumed before the next.
+
+    Args:
+        batches: the rows; the last `key_count` columns are keys, and equal keys follow each other.
+        key_count: the number of keys.
+        rows_per_file: the maximum number of rows of a file.
+    """
+    pieces = (piece for batch in batches for piece in _by_key(batch, key_count))
+    rest = next(pieces, None)
+
+    def one_file(keys: tuple[str | None, ...]) -> Iterator[pa.RecordBatch]:
+        nonlocal rest
+        left = rows_per_file
+        while rest is not None and rest[0] == keys and left:
+            piece = rest[1]
+            yield piece.slice(0, left)
+            if piece.num_rows > left:
+                rest, left = (keys, piece.slice(left)), 0
+            else:
+                rest, left = next(pieces, None), left - piece.num_rows
+
+    while rest is not None:
+        keys = rest[0]
+        yield keys, one_file(keys)
+
+
+def _by_key(batch: pa.RecordBatch, key_count: int) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:
+    """Yield the keys and the rows, without the keys, of each run of rows with equal keys."""
+    width = batch.num_columns - key_count
+    data = batch.select(range(width))
+    if batch.num_rows == 0:
+        return
+    if key_count == 0:
+        yield (), data
+        return
+    keys = list(zip(*(batch.column(number).to_pylist() for number in range(width, batch.num_columns)), strict=True))
+    start = 0
+    for end in [*(number for number in range(1, len(keys)) if keys[number] != keys[number - 1]), len(keys)]:
+        yield keys[start], data.slice(start, end - start)
+        start = end
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"

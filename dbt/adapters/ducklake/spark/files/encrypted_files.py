@@ -1,0 +1,165 @@
+"""Encrypted files that this process reads and writes, and the statistics of all new encrypted files.
+
+Specification: "ducklake_file_column_stats". DuckDB returns the statistics of a file that it has written, as the reference implementation
+stores them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from ...errors import ConfigurationError, LakeError
+from ...format.files import EMBEDDED_IDS, ROW_ID_FIELD_ID, ColumnStats, WriteOptions, WrittenFile
+from ...format.geometry import Extent
+from ...format.leaf_types import leaf_type
+from ...format.objects import Column
+from ..encrypted import duckdb_files
+from ..encrypted.columns import format_of
+from ..encrypted.keys import key_of, require_packages
+from . import storage
+from .field_ids import expected_ids, read_schema
+from .footer_bytes import parse_footer, read_footer
+from .variant_statistics import variant_stats
+
+_PART = re.compile(r'"((?:[^"]|"")*)"')
+
+
+@lru_cache(maxsize=1)
+def _instance(_process: int) -> Any:
+    """Return the DuckDB instance of this process."""
+    return duckdb_files.connect()
+
+
+@contextmanager
+def _connection() -> Iterator[Any]:
+    """Connect to DuckDB for the block, and raise its errors about files as ours."""
+    try:
+        with closing(_instance(os.getpid()).cursor()) as connection:
+            yield connection
+    except duckdb_files.EncryptedFileError as error:
+        raise LakeError(str(error)) from None
+
+
+def require_encryption(data_path: str) -> None:
+    """Require what an encrypted lake needs.
+
+    Raises:
+        ConfigurationError: a package is missing, or the data path is in an object store.
+    """
+    require_packages()
+    if not storage.is_local(data_path):
+        raise ConfigurationError(
+            f"the lake is encrypted, and its data path {data_path} is in an object store; encrypted lakes need a data path in a file system"
+        )
+
+
+def read_columns(path: str, encryption_key: str, types: Mapping[str, pa.DataType]) -> pa.Table:
+    """Read some columns of a small encrypted file.
+
+    Args:
+        path: the file.
+        encryption_key: its key in the catalog.
+        types: name → type of each column.
+
+    Raises:
+        FileNotFoundError: the file does not exist.
+        LakeError: the key is wrong, or the file is damaged.
+    """
+    select = ", ".join(f'"{name}"' for name in types)
+    file = duckdb_files.FileToRead(storage.filesystem(path)[1], key_of(path, encryption_key), select)
+    schema = pa.schema(list(types.items()))
+    with _connection() as connection:
+        return pa.Table.from_batches(duckdb_files.read_batches(connection, file, schema), schema)
+
+
+def write_table(table: pa.Table, columns: tuple[Column, ...], path: str, options: WriteOptions) -> WrittenFile:
+    """Write a table, which has rows, as one encrypted file.
+
+    Raises:
+        LakeError: DuckDB cannot write a value.
+    """
+    format_ = format_of(columns, options, table.schema)
+    with _connection() as connection:
+        batches = iter(table.to_batches(max_chunksize=format_.row_group_size))
+        found = duckdb_files.write_batches(connection, batches, storage.filesystem(path)[1], format_)
+    return written_file(found._replace(path=path), columns)
+
+
+def written_file(file: duckdb_files.NewFile, columns: tuple[Column, ...], values: tuple[str | None, ...] = ()) -> WrittenFile:
+    """Describe a new file.
+
+    Args:
+        file: what DuckDB returned about it.
+        columns: its fields, including embedded ids, which get no statistics.
+        values: its partition values.
+    """
+    return WrittenFile(
+        path=file.path,
+        record_count=file.record_count,
+        size_bytes=file.size_bytes,
+        footer_size=file.footer_size,
+        column_stats=tuple(_column_stats(file, columns)),
+        partition_values=values,
+        embedded_row_ids=any(column.column_id == ROW_ID_FIELD_ID for column in columns),
+        encryption_key=file.key,
+    )
+
+
+def _column_stats(file: duckdb_files.NewFile, columns: Sequence[Column]) -> Iterator[ColumnStats]:
+    by_name = {tuple(part.replace('""', '"') for part in _PART.findall(name)): found for name, found in file.stats.items()}
+    for column in columns:
+        if column.column_id not in EMBEDDED_IDS:
+            for path, leaf in _leaves(column, (column.name,)):
+                if path in by_name:
+                    yield _leaf_stats(leaf, by_name[path])
+    if any(node.type == "variant" for column in columns for node in column.walk()):
+        yield from _variants(file, columns)
+
+
+def _leaves(column: Column, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Column]]:
+    if not column.children:
+        yield path, column
+    for child in column.children:
+        yield from _leaves(child, (*path, child.name))
+
+
+def _leaf_stats(column: Column, found: Mapping[str, str]) -> ColumnStats:
+    leaf = leaf_type(column.type)
+    slots, nulls = int(found["num_values"]), int(found["null_count"])
+    bounds = (found.get("min"), found.get("max")) if leaf.has_bounds else (None, None)
+    least, greatest = (None if bound is None or "\0" in bound else bound for bound in bounds)
+    return ColumnStats(
+        column_id=column.column_id,
+        size_bytes=int(found["column_size_bytes"]),
+        value_count=slots - nulls,
+        null_count=nulls,
+        min_value=least,
+        max_value=greatest,
+        contains_nan=found.get("has_nan") == "true" if leaf.is_float else None,
+        extra_stats=_extent(found) if column.type == "geometry" else None,
+    )
+
+
+def _extent(found: Mapping[str, str]) -> str | None:
+    axes = tuple(
+        (float(found[f"bbox_{axis}min"]), float(found[f"bbox_{axis}max"])) if f"bbox_{axis}min" in found else None for axis in "xyzm"
+    )
+    types = (name.strip() for name in found.get("geo_types", "[]").strip("[]").split(","))
+    return Extent(axes, frozenset(name for name in types if name)).to_json()
+
+
+def _variants(file: duckdb_files.NewFile, columns: Sequence[Column]) -> Iterator[ColumnStats]:
+    """Read the statistics of variants from the footer, because they depend on how DuckDB has shredded the values."""
+    footer = read_footer(file.path, file.size_bytes, file.key)
+    metadata, schema = parse_footer(footer), read_schema(footer)
+    leaves = {node.index: number for number, node in enumerate(schema.leaves())}
+    for node, column in expected_ids(schema, tuple(columns)).values():
+        if column.type == "variant":
+            yield variant_stats(metadata, node, leaves, column.column_id)

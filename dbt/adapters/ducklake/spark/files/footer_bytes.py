@@ -1,0 +1,72 @@
+"""The footer of a Parquet file as bytes: read, decrypted, parsed and replaced. Only the end of the file is read."""
+
+from __future__ import annotations
+
+import struct
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...errors import LakeError
+from ..encrypted.keys import key_of
+from . import storage
+from .encrypted_footers import ENCRYPTED_MAGIC, decrypted, encrypted
+
+_MAGIC = b"PAR1"
+_TAIL = 64 * 1024
+
+
+def read_footer(path: str, size: int, encryption_key: str | None = None) -> bytes:
+    """Return the serialized footer of a Parquet file of `size` bytes, decrypted if the file has a key.
+
+    Raises:
+        LakeError: the file is not a Parquet file, or its key is wrong.
+    """
+    stored = stored_footer(path, size, encryption_key)
+    return stored if encryption_key is None else decrypted(stored, key_of(path, encryption_key), path)
+
+
+def stored_footer(path: str, size: int, encryption_key: str | None = None) -> bytes:
+    """Return what a file of `size` bytes stores of its footer, which is encrypted if the file has a key.
+
+    Raises:
+        LakeError: the file is not such a Parquet file.
+    """
+    magic = _MAGIC if encryption_key is None else ENCRYPTED_MAGIC
+    tail = storage.read_range(path, max(0, size - _TAIL), min(size, _TAIL))
+    if len(tail) < 12 or tail[-4:] != magic:
+        raise LakeError(f"{path} is not {'a' if magic == _MAGIC else 'an encrypted'} Parquet file")
+    length = struct.unpack("<I", tail[-8:-4])[0]
+    if length + 8 > len(tail):
+        tail = storage.read_range(path, size - length - 8, length + 8)
+    return bytes(tail[len(tail) - length - 8 : -8])
+
+
+def footer_length(path: str, size: int) -> int:
+    """Return the length in bytes of the serialized footer of a Parquet file of `size` bytes."""
+    return len(read_footer(path, size))
+
+
+def parse_footer(footer: bytes) -> pq.FileMetaData:
+    """Parse a serialized footer, without its file."""
+    image = _MAGIC + footer + struct.pack("<I", len(footer)) + _MAGIC
+    return pq.ParquetFile(pa.BufferReader(image)).metadata
+
+
+def replace_footer(path: str, size: int, old_length: int, footer: bytes, encryption_key: str | None = None) -> int:
+    """Replace the footer of a file: in place on a local file system, else by a new object under the same name.
+
+    Args:
+        path: the file.
+        size: its size in bytes.
+        old_length: the length of what it stores of its footer.
+        footer: the new footer.
+        encryption_key: the file's key, if it is encrypted.
+
+    Returns:
+        The length of what the file stores of the new footer.
+    """
+    stored = footer if encryption_key is None else encrypted(footer, key_of(path, encryption_key))
+    magic = _MAGIC if encryption_key is None else ENCRYPTED_MAGIC
+    storage.replace_end(path, size - old_length - 8, stored + struct.pack("<I", len(stored)) + magic)
+    return len(stored)

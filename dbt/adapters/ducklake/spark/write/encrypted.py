@@ -1,0 +1,60 @@
+"""Write rows to encrypted files through DuckDB in Spark's Python workers; no plain file exists at any time.
+
+Each task writes its rows to files with new names, and returns what DuckDB says about them. So of a task that runs twice only the files of
+one attempt count; those of the other are removed with the directory of the job.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...format.files import WriteOptions, WrittenFile
+from ...format.identifiers import backquoted
+from ...format.objects import Column
+from ..encrypted import duckdb_files
+from ..encrypted.columns import format_of
+from ..encrypted.notice import announce
+from ..encrypted.workers import send_code
+from ..files import storage
+from ..files.encrypted_files import written_file
+from ..values.arrow_types import arrow_schema
+from ..values.conversions import REFUSED
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ALL_ROWS = 2**62
+
+
+def write_files(
+    rows: DataFrame,
+    columns: tuple[Column, ...],
+    target: str,
+    options: WriteOptions,
+    keys: Sequence[str] = (),
+    rows_per_file: int = ALL_ROWS,
+) -> list[tuple[tuple[str | None, ...], WrittenFile]]:
+    """Write the rows to encrypted files in the directory `target`.
+
+    Args:
+        rows: the columns of the files, by name and with the types of the files, and the keys.
+        columns: the columns of the files.
+        target: the directory.
+        options: the lake's options.
+        keys: the names of columns whose values are the same in a file and are not written; in a task, equal keys follow each other.
+        rows_per_file: the maximum number of rows of a file.
+
+    Returns:
+        The texts of the keys and the file.
+    """
+    announce(rows.sparkSession)
+    send_code()
+    names = [*(column.name for column in columns), *keys]
+    # PySpark's mapInArrow fails for names with a dot.
+    chosen = rows.select(*map(backquoted, names)).toDF(*(f"c{number}" for number in range(len(names))))
+    format_ = format_of(columns, options, arrow_schema(columns))
+    write = duckdb_files.writer(storage.filesystem(target)[1], format_, len(keys), rows_per_file, REFUSED)
+    found = [duckdb_files.NewFile(*json.loads(row[0])) for row in chosen.mapInArrow(write, "file string").collect()]
+    return [(tuple(file.keys), written_file(file, columns)) for file in found]
