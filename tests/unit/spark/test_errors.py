@@ -79,6 +79,13 @@ def test_a_value_that_does_not_fit_is_a_data_error() -> None:
     assert str(error) == '[CAST_OVERFLOW] The value 300 of the type "INT" cannot be cast to "TINYINT".'
 
 
+def test_a_function_that_old_sparks_cannot_run_is_explained() -> None:
+    text = "[INTERNAL_ERROR] SQL function expression should be rewritten during analysis: f(cast(sum(a#39L) as int)) SQLSTATE: XX000"
+    error = translate(FakePy4JJavaError(FakeThrowable("org.apache.spark.SparkException", text)))
+    assert isinstance(error, StatementError)
+    assert "Spark before 4.2 cannot run a SQL function whose body is a query" in str(error)
+
+
 def test_other_failures_keep_sparks_error_condition() -> None:
     error = translate(SparkRuntimeException("[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned. SQLSTATE: 21000"))
     assert type(error) is EngineError

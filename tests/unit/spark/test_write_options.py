@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
 from dbt.adapters.ducklake.format.files import WriteOptions
-from dbt.adapters.ducklake.spark.files.write_options import arrow_options, spark_options
+from dbt.adapters.ducklake.spark.files.write_options import arrow_options, ignored_option, spark_options
 
 
 def test_options_of_the_lake_are_passed_on_to_spark() -> None:
@@ -42,6 +42,14 @@ def test_levels_above_the_highest_are_not_used() -> None:
 
 def test_extra_options_have_precedence() -> None:
     assert spark_options(WriteOptions(extra={"parquet.writer.version": "v2"}), local=True)["parquet.writer.version"] == "v2"
+
+
+@pytest.mark.parametrize(("size", "spark", "warns"), [(1000, "4.0.5", True), (122880, "4.0.5", False), (1000, "4.1.0", False)])
+def test_an_old_spark_that_ignores_the_rows_of_a_row_group_is_a_warning(size: int, spark: str, warns: bool) -> None:
+    message = ignored_option(WriteOptions(row_group_size=size), spark)
+    assert (message is not None) == warns
+    if message is not None:
+        assert message.startswith("parquet_row_group_size is 1000, and Spark 4.0.5 ignores it: install pyspark 4.1 or newer")
 
 
 def test_an_unknown_codec_is_refused() -> None:

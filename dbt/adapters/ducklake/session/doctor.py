@@ -130,7 +130,7 @@ def _spark(runtime: SparkRuntime, places: list[_Place]) -> Iterator[Finding]:
         yield Finding("a Spark is kept for further commands", detail=f"process {kept['pid']}, {used}")
     if not runtime.started:
         if runtime.settings.starts_jvm:
-            found = _checked("Java is installed for Spark", _java)
+            found = _checked("Spark and a suitable Java are installed", _java)
             yield found
             if found.error is not None:
                 return
@@ -159,7 +159,7 @@ def _checked(check: str, work: Callable[[], str]) -> Finding:
 
 def _java() -> str:
     java = find_java()
-    return f"Java {java.version} of {java.origin}"
+    return f"Java {java.version} of {java.origin}" + (f"; {java.warning}" if java.warning else "")
 
 
 def _jars(paths: str) -> str:

@@ -38,6 +38,26 @@ _NOT_EXPLAINED = re.compile(
 )
 _LATE_TIMES = ("Invalid value for NanoOfDay", "hour must be in 0..23")
 """Parts of the messages of Java and Python about 24:00:00."""
+_EXPLAINED: tuple[tuple[str, type[DuckLakeError], str], ...] = (
+    (
+        "expects field Ids",
+        LakeError,
+        (
+            "A data file has no field ids, so its columns cannot be identified: its writer did not follow the DuckLake "
+            "specification. Rewrite the table's files with DuckDB (CALL ducklake_rewrite_data_files), or register the file with "
+            "ducklake_add_data_files"
+        ),
+    ),
+    (
+        "SQL function expression should be rewritten during analysis",
+        StatementError,
+        (
+            "Spark before 4.2 cannot run a SQL function whose body is a query that calls another SQL function. Write the other function's "
+            "expression in its place, or install pyspark 4.2 or newer"
+        ),
+    ),
+)
+"""Parts of messages, each with an error that says what to do."""
 _WRAPPERS = ("TASK_WRITE_FAILED", "FAILED_READ_FILE.NO_HINT", "INTERNAL_ERROR", "FAILED_EXECUTE_UDF")
 _VALUE_CONDITIONS = (
     "CAST_INVALID_INPUT",
@@ -77,12 +97,9 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
     lost = _lost_file(messages, everything)
     if lost is not None:
         return lost
-    if "expects field Ids" in everything:
-        return LakeError(
-            "A data file has no field ids, so its columns cannot be identified: its writer did not follow the DuckLake "
-            "specification. Rewrite the table's files with DuckDB (CALL ducklake_rewrite_data_files), or register the file with "
-            "ducklake_add_data_files"
-        )
+    explained = next((kind(text) for part, kind, text in _EXPLAINED if part in everything), None)
+    if explained is not None:
+        return explained
     if any(text in everything for text in _LATE_TIMES):
         return DataError(
             "A TIME is 24:00:00, which Spark reads, compares and stores, but cannot convert to text. Leave such rows out with a condition "

@@ -15,6 +15,8 @@ from ...format.statistics import LONGEST
 
 logger = logging.getLogger(__name__)
 
+FIRST_WITH_ROW_LIMIT = (4, 1)
+"""The first Spark whose Parquet writer limits the rows of a row group."""
 _CODECS = {
     "uncompressed": "uncompressed",
     "none": "uncompressed",
@@ -68,6 +70,17 @@ def spark_options(options: WriteOptions, *, local: bool) -> dict[str, str]:
         found["fs.file.impl"] = "org.apache.hadoop.fs.RawLocalFileSystem"
         found["fs.file.impl.disable.cache"] = "true"
     return found | dict(options.extra)
+
+
+def ignored_option(options: WriteOptions, spark: str) -> str | None:
+    """Return a message about an option that a version of Spark ignores; None: there is none."""
+    major, minor = (int(part) for part in spark.split(".")[:2])
+    if (major, minor) >= FIRST_WITH_ROW_LIMIT or options.row_group_size == WriteOptions().row_group_size:
+        return None
+    return (
+        f"parquet_row_group_size is {options.row_group_size}, and Spark {spark} ignores it: install pyspark "
+        f"{'.'.join(map(str, FIRST_WITH_ROW_LIMIT))} or newer, or set parquet_row_group_size_bytes"
+    )
 
 
 def arrow_options(options: WriteOptions, row_bytes: float = 0.0) -> dict[str, Any]:

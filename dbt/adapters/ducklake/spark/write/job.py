@@ -17,7 +17,7 @@ from ...format.identifiers import backquoted
 from ...format.paths import data_file_name, with_separator
 from ..files import storage
 from ..files.locations import spark_path
-from ..files.write_options import spark_options
+from ..files.write_options import ignored_option, spark_options
 from ..values.conform import data_errors
 from .direct import is_available, write_direct
 
@@ -53,6 +53,8 @@ def run(
     """Write the rows below `target`, in a directory for each value of `keys`, and return (path, size in bytes) of each file."""
     local = storage.is_local(target)
     writer_options = spark_options(options, local=local)
+    if (ignored := ignored_option(options, rows.sparkSession.version)) is not None:
+        logger.warning("%s", ignored)
     if rows_per_file is not None:
         writer_options["maxRecordsPerFile"] = str(rows_per_file)
     if not local and is_available(rows.sparkSession):
