@@ -290,7 +290,7 @@ NOT_COUNTED_BY_DUCKDB = ("timetz", "interval")
 
 
 @BY_TYPE
-def test_column_statistics_are_those_of_duckdb(statistics: tuple[Any, Any], case: Case) -> None:
+def test_column_statistics_are_those_of_duckdb(done: Operations, statistics: tuple[Any, Any], case: Case) -> None:
     theirs, ours = statistics
     leaves = {"column": "", "list": ".element", "struct": ".f", "map": ".value"}
     for shape in _shapes_in_files(case):
