@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -102,12 +103,12 @@ class Shared:
         return any("_temporary" in info.path for info in self.files.get_file_info(selector))
 
 
-def write_project(project: Project, data_path: str, spark: dict[str, object]) -> None:
+def write_project(project: Project, data_path: str, spark: dict[str, object], **more: object) -> None:
     for name, text in FILES.items():
         path = project.folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    output = project.ducklake("main", threads=2) | {"data_path": data_path, "spark": spark}
+    output = project.ducklake("main", threads=2) | {"data_path": data_path, "spark": spark} | more
     project.write_profiles("shared", {"test": output}, "test")
 
 
@@ -185,9 +186,9 @@ def play(shared: Shared) -> None:
 
 
 @contextmanager
-def in_folder(project: Project, spark: dict[str, object]) -> Iterator[Shared]:
-    """A lake in a folder of this machine."""
-    write_project(project, "data/", spark)
+def in_folder(project: Project, spark: dict[str, object], **more: object) -> Iterator[Shared]:
+    """A lake in a folder of this machine; `more` are further fields of the profile."""
+    write_project(project, "data/", spark, **more)
     with open_duckdb("ducklake", "sqlite_scanner") as connection:
         yield Shared(project, LocalFileSystem(), str(project.folder / "data"), connection)
 
@@ -234,6 +235,22 @@ def test_connect_in_short(project: Project, python_of_executors: None) -> None:
     ):
         shared.project.dbt("build", "--vars", "run: one")
         check_rows(shared, "one")
+
+
+def test_an_encrypted_lake_on_a_cluster_and_over_connect(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python of the executors has DuckDB; `tests/unit/spark/test_encrypted.py` shows that it needs no dbt-ducklake."""
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    with cluster(user=None) as running, in_folder(project, on_cluster(running.url, {}), encrypted=True) as shared:
+        shared.project.dbt("build", "--vars", "run: one")
+        check_rows(shared, "one")
+    with (
+        connect_server("local[2]", None, {}, {"PYSPARK_PYTHON": sys.executable}) as remote,
+        in_folder(project, {"remote": remote}, encrypted=True) as shared,
+    ):
+        shared.project.dbt("build", "--vars", "run: two")
+        check_rows(shared, "two")
+    files = [path.read_bytes() for path in (project.folder / "data").rglob("*.parquet")]
+    assert {content[:4] for content in files} == {b"PARE"}
 
 
 def s3_config(endpoint: str, jars: str) -> dict[str, str]:

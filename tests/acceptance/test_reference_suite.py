@@ -30,7 +30,7 @@ from tests.interop.differential.sides import Ours, Rows, in_one_form
 pytestmark = pytest.mark.slow
 
 SUITE = os.environ.get("DUCKLAKE_SUITE")
-EXTENSIONS = ("ducklake", "sqlite_scanner")
+EXTENSIONS = ("ducklake", "sqlite_scanner", "httpfs")
 AVAILABLE = {*EXTENSIONS, "icu", "json", "parquet", "notwindows", "no_alternative_verify"}
 """What a test can require; Python's DuckDB contains icu, json and parquet."""
 READ_AS_TEXT = {"TIMESTAMP_NS": "CAST({0} AS VARCHAR)", "VARIANT": "nullif(CAST(CAST({0} AS JSON) AS VARCHAR), 'null')"}
@@ -41,8 +41,8 @@ ATTACH = re.compile(
     r"ATTACH\s+(?:OR\s+REPLACE\s+)?(?:IF\s+NOT\s+EXISTS\s+)?'(ducklake:[^']+)'\s*(?:AS\s+\"?(\w+)\"?)?\s*(?:\((.*)\))?",
     re.IGNORECASE | re.DOTALL,
 )
-NOT_COMPARED = re.compile(r"\b(encrypted|snapshot_version|snapshot_time)\b", re.IGNORECASE)
-"""Options of ATTACH: we refuse encrypted lakes, and what DuckDB reads through the other two is not the newest snapshot."""
+NOT_COMPARED = re.compile(r"\b(snapshot_version|snapshot_time)\b", re.IGNORECASE)
+"""Options of ATTACH: what DuckDB reads through them is not the newest snapshot."""
 TIME_24_00 = "Python has no TIME 24:00:00; the error says so"
 DATES = "Python has no dates outside the years 1 to 9999; the error says so"
 KNOWN = {

@@ -22,7 +22,7 @@ from pyarrow.parquet.encryption import create_decryption_properties
 
 from dbt.adapters.ducklake.errors import ConfigurationError, LakeError, MissingFileError, StatementError
 from dbt.adapters.ducklake.format.objects import Table
-from dbt.adapters.ducklake.session import LakeSession
+from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spark.encrypted import duckdb_files, notice
 from dbt.adapters.ducklake.spark.read import encrypted as encrypted_read
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
@@ -355,6 +355,21 @@ class TestBadInput:
         place = CatalogUnderTest("sqlite", f"ducklake:sqlite:{tmp_path}/lake.sqlite", "s3a://no-such-bucket/lake/")
         with pytest.raises(ConfigurationError, match="encrypted lakes need a data path in a file system"):
             place.open(encrypted=True)
+
+
+def test_an_encrypted_lake_that_is_attached_to_a_plain_one(runtime: SparkRuntime, tmp_path: Path) -> None:
+    attached = LakeSettings(
+        f"{tmp_path}/secret.sqlite", f"{tmp_path}/secret/", database="secret", encrypted=True, data_inlining_row_limit=0
+    )
+    settings = LakeSettings(f"{tmp_path}/plain.sqlite", f"{tmp_path}/plain/", attached=(attached,), data_inlining_row_limit=0)
+    lake = Lake.open(settings, runtime)
+    with session_on(lake) as session:
+        session.execute(f"CREATE TABLE secret.main.t AS SELECT id, '{MARKER}' AS v FROM range(9)")
+        session.execute("CREATE TABLE lake.main.ids AS SELECT id FROM secret.main.t")
+        assert len(session.execute("SELECT * FROM secret.main.t JOIN lake.main.ids USING (id)").fetch()) == 9
+        assert plain_files(tmp_path / "secret") == []
+        assert len(plain_files(tmp_path / "plain")) == 1
+        lake.catalog_of("secret").close()
 
 
 def test_the_costs_are_told_once(lake: LakeSession, caplog: pytest.LogCaptureFixture) -> None:

@@ -290,7 +290,7 @@ NOT_COUNTED_BY_DUCKDB = ("timetz", "interval")
 
 
 @BY_TYPE
-def test_column_statistics_are_those_of_duckdb(statistics: tuple[Any, Any], case: Case) -> None:
+def test_column_statistics_are_those_of_duckdb(done: Operations, statistics: tuple[Any, Any], case: Case) -> None:
     theirs, ours = statistics
     leaves = {"column": "", "list": ".element", "struct": ".f", "map": ".value"}
     for shape in _shapes_in_files(case):
@@ -300,7 +300,7 @@ def test_column_statistics_are_those_of_duckdb(statistics: tuple[Any, Any], case
         if case.stored in NOT_COUNTED_BY_DUCKDB:
             assert theirs[name] == [(0, 0, None, None, None, None)]
             assert ours[name][0][2:] == (None, None, None, None)
-        elif case.kind == "float":  # Spark's footers have no bounds if a column contains NaN
+        elif case.kind == "float" and not done.session.catalog.encrypted:  # Spark's footers have no bounds if a column contains NaN
             ((count, nulls, _, _, nan, extra),) = theirs[name]
             assert ours[name] == [(count, nulls, None, None, nan, extra)]
         else:

@@ -21,6 +21,11 @@ def migrate(catalog: LakeCatalog) -> str:
     written: list[str] = []
 
     def rewrite(file: MergedFile) -> RewrittenFile:
+        if catalog.encrypted:
+            raise LakeError(
+                f"the file {file.path} was merged by an older version of DuckDB and is encrypted; migrate the lake with DuckDB, "
+                "ATTACH … (AUTOMATIC_MIGRATION)"
+            )
         rewritten = with_snapshot_ids(file)
         written.append(rewritten.path)
         return rewritten

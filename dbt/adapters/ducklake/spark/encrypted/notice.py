@@ -16,7 +16,8 @@ logger = logging.getLogger(__name__)
 
 def announce(spark: SparkSession) -> None:
     """Log the messages at the first use of an encrypted table by Spark."""
-    _announce(str(spark.conf.get(IO_ENCRYPTION, "false")).lower() == "true")
+    if not _announce.cache_info().currsize:
+        _announce(str(spark.conf.get(IO_ENCRYPTION, "false")).lower() == "true")
 
 
 @lru_cache(maxsize=1)

@@ -53,14 +53,16 @@ def read_files(
     """
     announce(spark)
     send_code()
+    schemas = physical_schemas(table, files)
+    selects = {schema: select_list(fields, schema) for schema in set(schemas)}
     chosen = [
         duckdb_files.FileToRead(
             storage.filesystem(file.path)[1],
             key_of(file.path, file.encryption_key or ""),
-            select_list(fields, schema),
+            selects[schema],
             tuple(values[number] for values in facts.values()),
         )
-        for number, (file, schema) in enumerate(zip(files, physical_schemas(table, files), strict=True))
+        for number, (file, schema) in enumerate(zip(files, schemas, strict=True))
     ]
     constants = pa.schema([(name, pa.string() if _is_text(values) else pa.int64()) for name, values in facts.items()])
     added = [StructField(name, StringType() if _is_text(values) else LongType()) for name, values in facts.items()]
@@ -76,17 +78,20 @@ def _parts(files: Sequence[_Chosen]) -> list[list[list[_Chosen]]]:
     """Group the files into tasks, and the tasks into functions."""
     parts: list[list[list[_Chosen]]] = []
     task_bytes = length = 0
+    selects: set[str] = set()
     for data_file, chosen in files:
-        size = len(chosen.path) + len(chosen.select) + _CHARACTERS_OF_FILE
+        size = len(chosen.path) + _CHARACTERS_OF_FILE
+        size += 0 if chosen.select in selects else len(chosen.select)  # files of one schema share the text
         if not parts or length + size > FUNCTION_CHARACTERS:
             parts.append([[]])
-            task_bytes = length = 0
+            selects, task_bytes, length = set(), 0, 0
         elif task_bytes + data_file.size_bytes > TASK_BYTES:
             parts[-1].append([])
             task_bytes = 0
         parts[-1][-1].append((data_file, chosen))
         task_bytes += data_file.size_bytes
         length += size
+        selects.add(chosen.select)
     return parts
 
 

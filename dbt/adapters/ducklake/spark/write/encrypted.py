@@ -7,9 +7,11 @@ one attempt count; those of the other are removed with the directory of the job.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...errors import LakeError
 from ...format.files import WriteOptions, WrittenFile
 from ...format.identifiers import backquoted
 from ...format.objects import Column
@@ -48,6 +50,10 @@ def write_files(
 
     Returns:
         The texts of the keys and the file.
+
+    Raises:
+        StatementError: DuckDB cannot write a column's type.
+        LakeError: this process cannot see the files that Spark wrote.
     """
     announce(rows.sparkSession)
     send_code()
@@ -57,4 +63,6 @@ def write_files(
     format_ = format_of(columns, options, arrow_schema(columns))
     write = duckdb_files.writer(storage.filesystem(target)[1], format_, len(keys), rows_per_file, REFUSED)
     found = [duckdb_files.NewFile(*json.loads(row[0])) for row in chosen.mapInArrow(write, "file string").collect()]
+    if found and not os.path.exists(found[0].path):
+        raise LakeError(f"Spark wrote files to {target} that this machine cannot see: data_path must be shared")
     return [(tuple(file.keys), written_file(file, columns)) for file in found]
