@@ -29,3 +29,8 @@ def double_quoted(name: str) -> str:
 def text_literal(text: str) -> str:
     """Return a string literal of Spark SQL, where a backslash escapes."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def duckdb_literal(text: str) -> str:
+    """Return a string literal of DuckDB and standard SQL."""
+    return "'" + text.replace("'", "''") + "'"

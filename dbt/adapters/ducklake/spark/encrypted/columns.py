@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from ...errors import StatementError
 from ...format.files import WriteOptions
+from ...format.identifiers import double_quoted, duckdb_literal
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 from ...format.types import decimal_parameters
@@ -35,23 +36,23 @@ def format_of(columns: Sequence[Column], options: WriteOptions, schema: pa.Schem
             raise StatementError(
                 f"column {column.name} contains a variant in a {column.type}, which DuckDB cannot write to an encrypted file"
             )
-    select = ", ".join(f"{_value(column, f'c{number}', 0)} AS {_quoted(column.name)}" for number, column in enumerate(columns))
+    select = ", ".join(f"{_value(column, f'c{number}', 0)} AS {double_quoted(column.name)}" for number, column in enumerate(columns))
     codec = options.compression.lower()
     chosen = [
-        f"COMPRESSION {_literal(_CODECS.get(codec, codec))}",
+        f"COMPRESSION {duckdb_literal(_CODECS.get(codec, codec))}",
         f"PARQUET_VERSION V{options.parquet_version}",
         "GEOPARQUET_VERSION 'NONE'",
     ]
     if options.compression_level is not None and codec == "zstd":
         chosen.append(f"COMPRESSION_LEVEL {options.compression_level}")
-    ids = ", ".join(f"{_literal(column.name)}: {_ids(column)}" for column in columns)
+    ids = ", ".join(f"{duckdb_literal(column.name)}: {_ids(column)}" for column in columns)
     return Format(select, f"{{{ids}}}", ", ".join(chosen), options.row_group_size, options.row_group_size_bytes, schema)
 
 
 def _ids(column: Column) -> str:
     if not column.children:
         return str(column.column_id)
-    children = ", ".join(f"{_literal(child.name)}: {_ids(child)}" for child in column.children)
+    children = ", ".join(f"{duckdb_literal(child.name)}: {_ids(child)}" for child in column.children)
     return f"{{'__duckdb_field_id': {column.column_id}, {children}}}"
 
 
@@ -70,10 +71,12 @@ def _value(column: Column, sql: str, depth: int) -> str:
         case "map", (key, value):
             pair = f"struct_pack(k := {_value(key, item + '.key', depth + 1)}, v := {_value(value, item + '.value', depth + 1)})"
             return f"CASE WHEN {sql} IS NOT NULL THEN map_from_entries(list_transform(map_entries({sql}), lambda {item}: {pair})) END"
-    parts = [
-        f"{_quoted(child.name)} := {_value(child, f'struct_extract({sql}, {_literal(child.name)})', depth)}" for child in column.children
-    ]
+    parts = [f"{double_quoted(child.name)} := {_value(child, _field(sql, child.name), depth)}" for child in column.children]
     return f"CASE WHEN {sql} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"
+
+
+def _field(sql: str, name: str) -> str:
+    return f"struct_extract({sql}, {duckdb_literal(name)})"
 
 
 def _type(column: Column) -> str:
@@ -84,7 +87,7 @@ def _type(column: Column) -> str:
         case "map", (key, value):
             return f"MAP({_type(key)}, {_type(value)})"
         case "struct", children:
-            return f"STRUCT({', '.join(f'{_quoted(child.name)} {_type(child)}' for child in children)})"
+            return f"STRUCT({', '.join(f'{double_quoted(child.name)} {_type(child)}' for child in children)})"
     if column.type in _TEXT:
         return "VARCHAR"
     if column.type in ("int128", "uint128"):  # DuckDB would store a DOUBLE
@@ -96,13 +99,3 @@ def _type(column: Column) -> str:
     if found is None:
         raise StatementError(f"column {column.name} is a {column.type}, which DuckDB cannot write to an encrypted file")
     return found
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("'", "''")
-    return f"'{escaped}'"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 from pyspark.sql import types as T
 
+from ...format.identifiers import double_quoted, duckdb_literal
 from ..files.physical import FileField, field_by_id, field_by_name
 from ..values.types import FIELD_ID
 
@@ -35,7 +36,7 @@ _BYTE = "(({part}) >> {shift}) & 255"
 
 def select_list(fields: Sequence[T.StructField], schema: Sequence[FileField]) -> str:
     """Return SQL for the requested columns of a file with this schema; a column that the file does not have is NULL."""
-    return ", ".join(_requested(field, schema, _quoted) for field in fields)
+    return ", ".join(_requested(field, schema, double_quoted) for field in fields)
 
 
 def arrow_schema(fields: Sequence[T.StructField]) -> pa.Schema:
@@ -71,7 +72,7 @@ def _duckdb_type(type_: T.DataType) -> str:
         case T.MapType():
             return f"MAP({_duckdb_type(type_.keyType)}, {_duckdb_type(type_.valueType)})"
         case T.StructType():
-            return f"STRUCT({', '.join(f'{_quoted(field.name)} {_duckdb_type(field.dataType)}' for field in type_.fields)})"
+            return f"STRUCT({', '.join(f'{double_quoted(field.name)} {_duckdb_type(field.dataType)}' for field in type_.fields)})"
         case T.VariantType():
             return "STRUCT(value BLOB, metadata BLOB)"
     return _SIMPLE[type(type_)][0] if type(type_) in _SIMPLE else "TIME"
@@ -91,9 +92,10 @@ def _value(field: FileField, sql: str, wanted: T.DataType, depth: int) -> str:
     match wanted:
         case T.StructType():
             inner = [
-                _requested(each, field.children, lambda name: f"struct_extract({sql}, {_literal(name)})", depth) for each in wanted.fields
+                _requested(each, field.children, lambda name: f"struct_extract({sql}, {duckdb_literal(name)})", depth)
+                for each in wanted.fields
             ]
-            parts = [f"{_quoted(each.name)} := {value}" for each, value in zip(wanted.fields, inner, strict=True)]
+            parts = [f"{double_quoted(each.name)} := {value}" for each, value in zip(wanted.fields, inner, strict=True)]
             return f"CASE WHEN {sql} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"
         case T.ArrayType():
             return f"list_transform({sql}, lambda {item}: {_value(field.children[0], item, wanted.elementType, depth + 1)})"
@@ -137,13 +139,3 @@ def _interval(sql: str) -> str:
     )
     values = ", ".join(_BYTE.format(part=part, shift=shift) for part in parts for shift in (0, 8, 16, 24))
     return f"unhex(format('{'{:02X}' * 12}', {values}))"
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("'", "''")
-    return f"'{escaped}'"

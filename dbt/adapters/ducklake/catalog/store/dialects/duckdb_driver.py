@@ -21,6 +21,8 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.types import NULLTYPE
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
+from ....format.identifiers import duckdb_literal
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -116,8 +118,7 @@ class _Files:
             option = "(READ_ONLY)"
         elif not os.path.exists(file):
             option = f"(STORAGE_VERSION '{STORAGE_VERSION}')"  # an existing file keeps its version
-        quoted = file.replace("'", "''")
-        self._instance.execute(f"ATTACH '{quoted}' AS {name} {option}")
+        self._instance.execute(f"ATTACH {duckdb_literal(file)} AS {name} {option}")
         return name
 
     def _release(self, key: tuple[str, bool]) -> None:
