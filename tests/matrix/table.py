@@ -9,7 +9,7 @@ from .trial import Outcome, Result
 
 def table(results: Sequence[Result]) -> str:
     """Return a row for each result."""
-    head = ["| PySpark | Java | Python | dbt-core | catalog | result | seconds |", "| --- | --- | --- | --- | --- | --- | ---: |"]
+    head = ["| Spark | Java | Python | dbt-core | catalog | result | seconds |", "| --- | --- | --- | --- | --- | --- | ---: |"]
     return "\n".join([*head, *map(_row, results)])
 
 

@@ -6,6 +6,7 @@ Specification: "Configuration". DuckDB's `lz4` is the raw block format, not Hado
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from ...errors import ConfigurationError
@@ -72,13 +73,21 @@ def spark_options(options: WriteOptions, *, local: bool) -> dict[str, str]:
     return found | dict(options.extra)
 
 
-def ignored_option(options: WriteOptions, spark: str) -> str | None:
-    """Return a message about an option that a version of Spark ignores; None: there is none."""
-    major, minor = (int(part) for part in spark.split(".")[:2])
-    if (major, minor) >= FIRST_WITH_ROW_LIMIT or options.row_group_size == WriteOptions().row_group_size:
+def ignored_option(options: WriteOptions, spark: Callable[[], str]) -> str | None:
+    """Return a message about an option that Spark ignores; None: there is none.
+
+    Args:
+        options: the lake's options.
+        spark: returns the version of Spark, which a Spark Connect server has to be asked for.
+    """
+    if options.row_group_size == WriteOptions().row_group_size:
+        return None
+    version = spark()
+    major, minor = (int(part) for part in version.split(".")[:2])
+    if (major, minor) >= FIRST_WITH_ROW_LIMIT:
         return None
     return (
-        f"parquet_row_group_size is {options.row_group_size}, and Spark {spark} ignores it: install pyspark "
+        f"parquet_row_group_size is {options.row_group_size}, and Spark {version} ignores it: install pyspark "
         f"{'.'.join(map(str, FIRST_WITH_ROW_LIMIT))} or newer, or set parquet_row_group_size_bytes"
     )
 

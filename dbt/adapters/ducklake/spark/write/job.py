@@ -53,7 +53,7 @@ def run(
     """Write the rows below `target`, in a directory for each value of `keys`, and return (path, size in bytes) of each file."""
     local = storage.is_local(target)
     writer_options = spark_options(options, local=local)
-    if (ignored := ignored_option(options, rows.sparkSession.version)) is not None:
+    if (ignored := ignored_option(options, lambda: rows.sparkSession.version)) is not None:
         logger.warning("%s", ignored)
     if rows_per_file is not None:
         writer_options["maxRecordsPerFile"] = str(rows_per_file)
