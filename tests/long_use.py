@@ -138,9 +138,11 @@ def measure(done: int) -> Sample:
     jvm: Any = SparkContext._jvm
     context = SparkContext._active_spark_context
     assert context is not None
-    for _ in range(2):  # Spark's cleaner removes listeners and shuffle files after a collection
+    for number in range(20):  # Spark's cleaner removes listeners, cached rows and shuffle files after a collection, later on a busy machine
         jvm.java.lang.System.gc()
         jvm.java.lang.Thread.sleep(300)
+        if number > 0 and context._jsc.getPersistentRDDs().isEmpty():
+            break
     beans = jvm.java.lang.management.ManagementFactory
     scala = context._jsc.sc()
     found = [each for each in gc.get_objects() if _is_ours(each)]

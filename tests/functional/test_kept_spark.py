@@ -53,7 +53,7 @@ session = runtime.session()
 print(pid(), views(session))
 """
 UNUSABLE = """
-import dbt.adapters.ducklake.spark.session.runtime as module
+import dbt.adapters.ducklake.spark.session.application as module
 from py4j.protocol import Py4JError
 
 def context_of(gateway):
