@@ -75,42 +75,25 @@ def write_rows(
         with large_tasks(fitted.sparkSession, options.target_file_size):
             arrangement = arranged(fitted, keys, order_of(fitted, order), options)
             if options.encrypted:
-                files = _encrypted_files(arrangement, written_columns, target, options, partition_fields, per_file)
+                written = write_files(arrangement, written_columns, target, options, keys, per_file)
+                files = [replace(file, partition_values=values_of_keys(texts, columns, partition_fields)) for texts, file in written]
             else:
-                files = _plain_files(arrangement, written_columns, target, options, partition_fields, per_file)
+                paths = run(arrangement, target, options, keys, per_file)
+                files = _read_plain(paths, written_columns, target, partition_fields)
         check_rules(files, columns)
         names = key_names(key_columns(columns, partition_fields), partition_fields)
         by_key = [partition_directory(names, file.partition_values) if options.hive_file_pattern else "" for file in files]
         return move_files(files, [with_separator(directory) + each for each in by_key], target)
 
 
-def _plain_files(
-    rows: DataFrame,
-    columns: tuple[Column, ...],
-    target: str,
-    options: WriteOptions,
-    partition_fields: Sequence[PartitionField],
-    rows_per_file: int,
+def _read_plain(
+    paths: Sequence[tuple[str, int]], columns: tuple[Column, ...], target: str, partition_fields: Sequence[PartitionField]
 ) -> list[WrittenFile]:
-    keys = [key_name(index) for index in range(len(partition_fields))]
-    paths = run(rows, target, options, keys, rows_per_file)
-    if not paths and not keys:
+    """Read the footers of new files, of which there is at least one without partitions."""
+    if not paths and not partition_fields:
         raise LakeError(f"Spark wrote files to {target} that this machine cannot see: data_path must be shared")
-    values = [values_of(path[len(target) :], columns, partition_fields) if keys else () for path, _ in paths]
+    values = [values_of(path[len(target) :], columns, partition_fields) if partition_fields else () for path, _ in paths]
     return read_files([FileToRead(path, size, each) for (path, size), each in zip(paths, values, strict=True)], columns)
-
-
-def _encrypted_files(
-    rows: DataFrame,
-    columns: tuple[Column, ...],
-    target: str,
-    options: WriteOptions,
-    partition_fields: Sequence[PartitionField],
-    rows_per_file: int,
-) -> list[WrittenFile]:
-    keys = [key_name(index) for index in range(len(partition_fields))]
-    written = write_files(rows, columns, target, options, keys, rows_per_file)
-    return [replace(file, partition_values=values_of_keys(found, columns, partition_fields)) for found, file in written]
 
 
 def shaped(rows: DataFrame, columns: Sequence[Column], row_ids: bool = False) -> DataFrame:
