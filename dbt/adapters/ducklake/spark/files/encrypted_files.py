@@ -92,13 +92,12 @@ def write_table(table: pa.Table, columns: tuple[Column, ...], path: str, options
     return written_file(found._replace(path=path), columns)
 
 
-def written_file(file: duckdb_files.NewFile, columns: tuple[Column, ...], values: tuple[str | None, ...] = ()) -> WrittenFile:
-    """Describe a new file.
+def written_file(file: duckdb_files.NewFile, columns: tuple[Column, ...]) -> WrittenFile:
+    """Describe a new file, without its partition values.
 
     Args:
         file: what DuckDB returned about it.
         columns: its fields, including embedded ids, which get no statistics.
-        values: its partition values.
     """
     return WrittenFile(
         path=file.path,
@@ -106,7 +105,6 @@ def written_file(file: duckdb_files.NewFile, columns: tuple[Column, ...], values
         size_bytes=file.size_bytes,
         footer_size=file.footer_size,
         column_stats=tuple(_column_stats(file, columns)),
-        partition_values=values,
         embedded_row_ids=any(column.column_id == ROW_ID_FIELD_ID for column in columns),
         encryption_key=file.key,
     )
