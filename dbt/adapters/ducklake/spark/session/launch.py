@@ -27,13 +27,13 @@ logger = logging.getLogger(__name__)
 FIRST_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m")
 """With the first compiler alone Java reserves 48 MB of code, and a long run compiles the same methods again and again."""
 LATE_COMPILER = (
-    "-XX:Tier4InvocationThreshold=250000",
-    "-XX:Tier4MinInvocationThreshold=30000",
-    "-XX:Tier4CompileThreshold=750000",
-    "-XX:Tier4BackEdgeThreshold=1000000",
+    "-XX:Tier4InvocationThreshold=15000",
+    "-XX:Tier4MinInvocationThreshold=1800",
+    "-XX:Tier4CompileThreshold=45000",
+    "-XX:Tier4BackEdgeThreshold=120000",
 )
-"""The second compiler starts later, at 50 times the calls and 25 times the iterations. It takes a third of the processor time while Spark
-starts, and a long query reaches these numbers in its first second.
+"""The second compiler starts at three times the usual calls and iterations. A cold `dbt build` of a small project takes 16.5 s, against 17.3 s
+with Java's own thresholds and 16.1 s with fifty times as many; but with fifty times, merges in a session of minutes are 17 % slower.
 """
 LOG_TAIL_BYTES = 4000
 END_SECONDS = 10
