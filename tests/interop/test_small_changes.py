@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import DataError
 from dbt.adapters.ducklake.lake import small
+from dbt.adapters.ducklake.spark.rows.plans import limit_partitions
 from tests.interop.conftest import Both
 
 CATALOGS = ["sqlite"]
@@ -62,6 +63,7 @@ def play(both: Both, table: str, layout: str) -> list[Any]:
 def test_both_ways_are_equal(both: Both, monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
     here = play(both, "here", layout)
     monkeypatch.setattr(small, "MOST_VALUES", 0)
+    monkeypatch.setattr(small, "MOST_DELETED", 0)
     by_spark = play(both, "by_spark", layout)
     assert here == by_spark
 
@@ -94,3 +96,42 @@ def test_invalid_values_are_refused_and_nothing_changes(both: Both, monkeypatch:
         "MERGE INTO t USING (SELECT 5 AS id, 300 AS n) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = 7 WHEN NOT MATCHED THEN INSERT *"
     )
     assert (5, 7) in both.rows("SELECT * FROM t")
+
+
+def test_the_limit_of_a_small_change_needs_no_shuffle(both: Both) -> None:
+    frame = both.session.spark().range(0, 1000, 1, 4)
+    assert limit_partitions(frame, 5).toArrow().num_rows == 20
+    assert limit_partitions(frame, 5)._jdf.queryExecution().executedPlan().toString().count("Exchange") == 0
+
+
+@pytest.mark.parametrize("most", [small.MOST_DELETED, 0])
+def test_deleted_rows_neither_match_nor_fail(both: Both, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(small, "MOST_DELETED", most)
+    both.spark("CREATE TABLE t (id INT, s STRING)")
+    both.spark("INSERT INTO t SELECT id, IF(id % 2 = 0, string(id), 'no number') FROM range(20)")
+    both.duckdb("DELETE FROM t WHERE id % 2 = 1")
+    assert both.session.execute("UPDATE t SET id = CAST(s AS INT) + 100 WHERE CAST(s AS INT) < 10").rowcount == 5
+    assert both.session.execute("UPDATE t SET id = id WHERE CAST(s AS INT) < 10").rowcount == 5, "the old versions are not updated again"
+    source = "(SELECT CAST(value AS INT) AS value FROM range(0, 10) AS r(value))"
+    merged = both.session.execute(
+        f"MERGE INTO t USING {source} n ON CAST(t.s AS INT) = n.value WHEN MATCHED THEN UPDATE SET id = 7 "
+        "WHEN NOT MATCHED THEN INSERT (id, s) VALUES (n.value, '-1')"
+    )
+    assert merged.rowcount == 10
+    assert both.session.execute("DELETE FROM t WHERE CAST(s AS INT) >= 10").rowcount == 5
+    assert both.rows("SELECT * FROM t") == sorted([*[(7, str(n)) for n in range(0, 10, 2)], *[(n, "-1") for n in range(1, 10, 2)]])
+    both.check_history("t")
+
+
+@pytest.mark.parametrize("writer", ["spark", "duckdb"])
+def test_inlined_deletes_and_deletion_vectors_are_left_out(both: Both, writer: str) -> None:
+    both.spark("CREATE TABLE t AS SELECT id, id AS n FROM range(100)")
+    both.spark("ALTER TABLE t SET TBLPROPERTIES ('write_deletion_vectors' = 'true')")
+    delete = both.spark if writer == "spark" else both.duckdb
+    delete("DELETE FROM t WHERE id < 30")
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 10)")
+    delete("DELETE FROM t WHERE id IN (40, 41)")
+    assert both.session.execute("UPDATE t SET n = n + 1 WHERE id < 50").rowcount == 18
+    assert both.session.execute("DELETE FROM t WHERE id < 45").rowcount == 13
+    assert both.rows("SELECT count(*), sum(n) FROM t") == [(55, sum(range(45, 100)) + 5)]
+    both.check_history("t")

@@ -101,12 +101,13 @@ def test_a_plain_table_is_one_scan_with_filters_pushed_down(spark: SparkSession,
     assert "ReadSchema: struct<b:string>" in plan_text(scan(spark, duck_lake.plan("t")).select("b"))
 
 
-def test_many_files_with_deletes_are_read_by_two_scans(spark: SparkSession, duck_lake: DuckLake) -> None:
+@pytest.mark.parametrize(("files", "scans"), [(2, 2), (4, 1)], ids=["in a few files", "in most files"])
+def test_many_files_with_deletes_are_read_by_few_scans(spark: SparkSession, duck_lake: DuckLake, files: int, scans: int) -> None:
     duck_lake.sql("CREATE TABLE t (a integer)", *[f"INSERT INTO t SELECT range + {100 * n} FROM range(100)" for n in range(6)])
-    duck_lake.sql("DELETE FROM t WHERE a % 10 = 3 AND a < 400")
+    duck_lake.sql(f"DELETE FROM t WHERE a % 10 = 3 AND a < {100 * files}")
     frame = scan(spark, duck_lake.plan("t"), lineage=True)
-    assert plan_text(frame).count("FileScan parquet [a#") == 2
-    assert frame.count() == 560
+    assert plan_text(frame).count("FileScan parquet [a#") == scans
+    assert frame.count() == 600 - 10 * files
     assert same_as_oracle(frame, duck_lake, "t")
 
 

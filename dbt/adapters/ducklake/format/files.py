@@ -148,6 +148,27 @@ class DataFile:
         """Whether some rows of the file are deleted."""
         return self.delete_file is not None or bool(self.inlined_deletes)
 
+    @property
+    def has_snapshot_range(self) -> bool:
+        """Whether a scan reads only the rows that a range of snapshots inserted."""
+        return self.rows_until_snapshot is not None or self.rows_from_snapshot is not None
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether a scan must leave out some rows: deleted rows, or rows of other snapshots."""
+        return self.has_deletes or self.has_snapshot_range
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the file is encrypted."""
+        return self.encryption_key is not None
+
+    @property
+    def deleted_count(self) -> int:
+        """An upper bound of the number of deleted rows."""
+        files = () if self.delete_file is None else (self.delete_file, *self.delete_file.others)
+        return len(self.inlined_deletes) + sum(file.delete_count for file in files)
+
 
 @dataclass(frozen=True)
 class InlinedRows:
@@ -237,6 +258,16 @@ class ScanPlan:
     had. A column with such a name must not be read by name, because older files may use the name for another column."""
     retyped: frozenset[int] = frozenset()
     """The ids of columns whose type has changed, so that older files store them with an older type."""
+
+    @property
+    def deleted_count(self) -> int:
+        """An upper bound of the number of deleted rows in the files."""
+        return sum(file.deleted_count for file in self.files)
+
+    def including_deleted(self) -> ScanPlan:
+        """Return the plan of a scan that also reads the deleted rows of the files."""
+        files = [replace(file, delete_file=None, inlined_deletes=()) if file.has_deletes else file for file in self.files]
+        return replace(self, files=tuple(files))
 
 
 @dataclass(frozen=True)

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..catalog.staged import Flush
 from ..format.files import ColumnFilter, ScanPlan
 from ..format.objects import Table
 from ..spark.arrow.flushed import remove, write_deletes
-from ..spark.rows.positions import collect_positions
 from .context import Context, RowCounts
 from .row_changes import end_rows
+from .small import positions_of_scan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def delete(context: Context, table: Table, plan: ScanPlan, to_delete: DataFrame, within: Sequence[ColumnFilter] = ()) -> RowCounts:
-    """Stage deleting the rows in `to_delete`, which come from a scan of `plan` with lineage. All of them pass the filters `within`."""
+def delete(
+    context: Context, table: Table, plan: ScanPlan, to_delete: Callable[[ScanPlan], DataFrame], within: Sequence[ColumnFilter] = ()
+) -> RowCounts:
+    """Stage deleting rows.
+
+    Args:
+        context: the transaction and Spark.
+        table: the table to delete from.
+        plan: the scan that finds the rows.
+        to_delete: returns the rows to delete of a scan with lineage.
+        within: filters that every deleted row passes.
+    """
     context.transaction.rows.depends_on_rows(table, within)
-    return RowCounts(deleted=end_rows(context, table, plan, collect_positions(to_delete)))
+    return RowCounts(deleted=end_rows(context, table, plan, positions_of_scan(to_delete, plan)))
 
 
 def truncate(context: Context, table: Table) -> None:

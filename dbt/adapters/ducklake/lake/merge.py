@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..format.files import LINEAGE_FILE, LINEAGE_POSITION
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ScanPlan
 from ..format.objects import Table
 from ..spark.read.scan import scan
 from ..spark.rows.cached import cached
@@ -45,22 +45,26 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         context.transaction.rows.depends_on_rows(table, filters)
         plan = context.transaction.scan_plan(table, within=filters)
         request.planned(plan)
-        target = within(scan(context.spark(), plan, lineage=True, virtual=request.virtual), ranges)
-        match = Match(
-            target,
-            source,
-            request.target_alias,
-            request.source_alias,
-            request.condition,
-            table.columns,
-            broadcast=size * len(source.columns) <= BROADCAST_VALUES,
-        )
+
+        def match_in(read: ScanPlan) -> Match:
+            return Match(
+                within(scan(context.spark(), read, lineage=True, virtual=request.virtual), ranges),
+                source,
+                request.target_alias,
+                request.source_alias,
+                request.condition,
+                table.columns,
+                broadcast=size * len(source.columns) <= BROADCAST_VALUES,
+            )
+
+        if small is not None and size:
+            done = merge_small(context, table, request, plan, lambda read: match_in(read).pairs(request.matched), small)
+            if done is not None:
+                return done
+        match = match_in(plan)
         matching = match.pairs(request.matched)  # before the early return, so that Spark reports an invalid condition in any case
         if size == 0 and not request.not_matched_by_source:
             return RowCounts()
-        done = None if small is None else merge_small(context, table, request, plan, matching, small)
-        if done is not None:
-            return done
         to_delete: list[Positions] = []
         inserted = updated = deleted = 0
         with cached(matching) as pairs:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import StatementError
+from ..format.files import ScanPlan
 from ..format.identifiers import backquoted
 from ..format.objects import Table
 from ..spark.read.scan import scan
@@ -43,6 +44,9 @@ def overwrite_partitions(context: Context, table: Table, rows: DataFrame) -> Row
         _, ranges = measure(new, "new", [(key, backquoted(key.name)) for key in keys])
         within = [replace(key.column_filter(), nulls=True) for key in ranges]
         plan = context.transaction.scan_plan(table, within=within)
-        old = scan(context.spark(), plan, lineage=True)
-        ended = delete(context, table, plan, rows_of_same_partitions(old, new, table), within)
+
+        def replaced(read: ScanPlan) -> DataFrame:
+            return rows_of_same_partitions(scan(context.spark(), read, lineage=True), new, table)
+
+        ended = delete(context, table, plan, replaced, within)
         return RowCounts(inserted=insert(context, table, new), deleted=ended.deleted)

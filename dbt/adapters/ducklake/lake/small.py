@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import CancelledError, DataError
@@ -12,6 +12,8 @@ from ..format.objects import Column, PartitionField, Table
 from ..format.sort_text import bare_column
 from ..spark.arrow.write import write_arrow
 from ..spark.errors import translate
+from ..spark.rows.deleted import drop_deleted
+from ..spark.rows.positions import Positions, by_file, collect_positions, fetch_positions
 from ..spark.rows.small import can_fetch, fetch_small
 from .context import Context
 from .order import stored_order
@@ -26,6 +28,10 @@ MOST_BYTES = 64 * 2**20
 """The maximum size of the rows that one statement fetches, as they are in files."""
 MOST_OF_MANY = 50_000
 """The maximum number of rows that are fetched from a query of unknown size: each partition of a larger one sends this number in vain."""
+MOST_LIMITED_BYTES = 128 * 2**20
+"""Spark reads files of up to this size in so few partitions that each may send the maximum number of rows to this process."""
+MOST_DELETED = 200_000
+"""Up to this number of deleted rows, a statement fetches those that match too and drops them here: that is faster than a join in Spark."""
 
 
 def most_rows(context: Context, table: Table) -> int:
@@ -38,7 +44,14 @@ def most_rows(context: Context, table: Table) -> int:
 
 
 def fetch(
-    rows: DataFrame, columns: Sequence[Column], plan: ScanPlan | None, most: int, *, extra: Collection[str], at_most: int | None = None
+    rows: DataFrame,
+    columns: Sequence[Column],
+    plan: ScanPlan | None,
+    most: int,
+    *,
+    extra: Collection[str],
+    at_most: int | None = None,
+    allowance: int = 0,
 ) -> pa.Table | None:
     """Fetch rows in the shape of the table's files.
 
@@ -49,6 +62,7 @@ def fetch(
         most: the maximum number of rows.
         extra: names of further columns.
         at_most: the maximum number of rows that `rows` can have, if it is known.
+        allowance: the number of rows to fetch in addition to the maximum.
 
     Returns:
         The rows; None if they are too many, or if Spark failed. The general way of the statement then decides.
@@ -58,18 +72,72 @@ def fetch(
         DataError: a value does not fit its column.
     """
     size = sum(file.size_bytes for file in plan.files) if plan is not None else 0
+    few_partitions = 0 < size <= MOST_LIMITED_BYTES
     if plan is not None and size:
         most = min(most, MOST_BYTES * sum(file.record_count for file in plan.files) // size)
     if at_most is None or at_most > most:
         most = min(most, MOST_OF_MANY)
     try:
-        return fetch_small(rows, columns, most, extra=extra, at_most=at_most)
+        return fetch_small(rows, columns, most + allowance, extra=extra, at_most=at_most, few_partitions=few_partitions)
     except DataError:
         raise
     except Exception as error:
         if isinstance(translate(error), CancelledError):
             raise
         return None
+
+
+def fetch_of_scan(
+    rows: Callable[[ScanPlan], DataFrame],
+    columns: Sequence[Column],
+    plan: ScanPlan,
+    most: int,
+    *,
+    extra: Collection[str],
+    at_most: int,
+) -> pa.Table | None:
+    """Fetch rows of a scan with lineage, as `fetch` does.
+
+    The scan also reads the deleted rows, unless they are many; those that match are dropped here. An expression may fail for a deleted row
+    only, so an error does not end the statement.
+
+    Args:
+        rows: returns the rows for a scan plan; see `fetch`.
+        columns: see `fetch`.
+        plan: the plan of the scan.
+        most: see `fetch`.
+        extra: see `fetch`; contains LINEAGE_FILE and LINEAGE_POSITION.
+        at_most: see `fetch`.
+    """
+    deleted = plan.deleted_count
+    if deleted == 0 or deleted > MOST_DELETED:
+        return fetch(rows(plan), columns, plan, most, extra=extra, at_most=at_most)
+    try:
+        found = fetch(rows(plan.including_deleted()), columns, plan, most, extra=extra, at_most=at_most, allowance=deleted)
+    except DataError:
+        return None
+    return None if found is None else drop_deleted(found, plan.files)
+
+
+def positions_of_scan(rows: Callable[[ScanPlan], DataFrame], plan: ScanPlan) -> Positions:
+    """Return the positions of rows of a scan with lineage, which may be many. The scan reads deleted rows as that of `fetch_of_scan` does.
+
+    Args:
+        rows: returns the rows for a scan plan.
+        plan: the plan of the scan.
+
+    Raises:
+        CancelledError: the statement was cancelled.
+    """
+    if 0 < plan.deleted_count <= MOST_DELETED:
+        try:
+            found = fetch_positions(rows(plan.including_deleted()))
+        except Exception as error:  # an expression may fail for a deleted row only
+            if isinstance(translate(error), CancelledError):
+                raise
+        else:
+            return by_file(drop_deleted(found, plan.files))
+    return collect_positions(rows(plan))
 
 
 def _partition_fields(table: Table) -> tuple[PartitionField, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from ..spark.values.extremes import KeyRange, key_columns, key_names, ranges_of,
 from .context import Context, RowCounts
 from .merge_request import MergeRequest, refuse_repeated
 from .row_changes import end_rows
-from .small import fetch, planned_rows, write_small
+from .small import fetch, fetch_of_scan, planned_rows, write_small
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,7 +57,7 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, most: i
 
 
 def merge_small(
-    context: Context, table: Table, request: MergeRequest, plan: ScanPlan, matching: DataFrame, source: SmallSource
+    context: Context, table: Table, request: MergeRequest, plan: ScanPlan, matching: Callable[[ScanPlan], DataFrame], source: SmallSource
 ) -> RowCounts | None:
     """Stage the effect of a merge.
 
@@ -65,7 +66,7 @@ def merge_small(
         table: the target.
         request: the merge, without WHEN NOT MATCHED BY SOURCE.
         plan: the scan of the target.
-        matching: `Match.pairs` of the source and the target.
+        matching: returns `Match.pairs` of the source and a scan of the target.
         source: the fetched source.
 
     Returns:
@@ -76,7 +77,8 @@ def merge_small(
     """
     updates = [index for index, clause in enumerate(request.matched) if clause.action == "update"]
     columns = table.columns if updates else ()
-    pairs = fetch(matching, columns, plan, source.most, extra=_PAIR, at_most=planned_rows(plan) * source.rows.num_rows)
+    most = planned_rows(plan) * source.rows.num_rows
+    pairs = fetch_of_scan(matching, columns, plan, source.most, extra=_PAIR, at_most=most)
     if pairs is None:
         return None
     found = outcome_of(pairs)

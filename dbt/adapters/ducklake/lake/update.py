@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ColumnFilter, ScanPlan
@@ -12,7 +12,7 @@ from ..spark.rows.positions import by_file, collect_positions
 from .context import Context, RowCounts
 from .insert import insert
 from .row_changes import end_rows
-from .small import fetch, most_rows, planned_rows, write_small
+from .small import fetch_of_scan, most_rows, planned_rows, write_small
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,24 +20,26 @@ if TYPE_CHECKING:
 _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 
 
-def update(context: Context, table: Table, plan: ScanPlan, changed: DataFrame, within: Sequence[ColumnFilter] = ()) -> RowCounts:
+def update(
+    context: Context, table: Table, plan: ScanPlan, changed: Callable[[ScanPlan], DataFrame], within: Sequence[ColumnFilter] = ()
+) -> RowCounts:
     """Stage new versions of rows.
 
     Args:
         context: the transaction and Spark.
         table: the table to update.
         plan: the scan that found the rows.
-        changed: the table's columns with their new values, then the lineage columns of the scan of `plan`.
+        changed: returns the changed rows of a scan: the table's columns with their new values, then the lineage columns.
         within: filters that the old version of every changed row passes.
     """
     context.transaction.rows.depends_on_rows(table, within)
     most = most_rows(context, table)
-    small = fetch(changed, table.columns, plan, most, extra=_LINEAGE, at_most=planned_rows(plan)) if most else None
+    small = fetch_of_scan(changed, table.columns, plan, most, extra=_LINEAGE, at_most=planned_rows(plan)) if most else None
     if small is not None:
         positions = by_file(small)
         write_small(context, table, small.drop_columns([LINEAGE_FILE, LINEAGE_POSITION]), row_ids=True)
         return RowCounts(updated=end_rows(context, table, plan, positions))
-    with cached(changed) as rows:
+    with cached(changed(plan)) as rows:
         positions = collect_positions(rows)
         if not positions:
             return RowCounts()

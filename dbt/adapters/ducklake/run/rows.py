@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import StatementError
 from ..format.evolution import NewColumn, find_column
-from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ScanPlan
 from ..format.identifiers import backquoted, fold, text_literal
 from ..format.objects import Column, Table
 from ..format.types import data_type_of, spark_name
@@ -103,14 +103,19 @@ def run_update(env: Environment, statement: Update) -> Result:
     values = _values(table, statement.assignments, alias, bind)
     named = (*statement.condition.virtual,) if statement.condition else ()
     named += tuple(name for each in statement.assignments if each.value is not None for name in each.value.virtual)
-    frame = scan(target.spark, plan, lineage=True, virtual=virtual_columns(dict.fromkeys(named), table)).alias(alias)
-    if statement.condition is not None:
-        frame = frame.where(bind(statement.condition))
+    virtual = virtual_columns(dict.fromkeys(named), table)
+    condition = bind(statement.condition) if statement.condition is not None else None
     columns = [
         f"{values.get(column.name) or f'{backquoted(alias)}.{backquoted(column.name)}'} AS {backquoted(column.name)}"
         for column in table.columns
     ]
-    return changed("UPDATE", update(target.context, table, plan, frame.selectExpr(*columns, *_LINEAGE), within))
+
+    def new_rows(read: ScanPlan) -> DataFrame:
+        frame = scan(target.spark, read, lineage=True, virtual=virtual).alias(alias)
+        frame = frame if condition is None else frame.where(condition)
+        return frame.selectExpr(*columns, *_LINEAGE)
+
+    return changed("UPDATE", update(target.context, table, plan, new_rows, within))
 
 
 def run_delete(env: Environment, statement: Delete) -> Result:
@@ -198,8 +203,11 @@ def _delete_where(env: Environment, target: Environment, table: Table, name: Nam
         target.transaction.rows.depends_on_rows(table, within)  # the result depends on the absence of rows
         return RowCounts()
     virtual = virtual_columns(condition.virtual, table)
-    frame = scan(target.spark, plan, lineage=True, virtual=virtual).alias(alias)
-    return delete(target.context, table, plan, frame.where(text), within)
+
+    def to_delete(read: ScanPlan) -> DataFrame:
+        return scan(target.spark, read, lineage=True, virtual=virtual).alias(alias).where(text)
+
+    return delete(target.context, table, plan, to_delete, within)
 
 
 def _require_partition_keys(table: Table, statement: Insert) -> None:

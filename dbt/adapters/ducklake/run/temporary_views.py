@@ -6,8 +6,8 @@ from ..errors import StatementError
 from ..format.identifiers import fold
 from ..plan.bound import BoundRows
 from ..plan.names import TemporaryView
-from ..spark.rows.cached import as_leaf
 from ..spark.rows.fetch import column_types
+from ..spark.rows.plans import as_leaf
 from ..spark.session.temporary import drop_temporary_view
 from ..sql.references import rows_of
 from ..sql.values import CreateTemporaryView, Name

@@ -24,34 +24,10 @@ _DUCKLAKE_NAME = re.compile(r"(?:^|/)ducklake-[0-9a-f]{8}-[0-9a-f]{4}-")
 
 
 @dataclass(frozen=True)
-class NumberedFile:
-    """A data file with its index in the scan plan."""
-
-    number: int
-    file: DataFile
-
-    @property
-    def is_restricted(self) -> bool:
-        """Whether the scan must leave out some rows: deleted rows, or rows of other snapshots."""
-        file = self.file
-        return file.delete_file is not None or bool(file.inlined_deletes) or self.has_snapshot_range
-
-    @property
-    def is_encrypted(self) -> bool:
-        """Whether the file is encrypted."""
-        return self.file.encryption_key is not None
-
-    @property
-    def has_snapshot_range(self) -> bool:
-        """Whether the scan reads only the rows that a range of snapshots inserted."""
-        return self.file.rows_until_snapshot is not None or self.file.rows_from_snapshot is not None
-
-
-@dataclass(frozen=True)
 class FileGroup:
     """Files that are read in the same way."""
 
-    files: tuple[NumberedFile, ...]
+    files: tuple[DataFile, ...]
     readings: tuple[Reading, ...]
     """How each column of the table is read."""
     partition_keys: tuple[tuple[int, str], ...]
@@ -59,16 +35,24 @@ class FileGroup:
     by_name: bool
     """Whether columns match fields by name. Then the files have no field ids, and so no embedded row ids or snapshot ids."""
 
+    @property
+    def is_restricted(self) -> bool:
+        """Whether the scan must leave out rows of some of the files."""
+        return any(file.is_restricted for file in self.files)
+
     def split(self) -> list[FileGroup]:
         """Separate files that are read completely from restricted ones, encrypted ones, and files with the same path from each other.
 
+        If most rows are in restricted files, the others are read with them: a second scan takes longer than to check their rows too.
         In DuckDB a file can be added several times, and each time its rows are rows of the table. But a Spark scan reads each path once.
         """
-        parts: dict[tuple[bool, bool, int], list[NumberedFile]] = {}
+        restricted = sum(file.record_count for file in self.files if file.is_restricted)
+        mostly_restricted = 2 * restricted >= sum(file.record_count for file in self.files)
+        parts: dict[tuple[bool, bool, int], list[DataFile]] = {}
         seen: Counter[str] = Counter()
         for file in self.files:
-            parts.setdefault((file.is_restricted, file.is_encrypted, seen[file.file.path]), []).append(file)
-            seen[file.file.path] += 1
+            parts.setdefault((mostly_restricted or file.is_restricted, file.is_encrypted, seen[file.path]), []).append(file)
+            seen[file.path] += 1
         return [FileGroup(tuple(parts[key]), self.readings, self.partition_keys, self.by_name) for key in sorted(parts)]
 
 
@@ -78,11 +62,9 @@ def group_files(plan: ScanPlan) -> list[FileGroup]:
     Raises:
         LakeError: a file is missing or not a Parquet file, or the key of an encrypted file is wrong.
     """
-    numbered = [NumberedFile(number, file) for number, file in enumerate(plan.files)]
-    schemas = _file_schemas(plan, numbered)
-    by_schema: dict[tuple[NameMapping, FileSchema], list[NumberedFile]] = {}
-    for each, schema in zip(numbered, schemas, strict=True):
-        by_schema.setdefault((_name_mapping(plan, each.file, schema), schema), []).append(each)
+    by_schema: dict[tuple[NameMapping, FileSchema], list[DataFile]] = {}
+    for file, schema in zip(plan.files, _file_schemas(plan), strict=True):
+        by_schema.setdefault((_name_mapping(plan, file, schema), schema), []).append(file)
     groups: dict[object, FileGroup] = {}
     for (mapping, schema), members in by_schema.items():
         group = _group(plan, mapping, schema, members)
@@ -93,18 +75,19 @@ def group_files(plan: ScanPlan) -> list[FileGroup]:
     return list(groups.values())
 
 
-def _file_schemas(plan: ScanPlan, numbered: Sequence[NumberedFile]) -> list[FileSchema]:
+def _file_schemas(plan: ScanPlan) -> list[FileSchema]:
     """Return the fields of each file whose footer is needed, and None for the others."""
     needs_all = needs_footer(plan)
     wanted = [
-        each
-        for each in numbered
-        if needs_all or each.is_encrypted or each.file.mapping is not None or not _DUCKLAKE_NAME.search(each.file.path)
+        index
+        for index, file in enumerate(plan.files)
+        if needs_all or file.is_encrypted or file.mapping is not None or not _DUCKLAKE_NAME.search(file.path)
     ]
-    if not wanted:
-        return [None] * len(numbered)
-    read = dict(zip([each.number for each in wanted], physical_schemas(plan.name, [each.file for each in wanted]), strict=True))
-    return [read.get(each.number) for each in numbered]
+    schemas: list[FileSchema] = [None] * len(plan.files)
+    if wanted:
+        for index, schema in zip(wanted, physical_schemas(plan.name, [plan.files[index] for index in wanted]), strict=True):
+            schemas[index] = schema
+    return schemas
 
 
 def _name_mapping(plan: ScanPlan, file: DataFile, schema: FileSchema) -> NameMapping:
@@ -117,7 +100,7 @@ def _name_mapping(plan: ScanPlan, file: DataFile, schema: FileSchema) -> NameMap
     return tuple(MappedField(field.name, column.column_id) for field, column in zip(schema, plan.columns, strict=False))
 
 
-def _group(plan: ScanPlan, mapping: NameMapping, schema: FileSchema, files: Sequence[NumberedFile]) -> FileGroup:
+def _group(plan: ScanPlan, mapping: NameMapping, schema: FileSchema, files: Sequence[DataFile]) -> FileGroup:
     keys = {node.column_id: node.source_name for node in mapping or () if node.is_partition}
     lookup = ColumnLookup(plan.name, plan.reused_names, schema, mapping)
     readings = tuple(read_column(column, lookup) for column in plan.columns)

@@ -1,6 +1,6 @@
 """The deleted positions of many data files as one column of keys, for one anti join.
 
-A key is `number of the data file * 2^40 + position`. A few delete files are read by this process, many by Spark in one scan. The catalog
+A key is `index of the data file * 2^40 + position`. A few delete files are read by this process, many by Spark in one scan. The catalog
 maps them to their data files, not the path inside them. Positions with a snapshot id after the plan's snapshot are ignored.
 """
 
@@ -16,19 +16,18 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
-from ...format.files import SNAPSHOT_ID_COLUMN
+from ...format.files import SNAPSHOT_ID_COLUMN, DataFile, DeleteFile
 from ..files.deletes import positions_table
 from ..files.physical import THREADS
 from .file_facts import with_facts
-from .file_groups import NumberedFile
 from .manifest import read_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 DELETED = "__ducklake_deleted"
-FILE_SPAN = 2**40
-"""More than the number of rows in any file."""
+FILE_BITS = 40
+"""The bits of a position; no file has 2^40 rows."""
 MOST_LITERALS = 500
 """Up to this number of positions the keys are literals in the query, and no join is needed."""
 FETCH_LIMIT = 100_000
@@ -39,20 +38,27 @@ _DELETE_FILE = StructType([StructField("pos", LongType()), StructField(SNAPSHOT_
 
 
 def key(number: str, position: str) -> str:
-    """Return SQL for the key of a row."""
-    return f"{number} * {FILE_SPAN}L + {position}"
+    """Return SQL for the key of a row, without arithmetic that ANSI mode would check for overflows."""
+    return f"shiftleft({number}, {FILE_BITS}) | {position}"
 
 
-def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[NumberedFile], keys: str) -> DataFrame:
-    """Return the rows of `frame` whose key is not deleted; `keys` is SQL for the key, which is never NULL."""
-    count = deleted_count(files)
-    there = [each for each in files if count > FETCH_LIMIT and _is_parquet(each)]
-    known = _known_keys(files, not_read={each.number for each in there})
+def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[DataFile], keys: str) -> DataFrame:
+    """Return the rows of `frame` whose key is not deleted.
+
+    Args:
+        spark: the session of `frame`.
+        frame: rows of `files`.
+        files: the data files; the index in a key is that in this list.
+        keys: SQL for the key of a row, which is never NULL.
+    """
+    count = sum(file.deleted_count for file in files)
+    by_spark = {index for index, file in enumerate(files) if count > FETCH_LIMIT and _is_parquet(file)}
+    known = _known_keys(files, by_spark)
     if count <= MOST_LITERALS:
         return frame.where(f"{keys} NOT IN ({', '.join(f'{each}L' for each in known.to_pylist())})") if len(known) else frame
     parts = [_local(spark, known)] if len(known) else []
-    if there:
-        parts.append(_from_files(spark, there))
+    if by_spark:
+        parts.append(_from_files(spark, [(index, found) for index in sorted(by_spark) if (found := files[index].delete_file) is not None]))
     if not parts:
         return frame
     deleted = reduce(lambda one, other: one.unionAll(other), parts)
@@ -61,42 +67,35 @@ def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[Numbe
     return frame.join(deleted, F.expr(keys) == F.col(DELETED), "left_anti")
 
 
-def deleted_count(files: Sequence[NumberedFile]) -> int:
-    """Return an upper bound of the number of deleted positions."""
-    return sum(
-        len(each.file.inlined_deletes) + (each.file.delete_file.delete_count if each.file.delete_file is not None else 0) for each in files
-    )
-
-
-def _is_parquet(each: NumberedFile) -> bool:
-    found = each.file.delete_file
+def _is_parquet(file: DataFile) -> bool:
+    found = file.delete_file
     return found is not None and found.format.lower() == "parquet" and not found.others and found.encryption_key is None
 
 
-def _from_files(spark: SparkSession, files: Sequence[NumberedFile]) -> DataFrame:
-    """Return the keys in Parquet delete files, which Spark reads."""
-    found = [(each.number, each.file.delete_file) for each in files if each.file.delete_file is not None]
-    frame = read_files(spark, [(file.path, file.size_bytes) for _, file in found], _DELETE_FILE)
+def _from_files(spark: SparkSession, files: Sequence[tuple[int, DeleteFile]]) -> DataFrame:
+    """Return the keys in Parquet delete files, which Spark reads, given with the indexes of their data files."""
+    frame = read_files(spark, [(file.path, file.size_bytes) for _, file in files], _DELETE_FILE)
     facts = {
-        "__ducklake_number": [number for number, _ in found],
-        "__ducklake_limit": [file.snapshot_limit for _, file in found],
+        "__ducklake_number": [index for index, _ in files],
+        "__ducklake_limit": [file.snapshot_limit for _, file in files],
     }
-    frame = with_facts(spark, frame, [file.path for _, file in found], facts)
+    frame = with_facts(spark, frame, [file.path for _, file in files], facts)
     counts = f"{SNAPSHOT_ID_COLUMN} IS NULL OR {SNAPSHOT_ID_COLUMN} <= __ducklake_limit"
     return frame.where(counts).selectExpr(f"{key('__ducklake_number', 'pos')} AS {DELETED}")
 
 
-def _known_keys(files: Sequence[NumberedFile], not_read: Collection[int]) -> pa.Array:
-    """Return the keys of all inlined deletes, and of the delete files of the data files whose numbers are not in `not_read`."""
+def _known_keys(files: Sequence[DataFile], not_read: Collection[int]) -> pa.Array:
+    """Return the keys of all inlined deletes, and of the delete files of the data files whose indexes are not in `not_read`."""
     with ThreadPoolExecutor(max_workers=THREADS) as pool:
-        return pa.concat_arrays([pa.array([], pa.int64()), *pool.map(lambda each: _keys_of(each, each.number not in not_read), files)])
+        keys = pool.map(lambda each: _keys_of(each[0], each[1], each[0] not in not_read), enumerate(files))
+        return pa.concat_arrays([pa.array([], pa.int64()), *keys])
 
 
-def _keys_of(each: NumberedFile, reads_delete_file: bool) -> pa.Array:
-    found = [pa.array(each.file.inlined_deletes, pa.int64())]
-    if each.file.delete_file is not None and reads_delete_file:
-        found += positions_table(each.file.delete_file).column("pos").chunks
-    return pc.add(pa.concat_arrays(found), each.number * FILE_SPAN)
+def _keys_of(index: int, file: DataFile, reads_delete_file: bool) -> pa.Array:
+    found = [pa.array(file.inlined_deletes, pa.int64())]
+    if file.delete_file is not None and reads_delete_file:
+        found += positions_table(file.delete_file).column("pos").chunks
+    return pc.add(pa.concat_arrays(found), index << FILE_BITS)
 
 
 def _local(spark: SparkSession, keys: pa.Array) -> DataFrame:

@@ -34,7 +34,7 @@ from ..values.types import spark_type
 from . import encrypted, inlined, positions
 from .file_facts import Fact, with_facts
 from .file_groups import FileGroup, group_files
-from .manifest import read_files
+from .manifest import FILE_INDEX, has_file_index, read_files
 from .reading import extra_long
 
 if TYPE_CHECKING:
@@ -79,24 +79,26 @@ def scan(spark: SparkSession, plan: ScanPlan, *, lineage: bool = False, virtual:
 
 
 def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: bool, virtual: Sequence[str]) -> DataFrame:
-    """Read a group of files that either all have rows to leave out or all have none."""
-    restricted = group.files[0].is_restricted
-    files = [(each.file.path, each.file.size_bytes) for each in group.files]
+    """Read a group of files with one scan."""
+    restricted = group.is_restricted
+    files = [(file.path, file.size_bytes) for file in group.files]
     needs_row_id = (lineage or "rowid" in virtual) and not group.by_name
-    some_snapshots = any(each.has_snapshot_range for each in group.files)
+    some_snapshots = any(file.has_snapshot_range for file in group.files)
     fields = [reading.field for reading in group.readings]
     if needs_row_id:
         fields.append(extra_long(ROW_ID_COLUMN, ROW_ID_FIELD_ID))
     if (some_snapshots or "snapshot_id" in virtual) and not group.by_name:
         fields.append(extra_long(SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID))
-    facts = _facts(group, restricted, lineage, virtual)
+    has_index = has_file_index(spark) and not group.files[0].is_encrypted
+    facts = _facts(group, restricted and not has_index, lineage, virtual)
     if group.files[0].is_encrypted:
-        frame = encrypted.read_files(spark, plan.name, [each.file for each in group.files], fields, _POSITION, facts)
+        frame = encrypted.read_files(spark, plan.name, group.files, fields, _POSITION, facts)
     else:
         frame = read_files(spark, files, StructType(fields))
-        if facts:
-            frame = with_facts(spark, frame, [path for path, _ in files], facts, [f"_metadata.row_index AS {_POSITION}"])
-    if facts:
+        if facts or restricted:
+            indexed = [f"_metadata.row_index AS {_POSITION}", *([f"{FILE_INDEX} AS {_NUMBER}"] if restricted and has_index else [])]
+            frame = with_facts(spark, frame, [path for path, _ in files], facts, indexed)
+    if facts or restricted:
         if some_snapshots:
             frame = frame.where(_is_of_snapshots(frame, plan))
         if restricted:
@@ -132,15 +134,15 @@ def _unpruned(value: SparkColumn) -> SparkColumn:
     return F.element_at(F.array(value), 1)
 
 
-def _facts(group: FileGroup, restricted: bool, lineage: bool, virtual: Sequence[str]) -> dict[str, list[Fact]]:
-    """Return the columns of file facts that these files need."""
-    files = [each.file for each in group.files]
+def _facts(group: FileGroup, numbers: bool, lineage: bool, virtual: Sequence[str]) -> dict[str, list[Fact]]:
+    """Return the columns of file facts that these files need; with `numbers` also the index of the file in the group."""
+    files = group.files
     facts: dict[str, list[Fact]] = {
         f"{_PARTITION}{index}": [hive_value(file.path, key) for file in files] for index, key in group.partition_keys
     }
-    if restricted:
-        facts[_NUMBER] = [each.number for each in group.files]
-    if any(each.has_snapshot_range for each in group.files):
+    if numbers:
+        facts[_NUMBER] = list(range(len(files)))
+    if any(file.has_snapshot_range for file in group.files):
         facts[_UNTIL] = [file.rows_until_snapshot for file in files]
         facts[_FROM] = [file.rows_from_snapshot for file in files]
     if lineage:

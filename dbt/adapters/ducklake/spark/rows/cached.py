@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .plans import as_leaf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,21 +20,3 @@ def cached(frame: DataFrame) -> Iterator[DataFrame]:
         yield as_leaf(persisted)
     finally:
         persisted.unpersist()
-
-
-def as_leaf(persisted: DataFrame) -> DataFrame:
-    """Return a persisted DataFrame as a plan of one node.
-
-    Otherwise Spark analyzes the whole query again for every DataFrame that uses it, which takes most of the time of a small statement on a
-    large query. With Spark Connect the DataFrame is returned unchanged.
-    """
-    java: Any = getattr(persisted, "_jdf", None)
-    if java is None:
-        return persisted
-    session: Any = persisted.sparkSession
-    found = session._jsparkSession.sharedState().cacheManager().lookupCachedData(java)
-    if found.isEmpty():
-        return persisted
-    names = java.queryExecution().analyzed().output()  # the same rows may be cached under other names
-    plan = found.get().cachedRepresentation().withOutput(names)
-    return type(persisted)(session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)

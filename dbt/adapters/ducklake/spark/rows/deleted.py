@@ -5,6 +5,8 @@ Specification: "ducklake_delete_file": a delete file that replaces another conta
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -12,7 +14,8 @@ import pyarrow.compute as pc
 
 from ...format.files import DataFile, DeleteFile
 from ..files.deletes import positions_table
-from .positions import ascending
+from ..files.physical import THREADS
+from .positions import SPAN, ascending, keys_of
 
 
 @dataclass(frozen=True)
@@ -57,3 +60,25 @@ def entries(file: DeleteFile) -> tuple[pa.Array, pa.Array]:
     positions = table.column(0).combine_chunks()
     known = table.column(1).combine_chunks() if table.num_columns == 2 else pa.nulls(len(positions), pa.int64())
     return positions, pc.fill_null(known, file.begin_snapshot)
+
+
+def drop_deleted(rows: pa.Table, files: Iterable[DataFile]) -> pa.Table:
+    """Return fetched rows of a scan that also read deleted rows, without these.
+
+    Args:
+        rows: rows with LINEAGE_FILE and LINEAGE_POSITION.
+        files: the data files of the scan with their deletes. Delete files of data files that have no row in `rows` are not read.
+    """
+    with_deletes = {file.data_file_id: file for file in files if file.has_deletes}
+    keys, file_ids = keys_of(rows)
+    found = [(index, with_deletes[file_id]) for index, file_id in enumerate(file_ids) if file_id in with_deletes]
+    if not found:
+        return rows
+    with ThreadPoolExecutor(max_workers=THREADS) as pool:
+        deleted = pa.concat_arrays(pool.map(lambda each: pc.add(_all_deleted(each[1]), each[0] * SPAN), found))
+    return rows.filter(pc.invert(pc.is_in(keys, value_set=deleted)))
+
+
+def _all_deleted(file: DataFile) -> pa.Array:
+    """Return the positions in the delete file and of the inlined deletes of a data file."""
+    return pa.concat_arrays([deleted_rows(file).positions, pa.array(file.inlined_deletes, pa.int64())])

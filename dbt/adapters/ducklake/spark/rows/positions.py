@@ -21,25 +21,30 @@ PositionArray: TypeAlias = pa.Array
 Positions: TypeAlias = Mapping[int, PositionArray]
 """LINEAGE_FILE → the positions of rows in it."""
 
-_SPAN = 2**40
+SPAN = 2**40
 """More than the number of rows in any file."""
 
 
 def collect_positions(frame: DataFrame) -> dict[int, pa.Array]:
     """Fetch the positions of the rows of a frame with lineage, by file, without duplicates."""
-    return by_file(frame.select(LINEAGE_FILE, LINEAGE_POSITION).toArrow())
+    return by_file(fetch_positions(frame))
+
+
+def fetch_positions(frame: DataFrame) -> pa.Table:
+    """Fetch the columns LINEAGE_FILE and LINEAGE_POSITION of a frame."""
+    return frame.select(LINEAGE_FILE, LINEAGE_POSITION).toArrow()
 
 
 def by_file(rows: pa.Table) -> dict[int, pa.Array]:
     """Group the positions in the columns LINEAGE_FILE and LINEAGE_POSITION, which contain no NULL, by file, without duplicates."""
-    keys, files = _keys(rows)
+    keys, files = keys_of(rows)
     del rows  # the sort needs as much memory as these rows, which the caller need not keep
     return _split(_in_order(keys), files)
 
 
 def repeats(rows: pa.Table) -> bool:
     """Whether `rows` contains the same file and position more than once."""
-    keys = _in_order(_keys(rows)[0])
+    keys = _in_order(keys_of(rows)[0])
     return len(keys) > 1 and bool(pc.any(pc.equal(keys.slice(1), keys.slice(0, len(keys) - 1))).as_py())
 
 
@@ -67,13 +72,13 @@ def count(positions: Positions) -> int:
     return sum(len(each) for each in positions.values())
 
 
-def _keys(rows: pa.Table) -> tuple[pa.Array, list[int]]:
-    """Return a key for each row, `index of its file * _SPAN + position`, and the list of files."""
+def keys_of(rows: pa.Table) -> tuple[pa.Array, list[int]]:
+    """Return a key for each row, `index of its file * SPAN + position`, and the list of files."""
     files = rows.column(LINEAGE_FILE).combine_chunks().dictionary_encode()
     if rows.num_rows == 0:
         return pa.array([], pa.int64()), []
     positions = rows.column(LINEAGE_POSITION).combine_chunks()
-    keys = pc.add(pc.multiply(files.indices.cast(pa.int64()), _SPAN), positions)
+    keys = pc.add(pc.multiply(files.indices.cast(pa.int64()), SPAN), positions)
     return keys, files.dictionary.to_pylist()
 
 
@@ -89,6 +94,6 @@ def _split(keys: pa.Array, files: list[int]) -> dict[int, pa.Array]:
     found, start = {}, 0
     for index, file_id in enumerate(files):
         number = counts.get(index, 0)
-        found[file_id] = pc.subtract(keys.slice(start, number), index * _SPAN)
+        found[file_id] = pc.subtract(keys.slice(start, number), index * SPAN)
         start += number
     return found

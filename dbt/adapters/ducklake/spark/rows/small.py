@@ -12,6 +12,7 @@ from ...format.identifiers import backquoted
 from ...format.objects import Column
 from ..values.conform import conform, data_errors, is_unchanged
 from ..values.expressions import Expression, select
+from .plans import limit_partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,7 +27,13 @@ def can_fetch(columns: Sequence[Column]) -> bool:
 
 
 def fetch_small(
-    rows: DataFrame, columns: Sequence[Column], limit: int, *, extra: Collection[str] = (), at_most: int | None = None
+    rows: DataFrame,
+    columns: Sequence[Column],
+    limit: int,
+    *,
+    extra: Collection[str] = (),
+    at_most: int | None = None,
+    few_partitions: bool = False,
 ) -> pa.Table | None:
     """Fetch rows in the shape of the table's files.
 
@@ -36,6 +43,7 @@ def fetch_small(
         limit: the maximum number of rows.
         extra: names of further columns to fetch, which come first and are not cast.
         at_most: an upper bound of the number of rows in `rows`, if one is known.
+        few_partitions: whether each partition of `rows` may send as many rows as `limit`, which saves a stage of the Spark job.
 
     Returns:
         The rows; None if there are more than `limit`.
@@ -51,7 +59,7 @@ def fetch_small(
         wanted.append(name if is_unchanged(source, column) else conform(F.col(name), source, column))
     frame = rows if wanted == [backquoted(name) for name in types] else select(rows, wanted)
     if at_most is None or at_most > limit:
-        frame = frame.limit(limit + 1)
+        frame = limit_partitions(frame, limit + 1) if few_partitions else frame.limit(limit + 1)
     with data_errors():
         found = frame.toArrow()
     return found if found.num_rows <= limit else None

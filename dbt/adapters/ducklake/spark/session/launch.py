@@ -32,8 +32,8 @@ LATE_COMPILER = (
     "-XX:Tier4CompileThreshold=45000",
     "-XX:Tier4BackEdgeThreshold=120000",
 )
-"""The second compiler starts at three times the usual calls and iterations. A cold `dbt build` of a small project takes 16.5 s, against 17.3 s
-with Java's own thresholds and 16.1 s with fifty times as many; but with fifty times, merges in a session of minutes are 17 % slower.
+"""The second compiler starts at three times the usual calls and iterations. A cold `dbt build` of a small project takes 16.5 s; 17.3 s with
+Java's own thresholds, and 16.1 s with fifty times as many. But with fifty times, merges in a session of minutes are 17 % slower.
 """
 LOG_TAIL_BYTES = 4000
 END_SECONDS = 10

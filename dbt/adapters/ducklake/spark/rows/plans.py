@@ -1,0 +1,43 @@
+"""Plans that PySpark has no function for: built from Spark's own classes, which classic mode gives access to, but not Spark Connect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def limit_partitions(frame: DataFrame, number: int) -> DataFrame:
+    """Return at most `number` rows of each partition, without the shuffle of `frame.limit`; with Spark Connect at most `number` rows."""
+    java: Any = getattr(frame, "_jdf", None)
+    if java is None:
+        return frame.limit(number)
+    session: Any = frame.sparkSession
+    spark = session._jvm.org.apache.spark.sql
+    literal = spark.catalyst.expressions.Literal(number, spark.types.DataTypes.IntegerType)
+    return _of_plan(session, spark.catalyst.plans.logical.LocalLimit(literal, java.queryExecution().analyzed()))
+
+
+def as_leaf(persisted: DataFrame) -> DataFrame:
+    """Return a persisted DataFrame as a plan of one node.
+
+    Otherwise Spark analyzes the whole query again for every DataFrame that uses it, which takes most of the time of a small statement on a
+    large query. With Spark Connect the DataFrame is returned unchanged.
+    """
+    java: Any = getattr(persisted, "_jdf", None)
+    if java is None:
+        return persisted
+    session: Any = persisted.sparkSession
+    found = session._jsparkSession.sharedState().cacheManager().lookupCachedData(java)
+    if found.isEmpty():
+        return persisted
+    names = java.queryExecution().analyzed().output()  # the same rows may be cached under other names
+    plan = found.get().cachedRepresentation().withOutput(names)
+    return _of_plan(session, plan)
+
+
+def _of_plan(session: Any, plan: Any) -> DataFrame:
+    from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+
+    return ClassicDataFrame(session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
