@@ -61,21 +61,21 @@ def play(both: Both, table: str, layout: str) -> list[Any]:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_both_ways_are_equal(both: Both, monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
     here = play(both, "here", layout)
-    monkeypatch.setattr(small, "MOST_VALUES", 0)
+    monkeypatch.setattr(small, "MAX_VALUES", 0)
     by_spark = play(both, "by_spark", layout)
     assert here == by_spark
 
 
 def test_more_rows_than_the_limit_are_written_by_spark(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(small, "MOST_VALUES", 10 * 4)
+    monkeypatch.setattr(small, "MAX_VALUES", 10 * 4)
     limited = play(both, "limited", "")
-    monkeypatch.setattr(small, "MOST_VALUES", 0)
+    monkeypatch.setattr(small, "MAX_VALUES", 0)
     assert limited == play(both, "by_spark", "")
 
 
 @pytest.mark.parametrize("values", [1_000_000, 0])
 def test_invalid_values_are_refused_and_nothing_changes(both: Both, monkeypatch: pytest.MonkeyPatch, values: int) -> None:
-    monkeypatch.setattr(small, "MOST_VALUES", values)
+    monkeypatch.setattr(small, "MAX_VALUES", values)
     both.spark("CREATE TABLE t (id INT NOT NULL, n TINYINT)")
     both.spark("INSERT INTO t SELECT id, id FROM range(20)")
     with pytest.raises(DataError, match="n: 300 does not fit"):

@@ -71,7 +71,7 @@ class DamagedFileError(LakeError):
     """A file of the lake cannot be read, because it is damaged or has been replaced by another one.
 
     Args:
-        path: the file, as the reader that failed spells it.
+        path: the file, in the form that the failed reader reported.
         reason: what the reader has found.
     """
 
@@ -83,7 +83,7 @@ class DamagedFileError(LakeError):
 
 
 class ConflictError(DuckLakeError):
-    """A concurrent writer committed a change that this transaction depends on; nothing was written, run it again."""
+    """A concurrent writer committed a change that this transaction depends on; nothing was written, so run it again."""
 
 
 class EngineError(DuckLakeError):

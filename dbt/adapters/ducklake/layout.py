@@ -14,7 +14,7 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from .bigquery_partitions import partition_keys
-from .format.identifiers import fold, text_literal
+from .format.identifiers import fold, spark_literal
 from .format.objects import PROPERTY_TAG, Relation, Table
 from .format.option_values import is_option, stored_value
 from .format.options import Options
@@ -149,13 +149,13 @@ def documentation_actions(relation: Relation, tags: Sequence[str] | None, meta: 
 
 def set_action(properties: Mapping[str, str]) -> list[str]:
     """Return the action SET TBLPROPERTIES; nothing for no properties."""
-    listed = ", ".join(f"{text_literal(key)} = {text_literal(value)}" for key, value in properties.items())
+    listed = ", ".join(f"{spark_literal(key)} = {spark_literal(value)}" for key, value in properties.items())
     return [f"set tblproperties ({listed})"] if listed else []
 
 
 def unset_action(names: Iterable[str]) -> list[str]:
     """Return the action UNSET TBLPROPERTIES; nothing for no names."""
-    listed = ", ".join(map(text_literal, names))
+    listed = ", ".join(map(spark_literal, names))
     return [f"unset tblproperties ({listed})"] if listed else []
 
 

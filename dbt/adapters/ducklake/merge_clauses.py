@@ -8,7 +8,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .format.identifiers import backquoted, fold, text_literal
+from .format.identifiers import backquoted, fold, spark_literal
 
 _KEYS = {
     "when_matched": ("action", "mode", "condition", "update", "error_message"),
@@ -115,7 +115,7 @@ class Clause:
         return f"insert ({', '.join(backquoted(name) for name, _ in pairs)}) values ({values})"
 
     def _error(self, columns: Columns) -> str:
-        failing = f"raise_error({text_literal(self.text or f'a row is {self.when}, which the clause refuses')})"
+        failing = f"raise_error({spark_literal(self.text or f'a row is {self.when}, which the clause refuses')})"
         first = backquoted(columns.target[0])
         return f"insert ({first}) values ({failing})" if self.when == "not matched" else f"update set {first} = {failing}"
 

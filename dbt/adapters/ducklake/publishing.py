@@ -25,7 +25,7 @@ STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
 """The commands whose nodes `publish: run` and `publish: tested` stage; all others commit each statement or node."""
 FAILED = ("error", "fail", "runtime error", "partial success")
 """The statuses of results that failed."""
-MOST_NAMES = 5
+MAX_NAMES = 5
 """The number of names in a message."""
 
 
@@ -173,5 +173,5 @@ def mark_skipped(results: Sequence[Any], reason: str) -> None:
 def names(each: Iterable[str]) -> str:
     """Return the first names, in alphabetical order, for a message."""
     found = sorted(each)
-    more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
-    return ", ".join(found[:MOST_NAMES]) + more
+    more = f" and {len(found) - MAX_NAMES} more" if len(found) > MAX_NAMES else ""
+    return ", ".join(found[:MAX_NAMES]) + more

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..format.diff_text import FORMATS
-from ..format.identifiers import backquoted, text_literal
+from ..format.identifiers import backquoted, spark_literal
 from .place import Place, located
 from .wrong_input import WrongInput
 
@@ -35,12 +35,12 @@ def diff(place: Place, /, table: str, other: str | None, other_lake: str | None,
         if other_lake is not None or other_target is not None:
             other = place.other(session, other_lake, other_target, other, (schema, name))
         named = {"schema": schema, "other": other, **given, "key": list(given["key"]) or None}
-        arguments = [text_literal(name), *(f"{word} => {_literal(value)}" for word, value in named.items() if value is not None)]
+        arguments = [spark_literal(name), *(f"{word} => {_literal(value)}" for word, value in named.items() if value is not None)]
         ((found,),) = session.execute(f"CALL {backquoted(lake)}.diff({', '.join(arguments)})").fetch()
     click.echo(found)
 
 
 def _literal(value: str | int | list[str]) -> str:
     if isinstance(value, list):
-        return f"[{', '.join(map(text_literal, value))}]"
-    return text_literal(value) if isinstance(value, str) else str(value)
+        return f"[{', '.join(map(spark_literal, value))}]"
+    return spark_literal(value) if isinstance(value, str) else str(value)

@@ -104,5 +104,5 @@ def _plain(value: Any) -> Any:
 
 
 def _printable(text: str) -> str:
-    """Return a text whose control characters, which a terminal could obey, are escaped."""
+    """Escape the control characters in a string, which a terminal would interpret."""
     return "".join(character if character.isprintable() or character == "\n" else repr(character)[1:-1] for character in text)

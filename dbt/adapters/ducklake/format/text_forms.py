@@ -1,6 +1,7 @@
-"""Text patterns for values of types that neither Spark nor Python has.
+"""Regular expressions for the values of types that neither Spark nor Python has, such as intervals.
 
-Readers cast these texts, so a text that does not match its pattern is refused. The patterns mean the same in Java and in Python.
+These values are stored as strings that readers cast, so a string that does not match its pattern is refused. The
+patterns mean the same in Java and in Python.
 """
 
 from __future__ import annotations

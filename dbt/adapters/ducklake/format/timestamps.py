@@ -1,4 +1,4 @@
-"""Dates, times and timestamps as counts of days and nanoseconds, and their texts, for every year that DuckDB supports.
+"""Dates, times and timestamps as counts of days and nanoseconds, and as strings, for every year that DuckDB supports.
 
 Texts are those of the reference implementation: `2020-01-02 03:04:05.6`, `0044-03-15 (BC)`, `infinity`, `+00` after instants. The calendar
 is the proleptic Gregorian one. Year 0 of the count is 1 BC in the text.
@@ -11,7 +11,7 @@ from typing import Final
 
 INFINITY_DAYS: Final = 2**31 - 1
 INFINITY_MICROS: Final = 2**63 - 1
-LEAST_NANOS: Final = -9_223_286_400_000_000_000
+MIN_NANOS: Final = -9_223_286_400_000_000_000
 """1677-09-22, the first day of DuckDB's timestamp_ns."""
 DAY_NANOS: Final = 86_400_000_000_000
 _DATE = r"(?P<year>\d{1,7})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?P<bc>\s*\(BC\))?"
@@ -114,7 +114,7 @@ def parse_timestamp(text: str) -> tuple[int, int | None]:
 
 
 def parse_iso(text: str) -> tuple[int, int | None] | None:
-    """Parse a timestamp or date like `parse_timestamp`, but only in the ISO form that all engines read alike; None for other texts."""
+    """Parse a timestamp or date like `parse_timestamp`, but only in the ISO form that all engines read alike; None for other strings."""
     if not _ISO.fullmatch(text):
         return None
     try:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from ..errors import LakeError, StatementError
 from ..format.objects import Table
-from ..format.paths import WITHOUT_PASSWORD, has_password, is_url, plain
+from ..format.paths import WITHOUT_PASSWORD, has_password, is_url, normalize
 from ..spark.arrow.foreign_files import Matching, find_files, read_foreign
 from ..spark.files.footers import FileToRead
 from .context import Context
@@ -65,4 +65,4 @@ def _require_new(found: Sequence[FileToRead], known: Collection[str]) -> None:
 
 def _real(path: str) -> str:
     """Return the file's path with symbolic links resolved."""
-    return plain(path) if is_url(plain(path)) else os.path.realpath(plain(path))
+    return normalize(path) if is_url(normalize(path)) else os.path.realpath(normalize(path))

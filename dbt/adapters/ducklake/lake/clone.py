@@ -23,7 +23,7 @@ from .schemas import create_schema
 from .tables import kind_of
 
 COLUMNS = (("schema_name", "string"), ("name", "string"), ("kind", "string"), ("action", "string"), ("files", "bigint"), ("rows", "bigint"))
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 """The number of objects that a message names."""
 
 
@@ -220,7 +220,7 @@ def _require_empty(context: Context, into: str) -> None:
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
+    return ", ".join(names[:_MAX_NAMED]) + (", …" if len(names) > _MAX_NAMED else "")
 
 
 def _when(context: Context, source: SnapshotReader) -> str:

@@ -94,7 +94,7 @@ def delta_history(context: Context, table: Table, limit: int | None = None) -> l
 
 
 def details(context: Context, lake: str, table: Table) -> tuple[Any, ...]:
-    """Return the row of `DETAIL_COLUMNS` of a table, whose figures are those of its committed state."""
+    """Return the row of `DETAIL_COLUMNS` of a table, whose metrics are those of its committed state."""
     facts = context.catalog.table_facts(context.transaction.snapshot, [table]).get(table.table_id)
     fields = table.partitioning.fields if table.partitioning else ()
     return (
@@ -129,15 +129,15 @@ def _log(context: Context, table: Table, limit: int | None) -> list[TableLogEntr
 def _row(entry: TableLogEntry, name: str) -> tuple[Any, ...]:
     record = entry.record
     made_by = origin(record.extra_info, name)
-    figures = (entry.rows_inserted, entry.rows_deleted, entry.files_added, entry.files_removed, entry.bytes_added)
+    metrics = (entry.rows_inserted, entry.rows_deleted, entry.files_added, entry.files_removed, entry.bytes_added)
     who = (record.author, record.message, made_by.node_id, made_by.invocation_id)
-    return (record.snapshot.snapshot_id, record.snapshot.time, *who, words(entry), *figures)
+    return (record.snapshot.snapshot_id, record.snapshot.time, *who, words(entry), *metrics)
 
 
 def _delta_row(entry: TableLogEntry, name: str) -> tuple[Any, ...]:
     record = entry.record
     made_by = origin(record.extra_info, name)
-    figures = {
+    metrics = {
         "numOutputRows": entry.rows_inserted,
         "numDeletedRows": entry.rows_deleted,
         "numAddedFiles": entry.files_added,
@@ -150,7 +150,7 @@ def _delta_row(entry: TableLogEntry, name: str) -> tuple[Any, ...]:
         record.author,
         ", ".join(words(entry)).upper(),
         dict(made_by.entries or {}),
-        {name: str(value) for name, value in figures.items() if value is not None},
+        {name: str(value) for name, value in metrics.items() if value is not None},
         record.message,
         made_by.engine,
     )

@@ -223,7 +223,7 @@ class _Rollback:
         return [each for each in schemas if name is None or fold(each.name) == fold(name)]
 
     def _in_schema(self, relation: Relation) -> Relation:
-        """Return the relation with the present spelling of its schema, which may have been dropped and created again since."""
+        """Return the relation with the current name of its schema, which may have been dropped and created again with different case."""
         schema = self.context.transaction.schema(relation.schema_name)
         return relation if schema is None else replace(relation, schema_name=schema.name)
 

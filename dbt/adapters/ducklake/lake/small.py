@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-MOST_VALUES = 1_000_000
+MAX_VALUES = 1_000_000
 """The maximum number of values (rows times columns) that one statement fetches."""
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 """The maximum size of the rows that one statement fetches, as they are in files."""
-MOST_OF_MANY = 50_000
+MAX_ROWS_OF_UNKNOWN_SIZE = 50_000
 """The maximum number of rows that are fetched from a query of unknown size: each partition of a larger one sends this number in vain."""
 
 
@@ -34,7 +34,7 @@ def most_rows(context: Context, table: Table) -> int:
         return 0
     if table.sorting and any(bare_column(key.expression) is None for key in stored_order(table, context.transaction.write_options(table))):
         return 0
-    return MOST_VALUES // len(table.columns)
+    return MAX_VALUES // len(table.columns)
 
 
 def fetch(
@@ -59,9 +59,9 @@ def fetch(
     """
     size = sum(file.size_bytes for file in plan.files) if plan is not None else 0
     if plan is not None and size:
-        most = min(most, MOST_BYTES * sum(file.record_count for file in plan.files) // size)
+        most = min(most, MAX_BYTES * sum(file.record_count for file in plan.files) // size)
     if at_most is None or at_most > most:
-        most = min(most, MOST_OF_MANY)
+        most = min(most, MAX_ROWS_OF_UNKNOWN_SIZE)
     try:
         return fetch_small(rows, columns, most, extra=extra, at_most=at_most)
     except DataError:

@@ -33,7 +33,7 @@ Zone = Callable[[], bool]
 
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20, "decimal(20,0)": 20}
 """Digits of the decimal to which Spark converts an integer of this Spark type for a comparison."""
-_MOST_DIGITS = 38
+_MAX_DIGITS = 38
 _EXACT = Context(prec=200)
 _NUMBER = re.compile(r"\d{1,38}(?:\.\d{0,38})?|\.\d{1,38}")
 _EXPONENT = re.compile(r"(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})[eE][+-]?\d{1,3}")
@@ -118,7 +118,7 @@ def comparable(column: Column, constants: Sequence[Constant]) -> bool:
         _, written, exponent = Decimal(str(each.value)).as_tuple()
         own = max(-int(exponent), 0)
         scale, whole = max(scale, own), max(whole, len(written) - own)
-    return whole + scale <= _MOST_DIGITS
+    return whole + scale <= _MAX_DIGITS
 
 
 def _digits(type_name: str) -> tuple[int, int] | None:

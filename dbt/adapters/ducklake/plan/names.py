@@ -65,7 +65,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Names:
-    """The names that a text can use, with the lake and schema of names that have none."""
+    """The names that SQL can use, and the lake and schema of unqualified names."""
 
     lake: str
     schema: str

@@ -38,7 +38,7 @@ def checked_default(env: Environment, name: str, type_: DataType, default: Defau
 
 
 def _require_value(column: Column, type_: DataType, text: str) -> None:
-    """Require a text that inserted rows and, where it is their initial default, older rows can have."""
+    """Require a default that inserted rows can have and, if it is the column's initial default, older rows too."""
     try:
         converter(column)(text)
         initial_literal(Column(column.column_id, column.name, column.type, initial_default=text, children=column.children))

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache, partial
 
 from ..errors import NotFoundError, StatementError
-from ..format.diff_text import FORMATS, rendered
+from ..format.diff_text import FORMATS, render
 from ..format.identifiers import fold
 from ..format.objects import Snapshot, Table
 from ..lake.diff import Side, diff
@@ -40,7 +40,7 @@ def _diff(env: Environment, given: Arguments) -> Result:
     if given["other"] is None or before.is_same_table(after):
         _require_order(before, after)
     found = diff(before, after, given["key"] or (), examples)
-    return local("DIFF: no differences" if found.is_empty else "DIFF", [("diff", "string")], [(rendered(found, form),)])
+    return local("DIFF: no differences" if found.is_empty else "DIFF", [("diff", "string")], [(render(found, form),)])
 
 
 def _other(env: Environment, text: str) -> Name:

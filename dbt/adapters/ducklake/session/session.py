@@ -47,7 +47,7 @@ from ..sql.values import (
     TimeTravel,
     Use,
 )
-from .journal import MOST_ROWS, Step, columns_and_rows, nothing, whole_result
+from .journal import MAX_ROWS, Step, columns_and_rows, not_received, whole_result
 from .transacting import TransactionalWork
 from .transactions import Transactions
 
@@ -194,7 +194,7 @@ class LakeSession(TransactionalWork):
             The number of rows.
         """
         with self._working(f"cache {name}"):
-            return self._record_step(lambda: self._run(lambda env: cache_rows(env, name))[0], nothing)[0]
+            return self._record_step(lambda: self._run(lambda env: cache_rows(env, name))[0], not_received)[0]
 
     def load_seed(
         self,
@@ -227,7 +227,7 @@ class LakeSession(TransactionalWork):
             return self._run(lambda env: load_rows(env.lakes.contexts[lake](), schema, name, new, kept, rebuild=rebuild))[0]
 
         with self._working(f"seed {schema}.{name}"):
-            return self._record_step(load, nothing)[0]
+            return self._record_step(load, not_received)[0]
 
     def set_positions(self, model: Sequence[str], query: str, *, rebuilt: bool) -> None:
         """Stage the positions of a model in the open transaction, in which its query has read the changes of its inputs.
@@ -242,7 +242,7 @@ class LakeSession(TransactionalWork):
             self._run(lambda env: model_positions(env, Name(tuple(model)), query, rebuilt=rebuilt))
 
         with self._working("positions"):
-            self._record_step(stage, nothing)
+            self._record_step(stage, not_received)
 
     def position_obstacles(self, model: Sequence[str]) -> list[str] | None:
         """Return why a model cannot continue from its positions, a sentence for each input; None if it has no positions."""
@@ -308,8 +308,8 @@ class LakeSession(TransactionalWork):
                     retry = partial(fetch_again, limit)
                     rows = self._replay_and_run(retry, conflict) if in_own_transaction else retry()
             if journal is not None and journal is self._journal and step is not None:
-                if len(rows) > MOST_ROWS:
-                    self._prevent(f"more than {MOST_ROWS} rows of a query were fetched")
+                if len(rows) > MAX_ROWS:
+                    self._prevent(f"more than {MAX_ROWS} rows of a query were fetched")
                 journal.steps.append(Step(partial(fetch_again, limit), rows, whole_result))
             return rows
 

@@ -1,4 +1,4 @@
-"""Find the relations that a text names: after FROM, JOIN, TABLE, INTO, UPDATE and USING, with the scopes of CTEs.
+"""Find the relations that a statement names: after FROM, JOIN, TABLE, INTO, UPDATE and USING, with the scopes of CTEs.
 
 Only tokens are read. Expressions are not parsed, so that no syntax that Spark allows in them, now or in a later version,
 can hide a name. The rules follow `relationPrimary` and the rules that lead to it in Spark's `SqlBaseParser.g4`.
@@ -30,7 +30,7 @@ FUNCTIONS_WITH_FROM = words("TRIM EXTRACT SUBSTRING SUBSTR OVERLAY POSITION")
 
 
 def references(text: str) -> Sql:
-    """Return the text with its references and qualifiers. CTEs, table functions and files (`` parquet.`/path` ``) are no references.
+    """Return the text with its references and qualifiers. CTEs, table functions and files (`` parquet.`/path` ``) are not references.
 
     Raises:
         StatementError: a quote or bracket is not closed, or time travel is not to a number or a timestamp.

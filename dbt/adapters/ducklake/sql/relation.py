@@ -90,7 +90,7 @@ def _call(source: Source, index: int, opening: int, stop: int, parts: tuple[str,
 
 
 def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int]:
-    """Return the parts of the name at an index, which may be IDENTIFIER('name'), and the index after it; no parts if there is no name."""
+    """Return the parts of the name at an index, which may be IDENTIFIER('name'), and the index after it; () if there is no name."""
     token = source.token(index)
     if index >= stop or not token.is_identifier:
         return (), index

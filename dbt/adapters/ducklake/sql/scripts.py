@@ -1,4 +1,4 @@
-"""Split a text with several statements."""
+"""Split SQL with several statements."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _OF_TRANSACTIONS = frozenset({"BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT"})
 
 
 def split(text: str) -> list[str]:
-    """Return the statements of a text, without the semicolons between them and without parts that are only comments.
+    """Return the statements in a string, without the semicolons between them and without parts that are only comments.
 
-    Semicolons in quotes, in comments and in a Spark script (`BEGIN … END`) do not end a statement. A text whose quotes do not
+    Semicolons in quotes, in comments and in a Spark script (`BEGIN … END`) do not end a statement. A string whose quotes do not
     match is not split: either its parser reports the error, or it is a configuration value, which may contain an apostrophe.
     """
     try:

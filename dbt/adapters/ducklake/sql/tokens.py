@@ -71,7 +71,7 @@ _PAIRS = {")": "(", "]": "["}
 
 
 def syntax_error(text: str, position: int, message: str) -> StatementError:
-    """Return the error for a text that is wrong at `position`, with the line and the text at that position."""
+    """Return the error for SQL that is wrong at `position`, with the line and the SQL at that position."""
     line = text.count("\n", 0, position) + 1
     near = " ".join(text[position : position + 40].split())
     place = f"near {near!r}" if near else "at the end of the statement"
@@ -137,7 +137,7 @@ def string_value(literal: str) -> str:
 
 
 class Source:
-    """A text with its tokens and the partner of each bracket.
+    """SQL with its tokens and the partner of each bracket.
 
     Raises:
         StatementError: brackets do not match.

@@ -74,7 +74,7 @@ def is_whole(node: object, least: int = 0) -> bool:
 
 
 def mark(node: exp.Expr) -> exp.Expr:
-    """Mark an expression as created by an early rule, not parsed from a text."""
+    """Mark an expression as created by an early rule, not parsed."""
     node.meta["dbt_ducklake"] = True
     return node
 

@@ -69,7 +69,7 @@ def write_flushed_deletes(state: CommitState, table: Table, table_id: int, flush
 def _require(condition: bool, table: Table) -> None:
     if not condition:
         raise ConflictError(
-            f"inlined rows of {table.schema_name}.{table.name} have changed since they were read; nothing was written, run it again"
+            f"inlined rows of {table.schema_name}.{table.name} have changed since they were read; nothing was written, so run it again"
         )
 
 

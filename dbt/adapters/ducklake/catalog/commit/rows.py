@@ -88,7 +88,7 @@ def _end_inlined(state: CommitState, table: Table, table_id: int, changes: RowCh
 def _rows_moved(table: Table) -> ConflictError:
     return ConflictError(
         f"rows of {table.schema_name}.{table.name} that this transaction deletes were moved or deleted by a concurrent transaction; "
-        "nothing was written, run it again"
+        "nothing was written, so run it again"
     )
 
 
@@ -151,7 +151,7 @@ def _require_row_ids(table: Table, changes: RowChanges, stats: TableStats, assum
     if embedded and assumed is not None and assumed != stats.next_row_id:
         raise ConflictError(
             f"a concurrent transaction inserted into {table.schema_name}.{table.name} and took the row ids that this one "
-            "wrote into its files; nothing was written, run it again"
+            "wrote into its files; nothing was written, so run it again"
         )
 
 
@@ -196,7 +196,7 @@ def _write_column_history(state: CommitState, table: Table, table_id: int, forme
     if not known:
         raise ConflictError(
             f"the table whose rows {table.schema_name}.{table.name} gets was dropped, and its last snapshot has expired meanwhile; "
-            "nothing was written, run it again"
+            "nothing was written, so run it again"
         )
 
 

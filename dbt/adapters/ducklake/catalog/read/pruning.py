@@ -23,7 +23,7 @@ from ..store.dialects import CatalogDialect
 from .file_rows import column_stats
 from .prefilter import Prefilter
 
-_MOST_IDS = 500
+_MAX_IDS = 500
 """Up to this number of files are named by their ids in a query."""
 
 Ids: TypeAlias = Select[Any] | CompoundSelect[Any] | list[int]
@@ -75,7 +75,7 @@ class Pruning:
         """
         if not files:
             return []
-        if len(files) <= _MOST_IDS:
+        if len(files) <= _MAX_IDS:
             ids = [row.data_file_id for row in files]
         pruned = self._by_statistics(connection, ids)
         pruned |= self._by_partition(connection, files, ids)

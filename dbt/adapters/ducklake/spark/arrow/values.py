@@ -223,7 +223,7 @@ def _blob(value: Any) -> bytes:
 
 
 def _form(pattern: str) -> Convert:
-    """Return a function that converts to a text and checks that it matches a pattern."""
+    """Return a function that converts to a string and checks that it matches a pattern."""
     compiled = re.compile(pattern)
 
     def convert(value: Any) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DELETED = "__ducklake_deleted"
 FILE_SPAN = 2**40
 """More than the number of rows in any file."""
-MOST_LITERALS = 500
+MAX_LITERALS = 500
 """Up to this number of positions the keys are literals in the query, and no join is needed."""
 FETCH_LIMIT = 100_000
 """Up to this number of positions this process reads the delete files, which saves a Spark job."""
@@ -48,7 +48,7 @@ def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[Numbe
     count = deleted_count(files)
     there = [each for each in files if count > FETCH_LIMIT and _is_parquet(each)]
     known = _known_keys(files, not_read={each.number for each in there})
-    if count <= MOST_LITERALS:
+    if count <= MAX_LITERALS:
         return frame.where(f"{keys} NOT IN ({', '.join(f'{each}L' for each in known.to_pylist())})") if len(known) else frame
     parts = [_local(spark, known)] if len(known) else []
     if there:

@@ -121,9 +121,9 @@ def _value(name: str, kind: DataType, new: Mapping[int, str], given: Mapping[str
     return value.alias(name)
 
 
-def _types(rows: DataFrame, texts: Iterable[str]) -> dict[str, DataType]:
+def _types(rows: DataFrame, expressions: Iterable[str]) -> dict[str, DataType]:
     """Return the type of each expression over `rows`."""
-    named = list(texts)
+    named = list(expressions)
     fields = rows.selectExpr(*[f"({text}\n) AS _{i}" for i, text in enumerate(named)]).schema.fields if named else []
     return {text: field.dataType for text, field in zip(named, fields, strict=True)}
 

@@ -33,7 +33,7 @@ END_SECONDS = 20
 """How long the JVM may take to end before it is killed."""
 ANSWER_SECONDS = 5
 """How long to wait for the rest of a message."""
-LONGEST_LINE = 1 << 20
+MAX_LINE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def read(connection: socket.socket) -> dict[str, Any] | None:
     """Read one message; None if the connection is closed or the message is damaged."""
     data = b""
     try:
-        while not data.endswith(b"\n") and len(data) < LONGEST_LINE:
+        while not data.endswith(b"\n") and len(data) < MAX_LINE_BYTES:
             part = connection.recv(65536, socket.MSG_PEEK)
             if not part:
                 return None
