@@ -110,7 +110,7 @@ def test_attached_lakes_are_shown_without_their_secrets() -> None:
             {"snapshot_version": 3, "create_if_not_exists": True},
             "`snapshot_version` or `snapshot_time` and `create_if_not_exists: true` contradict",
         ),
-        ({"snapshot_version": 3, "snapshot_time": "2026-01-31"}, "exclude each other"),
+        ({"snapshot_version": 3, "snapshot_time": "2026-01-31"}, "cannot be used together"),
         ({"snapshot_time": "yesterday"}, "`snapshot_time` must be a timestamp"),
         ({"attach": [{"path": "x.sqlite"}]}, "`attach`: entry 1: `alias` is missing"),
         ({"attach": [{"alias": "system", "path": "x.sqlite"}]}, "choose another `alias`"),

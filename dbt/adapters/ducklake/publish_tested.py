@@ -46,7 +46,7 @@ def publish_tested(lake: Lake, config: Any, results: Sequence[Any], publish_on: 
         reasons = _reasons(each.node, unpublished)
         if reasons:
             mark_skipped([each], reasons[0])
-    run_deferred(lake, config, nodes.later)
+    run_deferred(lake, config, nodes.deferred)
     if conflict is not None:
         raise DbtRuntimeError(str(conflict)) from conflict
     lines = [f"{node.split('.', 2)[-1]} was not published: {reason}" for node, reason in unpublished.items()]

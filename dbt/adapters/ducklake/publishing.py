@@ -140,7 +140,7 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
         raise DbtRuntimeError(f"Nothing was published: {error}") from error
     finally:
         lake.end_run()
-    run_deferred(lake, config, run.later)
+    run_deferred(lake, config, run.deferred)
     if snapshot is None:
         return ["Nothing changed, so there is nothing to publish"]
     return [f"Published {len(changed)} relations as snapshot {snapshot.snapshot_id}: {names(changed)}"]

@@ -27,7 +27,7 @@ def pin(version: Any, time: Any) -> Pin:
     """
     version, time = (None if str(value).strip().lower() in ("", "none") else value for value in (version, time))
     if version is not None and time is not None:
-        raise ValueError("`snapshot_version` and `snapshot_time` exclude each other; remove one of them")
+        raise ValueError("`snapshot_version` and `snapshot_time` cannot be used together; remove one of them")
     if version is not None and not re.fullmatch(r"\d+", str(version).strip()):
         raise ValueError(f"`snapshot_version` must be the number of a snapshot, not {version!r}")
     try:

@@ -182,9 +182,12 @@ class TestTargets:
             (["--target", "other", "snapshots"], "is of type spark: choose a target of type ducklake"),
             (["diff", "orders", "--other-target", "nothing"], "does not have a target named 'nothing'"),
             (["diff", "orders", "--other-target", "other"], "is of type spark: choose a target of type ducklake"),
-            (["diff", "orders", "--other-target", "dev", "--other-lake", "x.sqlite"], "--other-lake and --other-target exclude each other"),
+            (
+                ["diff", "orders", "--other-target", "dev", "--other-lake", "x.sqlite"],
+                "--other-lake and --other-target cannot be used together",
+            ),
             (["--data-path", "x", "snapshots"], "--data-path needs --lake"),
-            (["--lake", "lake.sqlite", "--target", "dev", "snapshots"], "--lake and --target exclude each other"),
+            (["--lake", "lake.sqlite", "--target", "dev", "snapshots"], "--lake and --target cannot be used together"),
             (["--project-dir", ".", "--profiles-dir", ".", "snapshots"], "has no dbt_project.yml: check --project-dir"),
         ],
     )

@@ -29,7 +29,7 @@ def diff(place: Place, /, table: str, other: str | None, other_lake: str | None,
     What only TABLE has is added, and what only OTHER has is removed. In another lake or target, OTHER is by default the table of that name.
     """
     if other_lake is not None and other_target is not None:
-        raise WrongInput("--other-lake and --other-target exclude each other: give one of them")
+        raise WrongInput("--other-lake and --other-target cannot be used together: give one of them")
     with place.session(reads=True) as session:
         lake, schema, name = located(session, table)
         if other_lake is not None or other_target is not None:

@@ -35,7 +35,7 @@ class StagedRun:
         self._begun = start, ids
         self._shared: dict[str, SharedTransaction] = {}
         self._changed: str | None = None
-        self.later: list[str] = []
+        self.deferred: list[str] = []
         """Statements of maintenance, which cannot work on staged changes; the caller runs them after it has published the run."""
         self._lock = threading.Lock()
 
