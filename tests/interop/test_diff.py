@@ -407,8 +407,8 @@ class TestTwoRelations:
             "the column v cannot be a key, because its types in lake.main.u and lake.main.t cannot be compared",
         ),
         ("'t', other => 'apart', key => 'id'", "column id of lake.main.apart, for the key does not exist"),
-        ("'t', from => 2, format => 'xml'", "the format of diff is one of text, json, markdown, not xml"),
-        ("'t', from => 2, examples => -1", "the examples of diff are a number of rows, 0 or more, not -1"),
+        ("'t', from => 2, format => 'xml'", "the format of diff must be one of text, json, markdown, not xml"),
+        ("'t', from => 2, examples => -1", "the examples of diff must be a number of rows, 0 or more, not -1"),
         ("'w', from => 3", "lake.main.w and lake.main.w have no stored primary key: give `key`"),
     ],
 )

@@ -125,7 +125,7 @@ def test_attached_lakes_are_shown_without_their_secrets() -> None:
         ({"attach": [{"alias": "b", "path": "x.sqlite", "type": "postgres"}]}, "`type: postgres`: only lakes can be attached"),
         ({"attach": [{"alias": "b", "path": "x.sqlite", "is_ducklake": False}]}, "`is_ducklake: False`: only lakes"),
         ({"attach": [{"alias": "b", "path": "x.sqlite", "read_only": "yes"}]}, "`read_only` must be true or false"),
-        ({"attach": [{"alias": "b", "path": "x.sqlite", "data_path": "a", "options": {"DATA_PATH": "b"}}]}, "`data_path` is given twice"),
+        ({"attach": [{"alias": "b", "path": "x.sqlite", "data_path": "a", "options": {"DATA_PATH": "b"}}]}, "`data_path` is set twice"),
         ({"attach": [{"alias": "b", "path": "oracle://x"}]}, "`attach`: b: `path`: .*none of the accepted forms"),
         (
             {"attach": [{"alias": "b", "path": "x.sqlite", "snapshot_version": "three"}]},

@@ -85,8 +85,8 @@ def test_settings_of_spark_have_precedence_and_a_connect_server_has_its_own() ->
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("s3", "`secrets` is a list of maps"),
-        ([1], "`secrets` is a list of maps"),
+        ("s3", "`secrets` must be a list of maps"),
+        ([1], "`secrets` must be a list of maps"),
         ([{"type": "gcs"}], "entry 1: `type` must be s3"),
         ([{"key_id": "AKIA-MARK"}], "entry 1: `type` must be s3"),
         ([{**KEYS, "endpiont": "x"}], "entry 1 has the unknown field `endpiont`: did you mean `endpoint`"),

@@ -60,7 +60,7 @@ def layout_of(configs: Mapping[str, Any]) -> Layout:
     for name in ("tblproperties", "options"):
         given = configs.get(name)
         if given and not isinstance(given, Mapping):
-            raise DbtRuntimeError(f"the config {name} is a map of names and values, such as {{parquet_compression: zstd}}; it is {given!r}")
+            raise DbtRuntimeError(f"the config {name} must be a map, such as {{parquet_compression: zstd}}; it is {given!r}")
         for key, value in (given or {}).items():
             if properties.setdefault(str(key), str(value)) != str(value):
                 raise DbtRuntimeError(f"the configs tblproperties and options give {key} two values: {properties[str(key)]} and {value}")
@@ -174,5 +174,5 @@ def _keys(name: str, given: Any) -> tuple[str, ...]:
 def _listed(name: str, given: str | Sequence[str] | None) -> tuple[str, ...]:
     found = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else ()
     if (given and not found) or not all(isinstance(key, str) for key in found):
-        raise DbtRuntimeError(f"the config {name} is a column or an expression, or a list of them; it is {given!r}")
+        raise DbtRuntimeError(f"the config {name} must be a column or an expression, or a list of them; it is {given!r}")
     return found

@@ -81,7 +81,7 @@ def _cell(value: object) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: timestamps and other values without a form in JSON as text, bytes as hexadecimal digits."""
+    """Convert a value to one that JSON has: bytes become hexadecimal digits, timestamps and other values strings."""
     match value:
         case None | bool() | int() | str():
             return value

@@ -58,7 +58,7 @@ def _require_new(found: Sequence[FileToRead], known: Collection[str]) -> None:
     for file, path in zip(found, real, strict=True):
         if path in taken:
             raise LakeError(
-                f"{file.path} is a file of this lake already, and a file belongs to one table, once; insert its rows, or add a copy"
+                f"{file.path} is already a file of this lake, and a file can be added only once; insert its rows, or add a copy"
             )
         taken.add(path)
 

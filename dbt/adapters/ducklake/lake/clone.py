@@ -165,7 +165,7 @@ class _Clone:
         objects.put_table(table)
         self._set_options(table, "table", original.table_id)
         stage(self.context, table, found, original)
-        return Cloned(self.target.name, name, "table", files=len(found.returned), rows=found.rows_after)
+        return Cloned(self.target.name, name, "table", files=len(found.files_restored), rows=found.rows_after)
 
     def positions(self, originals: Sequence[Table]) -> None:
         """Let the clones of models continue from their positions, on the clones of inputs that have not changed since."""

@@ -132,7 +132,7 @@ class _Rollback:
                 yield self._revert(before, relation) if isinstance(before, Table) else self._restore(relation)
             elif before != relation:
                 if not self.dry_run:
-                    transaction.return_to(relation)
+                    transaction.restore_object(relation)
                 yield Outcome(relation.schema_name, relation.name, "view", "restored" if before is None else "altered")
         if schema is None:
             yield from self._drop_new_schemas()
@@ -159,7 +159,7 @@ class _Rollback:
         return _outcome(earlier, "altered" if current != earlier else "kept" if found.is_empty else "rolled back", found)
 
     def _restore(self, earlier: Table) -> Outcome:
-        found = self._difference(earlier).restored
+        found = self._difference(earlier).of_dropped_table
         if not self.dry_run:
             table = self.context.transaction.objects.new_table(
                 required_schema(self.context, earlier.schema_name),
@@ -198,7 +198,7 @@ class _Rollback:
         for macro_id, macro in earlier.items():
             if macro_id not in current:
                 if not self.dry_run:
-                    transaction.return_to(macro)
+                    transaction.restore_object(macro)
                 yield Outcome(macro.schema_name, macro.name, "macro", "restored")
 
     def _restore_schemas(self, schema: str | None) -> Iterator[Outcome]:
@@ -238,5 +238,5 @@ def _same(current: Relation | None, earlier: Table) -> bool:
 
 
 def _outcome(table: Table, action: str, found: Difference) -> Outcome:
-    ended, returned = len(found.ended), len(found.returned)
-    return Outcome(table.schema_name, table.name, "table", action, ended, returned, found.rows_before, found.rows_after)
+    ended, restored = len(found.ended), len(found.files_restored)
+    return Outcome(table.schema_name, table.name, "table", action, ended, restored, found.rows_before, found.rows_after)

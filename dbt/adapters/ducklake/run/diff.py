@@ -25,10 +25,10 @@ EXAMPLES = 5
 def _diff(env: Environment, given: Arguments) -> Result:
     form = fold(given["format"] or FORMATS[0])
     if form not in FORMATS:
-        raise StatementError(f"the format of diff is one of {', '.join(FORMATS)}, not {given['format']}")
+        raise StatementError(f"the format of diff must be one of {', '.join(FORMATS)}, not {given['format']}")
     examples = EXAMPLES if given["examples"] is None else given["examples"]
     if examples < 0:
-        raise StatementError(f"the examples of diff are a number of rows, 0 or more, not {examples}")
+        raise StatementError(f"the examples of diff must be a number of rows, 0 or more, not {examples}")
     name = Name((env.lake, given["schema"] or env.schema, given["table_name"]))
     after = _side(env, name, given["to"])
     if given["other"] is not None:

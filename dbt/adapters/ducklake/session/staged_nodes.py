@@ -60,14 +60,14 @@ class StagedNodes:
         self._tests: dict[str, StagedRun] = {}
         self._ids = count(-1, -1)
         self.deferred: list[str] = []
-        """Statements of maintenance of published nodes, which cannot work on staged changes; the caller runs them at the end."""
+        """Maintenance statements of published nodes, which cannot run on staged changes; the caller runs them at the end."""
         self._lock = threading.RLock()
 
     def begin(self, node: str | None, lake: str, allow: Callable[[], None]) -> Transaction:
-        """Begin a transaction of a node; its commit adds its changes to those that wait, if there is something to wait for.
+        """Begin a transaction of a node. If the node waits for tests, its commit adds its changes to those that are not published yet.
 
         Args:
-            node: the node; None for work that belongs to none.
+            node: the node; None for work outside of nodes.
             lake: the lake's name.
             allow: called before every change; raises an error to refuse it.
 
@@ -80,7 +80,7 @@ class StagedNodes:
             return self._catalog_of(lake).begin(allow) if run is None else run.begin(lake, allow)
 
     def deferred_of(self, node: str | None) -> list[str] | None:
-        """Return the list for statements of maintenance of a node; None if they can run now."""
+        """Return the list that collects maintenance statements of a node; None if they can run now."""
         staged = self._staged.get(node) if node is not None else None
         return None if staged is None else staged.run.deferred
 

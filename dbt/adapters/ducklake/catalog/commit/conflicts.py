@@ -143,7 +143,7 @@ def _row_actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -
             (Act.DEPEND_ON_ROWS, bool(changes.depends_on_rows)),
             (Act.FLUSH, changes.flush is not None),
             (Act.COMPACT, changes.compaction is not None),
-            (Act.ROLL_BACK, changes.returned is not None),
+            (Act.ROLL_BACK, changes.restored is not None),
         ]
         for act, applies in acts:
             if applies:

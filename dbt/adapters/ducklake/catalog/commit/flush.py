@@ -78,7 +78,7 @@ def _drop_superseded(state: CommitState, table_id: int) -> None:
 
     DuckDB caches the list of these tables by schema version, so the schema version must increase. A DuckDB process that has used time
     travel to an older version keeps its cached list and fails until it attaches again. So a table is dropped by the flush after the one
-    that empties it; DuckDB's own flush drops it at once.
+    that empties it; DuckDB's own flush drops it immediately.
     """
     source = t.inlined_data_tables
     for name, version in registered(state.connection, [table_id]).get(table_id, [])[:-1]:

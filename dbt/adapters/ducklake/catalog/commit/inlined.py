@@ -132,7 +132,7 @@ def _create(state: CommitState, table_id: int, columns: Sequence[Column]) -> str
 
 def _sql_type(dialect: CatalogDialect, column: Column) -> Any:
     found = dialect.inlined_types.get(base_type(column.type))
-    longest = dialect.largest_identifier
+    longest = dialect.max_identifier_bytes
     too_long = longest is not None and len(column.name.encode()) > longest
     if found is None or too_long or fold(column.name) in RESERVED_NAMES or not _children_fit(dialect, column):
         return None

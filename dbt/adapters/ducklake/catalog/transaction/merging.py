@@ -14,7 +14,7 @@ from .appends import appended, with_appended
 
 V = TypeVar("V")
 
-_OBJECTS = ("schemas", "tables", "views", "dropped_macros", "returned_macros", "rows", "options")
+_OBJECTS = ("schemas", "tables", "views", "dropped_macros", "restored_macros", "rows", "options")
 """The parts of `Staged` that map ids to changes."""
 
 

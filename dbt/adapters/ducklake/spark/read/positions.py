@@ -30,9 +30,9 @@ DELETED = "__ducklake_deleted"
 FILE_SPAN = 2**40
 """More than the number of rows in any file."""
 MAX_LITERALS = 500
-"""Up to this number of positions the keys are literals in the query, and no join is needed."""
+"""Up to this number of positions, the keys are literals in the query instead of a join."""
 FETCH_LIMIT = 100_000
-"""Up to this number of positions this process reads the delete files, which saves a Spark job."""
+"""Up to this number of positions, this process reads the delete files, which saves a Spark job."""
 BROADCAST_LIMIT = 10_000_000
 """The maximum number of positions that are broadcast (80 MB); above it, Spark chooses the join."""
 _DELETE_FILE = StructType([StructField("pos", LongType()), StructField(SNAPSHOT_ID_COLUMN, LongType())])
@@ -46,13 +46,13 @@ def key(number: str, position: str) -> str:
 def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[NumberedFile], keys: str) -> DataFrame:
     """Return the rows of `frame` whose key is not deleted; `keys` is SQL for the key, which is never NULL."""
     count = deleted_count(files)
-    there = [each for each in files if count > FETCH_LIMIT and _is_parquet(each)]
-    known = _known_keys(files, not_read={each.number for each in there})
+    in_spark = [each for each in files if count > FETCH_LIMIT and _is_parquet(each)]
+    known = _known_keys(files, not_read={each.number for each in in_spark})
     if count <= MAX_LITERALS:
         return frame.where(f"{keys} NOT IN ({', '.join(f'{each}L' for each in known.to_pylist())})") if len(known) else frame
     parts = [_local(spark, known)] if len(known) else []
-    if there:
-        parts.append(_from_files(spark, there))
+    if in_spark:
+        parts.append(_from_files(spark, in_spark))
     if not parts:
         return frame
     deleted = reduce(lambda one, other: one.unionAll(other), parts)

@@ -90,8 +90,8 @@ class CatalogDialect:
     """Begins a reading transaction, whose queries all see the same state of the catalog."""
 
     begin_commit: Callable[[Connection, str | None], None]
-    """Begins a writing transaction: waits for other writers, then sees everything that they committed. The text is the schema of the
-    metadata tables."""
+    """Begins a writing transaction: waits for other writers, then sees everything that they committed. The second argument is the
+    schema of the metadata tables, if any."""
 
     is_write_conflict: Callable[[BaseException], bool]
     """Whether a driver's error means that a concurrent writer committed first, so that a retry may succeed."""
@@ -128,7 +128,7 @@ class CatalogDialect:
     """Whether the rollback of a transaction removes the tables that it created."""
 
     clock: ColumnElement[Any] | None = None
-    """The present time by the clock of the server, in UTC if it has no zone. None if the database runs in this process."""
+    """The current time by the clock of the server, in UTC if it has no zone. None if the database runs in this process."""
 
     package: str | None = None
     """The extra of dbt-ducklake that installs the driver."""
@@ -148,7 +148,7 @@ class CatalogDialect:
     ordered_text: Callable[[ColumnElement[Any]], ColumnElement[Any]] = own_order
     """Converts a string to an expression that is compared byte by byte in UTF-8."""
 
-    largest_identifier: int | None = None
+    max_identifier_bytes: int | None = None
     """The maximum length of a column name in an inlined-data table, in bytes."""
 
     folds_case: bool = False

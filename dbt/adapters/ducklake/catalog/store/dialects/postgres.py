@@ -133,7 +133,7 @@ POSTGRES = CatalogDialect(
     read_as_text=frozenset(name for name, type_ in _INLINED.items() if type_ in _CHANGED_BY_DRIVER),
     number=_number,
     ordered_text=_ordered_text,
-    largest_identifier=63,
+    max_identifier_bytes=63,
     clock=func.clock_timestamp(),
     package="postgres",
 )
