@@ -56,7 +56,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"merge_clauses": {MATCHED: [{"action": "delete", "error_message": "x"}]}}, "its action is delete"),
     ({"merge_clauses": {MATCHED: [{"action": "delete", "condition": 1}]}}, "neither a string nor a list"),
     ({"merge_clauses": {MATCHED: [{"action": "update", "set_expressions": {"a": "1"}}]}}, "for matched rows it belongs in update"),
-    ({"merge_clauses": {MISSING: [{"action": "insert", "mode": "explicit"}]}}, "lacks insert"),
+    ({"merge_clauses": {MISSING: [{"action": "insert", "mode": "explicit"}]}}, "needs insert"),
     ({"merge_clauses": {MISSING: [{"action": "insert", "insert": {"columns": ["a"], "values": []}}]}}, "1 columns and 0 values"),
     ({"merge_clauses": {MISSING: [{"action": "insert", "insert": {"columns": []}}]}}, "an insert without columns|a map for the action"),
     ({"merge_clauses": {MISSING: [{"action": "update", "by": "source"}]}}, "needs set_expressions"),

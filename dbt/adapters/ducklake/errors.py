@@ -72,13 +72,13 @@ class DamagedFileError(LakeError):
 
     Args:
         path: the file, in the form that the failed reader reported.
-        reason: what the reader has found.
+        reason: what the reader reported.
     """
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"The file {path} is damaged, or is not the one that the lake's catalog lists: {reason.strip().rstrip('.')}. "
-            "Restore it from a backup; what does not read it works as before"
+            "Restore it from a backup; statements that do not read it still work"
         )
 
 

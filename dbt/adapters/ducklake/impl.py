@@ -194,7 +194,7 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
 
     @available
     def publishes_at_end(self) -> bool:
-        """Return whether something may be published at the end of a command (`publish: run` or `publish: tested`)."""
+        """Whether something may be published at the end of a command (`publish: run` or `publish: tested`)."""
         return self.connections.publishing.publish != NODE
 
     @available

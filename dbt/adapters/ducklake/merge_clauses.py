@@ -197,7 +197,7 @@ def _problems_of_values(when: str, clause: Mapping[str, Any]) -> list[str]:
     if isinstance(update, Mapping) and update.get("include") and update.get("exclude"):
         found.append("has update.include and update.exclude, which cannot be used together")
     if clause.get("action") == "insert" and clause.get("mode") == "explicit" and not insert:
-        found.append("is explicit and lacks insert: {columns: […], values: […]}")
+        found.append("is explicit and needs insert: {columns: […], values: […]}")
     if isinstance(insert, Mapping) and len(insert.get("columns") or ()) != len(insert.get("values") or ()):
         found.append(f"names {len(insert.get('columns') or ())} columns and {len(insert.get('values') or ())} values")
     elif isinstance(insert, Mapping) and not insert.get("columns"):

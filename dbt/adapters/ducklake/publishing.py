@@ -58,7 +58,7 @@ class Publishing:
         return cls(**given, on_command_line="publish" in next(_variables(config)))
 
     def stages(self, config: Any) -> bool:
-        """Return whether nodes of this command are staged before they are published."""
+        """Whether nodes of this command are staged before they are published."""
         return self.publish != NODE and getattr(getattr(config, "args", None), "which", None) in STAGED_COMMANDS
 
     def failure(self, test: Mapping[str, Any], *, error: bool, warning: bool, warnings_fail: bool = False) -> str | None:

@@ -209,7 +209,7 @@ class TestTargets:
         (["diff", "nothing", "--from", "1"], 1, "main.nothing does not exist"),
         (["diff", "sales.orders"], 1, "needs `from`, a snapshot or timestamp, or `other`, another relation"),
         (["diff", "sales.orders", "--from", "9"], 1, "snapshot 9 does not exist"),
-        (["diff", "sales.orders", "--from", "soon"], 1, "from is the number of a snapshot or a timestamp"),
+        (["diff", "sales.orders", "--from", "soon"], 1, "from must be the number of a snapshot or a timestamp"),
         (["diff", "sales.orders", "--from", "3", "--key", "x"], 1, "column x of lake.sales.orders, for the key does not exist"),
         (["diff", "sales.orders", "--other-lake", "new.sqlite", "--key", "a"], 2, "there is no catalog at"),
         (["diff", "sales.orders", "--other-target", "dev"], 2, "--other-target needs a dbt target"),

@@ -284,7 +284,7 @@ def _relations(select: exp.Select, conjuncts: tuple[exp.Expr, ...], skipped: int
 
 
 def _is_plain(node: exp.Expr) -> bool:
-    """Return whether a node is a name, perhaps with alias and time travel, without clauses that change its rows or columns."""
+    """Whether a node is a name, perhaps with alias and time travel, without clauses that change its rows or columns."""
     alias = node.args.get("alias")
     if not isinstance(node, exp.Table) or (alias is not None and alias.args.get("columns")):
         return False

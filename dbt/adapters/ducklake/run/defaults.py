@@ -49,7 +49,7 @@ def _require_value(column: Column, type_: DataType, text: str) -> None:
 
 
 def _is_certain(column: Column, text: str) -> bool:
-    """Return whether the text is a constant, such as `current_timestamp()`, that fits without asking Spark."""
+    """Whether the text is a constant, such as `current_timestamp()`, that fits without asking Spark."""
     value = constant(text)
     if value is None or not can_store(column):
         return False

@@ -190,7 +190,7 @@ class Environment:
         return self.names.find(name, at)
 
     def is_temporary(self, name: Name) -> bool:
-        """Return whether a name means a temporary view."""
+        """Whether a name means a temporary view."""
         return self.names.is_temporary(name)
 
     def localized(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

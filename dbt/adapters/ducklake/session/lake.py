@@ -82,7 +82,7 @@ class Lake:
         return (self.settings.database, *self._attached)
 
     def has(self, name: str) -> bool:
-        """Return whether one of the lakes has a name, ignoring case."""
+        """Whether one of the lakes has a name, ignoring case."""
         return fold(name) in map(fold, self.names)
 
     def named(self, name: str) -> str:

@@ -38,12 +38,12 @@ def split(text: str) -> list[str]:
 
 
 def is_script(tokens: Sequence[Token]) -> bool:
-    """Return whether the text is a BEGIN … END script and not the start of a transaction."""
+    """Whether the text is a BEGIN … END script and not the start of a transaction."""
     return len(tokens) > 1 and tokens[0].word == "BEGIN" and tokens[1].word not in _AFTER_BEGIN
 
 
 def controls_transaction(statement: str) -> bool:
-    """Return whether the statement begins or ends a transaction."""
+    """Whether the statement begins or ends a transaction."""
     try:
         tokens = tokenize(statement)
     except StatementError:

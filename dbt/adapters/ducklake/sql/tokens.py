@@ -172,7 +172,7 @@ class Source:
         return self.partner.get(index, index) + 1
 
     def query_starts(self, index: int) -> bool:
-        """Return whether a query begins at `index`, perhaps after opening parentheses."""
+        """Whether a query begins at `index`, perhaps after opening parentheses."""
         while self.token(index).word == "(":
             index += 1
         return self.token(index).word in QUERY_STARTS
@@ -200,11 +200,11 @@ class Cursor:
         return self.source.tokens[index] if index < self.stop else self.source.end
 
     def at(self, *words: str) -> bool:
-        """Return whether the next tokens are these words or symbols."""
+        """Whether the next tokens are these words or symbols."""
         return all(self.peek(ahead).word == word for ahead, word in enumerate(words))
 
     def at_any(self, words: Collection[str]) -> bool:
-        """Return whether the next token is one of these words or symbols."""
+        """Whether the next token is one of these words or symbols."""
         return self.peek().word in words
 
     def accept(self, *words: str) -> bool:

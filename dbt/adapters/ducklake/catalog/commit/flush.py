@@ -87,7 +87,7 @@ def _drop_superseded(state: CommitState, table_id: int) -> None:
         state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.schema_version == version))
         table = SqlTable(quoted_name(name, True), SqlMetaData(), schema=state.database.schema)
         state.database.dialect.drop_table(state.connection, table)
-        state.move_schema_version()
+        state.increase_schema_version()
 
 
 def _write_file(state: CommitState, table: Table, table_id: int, flushed: FlushedFile, partition_id: int | None) -> None:

@@ -113,7 +113,7 @@ def _table_for(state: CommitState, table_id: int, table: Table) -> str:
             f"rows that this transaction inserted into {table.schema_name}.{table.name} are inlined in the catalog, "
             "which cannot store the altered columns: commit before you alter the table, or set data_inlining_row_limit to 0"
         )
-    state.move_schema_version()
+    state.increase_schema_version()
     # Without this row, readers would use the columns of the table's first snapshot. The reference implementation has this bug.
     state.add_schema_version(table_id)
     return _create(state, table_id, table.columns)
