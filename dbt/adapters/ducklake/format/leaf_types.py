@@ -13,7 +13,7 @@ from enum import Enum, auto
 from functools import lru_cache
 
 from .datatype import decimal_parameters
-from .text_forms import INTERVAL, TIME_NANOS, TIME_WITH_ZONE, UUID
+from .text_patterns import INTERVAL, TIME_NANOS, TIME_WITH_ZONE, UUID
 
 
 class Encoding(Enum):

@@ -16,7 +16,7 @@ from pyspark.sql import types as T
 from ...errors import DataError
 from ...format.leaf_types import LeafType, leaf_type
 from ...format.objects import Column
-from ...format.text_forms import TIMESTAMP_NS
+from ...format.text_patterns import TIMESTAMP_NS
 from ...format.timestamps import INFINITY_MICROS, MIN_NANOS
 from .assignment import assigned, failure
 from .rules import null_text
