@@ -147,7 +147,11 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
 
 
 def run_deferred(lake: Lake, config: Any, statements: Sequence[str]) -> None:
-    """Run the statements of maintenance that hooks of the run have sent."""
+    """Run the maintenance statements that hooks of the run have sent.
+
+    Raises:
+        DbtRuntimeError: a statement failed; the run is published nevertheless.
+    """
     if not statements:
         return
     with lake.session(config.credentials.schema) as session:

@@ -86,7 +86,12 @@ class _Rollback:
     dry_run: bool
 
     def table(self, schema: str, name: str) -> Outcome:
-        """Roll back one table, which keeps its present name."""
+        """Roll back one table, which keeps its current name.
+
+        Raises:
+            NotFoundError: there was no such table at the earlier snapshot.
+            StatementError: it is a view, has another name now, or its schema was dropped.
+        """
         transaction, version = self.context.transaction, self.former.snapshot.snapshot_id
         current = transaction.find(schema, name)
         if isinstance(current, View):

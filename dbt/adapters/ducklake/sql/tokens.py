@@ -182,7 +182,10 @@ QUERY_STARTS = words("SELECT WITH FROM VALUES TABLE MAP REDUCE")
 
 
 class Cursor:
-    """Reads the tokens [position, stop) of a source from left to right."""
+    """Reads the tokens [position, stop) of a source from left to right.
+
+    The methods that read something raise StatementError, with the line, if the tokens are something else.
+    """
 
     def __init__(self, source: Source, start: int = 0, stop: int | None = None) -> None:
         self.source = source

@@ -134,7 +134,18 @@ def numbered(source: DataFrame) -> DataFrame:
 
 
 def candidates(source: DataFrame, alias: str, columns: Sequence[Column], clauses: Sequence[When], keys: Sequence[str]) -> DataFrame:
-    """Return all rows of a numbered source: SOURCE_ROW, ACTION of a row without a match, `keys` (SQL), and the values to insert."""
+    """Return all rows of a numbered source, with what happens to each if no row of the target matches it.
+
+    Args:
+        source: the source, with SOURCE_ROW.
+        alias: the alias of the source in `clauses` and `keys`.
+        columns: the columns of the target.
+        clauses: the clauses for rows without a match.
+        keys: SQL of the key columns.
+
+    Returns:
+        SOURCE_ROW, ACTION, `keys`, and the values to insert.
+    """
     chosen = _with_action(source.alias(alias), clauses)
     return select(chosen, [SOURCE_ROW, ACTION, *keys, *(_values(columns, chosen, clauses) if clauses else ())])
 

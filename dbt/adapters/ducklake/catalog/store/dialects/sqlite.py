@@ -36,7 +36,11 @@ def write_timestamp(value: datetime) -> str:
 
 
 def read_timestamp(value: Any) -> datetime:
-    """Parse a timestamp in any form that DuckDB reads; without an offset it is in UTC."""
+    """Parse a timestamp in any form that DuckDB reads; without an offset it is in UTC.
+
+    Raises:
+        ValueError: the value is not a timestamp.
+    """
     match = _TEXT.fullmatch(str(value).strip())
     if match is None:
         raise ValueError(f"not a timestamp: {value!r}")
