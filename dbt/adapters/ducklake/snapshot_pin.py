@@ -1,4 +1,4 @@
-"""The snapshot that `snapshot_version` and `snapshot_time` of profiles, entries of `attach` and sources mean."""
+"""The snapshot that `snapshot_version` and `snapshot_time` of profiles, entries of `attach` and sources specify."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Pin:
 
 
 def pin(version: Any, time: Any) -> Pin:
-    """Return the snapshot that two values from YAML, Jinja or an environment variable mean; "none" and "" mean not set.
+    """Return the snapshot that two values from YAML, Jinja or an environment variable specify; "none" and "" mean not set.
 
     Raises:
         ValueError: they contradict each other, or one is not a snapshot; the message has the expected form.
