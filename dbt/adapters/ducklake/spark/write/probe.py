@@ -17,7 +17,7 @@ ROWS = 3
 
 
 def write_and_read(spark: SparkSession, directory: str) -> bool:
-    """Whether this process sees the file that the executors wrote below a directory; the file is removed.
+    """Return whether this process sees the file that the executors wrote below a directory; the file is removed.
 
     Raises:
         LakeError: the executors read back other rows.
