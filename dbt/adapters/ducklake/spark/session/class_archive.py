@@ -47,7 +47,7 @@ class ClassArchive:
         return cache_directory() / "classes" / f"{place}-{self.key}.jsa"
 
     def use(self) -> bool:
-        """Whether the archive exists, and record that it is used."""
+        """Return whether the archive exists, and record that it is used."""
         with contextlib.suppress(OSError):
             os.utime(self.path)
             return True
