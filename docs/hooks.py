@@ -53,7 +53,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def repository_path(uri: str) -> str:
-    """The repository path of a file of the site."""
+    """Return the path in the repository of a file of the site."""
     outside = {site: path for path, site in PAGES_OUTSIDE_DOCS.items()}
     return outside.get(uri, f"docs/{uri}")
 

@@ -28,7 +28,7 @@ from dbt.adapters.ducklake.session import Lake, LakeSession, LakeSettings
 from dbt.adapters.ducklake.spark.session.settings import SparkSettings
 from tests.functional.dbt_process import LAKE, write_project
 
-LONGEST = 3600
+TIMEOUT_SECONDS = 3600
 """Seconds for a process."""
 FAST_START = "LONG_USE_FAST_START" in os.environ
 WITHOUT_ARCHIVE = {"JDK_JAVA_OPTIONS": "-Xshare:auto"}
@@ -118,7 +118,7 @@ def use(kind: str, count: int, every: int, folder: Path, **variables: str) -> Us
     arguments = [sys.executable, "-m", "tests.long_use", kind, str(count), str(every), str(folder / "work")]
     own = {"TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(sys.path), **WITHOUT_ARCHIVE}
     environment = {**os.environ, **variables, **own}
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=LONGEST, check=False, env=environment)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     samples = [Sample(**json.loads(line)) for line in done.stdout.splitlines() if line.startswith("{")]
     return Use(samples, sorted(str(path.relative_to(temporary)) for path in temporary.rglob("*")))

@@ -66,11 +66,11 @@ class TestOperations:
     def test_wrong_arguments_are_refused_with_the_correct_ones(self, project: Any) -> None:
         arguments = ["run-operation", "ducklake_rewrite_data_files", "--args", "{delete_threshold: 7}"]
         _, output = run_dbt_and_capture(arguments, expect_pass=False)
-        assert "delete_threshold is a share of rows, from 0 to 1, not 7" in output
+        assert "delete_threshold must be a fraction of rows, from 0 to 1, not 7" in output
         _, output = run_dbt_and_capture(["run-operation", "ducklake_list_files"], expect_pass=False)
-        assert "lacks table_name" in output
+        assert "needs table_name" in output
         _, output = run_dbt_and_capture(["run-operation", "ducklake_set_sorted_by", "--args", "{table_name: orders}"], expect_pass=False)
-        assert "ducklake_set_sorted_by lacks keys" in output
+        assert "ducklake_set_sorted_by needs keys" in output
 
 
 class TestCommandLine:

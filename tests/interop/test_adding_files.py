@@ -176,7 +176,7 @@ def test_a_file_can_be_added_to_only_one_table(both: Both, tmp_path: Path) -> No
     both.spark("CREATE TABLE t (a BIGINT)")
     path = write(tmp_path / "f.parquet", a=[1])
     both.spark(f"CALL ducklake_add_data_files('lake', 't', '{path}')")
-    with pytest.raises(LakeError, match="is a file of this lake already"):
+    with pytest.raises(LakeError, match="is already a file of this lake"):
         both.spark(f"CALL ducklake_add_data_files('lake', 't', '{tmp_path}/*.parquet')")
     with pytest.raises(LakeError, match="no file is called"):
         both.spark(f"CALL ducklake_add_data_files('lake', 't', '{tmp_path}/none/*.parquet')")

@@ -121,7 +121,7 @@ def test_bounds(both: Both) -> None:
     assert len(both.session.execute(f"CALL lake.s.table_insertions('t', 0, {last})").fetch()) == 5
     with pytest.raises(NotFoundError, match="snapshot"):
         both.spark("SELECT * FROM lake.s.table_changes('t', 0, 99)")
-    with pytest.raises(StatementError, match="both numbers of snapshots or both timestamps"):
+    with pytest.raises(StatementError, match="must be two snapshot ids or two timestamps"):
         both.spark("SELECT * FROM lake.s.table_changes('t', 0, now())")
     with pytest.raises(NotFoundError):
         both.spark(f"SELECT * FROM lake.table_changes('t', 0, {last})")

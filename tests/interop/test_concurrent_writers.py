@@ -180,21 +180,21 @@ def test_a_file_that_two_sessions_add_concurrently(both: Both, other: LakeSessio
     with both.transaction():
         both.spark(add("f"))
         for again in (add("f"), add("f", "u"), add("*"), add("link")):
-            with pytest.raises(LakeError, match="is a file of this lake already"):
+            with pytest.raises(LakeError, match="is already a file of this lake"):
                 both.spark(again)
         both.session.rollback()
         both.session.begin()
         both.spark(add("f"))
         other.execute(add("f", "u"))
-        with pytest.raises(ConflictError, match=r"now fails: .* is a file of this lake already"):
+        with pytest.raises(ConflictError, match=r"now fails: .* is already a file of this lake"):
             both.session.commit()
         both.session.begin()
         both.spark(add("g"))
         both.duckdb(add("g", "u"))
-        with pytest.raises(ConflictError, match=r"now fails: .* is a file of this lake already"):
+        with pytest.raises(ConflictError, match=r"now fails: .* is already a file of this lake"):
             both.session.commit()
         both.session.begin()
-    with pytest.raises(LakeError, match="is a file of this lake already"):
+    with pytest.raises(LakeError, match="is already a file of this lake"):
         both.spark(add("[fl]*"))
     assert both.rows("SELECT id FROM t") == []
     assert both.rows("SELECT id FROM u") == [(1,), (1,)]

@@ -16,7 +16,7 @@ LIMITS = {"literals": (500, 100_000), "fetched": (0, 100_000), "by Spark": (0, 0
 @pytest.mark.parametrize("vectors", [False, True])
 def test_delete_files_and_inlined_deletes_count(both: Both, monkeypatch: pytest.MonkeyPatch, way: str, vectors: bool) -> None:
     literals, fetched = LIMITS[way]
-    monkeypatch.setattr(positions, "MOST_LITERALS", literals)
+    monkeypatch.setattr(positions, "MAX_LITERALS", literals)
     monkeypatch.setattr(positions, "FETCH_LIMIT", fetched)
     both.duckdb("CREATE TABLE t (i INTEGER)")
     both.duckdb(f"CALL lake.set_option('write_deletion_vectors', {str(vectors).lower()}, table_name => 't')")

@@ -55,7 +55,7 @@ def test_parts_of_timestamps_are_in_utc_whoever_writes(both: Both, monkeypatch: 
     both.spark("SET TIME ZONE 'America/New_York'")
     rows = "SELECT id AS i, timestamp_seconds(1704076200 + id * 1800) AS z FROM range(4)"  # 2024-01-01 02:30 in UTC
     for name, most in (("here", 1_000_000), ("by_spark", 0)):
-        monkeypatch.setattr(small, "MOST_VALUES", most)
+        monkeypatch.setattr(small, "MAX_VALUES", most)
         both.spark(f"CREATE TABLE {name} (i BIGINT, z TIMESTAMP) PARTITIONED BY (year(z), hour(z))")
         both.spark(f"INSERT INTO {name} {rows}")
         both.spark(f"UPDATE {name} SET i = i + 10")

@@ -394,7 +394,7 @@ def test_a_refused_rollback_names_the_reason_and_changes_nothing(both: Both, tmp
     with both.transaction():
         assert_refused(f"version => {then}", "runs in its own transaction")
     session = both.session
-    for fault in ("write_delete_file", "Returned"):
+    for fault in ("write_delete_file", "RestoredRows"):
         with monkeypatch.context() as broken:
             broken.setattr(f"dbt.adapters.ducklake.lake.rollback_rows.{fault}", failing)
             assert_refused(f"version => {then}", "the storage is full", EngineError)

@@ -62,22 +62,22 @@ def play(both: Both, table: str, layout: str) -> list[Any]:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_both_ways_are_equal(both: Both, monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
     here = play(both, "here", layout)
-    monkeypatch.setattr(small, "MOST_VALUES", 0)
-    monkeypatch.setattr(small, "MOST_DELETED", 0)
+    monkeypatch.setattr(small, "MAX_VALUES", 0)
+    monkeypatch.setattr(small, "MAX_DELETED", 0)
     by_spark = play(both, "by_spark", layout)
     assert here == by_spark
 
 
 def test_more_rows_than_the_limit_are_written_by_spark(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(small, "MOST_VALUES", 10 * 4)
+    monkeypatch.setattr(small, "MAX_VALUES", 10 * 4)
     limited = play(both, "limited", "")
-    monkeypatch.setattr(small, "MOST_VALUES", 0)
+    monkeypatch.setattr(small, "MAX_VALUES", 0)
     assert limited == play(both, "by_spark", "")
 
 
 @pytest.mark.parametrize("values", [1_000_000, 0])
 def test_invalid_values_are_refused_and_nothing_changes(both: Both, monkeypatch: pytest.MonkeyPatch, values: int) -> None:
-    monkeypatch.setattr(small, "MOST_VALUES", values)
+    monkeypatch.setattr(small, "MAX_VALUES", values)
     both.spark("CREATE TABLE t (id INT NOT NULL, n TINYINT)")
     both.spark("INSERT INTO t SELECT id, id FROM range(20)")
     with pytest.raises(DataError, match="n: 300 does not fit"):
@@ -104,9 +104,9 @@ def test_the_limit_of_a_small_change_needs_no_shuffle(both: Both) -> None:
     assert limit_partitions(frame, 5)._jdf.queryExecution().executedPlan().toString().count("Exchange") == 0
 
 
-@pytest.mark.parametrize("most", [small.MOST_DELETED, 0])
+@pytest.mark.parametrize("most", [small.MAX_DELETED, 0])
 def test_deleted_rows_neither_match_nor_fail(both: Both, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(small, "MOST_DELETED", most)
+    monkeypatch.setattr(small, "MAX_DELETED", most)
     both.spark("CREATE TABLE t (id INT, s STRING)")
     both.spark("INSERT INTO t SELECT id, IF(id % 2 = 0, string(id), 'no number') FROM range(20)")
     both.duckdb("DELETE FROM t WHERE id % 2 = 1")

@@ -91,7 +91,7 @@ def test_functions_and_procedures_use_the_named_lake(both: LakeSession) -> None:
     assert {row[0] for row in rows(both, "SELECT option_name FROM there.options()")} >= {"parquet_compression", "target_file_size"}
     assert not rows(both, "SELECT * FROM here.options() WHERE option_name = 'parquet_compression'")
     assert len(rows(both, "CHECKPOINT there")) == 6
-    with pytest.raises(StatementError, match="the first argument is the lake's name, 'here' or 'There'"):
+    with pytest.raises(StatementError, match="the first argument must be the lake's name, 'here' or 'There'"):
         both.execute("CALL ducklake_flush_inlined_data('elsewhere')")
 
 

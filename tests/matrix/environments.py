@@ -78,7 +78,7 @@ def environment(combination: Combination) -> Path:
 
     Raises:
         NotAvailableError: the Python, or a package, cannot be had.
-        subprocess.CalledProcessError: the packages exclude each other.
+        subprocess.CalledProcessError: the packages conflict.
     """
     extra = "" if combination.duckdb is None else "[duckdb]"
     packages = [f"dbt-ducklake{extra} @ {wheel().as_uri()}", f"pyspark=={combination.pyspark}.*", f"dbt-core=={combination.dbt}.*"]

@@ -29,7 +29,7 @@ from tests.places import CatalogPlace
 RUNS = int(os.environ.get("CHANGES_RUNS", "200"))
 SEED = int(os.environ.get("CHANGES_SEED", "0")) or random.SystemRandom().randrange(1 << 30)
 NODES = ("open_orders", "named", "logged")
-LONGEST = 120
+TIMEOUT_SECONDS = 120
 """Seconds for a command in its own process."""
 MODELS = {
     **CHAIN,
@@ -148,7 +148,7 @@ class Chain:
         with suppress(subprocess.TimeoutExpired):
             process.wait(self._chance.random())
         os.kill(process.pid, signal.SIGKILL)
-        process.communicate(timeout=LONGEST)
+        process.communicate(timeout=TIMEOUT_SECONDS)
         return f"{publish}: killed"
 
 

@@ -33,7 +33,7 @@ DBT_KILLS = int(os.environ.get("DBT_KILLS", "5"))
 WRITERS = int(os.environ.get("WRITERS", "16"))
 COMMITS = int(os.environ.get("COMMITS", "50"))
 SEED = int(os.environ.get("KILLS_SEED", "0")) or random.SystemRandom().randrange(1 << 30)
-LONGEST = 600
+TIMEOUT_SECONDS = 600
 """Seconds for a process."""
 TABLES = {"log": "number int, kind string", "debit": "number int, amount int", "credit": "number int, amount int", "made_0": "number int"}
 STATE = """
@@ -188,10 +188,10 @@ def one_kill(place: CatalogPlace, kinds: str, committed: int, chance: random.Ran
     lines = []
     for _ in range(2 * chance.randint(0, 3) + 1):
         lines.append(process.stdout.readline())
-        assert lines[-1], process.communicate(timeout=LONGEST)[1]
+        assert lines[-1], process.communicate(timeout=TIMEOUT_SECONDS)[1]
     time.sleep(chance.random() * (0.05 if kinds == "without" else 1.5))
     kill(process, chance.random() < 0.5)
-    rest, errors = process.communicate(timeout=LONGEST)
+    rest, errors = process.communicate(timeout=TIMEOUT_SECONDS)
     lines += rest.splitlines(keepends=True)
     assert "Traceback" not in errors, errors
     acknowledged = committed + sum(line == "committed\n" for line in lines)
@@ -232,7 +232,7 @@ def test_a_killed_dbt_build_leaves_whole_nodes(database: str, request: pytest.Fi
     project, chance = write_project(tmp_path / "project", MODELS, {"here": lake}), random.Random(SEED)
     build = lambda number: start_dbt(project, "build", "--vars", f"number: {number}")  # noqa: E731
     first = build(1)
-    output, _ = first.communicate(timeout=LONGEST)
+    output, _ = first.communicate(timeout=TIMEOUT_SECONDS)
     assert first.returncode == 0, output
     for number in range(2, DBT_KILLS + 2):
         process = build(number)
@@ -242,7 +242,7 @@ def test_a_killed_dbt_build_leaves_whole_nodes(database: str, request: pytest.Fi
                 break
         time.sleep(chance.random() * 2)
         kill(process, chance.random() < 0.5)
-        process.communicate(timeout=LONGEST)
+        process.communicate(timeout=TIMEOUT_SECONDS)
         with oracle.connect(place) as connection:
             rows, kinds = connection.execute("SELECT count(*), count(DISTINCT number) FROM lake.main.first").fetchall()[0]
             (runs, distinct) = connection.execute("SELECT count(*), count(DISTINCT number) FROM lake.main.second").fetchall()[0]
@@ -252,7 +252,7 @@ def test_a_killed_dbt_build_leaves_whole_nodes(database: str, request: pytest.Fi
         with place.open() as catalog, duckdb.connect() as plain:
             assert Invariants(catalog, plain).violations() == []
     last = build(DBT_KILLS + 2)
-    output, _ = last.communicate(timeout=LONGEST)
+    output, _ = last.communicate(timeout=TIMEOUT_SECONDS)
     assert last.returncode == 0, output
 
 
@@ -265,7 +265,7 @@ def test_no_commit_of_many_writers_is_lost_or_doubled(place: CatalogPlace) -> No
         session.execute("INSERT INTO log VALUES (0, 'first')")
     processes = [start("append", place.path, place.data_path, writer, writer % 4 == 0) for writer in range(WRITERS)]
     for process in processes:
-        output, errors = process.communicate(timeout=LONGEST)
+        output, errors = process.communicate(timeout=TIMEOUT_SECONDS)
         assert process.returncode == 0, output + errors
     with oracle.connect(place) as connection:
         rows = connection.execute("SELECT kind, number FROM lake.main.log").fetchall()

@@ -35,7 +35,7 @@ STATE = " UNION ALL ".join(
     for name, kind in KINDS.items()
 )
 """The command that last changed each relation, -1 for a mix; rows of the concurrent writer have negative numbers."""
-LONGEST = 60
+TIMEOUT_SECONDS = 60
 """Seconds for a command in its own process."""
 
 
@@ -316,7 +316,7 @@ def one_killed_command(place: CatalogPlace, readers: Readers, command: Command) 
     for _ in range(random.Random(command.seed).randint(1, len(NAMES))):
         process.stdout.readline()
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=LONGEST)
+    process.communicate(timeout=TIMEOUT_SECONDS)
     assert is_consistent(command, old, readers.state()), command
     removed = readers.orphans(remove=True)
     assert is_consistent(command, old, readers.state()), command

@@ -49,9 +49,9 @@ def test_other_names_have_the_same_meaning(configs: dict[str, Any], partitioned:
         ({"sorted_by": "a desc", "zorder": "a"}, "sorted_by and zorder mean the same"),
         ({"sort_by": ["a", "b"], "liquid_clustered_by": ["b", "a"]}, "sort_by and liquid_clustered_by"),
         ({"clustered_by": "a", "buckets": 8, "partition_by": "bucket(4, A)"}, r"ask for bucket\(4, A\) and, by clustered_by and buckets"),
-        ({"zorder": {"a": 1}}, "the config zorder is a column"),
-        ({"partition_by": 5}, "the config partition_by is a column or an expression, or a list of them; it is 5"),
-        ({"partition_by": ["a", 5]}, r"the config partition_by is a column .* it is \['a', 5\]"),
+        ({"zorder": {"a": 1}}, "the config zorder must be a column"),
+        ({"partition_by": 5}, "the config partition_by must be a column or an expression, or a list of them; it is 5"),
+        ({"partition_by": ["a", 5]}, r"the config partition_by must be a column .* it is \['a', 5\]"),
         ({"partition_by": {"data_type": "date"}}, "a map without a column as its `field`"),
         (
             {"partition_by": {"field": "a", "data_type": "int64"}},
@@ -59,7 +59,7 @@ def test_other_names_have_the_same_meaning(configs: dict[str, Any], partitioned:
         ),
         ({"partition_by": {"field": "a", "range": {"start": 0}}}, "no counterpart of range of the map"),
         ({"partition_by": {"field": "a", "granularity": "hour"}}, "the granularity of a date is year, month, day, not hour"),
-        ({"clustered_by": True, "buckets": 3}, "the config clustered_by is a column"),
+        ({"clustered_by": True, "buckets": 3}, "the config clustered_by must be a column"),
     ],
 )
 def test_contradictions_are_refused(configs: dict[str, Any], message: str) -> None:

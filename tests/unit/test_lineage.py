@@ -100,10 +100,10 @@ def test_true_leaves_the_configuration_to_the_client(monkeypatch: pytest.MonkeyP
     ("given", "message"),
     [
         ("http", "`openlineage` must be true or false or a map"),
-        ({"transport": "http"}, "`openlineage.transport` must be a map of names and values, not a text"),
+        ({"transport": "http"}, "`openlineage.transport` must be a map of names and values, not a string"),
         ({"transport": {"url": "http://x"}}, "`openlineage.transport` needs a `type`"),
         ({"transports": {}}, "unknown field `transports`: did you mean `transport`"),
-        ({"transport": {"type": "file"}, "namespace": 7}, "`openlineage.namespace` must be a text, not a whole number"),
+        ({"transport": {"type": "file"}, "namespace": 7}, "`openlineage.namespace` must be a string, not a whole number"),
     ],
 )
 def test_another_form_is_an_error_that_names_the_field(given: Any, message: str) -> None:

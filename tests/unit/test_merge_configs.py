@@ -12,12 +12,12 @@ from dbt.adapters.ducklake.merge_fields import MERGE_CONFIGS
 
 MATCHED, MISSING = "when_matched", "when_not_matched"
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"merge_update_condition": "a", "matched_condition": "b"}, "are names of one config"),
-    ({"merge_insert_condition": "a", "not_matched_condition": "a"}, "are names of one config"),
-    ({"insert_condition": "a", "not_matched_condition": "a"}, "not_matched_condition and insert_condition are names of one config"),
-    ({"skip_matched_step": True, "delete_condition": "a"}, "leaves delete_condition without effect"),
+    ({"merge_update_condition": "a", "matched_condition": "b"}, "are aliases of one config"),
+    ({"merge_insert_condition": "a", "not_matched_condition": "a"}, "are aliases of one config"),
+    ({"insert_condition": "a", "not_matched_condition": "a"}, "not_matched_condition and insert_condition are aliases of one config"),
+    ({"skip_matched_step": True, "delete_condition": "a"}, "delete_condition has no effect with skip_matched_step"),
     ({"delete_condition": "a", "source_alias": "Target"}, "both called target"),
-    ({"merge_update_columns_rules": ["n"]}, "is a map"),
+    ({"merge_update_columns_rules": ["n"]}, "must be a map"),
     (
         {"merge_update_columns_rules": {"n": "summ"}},
         "n: 'summ' is not a rule; the rules are replace, coalesce, sum, append, append_distinct",
@@ -26,23 +26,23 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"merge_update_columns_default_rule": "add"}, "merge_update_columns_default_rule: 'add' is not a rule"),
     ({"merge_update_columns_rules": {"n": "sum"}, "merge_update_set_expressions": {"`N`": "1"}}, "n has a rule and an expression"),
     ({"merge_clauses": {MATCHED: [{"action": "delete"}]}, "merge_update_columns_rules": {"n": "sum"}}, "remove merge_update_columns_rules"),
-    ({"merge_update_columns": ["a"], "merge_exclude_columns": ["b"]}, "exclude each other"),
+    ({"merge_update_columns": ["a"], "merge_exclude_columns": ["b"]}, "cannot be used together"),
     ({"merge_clauses": {MATCHED: [{"action": "delete"}]}, "skip_matched_step": True}, "remove skip_matched_step"),
-    ({"skip_matched_step": True, "merge_exclude_columns": ["b"]}, "leaves merge_exclude_columns without effect"),
-    ({"skip_not_matched_step": True, "not_matched_condition": "b"}, "leaves not_matched_condition without effect"),
-    ({"skip_matched_step": True, "skip_not_matched_step": True}, "nothing for the merge to do"),
+    ({"skip_matched_step": True, "merge_exclude_columns": ["b"]}, "merge_exclude_columns has no effect with skip_matched_step"),
+    ({"skip_not_matched_step": True, "not_matched_condition": "b"}, "not_matched_condition has no effect with skip_not_matched_step"),
+    ({"skip_matched_step": True, "skip_not_matched_step": True}, "leave the merge nothing to do"),
     ({"not_matched_by_source_condition": "a"}, "set not_matched_by_source_action too"),
     ({"not_matched_by_source_action": "insert"}, "'delete' or 'update set"),
     ({"not_matched_by_source_action": "update set *"}, "'delete' or 'update set"),
     ({"source_alias": "t", "target_alias": "T"}, "both called"),
-    ({"source_alias": "a b"}, "is a plain word"),
+    ({"source_alias": "a b"}, "must be a plain identifier"),
     ({"merge_on_using_columns": ["a", "b"]}, "name different columns"),
-    ({"merge_update_condition": ["a"]}, "is a string"),
-    ({"merge_update_columns": {"a": 1}}, "is a list of columns"),
-    ({"skip_matched_step": "yes"}, "is true or false"),
-    ({"merge_clauses": [1]}, "is a map"),
+    ({"merge_update_condition": ["a"]}, "must be a string"),
+    ({"merge_update_columns": {"a": 1}}, "must be a list of columns"),
+    ({"skip_matched_step": "yes"}, "must be true or false"),
+    ({"merge_clauses": [1]}, "must be a map"),
     ({"merge_clauses": {"matched": []}}, "matched is neither"),
-    ({"merge_clauses": {MATCHED: {"action": "delete"}}}, "is a list of clauses"),
+    ({"merge_clauses": {MATCHED: {"action": "delete"}}}, "must be a list of clauses"),
     ({"merge_clauses": {MATCHED: ["delete"]}}, "is not a map"),
     ({"merge_clauses": {MATCHED: [{"action": "insert"}]}}, "has the action insert; when matched it is one of"),
     ({"merge_clauses": {MISSING: [{"action": "delete"}]}}, "has the action delete; when not matched it is one of insert"),
@@ -51,12 +51,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"merge_clauses": {MATCHED: [{"action": "update", "mode": "x"}]}}, "has the mode x"),
     ({"merge_clauses": {MATCHED: [{"action": "update", "colums": []}]}}, "the unknown key colums"),
     ({"merge_clauses": {MATCHED: [{"action": "update", "update": {"only": []}}]}}, "has the unknown update.only"),
-    ({"merge_clauses": {MATCHED: [{"action": "update", "update": {"include": ["a"], "exclude": ["b"]}}]}}, "exclude each other"),
+    ({"merge_clauses": {MATCHED: [{"action": "update", "update": {"include": ["a"], "exclude": ["b"]}}]}}, "cannot be used together"),
     ({"merge_clauses": {MATCHED: [{"action": "update", "mode": "star", "update": {"include": ["a"]}}]}}, "for the mode explicit"),
     ({"merge_clauses": {MATCHED: [{"action": "delete", "error_message": "x"}]}}, "its action is delete"),
     ({"merge_clauses": {MATCHED: [{"action": "delete", "condition": 1}]}}, "neither a string nor a list"),
     ({"merge_clauses": {MATCHED: [{"action": "update", "set_expressions": {"a": "1"}}]}}, "for matched rows it belongs in update"),
-    ({"merge_clauses": {MISSING: [{"action": "insert", "mode": "explicit"}]}}, "lacks insert"),
+    ({"merge_clauses": {MISSING: [{"action": "insert", "mode": "explicit"}]}}, "needs insert"),
     ({"merge_clauses": {MISSING: [{"action": "insert", "insert": {"columns": ["a"], "values": []}}]}}, "1 columns and 0 values"),
     ({"merge_clauses": {MISSING: [{"action": "insert", "insert": {"columns": []}}]}}, "an insert without columns|a map for the action"),
     ({"merge_clauses": {MISSING: [{"action": "update", "by": "source"}]}}, "needs set_expressions"),
@@ -104,7 +104,7 @@ def test_missing_configs_are_not_refused() -> None:
 def test_a_merge_without_effect_is_refused() -> None:
     nothing = {"merge_clauses": {MATCHED: [{"action": "do_nothing"}], MISSING: [{"action": "do_nothing"}]}}
     check(nothing, "id")
-    with pytest.raises(DbtRuntimeError, match="nothing for the merge to do"):
+    with pytest.raises(DbtRuntimeError, match="leave the merge nothing to do"):
         plan(nothing, "id", [], ["id"], list)
 
 

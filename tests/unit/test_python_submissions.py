@@ -79,7 +79,7 @@ def test_a_failure_shows_the_models_own_traceback() -> None:
     [
         ("no_such_package_at_all>=1", "needs the package no_such_package_at_all>=1: install it"),
         ("agate<0.1", "needs the package agate<0.1, and .* is installed"),
-        ("agate 1.0", "'agate 1.0', no valid requirement"),
+        ("agate 1.0", "'agate 1.0', which is not a valid requirement"),
     ],
 )
 def test_the_error_names_a_missing_package(package: str, problem: str) -> None:
@@ -98,5 +98,5 @@ def test_a_model_that_exceeds_its_timeout_is_cancelled_and_fails() -> None:
         run_model({**NODE, "config": {"timeout": 0.05}}, code, session)  # type: ignore[arg-type]
     assert session.cancelled
     run("x = 1", timeout=60)
-    with pytest.raises(DbtRuntimeError, match="is a number of seconds"):
+    with pytest.raises(DbtRuntimeError, match="must be a number of seconds"):
         run("", timeout="long")

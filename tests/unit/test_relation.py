@@ -64,7 +64,7 @@ def test_a_pin_is_part_of_every_rendering() -> None:
 
 @pytest.mark.parametrize(
     ("pin", "message"),
-    [((3, "2026-01-31"), "exclude each other"), (("three",), "number of a snapshot"), ((None, "x"), "must be a timestamp, such as")],
+    [((3, "2026-01-31"), "cannot be used together"), (("three",), "number of a snapshot"), ((None, "x"), "must be a timestamp, such as")],
 )
 def test_an_invalid_pin_is_refused(pin: tuple[object, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):

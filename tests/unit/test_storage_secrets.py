@@ -85,13 +85,13 @@ def test_settings_of_spark_have_precedence_and_a_connect_server_has_its_own() ->
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("s3", "`secrets` is a list of maps"),
-        ([1], "`secrets` is a list of maps"),
+        ("s3", "`secrets` must be a list of maps"),
+        ([1], "`secrets` must be a list of maps"),
         ([{"type": "gcs"}], "entry 1: `type` must be s3"),
         ([{"key_id": "AKIA-MARK"}], "entry 1: `type` must be s3"),
         ([{**KEYS, "endpiont": "x"}], "entry 1 has the unknown field `endpiont`: did you mean `endpoint`"),
         ([{**KEYS, "use_ssl": "no"}], "`secrets.use_ssl` must be true or false"),
-        ([{**KEYS, "secret": 12}], "`secrets.secret` must be a text"),
+        ([{**KEYS, "secret": 12}], "`secrets.secret` must be a string"),
         ([{"type": "s3", "key_id": "AKIA-MARK"}], "give both `key_id` and `secret`"),
         ([{"type": "s3", "session_token": "SECRET-MARK"}], "`session_token` needs"),
         ([{"type": "s3", "provider": "config"}], "needs `key_id` and `secret`"),

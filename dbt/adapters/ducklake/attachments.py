@@ -27,7 +27,7 @@ _RESERVED = frozenset({"system", "temp", "information_schema"})
 
 
 def attachments(given: Any, database: str) -> list[CatalogSettings]:
-    """Check the entries of `attach` and return them.
+    """Check the entries of `attach` and return them as settings.
 
     Args:
         given: the list in the profile.
@@ -39,7 +39,7 @@ def attachments(given: Any, database: str) -> list[CatalogSettings]:
     if given is None:
         return []
     if not isinstance(given, list) or not all(isinstance(entry, Mapping) for entry in given):
-        raise DbtRuntimeError("`attach` is a list of lakes, each a map with `path` and `alias`")
+        raise DbtRuntimeError("`attach` must be a list of lakes, each a map with `path` and `alias`")
     found = [_attachment(entry, number) for number, entry in enumerate(given, start=1)]
     names = {fold(database)}
     for each in found:
@@ -47,7 +47,7 @@ def attachments(given: Any, database: str) -> list[CatalogSettings]:
         if fold(alias) in _RESERVED:
             raise DbtRuntimeError(f"`attach`: {alias} is a reserved name; choose another `alias`")
         if fold(alias) in names:
-            raise DbtRuntimeError(f"two lakes are named {alias}; give each entry of `attach` an `alias` that is not {database} either")
+            raise DbtRuntimeError(f"two lakes are named {alias}; give each entry of `attach` its own `alias`, other than {database}")
         names.add(fold(alias))
     return found
 
@@ -62,13 +62,13 @@ def _attachment(entry: Mapping[str, Any], number: int) -> CatalogSettings:
     for name, value in options.items():  # the options of DuckDB's ATTACH
         name = str(name).lower()
         if given.setdefault(name, value) != value:
-            raise DbtRuntimeError(f"{where}: `{name}` is given twice, also in `options`; remove one of them")
+            raise DbtRuntimeError(f"{where}: `{name}` is set twice, the second time in `options`; remove one of them")
     _check_fields(where, given)
     return catalog_settings({"database": given.pop("alias"), **given}, where + ": ")
 
 
 def _check_fields(where: str, given: dict[str, Any]) -> None:
-    """Refuse wrong fields of an entry, and remove those that only mark it as a lake."""
+    """Refuse wrong fields of an entry, and remove `type` and `is_ducklake`, which only say that it is a lake."""
     for name, advice in _REFUSED.items():
         if name in given:
             raise DbtRuntimeError(f"{where}: `{name}` cannot be set here: {advice}")
@@ -90,7 +90,7 @@ def _check_fields(where: str, given: dict[str, Any]) -> None:
 
 
 def catalog_settings(given: Mapping[str, Any], where: str = "") -> CatalogSettings:
-    """Return the settings of a lake, in the profile or in an entry of `attach`, checked.
+    """Return the checked settings of a lake in the profile or in an entry of `attach`.
 
     Args:
         given: values of `LAKE_FIELDS`; the snapshot may have any form of `pin`.

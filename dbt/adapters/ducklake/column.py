@@ -42,23 +42,23 @@ class DuckLakeColumn(Column):
         return self.dtype
 
     def is_string(self) -> bool:
-        """Return whether the type is a string; lakes have no string lengths."""
+        """Whether the type is a string; lakes have no string lengths."""
         return self._spark_type == "string"
 
     def is_integer(self) -> bool:
-        """Return whether the type is a signed integer of up to eight bytes."""
+        """Whether the type is a signed integer of up to eight bytes."""
         return self._spark_type in _INTEGERS
 
     def is_float(self) -> bool:
-        """Return whether the type is a binary floating-point number."""
+        """Whether the type is a binary floating-point number."""
         return self._spark_type in _FLOATS
 
     def is_numeric(self) -> bool:
-        """Return whether the type is a decimal number."""
+        """Whether the type is a decimal number."""
         return self._spark_type.startswith("decimal(")
 
     def can_expand_to(self, other_column: Column) -> bool:
-        """Return whether the lake can change this column's type to the other's without rewriting files."""
+        """Whether the lake can change this column's type to the other's without rewriting files."""
         try:
             return can_promote(stored(parse_type(self.dtype)), stored(parse_type(other_column.dtype)))
         except DuckLakeError:

@@ -118,7 +118,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         return Publishing.of(self.credentials, self.profile)
 
     def publish_run(self, results: Sequence[Any]) -> None:
-        """Publish what is staged if the results allow it, and log what was done; do nothing if nothing is staged."""
+        """Publish the staged changes if the results allow it, and log what was done; do nothing if nothing is staged."""
         if self._lake is not None:
             publish = publish_run if self.publishing.publish == RUN else publish_tested
             for line in publish(self._lake, self.profile, results, self.publishing.publish_on):

@@ -38,7 +38,7 @@ _SECRET_PAIR = re.compile(
 _KINDS = {
     "object": "a map",
     "array": "a list",
-    "string": "a text",
+    "string": "a string",
     "boolean": "true or false",
     "integer": "a whole number",
     "number": "a number",
@@ -96,7 +96,7 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
 
     @property
     def type(self) -> str:
-        """The name of this adapter in dbt; with `target_type` it is equal to that, too."""
+        """The name of this adapter in dbt; with `target_type` it also equals that type."""
         return ADAPTER if self.target_type is None else TargetType(ADAPTER, self.target_type)
 
     @property
@@ -214,10 +214,10 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
 
 
 def redacted(text: str, secrets: Sequence[str] | None = None) -> str:
-    """Return a text with its passwords, tokens and keys hidden, and with the values of the `DBT_ENV_SECRET_` variables.
+    """Return a string with its passwords, tokens and keys hidden, and with the values of the `DBT_ENV_SECRET_` variables.
 
     Args:
-        text: any text.
+        text: any string.
         secrets: those values, if the caller has read the environment.
     """
     text = _PASSWORD_IN_URL.sub(lambda match: match["before"] + HIDDEN, text)

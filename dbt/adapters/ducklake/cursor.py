@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .format.identifiers import text_literal
+from .format.identifiers import spark_literal
 from .sql.scripts import controls_transaction, split
 from .sql.tokens import tokenize
 
@@ -227,4 +227,4 @@ def literal(value: Any) -> str:
         case bytes():
             return f"X'{value.hex()}'"
         case _:
-            return text_literal(str(value))
+            return spark_literal(str(value))

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 COMMANDS = ("run", "build", "test", "snapshot", "retry", "show")
-"""The commands that run queries of nodes; all others start Spark with the first statement that needs it."""
+"""The dbt commands that run the queries of nodes. Others start Spark with the first statement that needs it."""
 SELECTIONS = ("select", "models", "exclude", "selector", "resource_types", "exclude_resource_types")
 """The options that select nodes."""
 QUERIES = ("snapshot.", "test.", "unit_test.", "function.", "sql operation.")
-"""How the ids of nodes start, other than models, that run in Spark."""
+"""Prefixes of the ids of nodes, other than models, that run queries in Spark."""
 
 
 def command_needs_spark(config: Any) -> bool:

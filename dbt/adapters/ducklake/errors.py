@@ -71,19 +71,19 @@ class DamagedFileError(LakeError):
     """A file of the lake cannot be read, because it is damaged or has been replaced by another one.
 
     Args:
-        path: the file, as the reader that failed spells it.
-        reason: what the reader has found.
+        path: the file, in the form that the failed reader reported.
+        reason: what the reader reported.
     """
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"The file {path} is damaged, or is not the one that the lake's catalog lists: {reason.strip().rstrip('.')}. "
-            "Restore it from a backup; what does not read it works as before"
+            "Restore it from a backup; statements that do not read it still work"
         )
 
 
 class ConflictError(DuckLakeError):
-    """A concurrent writer committed a change that this transaction depends on; nothing was written, run it again."""
+    """A concurrent writer committed a change that this transaction depends on; nothing was written, so run it again."""
 
 
 class EngineError(DuckLakeError):

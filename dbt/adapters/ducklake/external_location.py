@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from string import Template
 from typing import Any
 
-from .format.identifiers import backquoted, text_literal
+from .format.identifiers import backquoted, spark_literal
 from .format.paths import WITHOUT_PASSWORD, has_password
 from .spark.files.locations import SPARK_SCHEMES
 
@@ -90,7 +90,7 @@ def file_relation(location: str) -> str:
         )
     name, options = found
     path = f"{SPARK_SCHEMES.get(scheme.lower(), scheme)}://{rest}" if separator else path
-    listed = ", ".join(f"{key} = {text_literal(value)}" for key, value in {**options, **_base_of(path)}.items())
+    listed = ", ".join(f"{key} = {spark_literal(value)}" for key, value in {**options, **_base_of(path)}.items())
     return f"{name}.{backquoted(path)}" + (f" with ({listed})" if listed else "")
 
 

@@ -194,7 +194,7 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
 
     @available
     def publishes_at_end(self) -> bool:
-        """Return whether something may be published at the end of a command (`publish: run` or `publish: tested`)."""
+        """Whether something may be published at the end of a command (`publish: run` or `publish: tested`)."""
         return self.connections.publishing.publish != NODE
 
     @available
@@ -216,7 +216,7 @@ class DuckLakeAdapter(SeedLoading, LakeOperations):
         Args:
             message: the snapshot's commit message; by default dbt's command and the node.
             author: its author; by default the profile's.
-            extra_info: additions to its JSON, a map or a text; a text that is not a JSON object is stored under `info`.
+            extra_info: additions to its JSON, a map or a string; a string that is not a JSON object is stored under `info`.
         """
         handle = self.connections.handle()
         handle.set_provenance(handle.provenance.with_message(message, author).with_extra_info(extra_info))

@@ -14,7 +14,7 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from .bigquery_partitions import partition_keys
-from .format.identifiers import fold, text_literal
+from .format.identifiers import fold, spark_literal
 from .format.objects import PROPERTY_TAG, Relation, Table
 from .format.option_values import is_option, stored_value
 from .format.options import Options
@@ -60,7 +60,7 @@ def layout_of(configs: Mapping[str, Any]) -> Layout:
     for name in ("tblproperties", "options"):
         given = configs.get(name)
         if given and not isinstance(given, Mapping):
-            raise DbtRuntimeError(f"the config {name} is a map of names and values, such as {{parquet_compression: zstd}}; it is {given!r}")
+            raise DbtRuntimeError(f"the config {name} must be a map, such as {{parquet_compression: zstd}}; it is {given!r}")
         for key, value in (given or {}).items():
             if properties.setdefault(str(key), str(value)) != str(value):
                 raise DbtRuntimeError(f"the configs tblproperties and options give {key} two values: {properties[str(key)]} and {value}")
@@ -149,13 +149,13 @@ def documentation_actions(relation: Relation, tags: Sequence[str] | None, meta: 
 
 def set_action(properties: Mapping[str, str]) -> list[str]:
     """Return the action SET TBLPROPERTIES; nothing for no properties."""
-    listed = ", ".join(f"{text_literal(key)} = {text_literal(value)}" for key, value in properties.items())
+    listed = ", ".join(f"{spark_literal(key)} = {spark_literal(value)}" for key, value in properties.items())
     return [f"set tblproperties ({listed})"] if listed else []
 
 
 def unset_action(names: Iterable[str]) -> list[str]:
     """Return the action UNSET TBLPROPERTIES; nothing for no names."""
-    listed = ", ".join(map(text_literal, names))
+    listed = ", ".join(map(spark_literal, names))
     return [f"unset tblproperties ({listed})"] if listed else []
 
 
@@ -174,5 +174,5 @@ def _keys(name: str, given: Any) -> tuple[str, ...]:
 def _listed(name: str, given: str | Sequence[str] | None) -> tuple[str, ...]:
     found = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else ()
     if (given and not found) or not all(isinstance(key, str) for key in found):
-        raise DbtRuntimeError(f"the config {name} is a column or an expression, or a list of them; it is {given!r}")
+        raise DbtRuntimeError(f"the config {name} must be a column or an expression, or a list of them; it is {given!r}")
     return found

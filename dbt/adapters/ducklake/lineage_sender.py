@@ -199,5 +199,5 @@ class _OtherThreadsOnly(logging.Filter):
         self._thread = thread
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record is from another thread."""
+        """Whether a record is from another thread."""
         return record.thread != self._thread

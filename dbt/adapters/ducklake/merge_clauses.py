@@ -8,7 +8,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .format.identifiers import backquoted, fold, text_literal
+from .format.identifiers import backquoted, fold, spark_literal
 
 _KEYS = {
     "when_matched": ("action", "mode", "condition", "update", "error_message"),
@@ -115,7 +115,7 @@ class Clause:
         return f"insert ({', '.join(backquoted(name) for name, _ in pairs)}) values ({values})"
 
     def _error(self, columns: Columns) -> str:
-        failing = f"raise_error({text_literal(self.text or f'a row is {self.when}, which the clause refuses')})"
+        failing = f"raise_error({spark_literal(self.text or f'a row is {self.when}, which the clause refuses')})"
         first = backquoted(columns.target[0])
         return f"insert ({first}) values ({failing})" if self.when == "not matched" else f"update set {first} = {failing}"
 
@@ -150,7 +150,7 @@ def problems_of(clauses: Any) -> list[str]:
         if listed is None:
             continue
         if isinstance(listed, str | Mapping) or not isinstance(listed, Sequence) or not listed:
-            found.append(f"merge_clauses.{place} is a list of clauses; it is {listed!r}")
+            found.append(f"merge_clauses.{place} must be a list of clauses; it is {listed!r}")
             continue
         for index, clause in enumerate(listed):
             where = f"merge_clauses.{place}[{index}]"
@@ -182,7 +182,7 @@ def _problems(place: str, clause: Mapping[str, Any]) -> list[str]:
         if value is None:
             continue
         if action != key or not isinstance(value, Mapping):
-            found.append(f"has {key}, which is a map for the action {key}")
+            found.append(f"has {key}, which must be a map for the action {key}")
             continue
         found += [f"has the unknown {key}.{name}; known are {', '.join(inner)}" for name in value if name not in inner]
         if mode not in (None, "explicit"):
@@ -195,9 +195,9 @@ def _problems_of_values(when: str, clause: Mapping[str, Any]) -> list[str]:
     found = []
     update, insert = clause.get("update"), clause.get("insert")
     if isinstance(update, Mapping) and update.get("include") and update.get("exclude"):
-        found.append("has update.include and update.exclude, which exclude each other")
+        found.append("has update.include and update.exclude, which cannot be used together")
     if clause.get("action") == "insert" and clause.get("mode") == "explicit" and not insert:
-        found.append("is explicit and lacks insert: {columns: […], values: […]}")
+        found.append("is explicit and needs insert: {columns: […], values: […]}")
     if isinstance(insert, Mapping) and len(insert.get("columns") or ()) != len(insert.get("values") or ()):
         found.append(f"names {len(insert.get('columns') or ())} columns and {len(insert.get('values') or ())} values")
     elif isinstance(insert, Mapping) and not insert.get("columns"):
@@ -206,7 +206,7 @@ def _problems_of_values(when: str, clause: Mapping[str, Any]) -> list[str]:
     if expressions is not None and (
         when != "not matched by source" or clause.get("action") != "update" or not isinstance(expressions, Mapping)
     ):
-        found.append("has set_expressions, which is a map for updates by source; for matched rows it belongs in update")
+        found.append("has set_expressions, which must be a map for updates by source; for matched rows it belongs in update")
     if when == "not matched by source" and clause.get("action") == "update" and not expressions:
         found.append("updates rows that no row of the source matches, so it needs set_expressions")
     if when == "not matched by source" and clause.get("mode"):

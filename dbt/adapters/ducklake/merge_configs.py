@@ -1,6 +1,6 @@
 """The merge configs of a model, with the names of dbt, dbt-duckdb, dbt-databricks and dbt-athena, as the clauses of one MERGE.
 
-One error names all mistakes of a configuration before anything runs. A config that another one leaves without effect is a mistake.
+One error lists all mistakes before anything runs. A config that has no effect because of another one is a mistake.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .merge_clauses import Clause, Columns, Names, bare, clause_of, problems_of
 from .merge_fields import MERGE_CONFIGS, configs_of
 
 _REFUSED = {
-    "merge_returning_columns": "MERGE of a lake returns no rows; leave it out",
+    "merge_returning_columns": "MERGE into a lake returns no rows; remove it",
     "merge_with_schema_evolution": "set on_schema_change: append_new_columns instead",
 }
 _STRINGS, _MAPS, _LISTS, _FLAGS = map(configs_of, (str, dict, list, bool))
@@ -34,7 +34,7 @@ _RULES = {
     "append": "_new_ || _old_",
     "append_distinct": "array_distinct(_new_ || _old_)",
 }
-"""The rules of dbt-athena for an updated column: an expression over the source's value and the table's."""
+"""dbt-athena's rules for an updated column, as expressions over the source's value (`_new_`) and the table's (`_old_`)."""
 _SIDE = re.compile(r"\b(?:_new_|_old_)\b")
 """Only whole words match, because columns may have names such as `first_old_price`."""
 _ATHENA_CONDITIONS = ("update_condition", "insert_condition", "delete_condition")
@@ -54,26 +54,26 @@ class MergePlan:
     target_alias: str
     source_alias: str
     using: tuple[str, ...]
-    """The columns that match rows instead of `unique_key`; empty: `unique_key` is used."""
+    """The columns that match rows instead of `unique_key`; if empty, `unique_key` is used."""
     clauses: tuple[str, ...] = field(default=())
     """The clauses WHEN … THEN …, in order."""
 
 
-def check(configs: Mapping[str, Any], unique_key: str | Sequence[str] | None, known: Sequence[str] = ()) -> None:
+def check(configs: Mapping[str, Any], unique_key: str | Sequence[str] | None, config_names: Sequence[str] = ()) -> None:
     """Check merge configs.
 
     Args:
-        configs: the values of the configs of `MergeConfigs`; None: not set.
+        configs: the values of the configs of `MergeConfigs`; None if a config is not set.
         unique_key: the config `unique_key`.
-        known: the names of all configs of the node, to find misspelled ones.
+        config_names: the names of all configs of the node, to find misspelled ones.
 
     Raises:
         DbtRuntimeError: a config is wrong; the message has a line for each mistake.
     """
     given = {name: value for name, value in configs.items() if value is not None and value != [] and value != {} and value is not False}
-    found = [*_misnamed(known), *_wrong_kinds(given)]
+    found = [*_unknown_configs(config_names), *_wrong_types(given)]
     if not found:
-        found = [*_contradictions(given), *_about_keys(given, unique_key), *problems_of(given.get("merge_clauses"))]
+        found = [*_contradictions(given), *_missing_key(given, unique_key), *problems_of(given.get("merge_clauses"))]
     if found:
         raise DbtRuntimeError("The merge configs are unknown or contradict each other:\n" + "\n".join(f"- {line}" for line in found))
 
@@ -92,19 +92,19 @@ def plan(
         unique_key: the config `unique_key`.
         update_columns: the columns that a matched row gets from the source, as SQL.
         target_columns: the names of the table's columns.
-        source_columns: returns the names of the source's columns; called only where positions count.
+        source_columns: returns the names of the source's columns; called only if a clause matches columns by position.
     """
     names = _names(configs)
     using = _list(configs.get("merge_on_using_columns"))
     keyed = bool(using or _list(unique_key))
     columns = Columns(tuple(target_columns), tuple(update_columns), source_columns)
     clauses: list[str] = []
-    unreached: dict[str, list[str]] = {}
+    excluded: dict[str, list[str]] = {}
     ruled = _rule_expressions(configs, update_columns, {bare(key) for key in using or _list(unique_key)}, names)
     for clause in _clauses(configs, keyed, ruled):
-        clauses += clause.render(names, columns, unreached.setdefault(clause.when, []))
+        clauses += clause.render(names, columns, excluded.setdefault(clause.when, []))
     if not clauses:
-        raise DbtRuntimeError("The merge configs leave nothing for the merge to do: every clause is do_nothing")
+        raise DbtRuntimeError("The merge configs leave the merge nothing to do: every clause is do_nothing")
     return MergePlan(names.target, names.source, using, tuple(clauses))
 
 
@@ -167,53 +167,53 @@ def _condition(configs: Mapping[str, Any], kind: int) -> str | None:
     return next((str(configs[name]) for name in _ALIASES[kind] if configs.get(name)), None)
 
 
-def _misnamed(known: Sequence[str]) -> list[str]:
-    found = [f"{name} is not supported: {_REFUSED[name]}" for name in known if name in _REFUSED]
-    for name in known:
+def _unknown_configs(names: Sequence[str]) -> list[str]:
+    found = [f"{name} is not supported: {_REFUSED[name]}" for name in names if name in _REFUSED]
+    for name in names:
         if name.startswith(("merge_", "matched_", "not_matched_")) and name not in MERGE_CONFIGS and name not in _REFUSED:
-            near = get_close_matches(name, MERGE_CONFIGS, 1)
-            found.append(f"there is no config {name}" + (f"; did you mean {near[0]}?" if near else ""))
+            similar = get_close_matches(name, MERGE_CONFIGS, 1)
+            found.append(f"there is no config {name}" + (f"; did you mean {similar[0]}?" if similar else ""))
     return found
 
 
-def _wrong_kinds(given: Mapping[str, Any]) -> list[str]:
-    found = [f"{name} is a string; it is {given[name]!r}" for name in _STRINGS if name in given and not isinstance(given[name], str)]
+def _wrong_types(given: Mapping[str, Any]) -> list[str]:
+    found = [f"{name} must be a string; it is {given[name]!r}" for name in _STRINGS if name in given and not isinstance(given[name], str)]
     for name in _LISTS:
         if name in given and not (isinstance(given[name], str) or _is_list_of_strings(given[name])):
-            found.append(f"{name} is a list of columns; it is {given[name]!r}")
-    found += [f"{name} is true or false; it is {given[name]!r}" for name in _FLAGS if name in given and given[name] is not True]
+            found.append(f"{name} must be a list of columns; it is {given[name]!r}")
+    found += [f"{name} must be true or false; it is {given[name]!r}" for name in _FLAGS if name in given and given[name] is not True]
     for name in _MAPS:
         if name in given and not isinstance(given[name], Mapping):
-            found.append(f"{name} is a map; it is {given[name]!r}")
+            found.append(f"{name} must be a map; it is {given[name]!r}")
     for name in ("source_alias", "target_alias"):
         if isinstance(given.get(name), str) and not re.fullmatch(r"[A-Za-z_]\w*", given[name]):
-            found.append(f"{name} is a plain word; it is {given[name]!r}")
+            found.append(f"{name} must be a plain identifier; it is {given[name]!r}")
     action = given.get("not_matched_by_source_action")
     if isinstance(action, str) and action.strip().lower() != "delete" and not _UPDATE_SET.match(action):
-        found.append(f"not_matched_by_source_action is 'delete' or 'update set column = expression, …'; it is {action!r}")
+        found.append(f"not_matched_by_source_action must be 'delete' or 'update set column = expression, …'; it is {action!r}")
     return found
 
 
 def _contradictions(given: Mapping[str, Any]) -> list[str]:
     found = [
-        f"{' and '.join(names)} are names of one config; set only one of them"
+        f"{' and '.join(names)} are aliases of one config; set only one of them"
         for names in ([name for name in aliases if name in given] for aliases in _ALIASES)
         if len(names) > 1
     ]
     if "merge_update_columns" in given and "merge_exclude_columns" in given:
-        found.append("merge_update_columns and merge_exclude_columns exclude each other")
+        found.append("merge_update_columns and merge_exclude_columns cannot be used together")
     if "merge_clauses" in given:
         others = [name for name in MERGE_CONFIGS if name in given and name not in _ALLOWED_WITH_CLAUSES]
         if others:
             found.append(f"merge_clauses defines all clauses; remove {', '.join(others)}")
     if "skip_matched_step" in given:
-        found += [f"skip_matched_step leaves {name} without effect" for name in _UPDATE_CONFIGS if name in given]
+        found += [f"{name} has no effect with skip_matched_step" for name in _UPDATE_CONFIGS if name in given]
     if "skip_not_matched_step" in given:
-        found += [f"skip_not_matched_step leaves {name} without effect" for name in _ALIASES[1] if name in given]
+        found += [f"{name} has no effect with skip_not_matched_step" for name in _ALIASES[1] if name in given]
     if "skip_matched_step" in given and "skip_not_matched_step" in given and "not_matched_by_source_action" not in given:
-        found.append("skip_matched_step and skip_not_matched_step leave nothing for the merge to do")
+        found.append("skip_matched_step and skip_not_matched_step leave the merge nothing to do")
     if "not_matched_by_source_condition" in given and "not_matched_by_source_action" not in given:
-        found.append("not_matched_by_source_condition is without effect: set not_matched_by_source_action too")
+        found.append("not_matched_by_source_condition has no effect: set not_matched_by_source_action too")
     names = _names(given)
     if fold(names.target) == fold(names.source):
         found.append(f"target and source are both called {names.target}")
@@ -234,7 +234,7 @@ def _wrong_rules(given: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _about_keys(given: Mapping[str, Any], unique_key: str | Sequence[str] | None) -> list[str]:
+def _missing_key(given: Mapping[str, Any], unique_key: str | Sequence[str] | None) -> list[str]:
     keys, using = _list(unique_key), _list(given.get("merge_on_using_columns"))
     if keys and using and {fold(key) for key in keys} != {fold(key) for key in using}:
         return ["unique_key and merge_on_using_columns name different columns; set only one of them"]

@@ -148,7 +148,7 @@ class LakeMetadata(SQLAdapter):
 
     @available.parse(lambda *_, **__: False)
     def check_schema_exists(self, database: str, schema: str) -> bool:
-        """Return whether a lake has a schema."""
+        """Whether a lake has a schema."""
         return fold(schema) in (fold(name) for name in self.list_schemas(database))
 
     # -- the docs catalog ------------------------------------------------------------------------------------------------------

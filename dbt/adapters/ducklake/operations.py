@@ -1,4 +1,4 @@
-"""The part of the adapter that the run-operations call: the last snapshot of a table, the report, relations of other targets, output."""
+"""The methods of the adapter that `dbt run-operation` macros call: last snapshot of a table, report, relations of other targets, output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LakeOperations(LakeMetadata):
-    """The part of the adapter for operations."""
+    """The adapter's methods for `dbt run-operation` macros."""
 
     @available.parse_none
     def last_snapshot(self, relation: DuckLakeRelation) -> int | None:
@@ -60,7 +60,7 @@ class LakeOperations(LakeMetadata):
 
     @available
     def stop_spark(self) -> list[str]:
-        """End the local Sparks that `keep_alive` keeps for this user and no command uses, and return a line about each."""
+        """Stop this user's idle Spark processes that `keep_alive` has kept, and return a line about each kept process."""
         from .spark.session.kept import stop_all
 
         with self.connections.exception_handler("ducklake_stop_spark"):
@@ -75,8 +75,8 @@ class LakeOperations(LakeMetadata):
 
         Args:
             target: the name of the target.
-            relation: the relation of this target, whose name it has by default.
-            other: its name without a lake.
+            relation: the relation of this target.
+            other: the name of the other target's relation, without a lake; by default that of `relation`.
         """
         from dbt.config.profile import read_profile
         from dbt.flags import get_flags
@@ -94,7 +94,7 @@ class LakeOperations(LakeMetadata):
 
     @available
     def write_file(self, path: str, text: str) -> str:
-        """Write a text and a newline to a file, whose folder is created, and return its absolute path."""
+        """Write a string and a newline to a file, creating its folder if necessary, and return its absolute path."""
         file = Path(path).absolute()
         with self.connections.exception_handler(f"write {file}"):
             try:

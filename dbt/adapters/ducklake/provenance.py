@@ -46,7 +46,7 @@ def _entries(more: str | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(more, Mapping):
         return dict(more)
     if not isinstance(more, str):
-        raise DbtRuntimeError(f"commit_extra_info is a map or a text; it is {more!r}")
+        raise DbtRuntimeError(f"commit_extra_info must be a map or a string; it is {more!r}")
     try:
         found = json.loads(more)
     except ValueError:

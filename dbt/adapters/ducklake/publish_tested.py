@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from .errors import DuckLakeError
-from .publishing import ALWAYS, FAILED, MOST_NAMES, mark_skipped, run_deferred
+from .publishing import ALWAYS, FAILED, MAX_NAMES, mark_skipped, run_deferred
 
 if TYPE_CHECKING:
     from .session import Lake
@@ -46,12 +46,12 @@ def publish_tested(lake: Lake, config: Any, results: Sequence[Any], publish_on: 
         reasons = _reasons(each.node, unpublished)
         if reasons:
             mark_skipped([each], reasons[0])
-    run_deferred(lake, config, nodes.later)
+    run_deferred(lake, config, nodes.deferred)
     if conflict is not None:
         raise DbtRuntimeError(str(conflict)) from conflict
     lines = [f"{node.split('.', 2)[-1]} was not published: {reason}" for node, reason in unpublished.items()]
-    more = len(lines) - MOST_NAMES
-    return lines[:MOST_NAMES] + ([f"{more} more nodes were not published"] if more > 0 else [])
+    more = len(lines) - MAX_NAMES
+    return lines[:MAX_NAMES] + ([f"{more} more nodes were not published"] if more > 0 else [])
 
 
 def _reasons(node: Any, unpublished: Mapping[str, str]) -> list[str]:

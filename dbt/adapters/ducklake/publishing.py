@@ -25,7 +25,7 @@ STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
 """The commands whose nodes `publish: run` and `publish: tested` stage; all others commit each statement or node."""
 FAILED = ("error", "fail", "runtime error", "partial success")
 """The statuses of results that failed."""
-MOST_NAMES = 5
+MAX_NAMES = 5
 """The number of names in a message."""
 
 
@@ -58,7 +58,7 @@ class Publishing:
         return cls(**given, on_command_line="publish" in next(_variables(config)))
 
     def stages(self, config: Any) -> bool:
-        """Return whether nodes of this command are staged before they are published."""
+        """Whether nodes of this command are staged before they are published."""
         return self.publish != NODE and getattr(getattr(config, "args", None), "which", None) in STAGED_COMMANDS
 
     def failure(self, test: Mapping[str, Any], *, error: bool, warning: bool, warnings_fail: bool = False) -> str | None:
@@ -140,14 +140,18 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
         raise DbtRuntimeError(f"Nothing was published: {error}") from error
     finally:
         lake.end_run()
-    run_deferred(lake, config, run.later)
+    run_deferred(lake, config, run.deferred)
     if snapshot is None:
         return ["Nothing changed, so there is nothing to publish"]
     return [f"Published {len(changed)} relations as snapshot {snapshot.snapshot_id}: {names(changed)}"]
 
 
 def run_deferred(lake: Lake, config: Any, statements: Sequence[str]) -> None:
-    """Run the statements of maintenance that hooks of the run have sent."""
+    """Run the maintenance statements that hooks of the run have sent.
+
+    Raises:
+        DbtRuntimeError: a statement failed; the run is published nevertheless.
+    """
     if not statements:
         return
     with lake.session(config.credentials.schema) as session:
@@ -173,5 +177,5 @@ def mark_skipped(results: Sequence[Any], reason: str) -> None:
 def names(each: Iterable[str]) -> str:
     """Return the first names, in alphabetical order, for a message."""
     found = sorted(each)
-    more = f" and {len(found) - MOST_NAMES} more" if len(found) > MOST_NAMES else ""
-    return ", ".join(found[:MOST_NAMES]) + more
+    more = f" and {len(found) - MAX_NAMES} more" if len(found) > MAX_NAMES else ""
+    return ", ".join(found[:MAX_NAMES]) + more

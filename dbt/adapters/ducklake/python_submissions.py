@@ -27,7 +27,7 @@ class ModelSession:
         self._session = session
 
     def sql(self, query: str, *args: Any, **kwargs: Any) -> Any:
-        """Return a DataFrame of a query that may name lake tables, with or without parameters."""
+        """Return a DataFrame for a query, which may read tables of the lake, with or without parameters."""
         if args or kwargs:
             return self._session.spark().sql(self._session.bound(query), *args, **kwargs)
         return self._session.sql(query)
@@ -49,7 +49,7 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
 
     Args:
         node: dbt's dictionary of the model's node.
-        code: the compiled text, which ends by registering its result as a temporary view.
+        code: the compiled code, which ends by registering its result as a temporary view.
         session: the lake session of the node.
 
     Raises:
@@ -64,7 +64,7 @@ def run_model(node: Mapping[str, Any], code: str, session: LakeSession) -> None:
     proxy = ModelSession(session)
     vars(module).update(session=proxy, spark=proxy)
     linecache.cache[filename] = (len(code), None, code.splitlines(keepends=True), filename)
-    session.spark()  # functions of PySpark such as `udf` ask which kind of session there is
+    session.spark()  # functions of PySpark such as `udf` need an active session
     with _within(seconds, node["name"], session.cancel):
         try:
             exec(compile(code, filename, "exec"), vars(module))
@@ -82,7 +82,7 @@ def _timeout(node: Mapping[str, Any]) -> float | None:
     if given is None:
         return None
     if isinstance(given, bool) or not isinstance(given, int | float) or given <= 0:
-        raise DbtRuntimeError(f"The config `timeout` of {node['name']} is a number of seconds; it is {given!r}")
+        raise DbtRuntimeError(f"The config `timeout` of {node['name']} must be a number of seconds; it is {given!r}")
     return float(given)
 
 
@@ -115,7 +115,9 @@ def _check_packages(node: Mapping[str, Any]) -> None:
         try:
             wanted = Requirement(str(package))
         except InvalidRequirement as error:
-            raise DbtRuntimeError(f"The config `packages` of {node['name']} has {package!r}, no valid requirement: {error}") from error
+            raise DbtRuntimeError(
+                f"The config `packages` of {node['name']} has {package!r}, which is not a valid requirement: {error}"
+            ) from error
         try:
             installed = version(wanted.name)
         except PackageNotFoundError:

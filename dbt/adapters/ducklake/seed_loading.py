@@ -54,7 +54,7 @@ class SeedLoading(LakeMetadata):
         Args:
             relation: the seed's table.
             table: the CSV as dbt read it.
-            column_types: column name → type, spelled as in Spark, DuckDB or another common dialect.
+            column_types: column name → type, in the syntax of Spark, DuckDB or another common dialect.
             quote_columns: the seed's config. If it is false, column names that contain a delimiter are refused.
             rebuild: whether the table gets the columns of the CSV, too; otherwise only its rows are replaced.
 

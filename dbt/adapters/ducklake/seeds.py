@@ -32,20 +32,20 @@ def seed_file(config: Any, model: Mapping[str, Any]) -> Path | None:
 def require_header(path: Path, delimiter: str) -> None:
     """Require that the first line of a CSV file names the columns.
 
-    dbt would give a column without a name a letter, and the second of two equal names a number.
+    Without this check, dbt would name an unnamed column with a letter, and add a number to the second of two equal names.
 
     Raises:
         DbtRuntimeError: a name is missing or used twice, or all names are numbers; the message has the file and the line.
     """
     with open(path, encoding="utf-8-sig", newline="") as file:
         names = next(csv.reader(file, delimiter=delimiter or ","), [])
-    reason = _fault(names)
-    if reason is not None:
-        raise DbtRuntimeError(f"{path}, line 1: {reason}. The first line of a seed names its columns")
+    problem = _header_problem(names)
+    if problem is not None:
+        raise DbtRuntimeError(f"{path}, line 1: {problem}. The first line of a seed names its columns")
 
 
-def _fault(names: Sequence[str]) -> str | None:
-    """Return what is wrong with a header."""
+def _header_problem(names: Sequence[str]) -> str | None:
+    """Return what is wrong with a header; None if it is valid."""
     if not names:
         return "it is empty"
     if "" in (name.strip() for name in names):
@@ -61,7 +61,7 @@ def _fault(names: Sequence[str]) -> str | None:
 
 
 def needs_quotes(name: str) -> bool:
-    """Return whether SQL needs quotes around a column name."""
+    """Whether SQL needs quotes around a column name."""
     return not _PLAIN_NAME.fullmatch(name)
 
 
@@ -74,7 +74,7 @@ def seed_columns(
     """Return (name, type) of each column of a seed.
 
     Raises:
-        DbtDatabaseError: `quote_columns` is false and a name contains a usual delimiter, so the seed's is probably wrong.
+        DbtDatabaseError: `quote_columns` is false and a name contains a common delimiter, so the seed's `delimiter` is probably wrong.
     """
     for name in table.column_names:
         if quote_columns is False and _DELIMITER.search(name):
@@ -85,19 +85,19 @@ def seed_columns(
 
 
 def unknown_columns(table: AgateTable, column_types: Mapping[str, str]) -> list[str]:
-    """Return the names in `column_types` that are not columns of the CSV, spelled exactly like them."""
+    """Return the names in `column_types` that do not exactly match a column of the CSV."""
     return [name for name in column_types if name not in table.column_names]
 
 
 def fitted_rows(table: AgateTable, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Return the rows of a seed in the order of its table's columns; a column that the CSV lacks is NULL.
+    """Return the rows of a seed in the order of its table's columns; a column that is missing from the CSV is NULL.
 
     Raises:
-        DbtRuntimeError: the CSV has a column that the table lacks.
+        DbtRuntimeError: the CSV has a column that is missing from the table.
     """
     positions = {fold(name): index for index, name in enumerate(table.column_names)}
     missing = [name for name in table.column_names if fold(name) not in {fold(column) for column in columns}]
     if missing:
-        raise DbtRuntimeError(f"The seed has new columns ({', '.join(missing)}) that its table lacks. Run `dbt seed --full-refresh`")
+        raise DbtRuntimeError(f"The seed has columns that are not in its table: {', '.join(missing)}. Run `dbt seed --full-refresh`")
     order = [positions.get(fold(column)) for column in columns]
     return (tuple(None if position is None else row[position] for position in order) for row in table.rows)

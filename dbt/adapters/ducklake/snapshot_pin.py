@@ -1,4 +1,4 @@
-"""The snapshot that `snapshot_version` and `snapshot_time` of profiles, entries of `attach` and sources mean."""
+"""The snapshot that `snapshot_version` and `snapshot_time` of profiles, entries of `attach` and sources specify."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Pin:
 
 
 def pin(version: Any, time: Any) -> Pin:
-    """Return the snapshot that two values from YAML, Jinja or an environment variable mean; "none" and "" mean not set.
+    """Return the snapshot that two values from YAML, Jinja or an environment variable specify; "none" and "" mean not set.
 
     Raises:
         ValueError: they contradict each other, or one is not a snapshot; the message has the expected form.
     """
     version, time = (None if str(value).strip().lower() in ("", "none") else value for value in (version, time))
     if version is not None and time is not None:
-        raise ValueError("`snapshot_version` and `snapshot_time` exclude each other; remove one of them")
+        raise ValueError("`snapshot_version` and `snapshot_time` cannot be used together; remove one of them")
     if version is not None and not re.fullmatch(r"\d+", str(version).strip()):
         raise ValueError(f"`snapshot_version` must be the number of a snapshot, not {version!r}")
     try:

@@ -30,7 +30,7 @@ def storage_secrets(given: Any) -> tuple[S3Secret, ...]:
         return ()
     entries = [given] if isinstance(given, Mapping) else given
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
-        raise DbtRuntimeError("`secrets` is a list of maps, each with `type: s3` and fields such as `key_id`, `secret` and `endpoint`")
+        raise DbtRuntimeError("`secrets` must be a list of maps, each with `type: s3` and fields such as `key_id`, `secret` and `endpoint`")
     found = tuple(_secret(entry, f"`secrets`: entry {number}") for number, entry in enumerate(entries, start=1))
     scopes = [each.bucket for each in found]
     for scope in scopes:

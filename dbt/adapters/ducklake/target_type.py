@@ -22,17 +22,17 @@ class TargetType(str):
     also: str
 
     def __new__(cls, text: str, also: str = "") -> TargetType:
-        """Return a text that is also equal to `also`."""
+        """Return a string that is also equal to `also`."""
         made = super().__new__(cls, text)
         made.also = also
         return made
 
     def __eq__(self, other: object) -> bool:
-        """Compare with a text."""
+        """Compare with a string."""
         return isinstance(other, str) and (str.__eq__(self, other) or str.__eq__(self.also, other))
 
     def __ne__(self, other: object) -> bool:
-        """Compare with a text; `str` has a method of its own, which would ignore `also`."""
+        """Compare with a string; the inherited method of `str` would ignore `also`."""
         return not self == other
 
     __hash__ = str.__hash__

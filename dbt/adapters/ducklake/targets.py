@@ -52,7 +52,7 @@ def attach_to_read(lake: Lake, settings: LakeSettings, name: str) -> str:
     Args:
         lake: the open lake.
         settings: those of the other lake.
-        name: its name if that is free, or else the beginning of it. A lake that is attached already keeps the name that it has.
+        name: its name if that is free, otherwise the prefix of its name. A lake that is already attached keeps its name.
     """
     while lake.has(name):
         name += "_"

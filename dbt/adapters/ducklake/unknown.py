@@ -9,9 +9,9 @@ from typing import Any, Union, get_args, get_origin
 
 from dbt_common.exceptions import DbtRuntimeError
 
-_FORMS = {
+_DESCRIPTIONS = {
     bool: "true or false",
-    str: "a text",
+    str: "a string",
     int: "a whole number",
     float: "a number",
     list: "a list",
@@ -40,10 +40,10 @@ def refuse_unknown(where: str, given: Mapping[str, Any], known: Collection[str])
 
 
 def refuse_other_types(where: str, given: Mapping[str, Any], types: Mapping[str, Any]) -> None:
-    """Refuse fields whose YAML value has another type than the field.
+    """Refuse fields whose YAML value does not have the field's type.
 
     Args:
-        where: what stands before a field's name in the message, such as `spark.`.
+        where: the prefix of the field's name in the message, such as `spark.`.
         given: the fields of the profile.
         types: the type of each field: a class, a generic list or map, or a union; fields of other types are not checked.
 
@@ -51,11 +51,11 @@ def refuse_other_types(where: str, given: Mapping[str, Any], types: Mapping[str,
         DbtRuntimeError: the message names the field, and not its value, which may be a secret.
     """
     for name, value in given.items():
-        wanted = _classes(types.get(name))
-        if not all(each in _FORMS for each in wanted) or type(value) in wanted:
+        allowed = _classes(types.get(name))
+        if not all(each in _DESCRIPTIONS for each in allowed) or type(value) in allowed:
             continue
-        forms = " or ".join(_FORMS[each] for each in wanted if each is not type(None))
-        raise DbtRuntimeError(f"`{where}{name}` must be {forms}, not {_FORMS.get(type(value), 'a ' + type(value).__name__)}")
+        expected = " or ".join(_DESCRIPTIONS[each] for each in allowed if each is not type(None))
+        raise DbtRuntimeError(f"`{where}{name}` must be {expected}, not {_DESCRIPTIONS.get(type(value), 'a ' + type(value).__name__)}")
 
 
 def _classes(annotation: Any) -> list[Any]:

@@ -160,8 +160,8 @@ class TestSharedClones(BaseClone):
         assert "dev_anna.orders already exists" in clone(table="orders", into="dev_anna", fails=True)
         assert "1 cloned" in clone(table="orders", into="dev_anna", replace=True)
         assert "schema dev_anna is not empty (orders, orders_copy)" in clone(schema=unique_schema, into="dev_anna", fails=True)
-        assert "ducklake_clone lacks into" in clone(table="orders", fails=True)
-        assert "ducklake_clone lacks table_name or schema" in clone(into="dev", fails=True)
+        assert "ducklake_clone needs into" in clone(table="orders", fails=True)
+        assert "ducklake_clone needs table_name or schema" in clone(into="dev", fails=True)
 
 
 class TestCloneSameSourceAndTarget(BaseCloneSameSourceAndTarget):

@@ -120,7 +120,7 @@ class TestDiff:
     @pytest.mark.parametrize(
         ("given", "message"),
         [
-            ({}, "ducklake_diff lacks table_name"),
+            ({}, "ducklake_diff needs table_name"),
             ({"table": "orders"}, "needs `from`, a snapshot or timestamp, or `other`"),
             ({"table": "nothing", "from": 1}, "nothing does not exist"),
             ({"table": "orders", "other_target": "nothing"}, "does not have a target named 'nothing'"),

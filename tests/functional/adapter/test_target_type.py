@@ -74,7 +74,7 @@ class TestNoTargetType(Borrowing):
     def test_a_text_that_is_a_column_is_a_warning(self, project):
         _, log = run_dbt_and_capture(["run"])
         assert self.only(project, "staged") == ("from",)  # what Spark makes of double quotes
-        assert log.count('model.test.staged: The query has "from" in double quotes, which is a text') == 1
+        assert log.count('model.test.staged: The query has "from" in double quotes, which is a string') == 1
         assert "target_type: spark" in log
         assert self.only(project, "answers") == ("default", "spark", -1, 1, 1, "ducklake")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .history import BEGIN, COMMIT, ROLLBACK, Actor, Kind, Script, Statement, Step
 from .statements import EXTRA, TABLES, TEMPORARY_VIEW, THEMES, VIEW, Words
 
-MOST_COMMITS = 6
+MAX_COMMITS = 6
 OURS: tuple[Actor, Actor] = ("A", "B")
 FLUSH, MERGE_FILES, REWRITE, EXPIRE = "flush_inlined_data", "merge_adjacent_files", "rewrite_data_files", "expire_snapshots"
 FEATURES = ("temporary views", "views", "definitions", "maintenance", "duckdb")
@@ -51,7 +51,7 @@ class Writer:
         setup = self._setup()
         self._views = () if "views" in self.without else (VIEW,)
         length = self.rng.randint(10, 16)
-        while len(self.steps) < length and self.commits < MOST_COMMITS:
+        while len(self.steps) < length and self.commits < MAX_COMMITS:
             self._step(self._actor())
         for actor in sorted(self._open, key=lambda _: self.rng.random()):
             self._end(actor)

@@ -30,7 +30,7 @@ ACCEPTED = {
 }
 """The accepted verdicts (`CONCURRENCY_MODE`). By default a session uses snapshot isolation."""
 MODE = os.environ.get("CONCURRENCY_MODE", "snapshot")
-MOST_REPORTS = int(os.environ.get("CONCURRENCY_REPORTS", "3"))
+MAX_REPORTS = int(os.environ.get("CONCURRENCY_REPORTS", "3"))
 """The run ends after this many failures. Each of them is shortened, which takes about twenty more runs."""
 
 
@@ -65,7 +65,7 @@ def test_histories_are_serializable(player: Player, model: Model, database: str)
         if finding.verdict not in ACCEPTED[MODE]:
             failed.append(f"seed {seed}: {shortened(script, finding.verdict, player, model)}")
             print(failed[-1], flush=True)
-            if len(failed) >= MOST_REPORTS:
+            if len(failed) >= MAX_REPORTS:
                 break
     print(f"{len(seconds)} histories: {dict(seen)}, {sum(seconds) / len(seconds):.2f} s each", flush=True)
     if failed:

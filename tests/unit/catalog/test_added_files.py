@@ -45,7 +45,7 @@ def test_a_file_that_two_transactions_add(
     me = lake.begin()
     mine(me)
     committed(lake, theirs)
-    with pytest.raises(ConflictError, match="a concurrent transaction added it to the lake"):
+    with pytest.raises(ConflictError, match="a concurrent transaction added it, and a file can be added only once"):
         me.commit()
     assert me.abandoned_files() == []
 

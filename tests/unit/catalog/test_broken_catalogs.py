@@ -52,7 +52,7 @@ def test_a_sample_of_broken_cells(good: Path, tmp_path: Path) -> None:
         ),
         (
             "ducklake_column SET parent_column = 99 WHERE column_name = 'l'",
-            r"ducklake_column .*has a parent_column that is no column of the table",
+            r"ducklake_column .*has a parent_column that is not a column of the table",
         ),
         (
             "ducklake_column SET nulls_allowed = 'maybe' WHERE column_name = 'day'",

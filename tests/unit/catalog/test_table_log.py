@@ -1,12 +1,12 @@
-"""The log of a table: figures of each snapshot that changed it, on every catalog database."""
+"""The log of a table: metrics of each snapshot that changed it, on every catalog database."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
-from dbt.adapters.ducklake.catalog.read.table_figures import Ranges
 from dbt.adapters.ducklake.catalog.read.table_log import TableLogEntry
+from dbt.adapters.ducklake.catalog.read.table_metrics import Ranges
 from dbt.adapters.ducklake.format.changes import Kind
 from dbt.adapters.ducklake.format.objects import Snapshot
 from dbt.adapters.ducklake.session import LakeSession
@@ -38,8 +38,8 @@ def test_figures_are_those_of_files_and_inlined_rows(place: CatalogPlace) -> Non
         found = log(lake.catalog, "renamed")
         newest = log(lake.catalog, "renamed", 2)
     assert newest == found[:2]
-    figures = [(entry.rows_inserted, entry.rows_deleted, entry.files_added, entry.files_removed) for entry in reversed(found)]
-    assert figures == [(100, 0, 1, 0), (50, 100, 1, 1), (3, 50, 1, 1), (0, 0, None, None), (4, 3, 0, 1), (0, 0, 0, 0), (0, 0, 0, 0)]
+    metrics = [(entry.rows_inserted, entry.rows_deleted, entry.files_added, entry.files_removed) for entry in reversed(found)]
+    assert metrics == [(100, 0, 1, 0), (50, 100, 1, 1), (3, 50, 1, 1), (0, 0, None, None), (4, 3, 0, 1), (0, 0, 0, 0), (0, 0, 0, 0)]
     assert [entry.is_first for entry in reversed(found)] == [True] + [False] * 6
     assert [Kind.CREATED_TABLE in entry.kinds for entry in reversed(found)] == [True, False, False, False, False, True, False]
 
@@ -49,10 +49,10 @@ def test_figures_that_the_catalog_lost_are_unknown(place: CatalogPlace) -> None:
         for count in (100, 50, 3, 4):
             load(session, count, rebuild=count == 100)
         session.execute("CALL flush_inlined_data()")
-        figures = [(entry.rows_inserted, entry.rows_deleted) for entry in log(lake.catalog)]
+        metrics = [(entry.rows_inserted, entry.rows_deleted) for entry in log(lake.catalog)]
         lake.catalog.maintenance.expire(versions=[2], dry_run=False)
         after_expiry = [(entry.rows_inserted, entry.rows_deleted) for entry in log(lake.catalog)]
-    assert figures == [(0, 0), (None, 3), (None, 50), (50, 100), (100, 0)]
+    assert metrics == [(0, 0), (None, 3), (None, 50), (50, 100), (100, 0)]
     assert after_expiry == [(0, 0), (None, 3), (None, None), (100, 0)]
 
 

@@ -182,9 +182,12 @@ class TestTargets:
             (["--target", "other", "snapshots"], "is of type spark: choose a target of type ducklake"),
             (["diff", "orders", "--other-target", "nothing"], "does not have a target named 'nothing'"),
             (["diff", "orders", "--other-target", "other"], "is of type spark: choose a target of type ducklake"),
-            (["diff", "orders", "--other-target", "dev", "--other-lake", "x.sqlite"], "--other-lake and --other-target exclude each other"),
+            (
+                ["diff", "orders", "--other-target", "dev", "--other-lake", "x.sqlite"],
+                "--other-lake and --other-target cannot be used together",
+            ),
             (["--data-path", "x", "snapshots"], "--data-path needs --lake"),
-            (["--lake", "lake.sqlite", "--target", "dev", "snapshots"], "--lake and --target exclude each other"),
+            (["--lake", "lake.sqlite", "--target", "dev", "snapshots"], "--lake and --target cannot be used together"),
             (["--project-dir", ".", "--profiles-dir", ".", "snapshots"], "has no dbt_project.yml: check --project-dir"),
         ],
     )
@@ -206,7 +209,7 @@ class TestTargets:
         (["diff", "nothing", "--from", "1"], 1, "main.nothing does not exist"),
         (["diff", "sales.orders"], 1, "needs `from`, a snapshot or timestamp, or `other`, another relation"),
         (["diff", "sales.orders", "--from", "9"], 1, "snapshot 9 does not exist"),
-        (["diff", "sales.orders", "--from", "soon"], 1, "from is the number of a snapshot or a timestamp"),
+        (["diff", "sales.orders", "--from", "soon"], 1, "from must be the number of a snapshot or a timestamp"),
         (["diff", "sales.orders", "--from", "3", "--key", "x"], 1, "column x of lake.sales.orders, for the key does not exist"),
         (["diff", "sales.orders", "--other-lake", "new.sqlite", "--key", "a"], 2, "there is no catalog at"),
         (["diff", "sales.orders", "--other-target", "dev"], 2, "--other-target needs a dbt target"),

@@ -18,7 +18,7 @@ from dbt.adapters.ducklake.format.diff import (
     common_column,
     pair_columns,
 )
-from dbt.adapters.ducklake.format.diff_text import rendered
+from dbt.adapters.ducklake.format.diff_text import render
 from dbt.adapters.ducklake.format.objects import Column
 
 TIME = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
@@ -118,14 +118,14 @@ def test_changes_of_a_column_are_its_type_name_and_nullability() -> None:
 
 
 def test_text() -> None:
-    assert rendered(DIFFERENT, "text").splitlines() == [
+    assert render(DIFFERENT, "text").splitlines() == [
         "from lake.main.t at snapshot 3 (2026-01-31 12:00:00 UTC)",
         "to   lake.main.t at snapshot 5 (2026-01-31 12:00:00 UTC)",
         "",
         "columns: 1 added, 1 dropped, 1 changed",
         "  + note: string",
         "  - old: int",
-        "  ~ b: renamed from a, int → bigint, NOT NULL now",
+        "  ~ b: renamed from a, int → bigint, now NOT NULL",
         "",
         "rows by id: 1,200 added, 1 removed, 2 changed",
         "  ~ v: 2 changed",
@@ -140,16 +140,16 @@ def test_text() -> None:
 
 
 def test_markdown_shows_values_as_code() -> None:
-    text = rendered(DIFFERENT, "markdown")
+    text = render(DIFFERENT, "markdown")
     assert text.startswith("### `lake.main.t`: rows 1,200 added, 1 removed, 2 changed; columns 1 added, 1 dropped, 1 changed\n")
-    assert "| `b` | changed | renamed from `a`, `int` → `bigint`, NOT NULL now |" in text
+    assert "| `b` | changed | renamed from `a`, `int` → `bigint`, now NOT NULL |" in text
     assert "| changed | `id` = `1` | `v` ``a\\|b`c`` → `\\x1b[31m\\n@someone` |" in text
     assert "| added | `id` = `4` | `id` = `4`, `v` = NULL |" in text
     assert "| changed in `v` | 2 |" in text
 
 
 def test_json_has_everything() -> None:
-    found = json.loads(rendered(DIFFERENT, "json"))
+    found = json.loads(render(DIFFERENT, "json"))
     assert found["from"] == {
         "relation": "lake.main.t",
         "snapshot_id": 3,
@@ -176,11 +176,11 @@ def test_json_has_everything() -> None:
 
 @pytest.mark.parametrize("form", ["text", "markdown"])
 def test_equal_tables_and_long_values(form: str) -> None:
-    assert "no differences" in rendered(SAME, form)
+    assert "no differences" in render(SAME, form)
     long = Example("added", {"rowid": "1"}, after={"v": "x" * 200, "w": "` "})
-    text = rendered(replace(SAME, key=None, rows=RowChanges(1, examples=(long,))), form)
+    text = render(replace(SAME, key=None, rows=RowChanges(1, examples=(long,))), form)
     assert "x" * 60 + "…" in text
     assert "x" * 61 not in text
     assert "by row id" in text
-    staged = rendered(replace(SAME, after=replace(SAME.after, staged=True)), form)
+    staged = render(replace(SAME, after=replace(SAME.after, staged=True)), form)
     assert "with staged changes" in staged

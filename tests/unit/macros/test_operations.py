@@ -39,7 +39,7 @@ def test_an_argument_that_is_missing_is_left_to_the_procedure(operations: Macros
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "lacks"),
+    ("name", "given", "needs"),
     [
         ("set_sorted_by", {"table_name": "t"}, "keys"),
         ("set_partitioned_by", {}, "table_name and keys"),
@@ -48,6 +48,6 @@ def test_an_argument_that_is_missing_is_left_to_the_procedure(operations: Macros
         ("table_changes", {"table_name": "t"}, "start_snapshot and end_snapshot"),
     ],
 )
-def test_a_missing_argument_is_named(operations: Macros, name: str, given: dict[str, Any], lacks: str) -> None:
-    with pytest.raises(CompilationError, match=f"ducklake_{name} lacks {lacks}"):
+def test_a_missing_argument_is_named(operations: Macros, name: str, given: dict[str, Any], needs: str) -> None:
+    with pytest.raises(CompilationError, match=f"ducklake_{name} needs {needs}"):
         getattr(operations, f"ducklake_{name}")(**given)

@@ -83,7 +83,7 @@ def test_merge_does_not_update_the_columns_of_merge_exclude_columns(macros: Macr
 def test_merge_refuses_both_column_lists(macros: Macros) -> None:
     macros.config.update(merge_update_columns=["id"], merge_exclude_columns=["amount"])
 
-    with pytest.raises(DbtRuntimeError, match="merge_update_columns and merge_exclude_columns exclude each other"):
+    with pytest.raises(DbtRuntimeError, match="merge_update_columns and merge_exclude_columns cannot be used together"):
         macros.get_incremental_merge_sql(arguments(macros))
 
 

@@ -15,7 +15,7 @@ import pytest
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.format.files import WrittenFile
 from dbt.adapters.ducklake.format.paths import new_uuid
-from dbt.adapters.ducklake.report import svg, texts
+from dbt.adapters.ducklake.report import formatting, svg
 from dbt.adapters.ducklake.report.gather import Report, gather
 from dbt.adapters.ducklake.report.page import NODES, TOP, lineage, render, write
 from dbt.adapters.ducklake.report.runs import NodeCommit, Run
@@ -225,31 +225,31 @@ def test_passwords_in_urls_are_not_shown(lake: LakeCatalog, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (texts.size(0), "0 B"),
-        (texts.size(999), "999 B"),
-        (texts.size(1500), "1.5 kB"),
-        (texts.size(999_999), "1 MB"),
-        (texts.size(123_456_789_012_345), "123 TB"),
-        (texts.percent(0.00001), "<0.1%"),
-        (texts.percent(0.5), "50%"),
-        (texts.counted(1, "file"), "1 file"),
-        (texts.counted(2000, "file"), "2,000 files"),
-        (texts.duration(0.44), "0.4 s"),
-        (texts.duration(600), "10 min"),
-        (texts.duration(86400 * 3), "3 days"),
-        (texts.age(STARTED, STARTED + timedelta(hours=3)), "3 h ago"),
-        (texts.short("a" * 9, 5), "aaaa…"),
+        (formatting.size(0), "0 B"),
+        (formatting.size(999), "999 B"),
+        (formatting.size(1500), "1.5 kB"),
+        (formatting.size(999_999), "1 MB"),
+        (formatting.size(123_456_789_012_345), "123 TB"),
+        (formatting.percent(0.00001), "<0.1%"),
+        (formatting.percent(0.5), "50%"),
+        (formatting.counted(1, "file"), "1 file"),
+        (formatting.counted(2000, "file"), "2,000 files"),
+        (formatting.duration(0.44), "0.4 s"),
+        (formatting.duration(600), "10 min"),
+        (formatting.duration(86400 * 3), "3 days"),
+        (formatting.age(STARTED, STARTED + timedelta(hours=3)), "3 h ago"),
+        (formatting.short("a" * 9, 5), "aaaa…"),
     ],
 )
-def test_figures_are_short_texts(found: str, expected: str) -> None:
+def test_numbers_are_short(found: str, expected: str) -> None:
     assert found == expected
 
 
 def test_charts_escape_their_texts() -> None:
     drawn = [
         svg.bars([svg.Bar("<a>", 1, "<b>", "<c>"), svg.Bar("d", 0, "", "")], "<e>"),
-        svg.columns([svg.Column((1, 2), "<a>")], texts.number, ("<b>", "<c>"), "<d>"),
-        svg.steps([(0, 0), (0.5, 17)], texts.number, ("<b>", "<c>"), "<d>"),
+        svg.columns([svg.Column((1, 2), "<a>")], formatting.number, ("<b>", "<c>"), "<d>"),
+        svg.steps([(0, 0), (0.5, 17)], formatting.number, ("<b>", "<c>"), "<d>"),
         svg.timeline([svg.Span("<a>", 0, 0.5, "<b>", "<c>"), svg.Span("d", 1, 1, "", "")], ("<e>", "<f>"), "<g>"),
     ]
     for chart in drawn:

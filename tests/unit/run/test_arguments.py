@@ -71,17 +71,17 @@ def test_arguments_are_read(inside: str, expected: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("inside", "message"),
     [
-        ("", "lacks key; it takes key, many, count => …"),
-        ("'a', 'b', 3", "many is a list of whole numbers, such as .*, not 'b'"),
+        ("", "needs key; it takes key, many, count => …"),
+        ("'a', 'b', 3", "many must be a list of whole numbers, such as .*, not 'b'"),
         ("'a', [1], 3", "check argument 3"),
         ("'a', key => 'b'", "check argument key"),
         ("'a', nope => 1", "check argument nope"),
-        ("'a', count => 1.5", "count is a whole number, not 1.5"),
-        ("'a', count => true", "count is a whole number"),
-        ("'a', dry => 2", "dry is TRUE or FALSE"),
-        ("'a', at => 'soon'", "at is a timestamp"),
-        ("'a', share => 'half'", "share is a number"),
-        ("true", "key is a string"),
+        ("'a', count => 1.5", "count must be a whole number, not 1.5"),
+        ("'a', count => true", "count must be a whole number"),
+        ("'a', dry => 2", "dry must be TRUE or FALSE"),
+        ("'a', at => 'soon'", "at must be a timestamp"),
+        ("'a', share => 'half'", "share must be a number"),
+        ("true", "key must be a string"),
     ],
 )
 def test_wrong_arguments_are_refused(inside: str, message: str) -> None:
@@ -92,7 +92,7 @@ def test_wrong_arguments_are_refused(inside: str, message: str) -> None:
 def test_functions_of_the_extension_take_the_lake_first() -> None:
     assert split_lake(call("'LAKE', 'a'"), ["lake", "other"]) == ("LAKE", call("'a'"))
     for inside in ("", "'another'", "key => 'lake'"):
-        with pytest.raises(StatementError, match="the first argument is the lake's name, 'lake'"):
+        with pytest.raises(StatementError, match="the first argument must be the lake's name, 'lake'"):
             split_lake(call(inside), ["lake"])
 
 

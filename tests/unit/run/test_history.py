@@ -96,7 +96,7 @@ def test_properties_and_options_of_a_table_are_shown(session: LakeSession) -> No
     [
         ("DESCRIBE HISTORY nothing", NotFoundError, "nothing"),
         ("SHOW TBLPROPERTIES nothing", NotFoundError, "nothing"),
-        ("DESCRIBE HISTORY recent", StatementError, "main.recent is a view, and only tables have a history"),
+        ("DESCRIBE HISTORY recent", StatementError, "main.recent is a view, and only tables have history"),
         ("DESCRIBE DETAIL recent", StatementError, "only tables have"),
         ("CALL history('recent')", StatementError, "only tables have"),
         ("CALL history('orders', limit => -1)", StatementError, "0 or more, not -1"),

@@ -148,7 +148,7 @@ def test_a_lease_says_that_the_jvm_has_ended() -> None:
 
 @pytest.mark.parametrize(("idle", "commands"), [(0.1, 100), (600, 1)])
 def test_it_ends_after_its_time_and_after_many_commands(idle: float, commands: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MOST_COMMANDS", commands)
+    monkeypatch.setattr(kept, "MAX_COMMANDS", commands)
     process, first = start(replace(PLACE, idle_seconds=idle))
     lease(first).end()
     process.wait(30)

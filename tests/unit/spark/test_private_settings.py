@@ -60,7 +60,7 @@ def test_properties_are_escaped_for_java() -> None:
 
 def test_an_open_quotation_mark_is_an_error_without_the_options() -> None:
     with (
-        pytest.raises(ConfigurationError, match="extraJavaOptions has a quotation mark without its end"),
+        pytest.raises(ConfigurationError, match="extraJavaOptions has an unclosed quotation mark"),
         private_settings({JAVA_OPTIONS: "-Da='b"}),
     ):
         pass

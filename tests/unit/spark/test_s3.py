@@ -94,7 +94,7 @@ def test_the_end_of_a_large_object_is_replaced_by_the_store_itself(object_store:
 @pytest.mark.parametrize("refused", [set(), {"part copy"}])
 def test_an_object_that_the_store_cannot_copy_in_parts_is_written_again(object_store: ObjectStore, refused: set[str]) -> None:
     path = f"{object_store.folder}object"
-    start = b"0" * (s3.LEAST_PART - 1 if not refused else s3.LEAST_PART)
+    start = b"0" * (s3.MIN_PART_BYTES - 1 if not refused else s3.MIN_PART_BYTES)
     storage.write_small(path, start + b"old end")
     object_store.proxy.refused = refused
     object_store.proxy.counted()
@@ -104,11 +104,11 @@ def test_an_object_that_the_store_cannot_copy_in_parts_is_written_again(object_s
 
 
 def test_parts_to_copy_cover_the_object_and_are_neither_too_small_nor_too_large() -> None:
-    for length in (s3.LEAST_PART, s3.MOST_PART, s3.MOST_PART + 1, 3 * s3.MOST_PART + 7):
+    for length in (s3.MIN_PART_BYTES, s3.MAX_PART_BYTES, s3.MAX_PART_BYTES + 1, 3 * s3.MAX_PART_BYTES + 7):
         ranges = s3._ranges(length)
         assert [first for first, _ in ranges] == [0, *(last + 1 for _, last in ranges[:-1])]
         assert ranges[-1][1] == length - 1
-        assert all(s3.LEAST_PART <= last - first + 1 <= s3.MOST_PART for first, last in ranges)
+        assert all(s3.MIN_PART_BYTES <= last - first + 1 <= s3.MAX_PART_BYTES for first, last in ranges)
 
 
 def test_a_footer_is_read_with_one_request_and_replaced(object_store: ObjectStore) -> None:

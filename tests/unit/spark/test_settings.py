@@ -82,7 +82,7 @@ def test_settings_of_a_node_are_converted_to_text() -> None:
 
 @pytest.mark.parametrize("given", ["spark.x=1", ["spark.x"], {"spark.x": None}, {"spark.sql": {"x": 1}}])
 def test_settings_that_are_not_a_map_are_refused(given: object) -> None:
-    with pytest.raises(ConfigurationError, match="spark_config is a map"):
+    with pytest.raises(ConfigurationError, match="spark_config must be a map"):
         node_settings(given)
 
 

@@ -194,7 +194,7 @@ REFUSED = [
     ("create table t like u", "LIKE is not supported"),
     ("create table t shallow clone u", "CLONE is not supported"),
     ("create table t (a int) clustered by (a) into 4 buckets", "CLUSTERED BY is not supported"),
-    ("create or replace table if not exists t as select 1", "exclude each other"),
+    ("create or replace table if not exists t as select 1", "cannot be used together"),
     ("create table t partitioned by (truncate(2, a)) as select 1", "truncate is not a DuckLake transform"),
     ("create table t partitioned by (a.b) as select 1", "a is a nested column"),
     ("create table a.b.c.d (x int)", "more than three parts"),

@@ -169,7 +169,7 @@ def test_settings_and_paths_pass_unchanged(text: str) -> None:
         (" ;; -- nothing", "the statement is empty"),
         ("select 1; select 2", "more than one statement"),
         ("describe t a", "describe the table"),
-        ("describe history t limit 1.5", "LIMIT of DESCRIBE HISTORY is a whole number"),
+        ("describe history t limit 1.5", "LIMIT of DESCRIBE HISTORY must be a whole number"),
         ("describe detail t limit 3", "near 'limit 3': this was not expected here"),
         ("show tblproperties t 'a'", r"\( was expected"),
         ("show columns", "SHOW COLUMNS needs IN"),

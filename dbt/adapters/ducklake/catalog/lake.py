@@ -18,7 +18,7 @@ from .maintenance.maintenance import Maintenance
 from .read.facts import TableFacts, read_facts
 from .read.history import SnapshotRecord, first_snapshot_from, resolve, snapshot_records
 from .read.known_files import schema_uuids
-from .read.lake_figures import FileTotals, LakeFigures, read_lake_figures, read_written
+from .read.lake_metrics import FileTotals, LakeMetrics, read_lake_metrics, read_written
 from .read.reader import DefinitionCache, SnapshotReader
 from .read.table_log import TableLogEntry, created, read_table_log
 from .store.attach import LakeFacts, NoLakeError, attach
@@ -96,7 +96,7 @@ class LakeCatalog:
         try_writing(self._opened.database)
 
     def clock_ahead(self) -> timedelta | None:
-        """Return by how much the clock of the catalog's server is ahead of this machine's; None if there is no server."""
+        """Return how far the clock of the catalog's server is ahead of this machine's; None if there is no server."""
         return clock_ahead(self._opened.database)
 
     @property
@@ -228,10 +228,10 @@ class LakeCatalog:
         with self._opened.database.reading() as connection:
             return created(connection, table.table_id)
 
-    def figures(self, snapshot: Snapshot, bounds: Sequence[int], small_below: int) -> LakeFigures:
-        """Return the numbers for a report on the whole lake at a snapshot; see `read_lake_figures`."""
+    def metrics(self, snapshot: Snapshot, bounds: Sequence[int], small_below: int) -> LakeMetrics:
+        """Return the numbers for a report on the whole lake at a snapshot; see `read_lake_metrics`."""
         with self._opened.database.reading() as connection:
-            return read_lake_figures(connection, snapshot.snapshot_id, bounds, small_below)
+            return read_lake_metrics(connection, snapshot.snapshot_id, bounds, small_below)
 
     def files_written_by(self, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
         """Return the number and size of the data files that some snapshots added; see `read_written`."""

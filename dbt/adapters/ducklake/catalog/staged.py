@@ -30,7 +30,7 @@ class StagedFile:
 
 
 Redate = Callable[[WrittenDeleteFile, int, int], WrittenDeleteFile]
-"""Rewrites a delete file under another name: entries of snapshots after the second argument get the third one as their snapshot."""
+"""Rewrites a delete file under another name. Arguments: the delete file, a snapshot id, and the new snapshot id of all later entries."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class StagedRows:
     column_stats: tuple[ColumnStats, ...]
 
     def without(self, offsets: Collection[int]) -> StagedRows:
-        """Return the same without some rows; the statistics stay and may be wider than necessary."""
+        """Return a copy without some rows; the statistics stay and may be wider than necessary."""
         kept = [index for index, offset in enumerate(self.offsets) if offset not in offsets]
         return replace(self, rows=tuple(self.rows[i] for i in kept), offsets=tuple(self.offsets[i] for i in kept))
 
@@ -86,7 +86,7 @@ class Flush:
 
 
 @dataclass(frozen=True)
-class ReturnedFile:
+class RestoredFile:
     """A data file of an earlier snapshot, copied to a new name, to be registered with its row ids and its partition spec."""
 
     file: WrittenFile
@@ -97,14 +97,14 @@ class ReturnedFile:
 
 
 @dataclass(frozen=True)
-class Returned:
+class RestoredRows:
     """The restored rows of a table; the rows that they replace are deleted by its other `RowChanges`."""
 
-    files: tuple[ReturnedFile, ...]
+    files: tuple[RestoredFile, ...]
     inlined: StagedRows | None
     """Its `offsets` are row ids."""
     retyped: frozenset[int]
-    """Ids of columns that had other types: the bounds of their files are not merged with those of the table."""
+    """Ids of columns that had other types: the bounds in these files are not merged with the table's."""
     former_id: int | None = None
     """The id of the dropped or cloned table. The new table has another id and continues its row ids and column ids."""
 
@@ -134,10 +134,10 @@ class RowChanges:
     """The read set: the result depends on the rows that pass any of these conditions."""
     reserved_row_ids: int = 0
     flush: Flush | None = None
-    """The only row change of its transaction to the table. With `truncated` or `returned`, only its delete files are registered."""
+    """The only row change of its transaction to the table. With `truncated` or `restored`, only its delete files are registered."""
     compaction: Compaction | None = None
     """The only row change of its transaction to the table."""
-    returned: Returned | None = None
+    restored: RestoredRows | None = None
     """The rows that a rollback restores or a clone gets. They can be read when they are committed."""
 
     @property
@@ -156,7 +156,7 @@ class RowChanges:
             or (self.truncated and self.ends_something)
             or self.flush is not None
             or self.compaction is not None
-            or self.returned is not None
+            or self.restored is not None
         )
 
     def written(self) -> Iterator[WrittenFile | WrittenDeleteFile]:
@@ -167,15 +167,15 @@ class RowChanges:
             yield from self.flush.written()
         if self.compaction is not None:
             yield from self.compaction.written()
-        if self.returned is not None:
-            yield from self.returned.written()
+        if self.restored is not None:
+            yield from self.restored.written()
 
     def staged_ids(self) -> frozenset[int]:
         """Return the ids of the staged data files."""
         return frozenset(staged.file_id for staged in self.files)
 
     def with_files(self, files: Sequence[WrittenFile], partition_id: int | None, new_id: Callable[[], int]) -> RowChanges:
-        """Return the same with more data files of a partition spec; empty files are left out."""
+        """Return a copy with more data files of a partition spec; empty files are left out."""
         added, offset = [], self.reserved_row_ids
         for file in files:
             if file.record_count == 0:
@@ -187,7 +187,7 @@ class RowChanges:
     def with_inlined(
         self, columns: tuple[Column, ...], rows: Sequence[tuple[Any, ...]], stats: tuple[ColumnStats, ...], number: int
     ) -> RowChanges:
-        """Return the same with more rows to be inlined; `number` is unique among all staged ids."""
+        """Return a copy with more rows to be inlined; `number` is unique among all staged ids."""
         end = self.reserved_row_ids + len(rows)
         added = StagedRows(f"staged {-number}", columns, tuple(rows), tuple(range(self.reserved_row_ids, end)), stats)
         return replace(self, inlined=(*self.inlined, added), reserved_row_ids=end)
@@ -201,7 +201,7 @@ class RowChanges:
         first_row_id: int,
         redate: Redate | None = None,
     ) -> RowChanges:
-        """Return the same with more deletes; a later delete file of a data file replaces the earlier one, and staged rows are removed.
+        """Return a copy with more deletes; a later delete file of a data file replaces the earlier one, and staged rows are removed.
 
         Args:
             delete_files: the new delete files.
@@ -224,11 +224,11 @@ class RowChanges:
         return replace(self, inlined=kept, delete_files=deletes, ended_files=committed, ended_inlined=rows).without_files(ended)
 
     def depending_on(self, conditions: Iterable[Condition]) -> RowChanges:
-        """Return the same with more conditions in the read set."""
+        """Return a copy with more conditions in the read set."""
         return replace(self, depends_on_rows=tuple(dict.fromkeys((*self.depends_on_rows, *conditions))))
 
     def without_files(self, ids: frozenset[int]) -> RowChanges:
-        """Return the same without some staged data files and their delete files."""
+        """Return a copy without some staged data files and their delete files."""
         return replace(
             self,
             files=tuple(staged for staged in self.files if staged.file_id not in ids),
@@ -253,7 +253,7 @@ class Staged:
     tables: Mapping[int, Table | None] = field(default_factory=dict)
     views: Mapping[int, View | None] = field(default_factory=dict)
     dropped_macros: Mapping[int, Macro] = field(default_factory=dict)
-    returned_macros: Mapping[int, Macro] = field(default_factory=dict)
+    restored_macros: Mapping[int, Macro] = field(default_factory=dict)
     """Macros that an earlier snapshot dropped; their bodies, which DuckDB wrote, are still in the catalog."""
     rows: Mapping[int, RowChanges] = field(default_factory=dict)
     options: Mapping[tuple[str, str | None, int | None], StoredOption] = field(default_factory=dict)
@@ -261,7 +261,8 @@ class Staged:
     rolled_back: frozenset[str | None] = frozenset()
     """The names of schemas that are rolled back as a whole; None is the lake."""
     inputs: frozenset[int] = frozenset()
-    """The ids of changed tables that a model has read: its position is the snapshot of this commit, so their rows may not change again."""
+    """The ids of changed tables whose changes a model has read. The model's position becomes the snapshot of this commit, so these tables
+    may not change again."""
     commit_message: CommitMessage | None = None
     revision: object = field(default_factory=object, init=False, compare=False, repr=False)
     """A unique object for each state of the staged changes, so that readers can recognize a cached state."""
@@ -269,7 +270,7 @@ class Staged:
     @property
     def has_schema_changes(self) -> bool:
         """Whether the schema version must increase."""
-        return bool(self.schemas or self.tables or self.views or self.dropped_macros or self.returned_macros)
+        return bool(self.schemas or self.tables or self.views or self.dropped_macros or self.restored_macros)
 
     @property
     def has_changes(self) -> bool:
@@ -288,7 +289,7 @@ class Staged:
         return Staged(schemas=schemas, tables=tables, rows={key: rows for key, rows in self.rows.items() if key in ids})
 
     def with_rows(self, table_id: int, changes: RowChanges) -> Staged:
-        """Return the same with other changes to the rows of a table."""
+        """Return a copy with other changes to the rows of a table."""
         return replace(self, rows=put(self.rows, table_id, changes))
 
 

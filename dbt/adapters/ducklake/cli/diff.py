@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..format.diff_text import FORMATS
-from ..format.identifiers import backquoted, text_literal
+from ..format.identifiers import backquoted, spark_literal
 from .place import Place, located
 from .wrong_input import WrongInput
 
@@ -29,18 +29,18 @@ def diff(place: Place, /, table: str, other: str | None, other_lake: str | None,
     What only TABLE has is added, and what only OTHER has is removed. In another lake or target, OTHER is by default the table of that name.
     """
     if other_lake is not None and other_target is not None:
-        raise WrongInput("--other-lake and --other-target exclude each other: give one of them")
+        raise WrongInput("--other-lake and --other-target cannot be used together: give one of them")
     with place.session(reads=True) as session:
         lake, schema, name = located(session, table)
         if other_lake is not None or other_target is not None:
             other = place.other(session, other_lake, other_target, other, (schema, name))
         named = {"schema": schema, "other": other, **given, "key": list(given["key"]) or None}
-        arguments = [text_literal(name), *(f"{word} => {_literal(value)}" for word, value in named.items() if value is not None)]
+        arguments = [spark_literal(name), *(f"{word} => {_literal(value)}" for word, value in named.items() if value is not None)]
         ((found,),) = session.execute(f"CALL {backquoted(lake)}.diff({', '.join(arguments)})").fetch()
     click.echo(found)
 
 
 def _literal(value: str | int | list[str]) -> str:
     if isinstance(value, list):
-        return f"[{', '.join(map(text_literal, value))}]"
-    return text_literal(value) if isinstance(value, str) else str(value)
+        return f"[{', '.join(map(spark_literal, value))}]"
+    return spark_literal(value) if isinstance(value, str) else str(value)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..format.identifiers import backquoted, text_literal
+from ..format.identifiers import backquoted, spark_literal
 from ..format.origin import origin
 from .output import format_option, show
 from .place import Place, located
@@ -47,7 +47,7 @@ def history(place: Place, table: str, limit: int, form: str) -> None:
     """List the snapshots that changed a table: who, when, with which model, and how many rows and files."""
     with place.session(reads=True) as session:
         lake, schema, name = located(session, table)
-        arguments = f"{text_literal(name)}, schema => {text_literal(schema)}, limit => {limit}"
+        arguments = f"{spark_literal(name)}, schema => {spark_literal(schema)}, limit => {limit}"
         result = session.execute(f"CALL {backquoted(lake)}.history({arguments})")
         show([column.name for column in result.columns], result.fetch(), form)
 

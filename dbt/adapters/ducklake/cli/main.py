@@ -1,4 +1,4 @@
-"""The group of all commands: the options that say which lake, and the translation of errors to one line and an exit code."""
+"""The group of all commands: the options that select the lake, and the translation of errors to one line and an exit code."""
 
 from __future__ import annotations
 

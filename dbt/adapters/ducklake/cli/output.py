@@ -81,7 +81,7 @@ def _cell(value: object) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: timestamps and other values without a form in JSON as text, bytes as hexadecimal digits."""
+    """Convert a value to one that JSON has: bytes become hexadecimal digits, timestamps and other values strings."""
     match value:
         case None | bool() | int() | str():
             return value
@@ -104,5 +104,5 @@ def _plain(value: Any) -> Any:
 
 
 def _printable(text: str) -> str:
-    """Return a text whose control characters, which a terminal could obey, are escaped."""
+    """Escape the control characters in a string, which a terminal would interpret."""
     return "".join(character if character.isprintable() or character == "\n" else repr(character)[1:-1] for character in text)

@@ -86,7 +86,7 @@ class Place:
 
         for name in ("profile", "target", "profiles_dir", "project_dir"):
             if getattr(self, name) is not None:
-                raise WrongInput(f"--lake and --{name.replace('_', '-')} exclude each other: the lake is a path or that of a dbt target")
+                raise WrongInput(f"--lake and --{name.replace('_', '-')} cannot be used together: give a path or a dbt target")
         settings = LakeSettings(
             self.lake or "",
             self.data_path,

@@ -112,7 +112,7 @@ def _unquote(part: str) -> str:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """Split a text at separators outside double quotes, without empty parts."""
+    """Split a string at separators outside double quotes, without empty parts."""
     parts, start, quoted = [], 0, False
     for position, character in enumerate(text):
         if character == '"':

@@ -39,7 +39,7 @@ def decimal(precision: int, scale: int) -> DataType:
         StatementError: DuckLake does not support the precision or scale.
     """
     if not (1 <= precision <= 38 and 0 <= scale <= precision):
-        raise StatementError(f"DECIMAL({precision},{scale}) is not possible: the precision is 1 to 38 and the scale 0 to the precision")
+        raise StatementError(f"DECIMAL({precision},{scale}) is not possible: the precision must be 1 to 38, the scale 0 to the precision")
     return DataType(f"decimal({precision},{scale})")
 
 

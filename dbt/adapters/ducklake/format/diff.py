@@ -57,7 +57,7 @@ class ColumnPair:
 
 @dataclass(frozen=True)
 class Example:
-    """A row that differs. Values are texts, and None is NULL."""
+    """A row that differs. Values are strings, and None is NULL."""
 
     kind: str
     key: Mapping[str, str | None]
@@ -77,7 +77,7 @@ class RowChanges:
     """Column → how many rows have another value in it; only columns in which some rows differ."""
     examples: tuple[Example, ...] = ()
     unpaired: tuple[int, int] = (0, 0)
-    """The rows before and after whose key is NULL or not unique. They were compared as whole rows: equal ones are no change."""
+    """The rows before and after whose key is NULL or not unique. They were compared as whole rows: equal rows do not count as changes."""
 
     @property
     def is_empty(self) -> bool:

@@ -13,11 +13,11 @@ from .diff import ADDED, CHANGED, REMOVED, ColumnChange, Compared, Example, Tabl
 
 FORMATS = ("text", "json", "markdown")
 _MARKS = {ADDED: "+", REMOVED: "-", CHANGED: "~", "dropped": "-"}
-_LONGEST = 60
-"""How many characters of a value text and Markdown show."""
+_MAX_LENGTH = 60
+"""The maximum number of characters of a value in text and Markdown."""
 
 
-def rendered(diff: TableDiff, form: str) -> str:
+def render(diff: TableDiff, form: str) -> str:
     """Return the differences in one of `FORMATS`, without a newline at the end."""
     match form:
         case "json":
@@ -156,7 +156,7 @@ def _details(change: ColumnChange, show: Any = str) -> str:
         case (before, after):
             parts.append(f"{show(before)} → {show(after)}")
     if change.nullable is not None:
-        parts.append("may be NULL now" if change.nullable[1] else "NOT NULL now")
+        parts.append("now nullable" if change.nullable[1] else "now NOT NULL")
     return ", ".join(parts)
 
 
@@ -193,13 +193,13 @@ def _value(value: str | None, show: Any) -> str:
 
 
 def _shown(text: str) -> str:
-    """Return a text in one line without control characters, which a terminal could obey, cut if it is long."""
-    plain = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text[: _LONGEST + 1])
-    return plain if len(plain) <= _LONGEST else plain[:_LONGEST] + "…"
+    """Return a value as one line, without control characters, which a terminal would interpret, and truncated to `_MAX_LENGTH`."""
+    plain = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text[: _MAX_LENGTH + 1])
+    return plain if len(plain) <= _MAX_LENGTH else plain[:_MAX_LENGTH] + "…"
 
 
 def _code(text: str) -> str:
-    """Return a text as code in a cell of a Markdown table, where nothing in it has a meaning."""
+    """Return a value as code in a cell of a Markdown table, with all Markdown syntax escaped."""
     plain = _shown(text)
     if not plain.strip():
         return f"`'{plain}'`"

@@ -1,7 +1,7 @@
 """Bounds of float columns by which DuckDB would prune too much, because it compares them with an inexact constant.
 
 Specification: "ducklake_file_column_stats" (bounds). To prune files, DuckDB writes the constant of the condition into a query on the
-catalog as its shortest text, without a cast. A text with an exponent is a DOUBLE in that query, which is seldom equal to the float32. A
+catalog as its shortest text, without a cast. A literal with an exponent is a DOUBLE in that query, which is seldom equal to the float32. A
 text without an exponent is a DECIMAL, which becomes a float with one or two rounding steps. If the condition is on the value of a bound,
 DuckDB can skip its row, in its own files too. Where that can happen we write no bounds, which only loses the pruning.
 """

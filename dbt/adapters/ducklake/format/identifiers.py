@@ -1,4 +1,4 @@
-"""Identifiers in Spark and DuckDB: which names are equal, and how names and texts are quoted."""
+"""Identifiers in Spark and DuckDB: which names are equal, and how names and strings are quoted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def double_quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def text_literal(text: str) -> str:
+def spark_literal(text: str) -> str:
     """Return a string literal of Spark SQL, where a backslash escapes."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 

@@ -169,7 +169,7 @@ _BY_SPARK_TYPE: dict[str, Callable[[Any], Any]] = {
     "binary": _blob,
     "variant": _variant,
 }
-"""The conversion for each Spark type; other values are texts."""
+"""The conversion for each Spark type; values of other types stay strings."""
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {"interval": _interval, "geometry": _text}
 """The conversion of types that differ from other types with the same Spark type."""

@@ -1,4 +1,4 @@
-"""Intervals in options and arguments, such as `1 week`, `7d`, `1 month 12:00:00`, and the timestamp that long before another.
+"""Intervals in options and arguments, such as `1 week`, `7d`, `1 month 12:00:00`, and how to subtract them from a timestamp.
 
 Specification: "Configuration" (`expire_older_than`, `delete_older_than`). The unit names are those of DuckDB's intervals.
 """

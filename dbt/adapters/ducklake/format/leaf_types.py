@@ -1,7 +1,7 @@
 """The table of DuckLake's leaf types: one row for each, with everything about a type that is data.
 
 Specification: the page "Data Types". A leaf type is a type without fields. Other modules read the attributes of a row; they add the
-functions that convert values (CONTRIBUTING.md, "Add a type"). The names of Spark, DuckDB and PostgreSQL are texts here, which the modules
+functions that convert values (CONTRIBUTING.md, "Add a type"). The names of Spark, DuckDB and PostgreSQL are strings here, which the modules
 that import these engines map to their objects.
 """
 
@@ -13,7 +13,7 @@ from enum import Enum, auto
 from functools import lru_cache
 
 from .datatype import decimal_parameters
-from .text_forms import INTERVAL, TIME_NANOS, TIME_WITH_ZONE, UUID
+from .text_patterns import INTERVAL, TIME_NANOS, TIME_WITH_ZONE, UUID
 
 
 class Encoding(Enum):
@@ -38,7 +38,7 @@ class Encoding(Enum):
 
 
 class Cell(Enum):
-    """How a database that has only numbers, texts and blobs stores an inlined value."""
+    """How a database that has only numbers, strings and blobs stores an inlined value."""
 
     NUMBER = auto()
     TEXT = auto()
@@ -67,7 +67,7 @@ class LeafType:
     """Other names in the catalog."""
 
     pattern: str | None = None
-    """The pattern of the values, for a type whose values are texts of one form."""
+    """The regular expression for the values, for a type whose values are strings."""
 
     bits: int = 0
     """The size of an integer or float."""
@@ -148,8 +148,8 @@ class LeafType:
     @property
     def limits(self) -> tuple[int, int]:
         """The least and greatest value of an integer, of at most the 38 digits of a Spark decimal."""
-        greatest = min(2 ** (self.bits - (not self.unsigned)) - 1, _MOST)
-        return 0 if self.unsigned else max(-greatest - 1, -_MOST), greatest
+        greatest = min(2 ** (self.bits - (not self.unsigned)) - 1, _MAX_INTEGER)
+        return 0 if self.unsigned else max(-greatest - 1, -_MAX_INTEGER), greatest
 
     @property
     def digits(self) -> int:
@@ -157,7 +157,7 @@ class LeafType:
         return len(str(self.limits[1]))
 
 
-_MOST = 10**38 - 1
+_MAX_INTEGER = 10**38 - 1
 _INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64, 128))
 _FROM_INTEGER = ("float32", "float64", "variant")
 _SIGNED_KINDS = ("int(8)", "uint(8)", "int(16)", "uint(16)", "int(32)", "uint(32)", "int(64)")

@@ -23,7 +23,7 @@ _SQL_BARE = re.compile(r"[+-]?[0-9.eE+-]+|true|false", re.IGNORECASE)
 
 
 def parse_nested(text: str, column: Column, scalar: Scalar) -> Any:
-    """Parse a text into a list, a dict (struct) or a list of pairs (map).
+    """Parse a string into a list, a dict (struct) or a list of pairs (map).
 
     Raises:
         ValueError: the text is not a value of the column's type in either form.

@@ -31,9 +31,9 @@ DEFAULTS: Mapping[str, str] = MappingProxyType(
         "delete_older_than": "2 days",
     }
 )
-_LARGEST = 2**53
+_MAX_BYTES = 2**53
 """Spark's writers take no larger sizes. The reference implementation stores larger ones for "no limit"."""
-_MOST_ROWS = 2**31 - 1
+_MAX_ROWS = 2**31 - 1
 """Spark's writers take no larger row groups, in rows."""
 _WRITING = frozenset(
     {
@@ -155,9 +155,9 @@ class Options:
             compression=(text("parquet_compression") or "snappy").lower(),
             compression_level=number("parquet_compression_level"),
             parquet_version=int(version),
-            row_group_size=min(number("parquet_row_group_size") or 122880, _MOST_ROWS),
-            row_group_size_bytes=group_bytes if group_bytes is not None and 0 < group_bytes < _LARGEST else None,
-            target_file_size=min(number("target_file_size") or 512 * 1024 * 1024, _LARGEST),
+            row_group_size=min(number("parquet_row_group_size") or 122880, _MAX_ROWS),
+            row_group_size_bytes=group_bytes if group_bytes is not None and 0 < group_bytes < _MAX_BYTES else None,
+            target_file_size=min(number("target_file_size") or 512 * 1024 * 1024, _MAX_BYTES),
             hive_file_pattern=truth(hive),  # by default not in an encrypted lake, because directories show values
             sort_on_insert=truth(text("sort_on_insert")),
             per_thread_output=truth(text("per_thread_output")),

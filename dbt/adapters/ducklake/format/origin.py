@@ -1,6 +1,6 @@
 """The origin of a snapshot, as `commit_extra_info` records it: dbt's invocation and node, and the versions.
 
-The text can come from any program, so it need not be JSON, and its entries can have any type.
+Any program can write this field, so it need not be JSON, and its entries can have any type.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from datetime import datetime
 
 @dataclass(frozen=True)
 class Origin:
-    """What is known of the run of dbt that committed a snapshot."""
+    """What is known about the dbt run that committed a snapshot."""
 
     node_id: str | None = None
     invocation_id: str | None = None
     started_at: datetime | None = None
-    """When the node began, in the clock of dbt's process."""
+    """When the node began, by the clock of dbt's machine."""
     entries: Mapping[str, str] | None = None
-    """All entries, as text."""
+    """All entries; values that are not strings are encoded as JSON."""
 
     @property
     def engine(self) -> str | None:
-        """The versions of dbt-ducklake and dbt; None if the snapshot is not from here."""
+        """The versions of dbt-ducklake and dbt; None if dbt-ducklake did not write the snapshot."""
         found = self.entries or {}
         names = {"dbt-ducklake": "dbt_ducklake_version", "dbt": "dbt_version"}
         return " ".join(f"{name}/{found[key]}" for name, key in names.items() if key in found) or None
@@ -38,11 +38,11 @@ class NodeOrigin:
     started_at: datetime | None
     message: str | None
     changed: tuple[str, ...]
-    """schema.name of each relation that it changed."""
+    """`schema.name` of each relation that it changed."""
 
 
 def nodes_of(extra_info: str | None) -> list[NodeOrigin]:
-    """Return the nodes of the snapshot of a whole run, in their order; none for other snapshots."""
+    """Return the nodes of the snapshot of a whole run, in their order. For other snapshots the list is empty."""
     found = _object(extra_info).get("nodes")
     return [_node(each) for each in (found if isinstance(found, list) else []) if isinstance(each, dict) and _text(each, "node_id")]
 
@@ -53,18 +53,18 @@ def _node(found: Mapping[str, object]) -> NodeOrigin:
     return NodeOrigin(_text(found, "node_id") or "", _time(found.get("started_at")), _text(found, "message"), names)
 
 
-def origin(extra_info: str | None, of: str | None = None) -> Origin:
-    """Return the origin in a text of `commit_extra_info`; an empty one if the text is no JSON object.
+def origin(extra_info: str | None, relation: str | None = None) -> Origin:
+    """Return the origin that `commit_extra_info` describes; an empty one if it is not a JSON object.
 
     Args:
-        extra_info: the text.
-        of: schema.name of a relation; in the snapshot of a whole run, the node is the last one that changed it.
+        extra_info: the value of `commit_extra_info`.
+        relation: `schema.name` of a relation; in the snapshot of a whole run, the node is the last one that changed this relation.
     """
     found = _object(extra_info)
     if not found:
         return Origin()
     entries = {key: value if isinstance(value, str) else json.dumps(value) for key, value in found.items() if value is not None}
-    node = found if of is None else {**found, **_node_of(found, of)}
+    node = found if relation is None else {**found, **_node_of(found, relation)}
     return Origin(_text(node, "node_id"), _text(found, "invocation_id"), _time(node.get("started_at")), entries)
 
 

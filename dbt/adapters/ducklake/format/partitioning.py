@@ -85,7 +85,11 @@ def key_texts(columns: Sequence[Column], fields: Sequence[PartitionField]) -> li
 
 
 def value_text(type_name: str, value: Value | None) -> str | None:
-    """Return the text of an identity key's value, encoded as a `statistics.Value`; None for NULL."""
+    """Format the value of an identity key, given as a `statistics.Value`; None for NULL.
+
+    Raises:
+        StatementError: a column of this type cannot be a partition key.
+    """
     if value is None:
         return None
     match leaf_type(type_name).encoding, value:

@@ -54,7 +54,7 @@ def is_url(path: str) -> bool:
 
 
 def has_password(path: str) -> bool:
-    """Whether a URL in a text contains a password or secret key, as in `s3://KEY:SECRET@bucket/`. A colon may also stand before a port."""
+    """Whether a string contains a URL with a password or secret key, as in `s3://KEY:SECRET@bucket/`. A colon may also precede a port."""
     return _WITH_PASSWORD.search(path) is not None
 
 
@@ -65,8 +65,8 @@ def absolute(path: str) -> str:
     return with_separator(os.path.abspath(os.path.expanduser(path)).replace(os.sep, "/"))
 
 
-def plain(path: str) -> str:
-    """Normalize a path, so that two spellings of the same file's path become equal.
+def normalize(path: str) -> str:
+    """Normalize a path, so that different forms of the same path become equal.
 
     The result has no `.`, `..` or repeated slashes. Local paths become absolute, without a scheme. URLs keep their host, and get the
     store's own name for their scheme.

@@ -5,8 +5,8 @@ implementation. The rules:
 
 - A bound is never narrower than the data, because wrong bounds lose rows. Where that cannot be guaranteed, the bound is None and proves
   nothing.
-- Values are encoded as plain Python: bool, int (also days, nanoseconds, unscaled decimals), float, or bytes (texts and blobs).
-- Texts and blobs longer than 256 bytes are cut; the upper bound is then the next greater one, or both bounds are None.
+- Values are encoded as plain Python: bool, int (also days, nanoseconds, unscaled decimals), float, or bytes (strings and blobs).
+- Strings and blobs longer than 256 bytes are truncated; the upper bound is then the next greater one, or both bounds are None.
 - NaN is not a bound; `contains_nan` records it.
 - int128, intervals, times with a zone, geometries and variants have no bounds. Geometries and variants have `extra_stats`.
 """
@@ -27,13 +27,13 @@ from .types import decimal_parameters
 from .variant_stats import merged_parts
 
 Value = bool | int | float | bytes
-"""A value before it is encoded: dates as days, times and timestamps as nanoseconds, decimals unscaled, texts as UTF-8."""
+"""A value before it is encoded: dates as days, times and timestamps as nanoseconds, decimals unscaled, strings as UTF-8."""
 
 Bounds = tuple[str | None, str | None]
-"""The texts of the least and greatest value; None if not known."""
+"""The minimum and maximum as strings; None if not known."""
 
-LONGEST = 256
-"""The maximum length of the bound of a text or blob, in bytes."""
+MAX_BOUND_BYTES = 256
+"""The maximum length of the bound of a string or blob, in bytes."""
 
 _EPOCH = datetime(1970, 1, 1)
 _EXACT = Context(prec=80)
@@ -42,13 +42,13 @@ _WHOLE = (Encoding.INTEGER, Encoding.HUGE, Encoding.NONE)
 
 
 def encode_bounds(type_name: str, least: Value | None, greatest: Value | None) -> Bounds:
-    """Return the texts of the least and greatest value of a column of the stored type `type_name`; None for no bound."""
+    """Return the encoded minimum and maximum of a column of the stored type `type_name`; None for no bound."""
     leaf = leaf_type(type_name)
     if least is None or greatest is None or not leaf.has_bounds:
         return None, None
     if isinstance(least, bytes) and isinstance(greatest, bytes):
         is_text = leaf.encoding is not Encoding.BLOB
-        cut = _next_greater(greatest, is_text) if len(greatest) > LONGEST else greatest
+        cut = _next_greater(greatest, is_text) if len(greatest) > MAX_BOUND_BYTES else greatest
         if cut is None:
             return None, None
         return encode_plain(_cut(least, is_text), type_name), encode_plain(cut, type_name)
@@ -59,7 +59,7 @@ def encode_bounds(type_name: str, least: Value | None, greatest: Value | None) -
 
 
 def encode(value: object, type_name: str) -> str | None:
-    """Return the text of a Python value of the stored type `type_name`; None if it cannot be a bound (NaN, a text with a NUL byte).
+    """Encode a Python value of the stored type `type_name`; return None if it cannot be a bound (NaN, a string with a NUL byte).
 
     Values have the types that PySpark and PyArrow return: bool, int, float, Decimal, str, bytes, date, time, datetime (UTC if naive).
     """
@@ -136,7 +136,7 @@ def decimal_text(unscaled: int, precision: int, scale: int) -> str:
 def decode(type_name: str, text: str) -> Decimal | int | float | bytes | None:
     """Convert the text of a bound of the stored type `type_name` to a comparable value; None if the text is unclear.
 
-    Reads both encodings of the reference implementation, for files and for inlined rows, and texts from before the column's type changed.
+    Reads both encodings of the reference implementation, for files and for inlined rows, and bounds from before the column's type changed.
     """
     try:
         return _decode(type_name, text)
@@ -282,9 +282,9 @@ def _text(value: bytes) -> str | None:
 
 def _cut(value: bytes, is_text: bool) -> bytes:
     """Return the first bytes of a value, ending between two characters."""
-    if len(value) <= LONGEST:
+    if len(value) <= MAX_BOUND_BYTES:
         return value
-    end = LONGEST
+    end = MAX_BOUND_BYTES
     while is_text and end > 0 and value[end] & 0xC0 == 0x80:
         end -= 1
     return value[:end]
@@ -339,7 +339,7 @@ def _less(left: Decimal | int | float | bytes | None, right: Decimal | int | flo
 def _slack(bound: Decimal | int | float | bytes | None, sign: int) -> float | None:
     """Widen a bound of a float column by 1 part in 2**22 and the least float32.
 
-    Files written when the column was float32 have shorter texts.
+    Files written when the column was float32 have shorter bounds.
     """
     return bound + sign * (abs(bound) * 2.0**-22 + 2.0**-149) if isinstance(bound, float) else None
 

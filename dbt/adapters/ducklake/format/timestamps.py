@@ -1,7 +1,7 @@
-"""Dates, times and timestamps as counts of days and nanoseconds, and their texts, for every year that DuckDB supports.
+"""Dates, times and timestamps as counts of days and nanoseconds, and as strings, for every year that DuckDB supports.
 
-Texts are those of the reference implementation: `2020-01-02 03:04:05.6`, `0044-03-15 (BC)`, `infinity`, `+00` after instants. The calendar
-is the proleptic Gregorian one. Year 0 of the count is 1 BC in the text.
+The strings have the reference implementation's form: `2020-01-02 03:04:05.6`, `0044-03-15 (BC)`, `infinity`, `+00` after instants. The
+calendar is the proleptic Gregorian one. Year 0 of the count is written as 1 BC.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 INFINITY_DAYS: Final = 2**31 - 1
 INFINITY_MICROS: Final = 2**63 - 1
-LEAST_NANOS: Final = -9_223_286_400_000_000_000
+MIN_NANOS: Final = -9_223_286_400_000_000_000
 """1677-09-22, the first day of DuckDB's timestamp_ns."""
 DAY_NANOS: Final = 86_400_000_000_000
 _DATE = r"(?P<year>\d{1,7})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?P<bc>\s*\(BC\))?"
@@ -42,7 +42,7 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
 
 
 def date_text(days: int) -> str:
-    """Return the text of a date given as days since 1970-01-01."""
+    """Format a date given as days since 1970-01-01."""
     if abs(days) == INFINITY_DAYS:
         return "infinity" if days > 0 else "-infinity"
     year, month, day = civil_from_days(days)
@@ -52,7 +52,7 @@ def date_text(days: int) -> str:
 
 
 def time_text(nanos: int) -> str:
-    """Return the text of a time of day given as nanoseconds since midnight, without trailing zeros in the fraction."""
+    """Format a time of day given as nanoseconds since midnight, without trailing zeros in the fraction."""
     seconds, fraction = divmod(nanos, 1_000_000_000)
     minutes, second = divmod(seconds, 60)
     text = f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
@@ -60,7 +60,7 @@ def time_text(nanos: int) -> str:
 
 
 def timestamp_text(nanos: int) -> str:
-    """Return the text of a timestamp given as nanoseconds since 1970-01-01 00:00:00."""
+    """Format a timestamp given as nanoseconds since 1970-01-01 00:00:00."""
     if abs(nanos) // 1000 >= INFINITY_MICROS:
         return "infinity" if nanos > 0 else "-infinity"
     days, rest = divmod(nanos, DAY_NANOS)
@@ -114,7 +114,7 @@ def parse_timestamp(text: str) -> tuple[int, int | None]:
 
 
 def parse_iso(text: str) -> tuple[int, int | None] | None:
-    """Parse a timestamp or date like `parse_timestamp`, but only in the ISO form that all engines read alike; None for other texts."""
+    """Parse a timestamp or date like `parse_timestamp`, but only in the ISO form that all engines read alike; None for other strings."""
     if not _ISO.fullmatch(text):
         return None
     try:

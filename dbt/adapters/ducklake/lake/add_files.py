@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from ..errors import LakeError, StatementError
 from ..format.objects import Table
-from ..format.paths import WITHOUT_PASSWORD, has_password, is_url, plain
+from ..format.paths import WITHOUT_PASSWORD, has_password, is_url, normalize
 from ..spark.arrow.foreign_files import Matching, find_files, read_foreign
 from ..spark.files.footers import FileToRead
 from .context import Context
@@ -58,11 +58,11 @@ def _require_new(found: Sequence[FileToRead], known: Collection[str]) -> None:
     for file, path in zip(found, real, strict=True):
         if path in taken:
             raise LakeError(
-                f"{file.path} is a file of this lake already, and a file belongs to one table, once; insert its rows, or add a copy"
+                f"{file.path} is already a file of this lake, and a file can be added only once; insert its rows, or add a copy"
             )
         taken.add(path)
 
 
 def _real(path: str) -> str:
     """Return the file's path with symbolic links resolved."""
-    return plain(path) if is_url(plain(path)) else os.path.realpath(plain(path))
+    return normalize(path) if is_url(normalize(path)) else os.path.realpath(normalize(path))

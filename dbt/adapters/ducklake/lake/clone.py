@@ -23,7 +23,7 @@ from .schemas import create_schema
 from .tables import kind_of
 
 COLUMNS = (("schema_name", "string"), ("name", "string"), ("kind", "string"), ("action", "string"), ("files", "bigint"), ("rows", "bigint"))
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 """The number of objects that a message names."""
 
 
@@ -165,7 +165,7 @@ class _Clone:
         objects.put_table(table)
         self._set_options(table, "table", original.table_id)
         stage(self.context, table, found, original)
-        return Cloned(self.target.name, name, "table", files=len(found.returned), rows=found.rows_after)
+        return Cloned(self.target.name, name, "table", files=len(found.files_restored), rows=found.rows_after)
 
     def positions(self, originals: Sequence[Table]) -> None:
         """Let the clones of models continue from their positions, on the clones of inputs that have not changed since."""
@@ -220,7 +220,7 @@ def _require_empty(context: Context, into: str) -> None:
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
+    return ", ".join(names[:_MAX_NAMED]) + (", …" if len(names) > _MAX_NAMED else "")
 
 
 def _when(context: Context, source: SnapshotReader) -> str:

@@ -90,7 +90,7 @@ def rewrite_data_files(
     Without a threshold the option `rewrite_delete_threshold` applies. Results and errors are those of `merge_adjacent_files`.
     """
     if delete_threshold is not None and not 0 <= delete_threshold <= 1:
-        raise StatementError(f"delete_threshold is a share of rows, from 0 to 1, not {delete_threshold}")
+        raise StatementError(f"delete_threshold must be a fraction of rows, from 0 to 1, not {delete_threshold}")
     results: list[CompactionResult] = []
     for each in maintained_tables(context, schema, table):
         schema_id = required_schema(context, each.schema_name).schema_id

@@ -87,7 +87,7 @@ class Owners:
         """Return the nearest mark above a file up to the data path, if it is another lake's.
 
         Args:
-            path: a file below the data path, spelled like it.
+            path: a file below the data path, in the same form as the data path.
         """
         folder = path
         while len(folder) > len(self.data_path):

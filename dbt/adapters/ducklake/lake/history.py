@@ -38,7 +38,7 @@ DELTA_COLUMNS = (
     ("userMetadata", "string"),
     ("engineInfo", "string"),
 )
-"""The columns of DESCRIBE HISTORY that mean something in a lake."""
+"""The columns of Delta Lake's DESCRIBE HISTORY that apply to a lake."""
 DETAIL_COLUMNS = (
     ("format", "string"),
     ("id", "string"),
@@ -56,8 +56,8 @@ DETAIL_COLUMNS = (
     ("numDeleteFiles", "bigint"),
     ("deleteSizeInBytes", "bigint"),
 )
-"""The columns of DESCRIBE DETAIL without Delta's protocol, and ours at the end."""
-_WORDS = {
+"""The columns of Delta Lake's DESCRIBE DETAIL except those of Delta's protocol, followed by our own."""
+_OPERATIONS = {
     Kind.CREATED_TABLE: "create",
     Kind.INSERTED_INTO_TABLE: "insert",
     Kind.INLINED_INSERT: "insert",
@@ -71,7 +71,7 @@ _WORDS = {
 
 
 def logged_table(context: Context, schema: str, name: str) -> Table:
-    """Return the table of that name, of which there are a history and details.
+    """Return a table whose history and details were requested.
 
     Raises:
         NotFoundError: there is no such table or view.
@@ -79,7 +79,7 @@ def logged_table(context: Context, schema: str, name: str) -> Table:
     """
     found = required_relation(context, schema, name)
     if isinstance(found, View):
-        raise StatementError(f"{schema}.{name} is a view, and only tables have a history and details; lake.snapshots() lists all snapshots")
+        raise StatementError(f"{schema}.{name} is a view, and only tables have history and details; lake.snapshots() lists all snapshots")
     return found
 
 
@@ -94,7 +94,7 @@ def delta_history(context: Context, table: Table, limit: int | None = None) -> l
 
 
 def details(context: Context, lake: str, table: Table) -> tuple[Any, ...]:
-    """Return the row of `DETAIL_COLUMNS` of a table, whose figures are those of its committed state."""
+    """Return the row of `DETAIL_COLUMNS` of a table, whose metrics are those of its committed state."""
     facts = context.catalog.table_facts(context.transaction.snapshot, [table]).get(table.table_id)
     fields = table.partitioning.fields if table.partitioning else ()
     return (
@@ -116,10 +116,10 @@ def details(context: Context, lake: str, table: Table) -> tuple[Any, ...]:
     )
 
 
-def words(entry: TableLogEntry) -> list[str]:
-    """Return what a snapshot did to a table, in words."""
-    found = dict.fromkeys(_WORDS[kind] for kind in entry.kinds if kind in _WORDS)
-    return [word if word != "create" or entry.is_first else "rename" for word in found]
+def operations(entry: TableLogEntry) -> list[str]:
+    """Return what a snapshot did to a table, such as `insert` and `delete`."""
+    found = dict.fromkeys(_OPERATIONS[kind] for kind in entry.kinds if kind in _OPERATIONS)
+    return [name if name != "create" or entry.is_first else "rename" for name in found]  # the catalog logs a rename as a creation
 
 
 def _log(context: Context, table: Table, limit: int | None) -> list[TableLogEntry]:
@@ -129,15 +129,15 @@ def _log(context: Context, table: Table, limit: int | None) -> list[TableLogEntr
 def _row(entry: TableLogEntry, name: str) -> tuple[Any, ...]:
     record = entry.record
     made_by = origin(record.extra_info, name)
-    figures = (entry.rows_inserted, entry.rows_deleted, entry.files_added, entry.files_removed, entry.bytes_added)
+    metrics = (entry.rows_inserted, entry.rows_deleted, entry.files_added, entry.files_removed, entry.bytes_added)
     who = (record.author, record.message, made_by.node_id, made_by.invocation_id)
-    return (record.snapshot.snapshot_id, record.snapshot.time, *who, words(entry), *figures)
+    return (record.snapshot.snapshot_id, record.snapshot.time, *who, operations(entry), *metrics)
 
 
 def _delta_row(entry: TableLogEntry, name: str) -> tuple[Any, ...]:
     record = entry.record
     made_by = origin(record.extra_info, name)
-    figures = {
+    metrics = {
         "numOutputRows": entry.rows_inserted,
         "numDeletedRows": entry.rows_deleted,
         "numAddedFiles": entry.files_added,
@@ -148,9 +148,9 @@ def _delta_row(entry: TableLogEntry, name: str) -> tuple[Any, ...]:
         record.snapshot.snapshot_id,
         record.snapshot.time,
         record.author,
-        ", ".join(words(entry)).upper(),
+        ", ".join(operations(entry)).upper(),
         dict(made_by.entries or {}),
-        {name: str(value) for name, value in figures.items() if value is not None},
+        {name: str(value) for name, value in metrics.items() if value is not None},
         record.message,
         made_by.engine,
     )

@@ -32,6 +32,6 @@ def maintained_tables(context: Context, schema: str | None, table: str | None) -
 
 
 def is_maintained(context: Context, table: Table) -> bool:
-    """Whether the option `auto_compact` allows maintenance that does not name the table to change it."""
+    """Whether the option `auto_compact` allows maintenance of the table by statements that do not name it."""
     schema_id = required_schema(context, table.schema_name).schema_id
     return truth(context.transaction.options().get("auto_compact", schema_id=schema_id, table_id=table.table_id))

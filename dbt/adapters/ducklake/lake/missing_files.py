@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from ..catalog.lake import LakeCatalog
 from ..errors import ConflictError, MissingFileError
-from ..format.paths import plain
+from ..format.paths import normalize
 from ..spark.errors import translate
 from .safe_removal import is_inside
 
@@ -29,11 +29,11 @@ def removal_conflict(error: Exception, names: Mapping[str, str], lakes: Iterable
     missing = translate(error, names)
     if not isinstance(missing, MissingFileError):
         return None
-    spellings = {plain(missing.path), plain(unquote(missing.path))}  # Spark percent-encodes some paths
-    owners = [lake for lake in lakes if any(is_inside(path, lake.data_path) for path in spellings)]
-    if not owners or any(plain(path) in spellings for lake in owners for path in lake.maintenance.needed_files()):
+    forms = {normalize(missing.path), normalize(unquote(missing.path))}  # Spark percent-encodes some paths
+    owners = [lake for lake in lakes if any(is_inside(path, lake.data_path) for path in forms)]
+    if not owners or any(normalize(path) in forms for lake in owners for path in lake.maintenance.needed_files()):
         return None
     return ConflictError(
         f"the file {missing.path} was merged, rewritten or expired, and then removed, by concurrent maintenance before it was read; "
-        "nothing was written, run it again"
+        "nothing was written, so run it again"
     )

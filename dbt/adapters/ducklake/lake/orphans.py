@@ -22,7 +22,7 @@ def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_
 
     Args:
         context: the catalog and the transaction.
-        older_than: remove only files that were last written before this time. With None, files that a concurrent writer is writing
+        older_than: remove only files that were last written before this time. If None, files that a concurrent writer is writing
             now are removed too, and its commit would refer to missing files.
         dry_run: report what would be removed, and change nothing.
 
@@ -42,5 +42,5 @@ def delete_orphaned_files(context: Context, *, older_than: datetime | None, dry_
                 found.append(path)
     if not found:
         return []
-    removal = SafeRemoval(context.catalog, maintenance.known_files(), dry_run=dry_run)  # read last, to include files committed meanwhile
+    removal = SafeRemoval(context.catalog, maintenance.known_files(), dry_run=dry_run)  # read last, to include newly committed files
     return removal.remove([path for path in found if not removal.is_needed(path)])

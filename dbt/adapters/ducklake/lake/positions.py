@@ -34,8 +34,8 @@ COLUMNS = (
 )
 """The columns of `position_rows`."""
 CHANGE_COLUMNS = (net_changes.CHANGE_TYPE, net_changes.SNAPSHOT_ID)
-_MOVED_AFTER = timedelta(days=1)
-"""The age at which a position moves although no input has changed, so that expiry does not reach its snapshot."""
+_REFRESH_AFTER = timedelta(days=1)
+"""The age after which a position is renewed even if no input has changed, so that its snapshot does not expire."""
 
 ContextOf = Callable[[str], Context]
 """Returns the context of a lake by its name.
@@ -164,7 +164,7 @@ def position_rows(context: Context, schema: str | None, name: str | None, contex
 
 
 def position_on_clone(context: Context, source: SnapshotReader, position: Position, original: Table, clone: Table) -> Position | None:
-    """Return a position on the clone of an input, which its commit completes; None if the original has changed since the position.
+    """Return the position on the clone of an input; None if the original has changed since the position. The commit adds its snapshot id.
 
     Args:
         context: the catalog and the transaction.
@@ -204,11 +204,11 @@ def _obstacle(source: Input, position: Position) -> str | None:
     if source.table.uuid != position.uuid:
         return f"{position.lake}.{position.table} was dropped or renamed, and {source.name} is another table"
     if position.snapshot_id is None:
-        return f"the changes of {source.name} were read before in this run, which is not published yet"
+        return f"the changes of {source.name} were already read in this run, which is not published yet"
     try:
         snapshot = source.context.catalog.resolve(version=position.snapshot_id)
     except NotFoundError:
-        return f"snapshot {position.snapshot_id} has expired, up to which the changes of {source.name} were read"
+        return f"snapshot {position.snapshot_id}, up to which the changes of {source.name} were read, has expired"
     former = source.context.catalog.reader(snapshot).by_id(source.table.table_id)
     if not isinstance(former, Table) or layout(former.columns) != layout(source.table.columns):
         return f"the columns of {source.name} have changed since snapshot {position.snapshot_id}"
@@ -221,6 +221,6 @@ def _is_current(source: Input, position: Position) -> bool:
         return False
     now = source.context.transaction.snapshot
     then = source.context.catalog.resolve(version=position.snapshot_id)
-    if now.time - then.time > _MOVED_AFTER:
+    if now.time - then.time > _REFRESH_AFTER:
         return False
     return source.changes_since(position.snapshot_id).is_empty

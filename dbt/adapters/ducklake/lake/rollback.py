@@ -86,7 +86,12 @@ class _Rollback:
     dry_run: bool
 
     def table(self, schema: str, name: str) -> Outcome:
-        """Roll back one table, which keeps its present name."""
+        """Roll back one table, which keeps its current name.
+
+        Raises:
+            NotFoundError: there was no such table at the earlier snapshot.
+            StatementError: it is a view, has another name now, or its schema was dropped.
+        """
         transaction, version = self.context.transaction, self.former.snapshot.snapshot_id
         current = transaction.find(schema, name)
         if isinstance(current, View):
@@ -132,7 +137,7 @@ class _Rollback:
                 yield self._revert(before, relation) if isinstance(before, Table) else self._restore(relation)
             elif before != relation:
                 if not self.dry_run:
-                    transaction.return_to(relation)
+                    transaction.restore_object(relation)
                 yield Outcome(relation.schema_name, relation.name, "view", "restored" if before is None else "altered")
         if schema is None:
             yield from self._drop_new_schemas()
@@ -159,7 +164,7 @@ class _Rollback:
         return _outcome(earlier, "altered" if current != earlier else "kept" if found.is_empty else "rolled back", found)
 
     def _restore(self, earlier: Table) -> Outcome:
-        found = self._difference(earlier).restored
+        found = self._difference(earlier).of_dropped_table
         if not self.dry_run:
             table = self.context.transaction.objects.new_table(
                 required_schema(self.context, earlier.schema_name),
@@ -198,7 +203,7 @@ class _Rollback:
         for macro_id, macro in earlier.items():
             if macro_id not in current:
                 if not self.dry_run:
-                    transaction.return_to(macro)
+                    transaction.restore_object(macro)
                 yield Outcome(macro.schema_name, macro.name, "macro", "restored")
 
     def _restore_schemas(self, schema: str | None) -> Iterator[Outcome]:
@@ -223,7 +228,7 @@ class _Rollback:
         return [each for each in schemas if name is None or fold(each.name) == fold(name)]
 
     def _in_schema(self, relation: Relation) -> Relation:
-        """Return the relation with the present spelling of its schema, which may have been dropped and created again since."""
+        """Return the relation with the current name of its schema, which may have been dropped and created again with different case."""
         schema = self.context.transaction.schema(relation.schema_name)
         return relation if schema is None else replace(relation, schema_name=schema.name)
 
@@ -238,5 +243,5 @@ def _same(current: Relation | None, earlier: Table) -> bool:
 
 
 def _outcome(table: Table, action: str, found: Difference) -> Outcome:
-    ended, returned = len(found.ended), len(found.returned)
-    return Outcome(table.schema_name, table.name, "table", action, ended, returned, found.rows_before, found.rows_after)
+    ended, restored = len(found.ended), len(found.files_restored)
+    return Outcome(table.schema_name, table.name, "table", action, ended, restored, found.rows_before, found.rows_after)

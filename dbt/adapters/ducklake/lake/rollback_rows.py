@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..catalog.read.rollback_plan import FormerFile, RollbackPlan
-from ..catalog.staged import Flush, Returned, ReturnedFile, RowChanges, StagedRows
+from ..catalog.staged import Flush, RestoredFile, RestoredRows, RowChanges, StagedRows
 from ..format.files import DataFile, InlinedRows
 from ..format.inlined_cells import converted, initial_value
 from ..format.objects import Column, Table
 from ..format.row_statistics import stats_of_rows
 from ..spark.arrow.flushed import write_deletes
-from ..spark.arrow.returned import excluded_positions, new_name, require_file, restore_file, write_rows
+from ..spark.arrow.restored import excluded_positions, new_name, require_file, restore_file, write_rows
 from ..spark.files import storage
 from ..spark.files.deletes import write_delete_file
 from .context import Context
@@ -38,14 +38,14 @@ class Difference:
 
     plan: RollbackPlan
     ended: tuple[DataFile, ...]
-    returned: tuple[tuple[FormerFile, pa.Array], ...]
+    files_restored: tuple[tuple[FormerFile, pa.Array], ...]
     """Each file with the positions that were deleted at the earlier snapshot."""
     rows_before: int
     rows_after: int
 
     @property
-    def restored(self) -> Difference:
-        """The same for a table that was dropped: no rows end, and all earlier rows are restored."""
+    def of_dropped_table(self) -> Difference:
+        """This difference for a table that was dropped: no rows end, and all earlier rows are restored."""
         return replace(self, plan=replace(self.plan, inlined_current=()), rows_before=0)
 
     @property
@@ -56,7 +56,7 @@ class Difference:
         return {name: frozenset(ids) for name, ids in found.items() if ids}
 
     @property
-    def inlined_returned(self) -> tuple[InlinedRows, ...]:
+    def inlined_restored(self) -> tuple[InlinedRows, ...]:
         """The inlined rows of the earlier snapshot that have ended since."""
         current = _versions(self.plan.inlined_current)
         return tuple(part for rows in self.plan.inlined_earlier if (part := rows.without(current)).row_ids)
@@ -64,7 +64,7 @@ class Difference:
     @property
     def is_empty(self) -> bool:
         """Whether the rows are the same as at the earlier snapshot."""
-        return not (self.ended or self.returned or self.inlined_ended or self.inlined_returned)
+        return not (self.ended or self.files_restored or self.inlined_ended or self.inlined_restored)
 
 
 def difference(plan: RollbackPlan) -> Difference:
@@ -80,13 +80,13 @@ def difference(plan: RollbackPlan) -> Difference:
     kept = {file_id for file_id in earlier.keys() & plan.current.keys() if excluded_earlier[file_id].equals(excluded_current[file_id])}
     rows_earlier = {file_id: former.file.record_count - len(excluded_earlier[file_id]) for file_id, former in earlier.items()}
     rows_current = sum(file.record_count - len(excluded_current[file_id]) for file_id, file in plan.current.items())
-    returned = tuple((former, excluded_earlier[key]) for key, former in earlier.items() if key not in kept and rows_earlier[key] > 0)
+    restored = tuple((former, excluded_earlier[key]) for key, former in earlier.items() if key not in kept and rows_earlier[key] > 0)
     with ThreadPoolExecutor(_THREADS) as pool:
-        list(pool.map(require_file, (former.file for former, _ in returned)))
+        list(pool.map(require_file, (former.file for former, _ in restored)))
     return Difference(
         plan,
         tuple(file for file_id, file in plan.current.items() if file_id not in kept),
-        returned,
+        restored,
         rows_current + sum(len(rows.row_ids) for rows in plan.inlined_current),
         sum(rows_earlier.values()) + sum(len(rows.row_ids) for rows in plan.inlined_earlier),
     )
@@ -104,7 +104,7 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
     Raises:
         LakeError: a file is missing from storage; the files written so far were removed.
     """
-    names = [new_name(former.file.path, earlier.path) for former, _ in found.returned]
+    names = [new_name(former.file.path, earlier.path) for former, _ in found.files_restored]
     written: list[str] = []
     try:
         flush = _flush(context, earlier, found, written)
@@ -118,29 +118,29 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
             ended_files=frozenset(file.data_file_id for file in found.ended),
             ended_inlined=found.inlined_ended,
             flush=flush,
-            returned=None if nothing else Returned((*files, *more), inlined, found.plan.retyped, former_id),
+            restored=None if nothing else RestoredRows((*files, *more), inlined, found.plan.retyped, former_id),
             depends_on_rows=() if earlier.table_id < 0 else ((),),
         )
-        context.transaction.return_to(earlier, changes)
+        context.transaction.restore_object(earlier, changes)
     except BaseException:
         storage.remove([*names, *written])
         raise
 
 
-def _files(context: Context, earlier: Table, found: Difference, names: Sequence[str], written: list[str]) -> tuple[ReturnedFile, ...]:
-    def returned(former: FormerFile, name: str) -> tuple[int, int]:
+def _files(context: Context, earlier: Table, found: Difference, names: Sequence[str], written: list[str]) -> tuple[RestoredFile, ...]:
+    def restore(former: FormerFile, name: str) -> tuple[int, int]:
         return restore_file(former.file, name, has_snapshot_ids=former.has_snapshot_ids)
 
     with ThreadPoolExecutor(_THREADS) as pool:
-        sizes = list(pool.map(returned, (former for former, _ in found.returned), names))
+        sizes = list(pool.map(restore, (former for former, _ in found.files_restored), names))
     files = []
-    for (former, excluded), name, (size, footer) in zip(found.returned, names, sizes, strict=True):
+    for (former, excluded), name, (size, footer) in zip(found.files_restored, names, sizes, strict=True):
         deletes = None
         if len(excluded):
             deletes = write_delete_file(name, 0, earlier.path, excluded, encrypted=context.catalog.encrypted)
             written.append(deletes.path)
         file = replace(former.written, path=name, size_bytes=size, footer_size=footer)
-        files.append(ReturnedFile(file, former.file.row_id_start, former.partition_id, deletes))
+        files.append(RestoredFile(file, former.file.row_id_start, former.partition_id, deletes))
     return tuple(files)
 
 
@@ -160,20 +160,20 @@ def _flush(context: Context, earlier: Table, found: Difference, written: list[st
     return Flush((), None, files, {}, sum(each.entries for each in deletes), context.transaction.snapshot.snapshot_id)
 
 
-def _inlined(context: Context, earlier: Table, found: Difference, written: list[str]) -> tuple[StagedRows | None, tuple[ReturnedFile, ...]]:
+def _inlined(context: Context, earlier: Table, found: Difference, written: list[str]) -> tuple[StagedRows | None, tuple[RestoredFile, ...]]:
     """Return the inlined rows to restore, in the earlier columns; as files if the catalog database cannot store these columns."""
-    parts = found.inlined_returned
+    parts = found.inlined_restored
     rows = [row for part in parts for row in _in_columns(part, earlier)]
     row_ids = [row_id for part in parts for row_id in part.row_ids]
     if not rows:
         return None, ()
     if context.catalog.can_inline(earlier.columns, rows):
-        return StagedRows("returned", earlier.columns, tuple(rows), tuple(row_ids), stats_of_rows(earlier.columns, rows)), ()
+        return StagedRows("restored", earlier.columns, tuple(rows), tuple(row_ids), stats_of_rows(earlier.columns, rows)), ()
     options = context.transaction.write_options(earlier)
     files = write_rows(rows, row_ids, earlier, options, stored_order(earlier, options))
     written += [file.path for file in files]
     partition_id = None if earlier.partitioning is None else earlier.partitioning.partition_id
-    return None, tuple(ReturnedFile(file, None, partition_id, None) for file in files)
+    return None, tuple(RestoredFile(file, None, partition_id, None) for file in files)
 
 
 def _in_columns(part: InlinedRows, earlier: Table) -> list[tuple[object, ...]]:

@@ -12,21 +12,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..catalog.lake import LakeCatalog
-from ..format.paths import plain
+from ..format.paths import normalize
 from ..spark.files.storage import is_local, remove_each
 from .data_path import Owners, mark
 
 
 @dataclass(frozen=True)
 class Removal:
-    """The result for a file: removed (or already missing), or kept for a reason."""
+    """The result for a file: removed (or already missing) if `kept_because` is None, otherwise kept."""
 
     path: str
     kept_because: str | None = None
 
 
-class RealPaths:
-    """Spells each file in one way, whichever links lead to it. The folder of many files is resolved once."""
+class CanonicalPaths:
+    """Gives each file one path, no matter which symbolic links lead to it. Each folder is resolved only once."""
 
     def __init__(self) -> None:
         self._folders: dict[str, str] = {}
@@ -39,16 +39,16 @@ class RealPaths:
         """
         if "\0" in path:
             raise ValueError("a path cannot contain a NUL character")
-        spelled = plain(path)
+        normalized = normalize(path)
         if not is_local(path):
-            return spelled
-        folder, name = os.path.split(spelled)
+            return normalized
+        folder, name = os.path.split(normalized)
         if folder not in self._folders:
             self._folders[folder] = os.path.realpath(folder)
         return os.path.join(self._folders[folder], name)
 
     def needed(self, paths: Iterable[str]) -> set[str]:
-        """Return the spellings of all files that these paths lead to: of links, and of the files that they refer to."""
+        """Return the canonical paths of files, and for a file that is a symbolic link also the path of its target."""
         found = set()
         for path in paths:
             if "\0" not in path:
@@ -64,21 +64,21 @@ class SafeRemoval:
 
     Args:
         catalog: the lake.
-        needed: the files that must stay, as resolved by the catalog.
-        dry_run: only return what the results would be.
+        needed: the absolute paths of the files that must be kept.
+        dry_run: remove nothing, only return what the results would be.
     """
 
     def __init__(self, catalog: LakeCatalog, needed: Iterable[str], *, dry_run: bool) -> None:
         self._catalog = catalog
         self._dry_run = dry_run
-        self._paths = RealPaths()
+        self._paths = CanonicalPaths()
         self._needed = self._paths.needed(needed)
         self._root = self._paths.of(catalog.data_path + "x")[:-1]
         self._owners = Owners(self._root, set(catalog.identities()))
         self._is_marked = False
 
     def is_needed(self, path: str) -> bool:
-        """Whether a file must stay."""
+        """Whether a file must be kept."""
         return self._paths.of(path) in self._needed
 
     def remove(self, paths: Sequence[str]) -> list[Removal]:
@@ -86,7 +86,7 @@ class SafeRemoval:
         reasons = [self._reason(path) for path in paths]
         if not self._dry_run:
             failed = remove_each([path for path, reason in zip(paths, reasons, strict=True) if reason is None])
-            refused = {path: f"the storage refused: {error}" for path, error in failed.items()}
+            refused = {path: f"it could not be removed: {error}" for path, error in failed.items()}
             reasons = [reason or refused.get(path) for path, reason in zip(paths, reasons, strict=True)]
         return [Removal(path, reason) for path, reason in zip(paths, reasons, strict=True)]
 
@@ -94,7 +94,7 @@ class SafeRemoval:
         try:
             return self._reason_to_keep(path)
         except OSError as error:
-            return f"the storage refused: {error}"
+            return f"it could not be removed: {error}"
         except ValueError as error:
             return str(error)
 
@@ -120,5 +120,5 @@ class SafeRemoval:
 
 def is_inside(path: str, data_path: str) -> bool:
     """Whether a file is below the data path, on a local file system after symbolic links of both folders are resolved."""
-    paths = RealPaths()
+    paths = CanonicalPaths()
     return is_local(path) == is_local(data_path) and paths.of(path).startswith(paths.of(data_path + "x")[:-1])

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-MOST_VALUES = 1_000_000
+MAX_VALUES = 1_000_000
 """The maximum number of values (rows times columns) that one statement fetches."""
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 """The maximum size of the rows that one statement fetches, as they are in files."""
-MOST_OF_MANY = 50_000
+MAX_ROWS_OF_UNKNOWN_SIZE = 50_000
 """The maximum number of rows that are fetched from a query of unknown size: each partition of a larger one sends this number in vain."""
-MOST_LIMITED_BYTES = 128 * 2**20
+MAX_LIMITED_BYTES = 128 * 2**20
 """Spark reads files of up to this size in so few partitions that each may send the maximum number of rows to this process."""
-MOST_DELETED = 200_000
+MAX_DELETED = 200_000
 """Up to this number of deleted rows, a statement fetches those that match too and drops them here: that is faster than a join in Spark."""
 
 
@@ -40,7 +40,7 @@ def most_rows(context: Context, table: Table) -> int:
         return 0
     if table.sorting and any(bare_column(key.expression) is None for key in stored_order(table, context.transaction.write_options(table))):
         return 0
-    return MOST_VALUES // len(table.columns)
+    return MAX_VALUES // len(table.columns)
 
 
 def fetch(
@@ -72,11 +72,11 @@ def fetch(
         DataError: a value does not fit its column.
     """
     size = sum(file.size_bytes for file in plan.files) if plan is not None else 0
-    few_partitions = 0 < size <= MOST_LIMITED_BYTES
+    few_partitions = 0 < size <= MAX_LIMITED_BYTES
     if plan is not None and size:
-        most = min(most, MOST_BYTES * sum(file.record_count for file in plan.files) // size)
+        most = min(most, MAX_BYTES * sum(file.record_count for file in plan.files) // size)
     if at_most is None or at_most > most:
-        most = min(most, MOST_OF_MANY)
+        most = min(most, MAX_ROWS_OF_UNKNOWN_SIZE)
     try:
         return fetch_small(rows, columns, most + allowance, extra=extra, at_most=at_most, few_partitions=few_partitions)
     except DataError:
@@ -110,7 +110,7 @@ def fetch_of_scan(
         at_most: see `fetch`.
     """
     deleted = plan.deleted_count
-    if deleted == 0 or deleted > MOST_DELETED:
+    if deleted == 0 or deleted > MAX_DELETED:
         return fetch(rows(plan), columns, plan, most, extra=extra, at_most=at_most)
     try:
         found = fetch(rows(plan.including_deleted()), columns, plan, most, extra=extra, at_most=at_most, allowance=deleted)
@@ -129,7 +129,7 @@ def positions_of_scan(rows: Callable[[ScanPlan], DataFrame], plan: ScanPlan) -> 
     Raises:
         CancelledError: the statement was cancelled.
     """
-    if 0 < plan.deleted_count <= MOST_DELETED:
+    if 0 < plan.deleted_count <= MAX_DELETED:
         try:
             found = fetch_positions(rows(plan.including_deleted()))
         except Exception as error:  # an expression may fail for a deleted row only

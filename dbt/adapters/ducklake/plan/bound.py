@@ -1,4 +1,4 @@
-"""SQL text in which every name of a lake is replaced by a value. Equal values mean equal rows of the lake."""
+"""SQL in which every name of a lake is replaced by a value. Equal values have equal rows."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class TableAt:
 
 @dataclass(frozen=True)
 class FilesRead:
-    """How many files of a table a statement reads at a snapshot; the others cannot contain a row that it needs."""
+    """How many files of a table a statement reads at a snapshot; the other files cannot contain a row that it needs."""
 
     table: TableAt
     read: int
-    of: int
+    total: int
     size_bytes: int = 0
-    """Size in bytes of the files that are read."""
+    """The total size of the files that are read."""
 
     @classmethod
     def from_plan(cls, table: TableAt, plan: ScanPlan) -> FilesRead:
@@ -43,10 +43,10 @@ class FilesRead:
     @property
     def is_pruned(self) -> bool:
         """Whether some files are left out."""
-        return self.read < self.of
+        return self.read < self.total
 
     def __str__(self) -> str:
-        return f"{self.table}: {self.read} of {self.of} files"
+        return f"{self.table}: {self.read} of {self.total} files"
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,11 @@ from ..format.timestamps import DAY_NANOS, date_text, parse_iso, parse_timestamp
 from ..format.types import decimal_parameters
 
 Zone = Callable[[], bool]
-"""Returns whether the session's zone is UTC; called only where it matters."""
+"""Returns whether the session's time zone is UTC; called only if the result depends on it."""
 
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20, "decimal(20,0)": 20}
 """Digits of the decimal to which Spark converts an integer of this Spark type for a comparison."""
-_MOST_DIGITS = 38
+_MAX_DIGITS = 38
 _EXACT = Context(prec=200)
 _NUMBER = re.compile(r"\d{1,38}(?:\.\d{0,38})?|\.\d{1,38}")
 _EXPONENT = re.compile(r"(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})[eE][+-]?\d{1,3}")
@@ -50,7 +50,7 @@ _LAST_CHARACTER = 0xD7FE
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant. `kind`: number, double, text, boolean, date, instant or wall clock; the value of the last three is the ISO text."""
+    """A constant. `kind`: number, double, text, boolean, date, instant or wall clock; the last three have an ISO string as their value."""
 
     kind: str
     value: Decimal | float | str | bool
@@ -98,7 +98,7 @@ def _number(text: str) -> Constant | None:
 
 
 def comparable(column: Column, constants: Sequence[Constant]) -> bool:
-    """Return whether Spark compares all constants of one comparison or IN list with the column in the column's own order."""
+    """Whether Spark compares all constants of one comparison or IN list with the column in the column's own order."""
     kinds = {each.kind for each in constants}
     leaf = leaf_type(column.type)
     if leaf.is_dated:
@@ -118,7 +118,7 @@ def comparable(column: Column, constants: Sequence[Constant]) -> bool:
         _, written, exponent = Decimal(str(each.value)).as_tuple()
         own = max(-int(exponent), 0)
         scale, whole = max(scale, own), max(whole, len(written) - own)
-    return whole + scale <= _MOST_DIGITS
+    return whole + scale <= _MAX_DIGITS
 
 
 def _digits(type_name: str) -> tuple[int, int] | None:
@@ -150,7 +150,7 @@ def prefixed(column: Column, prefix: str) -> ColumnRange | None:
 
 
 def _bound(column: Column, constant: Constant, side: int, strict: bool, zone: Zone) -> str | None:
-    """Return the text of one end: `side` is -1 for the lower and 1 for the upper one."""
+    """Return one end of a range as a string: `side` is -1 for the lower end and 1 for the upper one."""
     match constant.value:
         case bool() as truth:
             return None if strict else encode_plain(truth, "boolean")

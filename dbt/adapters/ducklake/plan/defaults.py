@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import StatementError
-from ..format.identifiers import text_literal
+from ..format.identifiers import spark_literal
 from ..format.objects import Column, Default
 from ..format.types import data_type_of, spark_name
 from ..translate.dialects import to_duckdb, to_spark
@@ -18,7 +18,7 @@ def default_sql(column: Column) -> str:
     if column.default is None:
         return "NULL"
     if column.default.kind == "literal":
-        return f"CAST({text_literal(column.default.text)} AS {spark_name(data_type_of(column))})"
+        return f"CAST({spark_literal(column.default.text)} AS {spark_name(data_type_of(column))})"
     if column.default.dialect == "spark":
         return column.default.text
     translated = to_spark(f"SELECT {column.default.text}")

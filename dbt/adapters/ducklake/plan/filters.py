@@ -1,4 +1,4 @@
-"""Derive filters for a relation from the WHERE clauses of a text, to read only the files that can contain a needed row.
+"""Derive filters for a relation from the WHERE clauses of a statement, to read only the files that can contain a needed row.
 
 Only conjuncts of the WHERE of the SELECT whose FROM names the relation count, and only those that compare one of its columns with
 constants. Rows that fail such a conjunct can be dropped before the joins:
@@ -45,7 +45,7 @@ _INVERSE: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ,
     exp.NullSafeEQ: exp.NullSafeEQ,
 }
-_MOST_VALUES = 1000
+_MAX_VALUES = 1000
 """A longer IN list becomes one range."""
 
 
@@ -203,7 +203,7 @@ def _in(column: Column, values: Sequence[Constant | None], zone: Zone) -> Column
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values) or not comparable(column, known):
         return None
-    if len(known) > _MOST_VALUES:
+    if len(known) > _MAX_VALUES:
         if known[0].kind not in ("number", "double"):
             return None
         ordered = sorted(known, key=lambda each: each.value)
@@ -284,7 +284,7 @@ def _relations(select: exp.Select, conjuncts: tuple[exp.Expr, ...], skipped: int
 
 
 def _is_plain(node: exp.Expr) -> bool:
-    """Return whether a node is a name, perhaps with alias and time travel, without clauses that change its rows or columns."""
+    """Whether a node is a name, perhaps with alias and time travel, without clauses that change its rows or columns."""
     alias = node.args.get("alias")
     if not isinstance(node, exp.Table) or (alias is not None and alias.args.get("columns")):
         return False

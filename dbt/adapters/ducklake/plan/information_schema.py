@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..format.constraints import Constraint, constraints_of
-from ..format.identifiers import INFORMATION_SCHEMA, backquoted, fold, text_literal
+from ..format.identifiers import INFORMATION_SCHEMA, backquoted, fold, spark_literal
 from ..format.objects import Relation, Table, View
 from ..format.types import data_type_of, decimal_parameters, spark_name
 from ..format.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, view_columns
@@ -57,7 +57,7 @@ def information_view(name: str, database: str, reader: LakeView) -> View | None:
     names = [column for column, _ in columns]
     text = json.dumps([dict(zip(names, row, strict=True)) for row in rows(database, reader)], ensure_ascii=False)
     fields = ", ".join(f"{column}: {kind}" for column, kind in columns)
-    query = f"SELECT item.* FROM (SELECT explode(from_json({text_literal(text)}, 'array<struct<{fields}>>')) AS item)"
+    query = f"SELECT item.* FROM (SELECT explode(from_json({spark_literal(text)}, 'array<struct<{fields}>>')) AS item)"
     recorded = json.dumps([[column, kind, None] for column, kind in columns])
     return View(0, "", INFORMATION_SCHEMA, fold(name), query, dialect="spark", tags={SPARK_SQL_TAG: query, COLUMNS_TAG: recorded})
 

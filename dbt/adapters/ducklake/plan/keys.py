@@ -39,5 +39,5 @@ def _target_column(node: exp.Expr, table: Table, alias: str) -> Column | None:
 
 
 def _only_source(node: exp.Expr, alias: str) -> bool:
-    """Return whether a node is a plain column of the source; sqlglot and Spark may read other expressions differently."""
+    """Whether a node is a plain column of the source; sqlglot and Spark may read other expressions differently."""
     return isinstance(node, exp.Column) and fold(node.table) == fold(alias) and not node.args.get("db")

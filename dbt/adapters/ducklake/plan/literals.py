@@ -24,7 +24,7 @@ from ..sql.values import CastTo, Constant, CurrentTime, Literal
 _INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 """Integer type → digits of the decimal type that Spark converts it to."""
 _BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
-_MOST_DIGITS = 38
+_MAX_DIGITS = 38
 _EXACT = Context(prec=100)
 _NUMBER = re.compile(r"-?\d{1,38}(?:\.\d{1,38})?", re.ASCII)
 _EPOCH = datetime(1970, 1, 1)
@@ -113,7 +113,7 @@ def _require_common_type(types: Iterable[str], target: str) -> None:
         return
     exact = [decimal_parameters(each) or (_INTEGERS[each], 0) for each in types if _family(each) in ("integer", "decimal")]
     digits = max((precision - scale for precision, scale in exact), default=0) + max((scale for _, scale in exact), default=0)
-    if len(exact) < len(types) or digits > _MOST_DIGITS or target == "string":
+    if len(exact) < len(types) or digits > _MAX_DIGITS or target == "string":
         raise NeedsSparkError
 
 

@@ -65,7 +65,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Names:
-    """The names that a text can use, with the lake and schema of names that have none."""
+    """The names that SQL can use, and the lake and schema of unqualified names."""
 
     lake: str
     schema: str
@@ -119,7 +119,7 @@ class Names:
         return found
 
     def is_temporary(self, name: Name) -> bool:
-        """Return whether a name means a temporary view."""
+        """Whether a name means a temporary view."""
         return self.temporary_view(name) is not None or (len(name.parts) == 1 and self.in_spark(name.parts[0]))
 
     def place(self, name: Name) -> Place:

@@ -1,4 +1,4 @@
-"""Resolve the names of a text into a `Bound`, in which each name of a lake is a value. Nothing is registered or changed."""
+"""Resolve the names in SQL text into a `Bound`, in which each relation of a lake is a value. Nothing is registered or changed."""
 
 from __future__ import annotations
 
@@ -18,55 +18,55 @@ from ..translate.view_text import spark_text
 from .bound import Bound, BoundCall, BoundFunction, BoundQuery, BoundRelation, BoundRows, BoundTable, RowsRead
 from .filters import filters_for_reference
 from .names import Found, Names, TemporaryView
-from .quoted_texts import CONFUSED, texts_like_columns
+from .quoted_strings import QUOTED_COLUMN_WARNING, strings_like_columns
 from .scans import Filters, ScanPlans
 from .view import LakeView, Settings, Version
 from .virtual import virtual_columns
 
-DEEPEST = 64
+MAX_DEPTH = 64
 """How deep views and functions may be nested."""
 
 T = TypeVar("T")
 
 
-def nothing(_message: str) -> None:
+def ignore(_message: str) -> None:
     """Ignore a warning."""
 
 
 @dataclass(frozen=True)
 class Planning:
-    """What resolving needs besides names.
+    """What `resolve` needs in addition to names.
 
-    `settings` returns the session's settings, and `usual_literals` whether they leave literals their usual quotes and types; both are
-    called only where they matter, since Spark may start then. `call` returns the meaning of a call in FROM, or None if it is not one of
-    the lake's functions. `warn` receives warnings of what a text probably does not mean.
+    `settings` returns the session's settings. `usual_literals` returns whether literals have Spark's default quotes and types under these
+    settings. Both are called only when needed, because they may start Spark. `call` resolves a function call in FROM; it returns None if
+    the function is not one of the lake's. `warn` receives warnings about SQL that probably does not do what its author intended.
     """
 
     settings: Callable[[], Settings]
     usual_literals: Callable[[], bool]
     plans: ScanPlans
     call: Callable[[Names, Reference], BoundCall | None]
-    warn: Callable[[str], None] = nothing
+    warn: Callable[[str], None] = ignore
 
 
 def resolve(sql: Sql, names: Names, planning: Planning, known: tuple[Name, ...] = ()) -> Bound:
-    """Return the text with a value for each name of a lake.
+    """Return the SQL with a value in place of each name of a lake.
 
     Args:
-        sql: the text.
+        sql: the SQL.
         names: resolves its names.
         planning: settings, scan plans and calls.
-        known: relations outside the text, whose names may qualify columns in it.
+        known: relations outside the SQL, whose names may qualify columns in it.
 
     Raises:
         NotFoundError: a name can only mean a relation of a lake, and the lake has none with that name.
-        LakeError: a view or function that the text uses is broken, or refers to itself.
+        LakeError: a view or function that the SQL uses is broken, or refers to itself.
     """
     bound = _Resolver(names, planning).bind(sql, known)
-    confused = texts_like_columns(sql.text, bound)
-    if confused and planning.usual_literals():
-        for name in confused:
-            planning.warn(CONFUSED.format(name=name))
+    quoted = strings_like_columns(sql.text, bound)
+    if quoted and planning.usual_literals():
+        for name in quoted:
+            planning.warn(QUOTED_COLUMN_WARNING.format(name=name))
     return bound
 
 
@@ -77,7 +77,7 @@ def version_of(names: Names, view: LakeView) -> Version:
 
 @dataclass(frozen=True)
 class _Resolver:
-    """Resolves texts with `names`; `depth` counts the enclosing views and functions."""
+    """Resolves SQL with `names`; `depth` counts the enclosing views and functions."""
 
     names: Names
     planning: Planning
@@ -86,7 +86,7 @@ class _Resolver:
     """The queries of the views that are already resolved, by lake, schema, name and version."""
 
     def bind(self, sql: Sql, known: tuple[Name, ...] = ()) -> Bound:
-        """Return the text with a value for each name of a lake."""
+        """Return the SQL with a value in place of each name of a lake."""
         shown: dict[Reference, tuple[str, ...]] = {}
         unknown: list[Reference] = []
 
@@ -131,7 +131,7 @@ class _Resolver:
         return BoundTable(lake, table.table_id, version, scan.pruned_by, virtual, table, scan.plan, str(reference.name), depends_on)
 
     def _known_table(self, other: Reference) -> Table | None:
-        """Return the table that another reference of the same text means."""
+        """Return the table that another reference in the same SQL means."""
         if other.arguments is not None or self.names.is_temporary(other.name):
             return None
         found = self.names.find(other.name, other.at)
@@ -161,20 +161,20 @@ class _Resolver:
         return BoundFunction(inner.bind(_references(text)), user_name)
 
     def _deeper(self, what: str, names: Names) -> _Resolver:
-        if self.depth >= DEEPEST:
-            raise LakeError(f"{what} refers to itself; CREATE OR REPLACE it with a text that does not")
+        if self.depth >= MAX_DEPTH:
+            raise LakeError(f"{what} refers to itself; CREATE OR REPLACE it with SQL that does not")
         return _Resolver(names, self.planning, self.depth + 1, self.views)
 
 
 @lru_cache(maxsize=512)
 def _references(text: str) -> Sql:
-    """Find the names in the text of a view or function of a lake, cached."""
+    """Find the names in the SQL of a view or function of a lake, cached."""
     return references(text)
 
 
 @contextmanager
 def _broken_view(user_name: str) -> Iterator[None]:
-    """Report errors in a view's text as errors of the view."""
+    """Report errors in a view's SQL as errors of the view."""
     try:
         yield
     except (NotFoundError, StatementError) as error:

@@ -10,7 +10,7 @@ from ..format.objects import Table
 from .view import LakeView, Version
 
 Filters = tuple[ColumnFilter, ...]
-MOST_PLANS = 8
+MAX_PLANS = 8
 """How many plans of one version of a table are cached, for different filters."""
 
 
@@ -34,7 +34,7 @@ class _Cached:
 
     def keep(self, filters: Filters, plan: ScanPlan) -> None:
         """Cache a plan, and drop the oldest ones."""
-        while len(self.plans) >= MOST_PLANS:
+        while len(self.plans) >= MAX_PLANS:
             del self.plans[next(iter(self.plans))]
         self.plans[filters] = plan
 

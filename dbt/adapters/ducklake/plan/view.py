@@ -1,4 +1,4 @@
-"""What a statement sees: the lakes, each with its transaction's staged changes, and the settings that change what a text means."""
+"""What a statement sees: the lakes, each with its transaction's staged changes, and the settings that change what SQL means."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a Spark session that change what a text means.
+    """The settings of a Spark session that change what SQL means.
 
     `changes` counts the SET statements of the session, since any setting may matter to Spark's analysis of a query.
     """

@@ -17,7 +17,7 @@ from ..format.compaction import Group, to_merge, to_rewrite
 from ..format.intervals import before
 from ..format.objects import Table
 from ..format.options import Options, truth
-from .texts import counted, number
+from .formatting import counted, number
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta, timezone
 
 from ..catalog.lake import LakeCatalog
 from ..catalog.read.facts import TableFacts
-from ..catalog.read.lake_figures import FileTotals, LakeFigures
+from ..catalog.read.lake_metrics import FileTotals, LakeMetrics
 from ..format.objects import Snapshot, Table
 from .forecast import Step, forecast
 from .runs import Run, last_runs
@@ -156,7 +156,7 @@ def gather(catalog: LakeCatalog, lake: str, created_at: datetime | None = None) 
     tables = [each for each in relations if isinstance(each, Table)]
     facts = catalog.table_facts(snapshot, tables)
     small_below = catalog.options().write_options().target_file_size // _SMALL_DIVISOR
-    figures = catalog.figures(snapshot, SIZES, small_below)
+    metrics = catalog.metrics(snapshot, SIZES, small_below)
     names = {each.table_id: f"{each.schema_name}.{each.name}" for each in tables}
     return Report(
         lake=lake,
@@ -166,39 +166,39 @@ def gather(catalog: LakeCatalog, lake: str, created_at: datetime | None = None) 
         format_version=catalog.format_version,
         created_at=now,
         snapshot=snapshot,
-        snapshot_count=len(figures.snapshots),
-        first_time=figures.snapshots[0].time,
+        snapshot_count=len(metrics.snapshots),
+        first_time=metrics.snapshots[0].time,
         table_count=len(tables),
         view_count=len(relations) - len(tables),
         small_below=small_below,
-        tables=tuple(_lines(names, facts, figures)),
-        growth=tuple(_growth(figures)),
-        days=tuple(_days(figures)),
-        sizes=figures.sizes,
+        tables=tuple(_lines(names, facts, metrics)),
+        growth=tuple(_growth(metrics)),
+        days=tuple(_days(metrics)),
+        sizes=metrics.sizes,
         steps=tuple(forecast(catalog, reader, tables, facts, now)),
         runs=tuple(last_runs(catalog, snapshot, names, RUNS)),
     )
 
 
-def _lines(names: Mapping[int, str], facts: Mapping[int, TableFacts], figures: LakeFigures) -> list[TableLine]:
+def _lines(names: Mapping[int, str], facts: Mapping[int, TableFacts], metrics: LakeMetrics) -> list[TableLine]:
     """Return a line for each table, and one line for all dropped tables that still have files."""
     lines = [
-        TableLine(name, facts[table_id], figures.small.get(table_id, 0), figures.ended.get(table_id, FileTotals()))
+        TableLine(name, facts[table_id], metrics.small.get(table_id, 0), metrics.ended.get(table_id, FileTotals()))
         for table_id, name in names.items()
     ]
-    dropped = [each for table_id, each in figures.ended.items() if table_id not in names]
+    dropped = [each for table_id, each in metrics.ended.items() if table_id not in names]
     if dropped:
         ended = FileTotals(sum(each.count for each in dropped), sum(each.size_bytes for each in dropped))
         lines.append(TableLine("(dropped tables)", TableFacts(0, 0, 0, None, None), 0, ended))
     return lines
 
 
-def _growth(figures: LakeFigures) -> list[GrowthPoint]:
+def _growth(metrics: LakeMetrics) -> list[GrowthPoint]:
     """Return the live data files at each snapshot that has not expired: the sum of all changes up to it, even by expired ones."""
     points: list[GrowthPoint] = []
-    changes = sorted(figures.changes.items())
+    changes = sorted(metrics.changes.items())
     applied = count = size = 0
-    for snapshot in figures.snapshots:
+    for snapshot in metrics.snapshots:
         while applied < len(changes) and changes[applied][0] <= snapshot.snapshot_id:
             count += changes[applied][1].count
             size += changes[applied][1].size_bytes
@@ -207,11 +207,11 @@ def _growth(figures: LakeFigures) -> list[GrowthPoint]:
     return points
 
 
-def _days(figures: LakeFigures) -> Sequence[Day]:
+def _days(metrics: LakeMetrics) -> Sequence[Day]:
     """Return at most `DAYS` days, from that of the oldest snapshot to that of the newest; days without snapshots are included."""
     by_dbt: Counter[date] = Counter()
     others: Counter[date] = Counter()
-    for each in figures.snapshots:
+    for each in metrics.snapshots:
         (by_dbt if each.by_dbt else others)[each.time.astimezone(timezone.utc).date()] += 1
     last = max([*by_dbt, *others])
     first = max(min([*by_dbt, *others]), last - timedelta(days=DAYS - 1))

@@ -10,8 +10,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..catalog.read.lake_figures import FileTotals
-from . import svg, texts
+from ..catalog.read.lake_metrics import FileTotals
+from . import svg
+from .formatting import age, counted, duration, number, percent, short, size, timestamp
 from .gather import SIZES, GrowthPoint, Report, TableLine
 from .runs import NodeCommit, Run
 
@@ -42,17 +43,15 @@ def render(report: Report) -> str:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {
-        each.__name__: each for each in (texts.number, texts.counted, texts.size, texts.percent, texts.moment, texts.duration)
-    }
+    environment.filters |= {each.__name__: each for each in (number, counted, size, percent, timestamp, duration)}
     nodes = lineage(report.runs)
     return environment.get_template("page.html").render(
         report=report,
         style=Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8")),
-        age=lambda time: texts.age(time, report.created_at),
+        age=lambda time: age(time, report.created_at),
         share=svg.share,
-        growth=_growth(report, lambda point: point.size_bytes, texts.size, "Size of the live data files after each snapshot"),
-        files=_growth(report, lambda point: point.count, texts.number, "Number of live data files after each snapshot"),
+        growth=_growth(report, lambda point: point.size_bytes, size, "Size of the live data files after each snapshot"),
+        files=_growth(report, lambda point: point.count, number, "Number of live data files after each snapshot"),
         days=_days(report),
         sizes=_sizes(report.sizes),
         costly=sorted(report.tables, key=lambda line: (-line.stored_bytes, line.name))[:TOP],
@@ -92,7 +91,7 @@ def _growth(report: Report, value: Callable[[GrowthPoint], int], label: Callable
     begin, length = points[0].time, (report.created_at - points[0].time).total_seconds() or 1.0
     places = [(min((point.time - begin).total_seconds() / length, 1.0), float(value(point))) for point in points]
     by_pixel = {round(place * _POINTS): (place, count) for place, count in places}
-    return svg.steps(list(by_pixel.values()), label, (texts.moment(begin), texts.moment(report.created_at)), title)
+    return svg.steps(list(by_pixel.values()), label, (timestamp(begin), timestamp(report.created_at)), title)
 
 
 def _has_rows(line: TableLine) -> bool:
@@ -101,18 +100,18 @@ def _has_rows(line: TableLine) -> bool:
 
 def _days(report: Report) -> Markup:
     found = [
-        svg.Column((day.by_dbt, day.others), f"{day.day}: {texts.number(day.by_dbt)} by dbt, {texts.number(day.others)} by others")
+        svg.Column((day.by_dbt, day.others), f"{day.day}: {number(day.by_dbt)} by dbt, {number(day.others)} by others")
         for day in report.days
     ]
-    return svg.columns(found, texts.number, (str(report.days[0].day), str(report.days[-1].day)), "Snapshots by day")
+    return svg.columns(found, number, (str(report.days[0].day), str(report.days[-1].day)), "Snapshots by day")
 
 
 def _sizes(sizes: Sequence[FileTotals]) -> Markup | None:
     if not any(each.count for each in sizes):
         return None
-    labels = [f"< {texts.size(bound)}" for bound in SIZES] + [f"≥ {texts.size(SIZES[-1])}"]
+    labels = [f"< {size(bound)}" for bound in SIZES] + [f"≥ {size(SIZES[-1])}"]
     found = [
-        svg.Bar(label, each.count, texts.number(each.count), f"{texts.counted(each.count, 'file')} {label}, {texts.size(each.size_bytes)}")
+        svg.Bar(label, each.count, number(each.count), f"{counted(each.count, 'file')} {label}, {size(each.size_bytes)}")
         for label, each in zip(labels, sizes, strict=True)
     ]
     return svg.bars(found, "Live data files by size")
@@ -126,15 +125,15 @@ def _timeline(run: Run) -> Markup:
 
     spans = [
         svg.Span(
-            texts.short(commit.name, 44),
+            short(commit.name, 44),
             place(commit.begin),
             place(commit.time),
-            "" if commit.written is None else texts.size(commit.written.size_bytes),
+            "" if commit.written is None else size(commit.written.size_bytes),
             _title(commit),
         )
         for commit in sorted(sorted(run.commits, key=_weight, reverse=True)[:NODES], key=lambda commit: commit.snapshot_id)
     ]
-    return svg.timeline(spans, ("0 s", texts.duration(run.seconds)), "When each node of the run began and committed")
+    return svg.timeline(spans, ("0 s", duration(run.seconds)), "When each node of the run began and committed")
 
 
 def _weight(commit: NodeCommit) -> tuple[timedelta, int]:
@@ -142,5 +141,5 @@ def _weight(commit: NodeCommit) -> tuple[timedelta, int]:
 
 
 def _title(commit: NodeCommit) -> str:
-    took = "" if commit.started_at is None else f", {texts.duration((commit.time - commit.begin).total_seconds())}"
-    return f"{commit.node_id}: snapshot {commit.snapshot_id} at {texts.moment(commit.time)}{took}"
+    took = "" if commit.started_at is None else f", {duration((commit.time - commit.begin).total_seconds())}"
+    return f"{commit.node_id}: snapshot {commit.snapshot_id} at {timestamp(commit.time)}{took}"

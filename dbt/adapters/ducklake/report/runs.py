@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from ..catalog.lake import LakeCatalog
 from ..catalog.read.history import SnapshotRecord
-from ..catalog.read.lake_figures import FileTotals
+from ..catalog.read.lake_metrics import FileTotals
 from ..format.changes import CREATIONS, Kind
 from ..format.objects import Snapshot
 from ..format.origin import nodes_of, origin

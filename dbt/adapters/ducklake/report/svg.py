@@ -29,7 +29,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of `bars`: its label, its length, and the texts at its end and over it."""
+    """A bar of `bars`: its label, its length, the text at its end, and its tooltip."""
 
     label: str
     value: float
@@ -60,7 +60,7 @@ def steps(points: Sequence[tuple[float, float]], label: Callable[[float], str], 
     Args:
         points: (place from 0 to 1, value) pairs, in the order of their places.
         label: the text of a value on the axis.
-        ends: the texts at the two ends of the axis below.
+        ends: the labels at the two ends of the axis below.
         title: what the chart shows, for those who cannot see it.
     """
     top = _top(max(value for _, value in points))
@@ -96,7 +96,7 @@ def columns(found: Sequence[Column], label: Callable[[float], str], ends: tuple[
 
 
 def bars(found: Sequence[Bar], title: str) -> Markup:
-    """Return horizontal bars with labels at the left and texts at their ends."""
+    """Return horizontal bars with labels at the left and text at their ends."""
     top = max((bar.value for bar in found), default=0) or 1
     row = 30
     drawn = []

@@ -103,7 +103,7 @@ def timestamp(value: object) -> datetime:
 
 
 def snapshot_or_timestamp(value: object) -> int | datetime:
-    """Return the number of a snapshot, or a timestamp."""
+    """Return a snapshot id, or a timestamp."""
     try:
         return integer(value)
     except ValueError:
@@ -115,7 +115,7 @@ def snapshot_or_timestamp(value: object) -> int | datetime:
 
 
 def interval(value: object) -> str:
-    """Return the text of an interval, given as INTERVAL '1 week' or '1 week'."""
+    """Return an interval as a string, given as INTERVAL '1 week' or '1 week'."""
     if isinstance(value, str):
         return value
     raise ValueError("an interval, such as INTERVAL '1 week'")
@@ -136,12 +136,12 @@ def split_lake(call: Call, lakes: Iterable[str]) -> tuple[str, Call]:
     first = call.arguments[0] if call.arguments else None
     if first is None or first.name is not None or fold(str(first.value)) not in map(fold, known):
         names = " or ".join(f"'{name}'" for name in known)
-        raise StatementError(f"CALL {call.name}: the first argument is the lake's name, {names}")
+        raise StatementError(f"CALL {call.name}: the first argument must be the lake's name, {names}")
     return str(first.value), Call(call.name, call.arguments[1:])
 
 
 def arguments(call: Call, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    """Return parameter → value; None if it was not given or is NULL.
+    """Return a mapping from parameter to value; the value is None if the argument was not given or is NULL.
 
     Raises:
         StatementError: an argument is unknown, given twice, missing or of the wrong type.
@@ -158,8 +158,8 @@ def arguments(call: Call, parameters: Sequence[Parameter]) -> dict[str, Any]:
         try:
             given[name] = None if argument.value is None else known[name].read(argument.value)
         except ValueError as error:
-            raise StatementError(f"CALL {call.name}: {name} is {error}, not {argument.value!r}") from None
+            raise StatementError(f"CALL {call.name}: {name} must be {error}, not {argument.value!r}") from None
     missing = [parameter.name for parameter in parameters if parameter.required and parameter.name not in given]
     if missing:
-        raise StatementError(f"CALL {call.name} lacks {', '.join(missing)}; it takes {expected}")
+        raise StatementError(f"CALL {call.name} needs {', '.join(missing)}; it takes {expected}")
     return {name: given.get(name) for name in known}

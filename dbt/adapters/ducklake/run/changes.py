@@ -32,7 +32,7 @@ def model_positions(env: Environment, model: Name, query: str, *, rebuilt: bool)
         rebuilt: the model was built from all rows of its inputs.
 
     Raises:
-        StatementError: the query was written for the other case, because the state of the inputs has changed meanwhile.
+        StatementError: the query was written for the other case, because the state of the inputs has changed in the meantime.
     """
     calls = list(_calls(env, query))
     if any(bool(given["full_build"]) != rebuilt for _, given in calls):

@@ -1,6 +1,6 @@
 """Run CHECKPOINT: all maintenance of a lake in the reference's order, with the lake's options.
 
-Specification: "Checkpoint". Each step is a separate transaction, so the steps that are done stay done when a later one fails.
+Specification: "Checkpoint". Each step is a separate transaction, so completed steps persist if a later one fails.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STEPS = (
 )
 
 
-def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], begun: bool, call: Callable[[Call], Result]) -> Result:
+def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], in_transaction: bool, call: Callable[[Call], Result]) -> Result:
     """Run each step with `call`, for the named lake or the current one, and return a row for each step.
 
     Raises:
@@ -27,7 +27,7 @@ def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], begun: bool, cal
     lake = () if statement.name is None else statement.name.parts
     if statement.name is not None and fold(str(statement.name)) not in map(fold, lakes):
         raise StatementError(f"CHECKPOINT {statement.name}: there is no such lake; the lakes are {', '.join(lakes)}")
-    if begun:
+    if in_transaction:
         raise StatementError("CHECKPOINT cannot run inside a transaction, because it cannot be rolled back; COMMIT first")
     rows = []
     for step in STEPS:
@@ -40,6 +40,6 @@ def run_checkpoint(statement: Checkpoint, lakes: Sequence[str], begun: bool, cal
 
 
 def _expires(call: Callable[[Call], Result], lake: tuple[str, ...]) -> bool:
-    """Return whether the lake has an age from which snapshots expire."""
+    """Whether the lake has the option `expire_older_than`, the age from which snapshots expire."""
     options = call(Call(Name((*lake, "options")), ())).rows or ()
     return any(name == "expire_older_than" and value and scope == "GLOBAL" for name, _, value, scope, _ in options)

@@ -17,7 +17,7 @@ _PART = re.compile(r'`((?:[^`]|``)+)`|"((?:[^"]|"")+)"|([^.`"\s][^.`"]*)')
 
 
 def _path(value: object) -> tuple[str, ...]:
-    """Return the parts of a name: of a list, or of a text with dots in which parts may be in quotes."""
+    """Return the parts of a name: of a list, or of a dotted string in which parts may be quoted."""
     if isinstance(value, list):
         return parts(value)
     found, position, written = [], 0, text(value)

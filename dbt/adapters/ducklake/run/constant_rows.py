@@ -47,7 +47,7 @@ def insert_constants(env: Environment, context: Context, table: Table, statement
 
 
 def _by_column(table: Table, statement: Insert, rows: list[tuple[Constant, ...]]) -> list[list[Constant]] | None:
-    """Return the constants of each column of the table; None if a row has another number of values, or a default is no constant."""
+    """Return the constants of each column of the table; None if a row has another number of values, or a default is not a constant."""
     names = [column.name for column in table.columns] if statement.columns is None else statement.columns
     places = {fold(find_column(table, (name,)).name): place for place, name in enumerate(names)}
     if len(places) < len(names) or any(len(row) != len(names) for row in rows):

@@ -38,7 +38,7 @@ def checked_default(env: Environment, name: str, type_: DataType, default: Defau
 
 
 def _require_value(column: Column, type_: DataType, text: str) -> None:
-    """Require a text that inserted rows and, where it is their initial default, older rows can have."""
+    """Require a default that inserted rows can have and, if it is the column's initial default, older rows too."""
     try:
         converter(column)(text)
         initial_literal(Column(column.column_id, column.name, column.type, initial_default=text, children=column.children))
@@ -49,7 +49,7 @@ def _require_value(column: Column, type_: DataType, text: str) -> None:
 
 
 def _is_certain(column: Column, text: str) -> bool:
-    """Return whether the text is a constant, such as `current_timestamp()`, that fits without asking Spark."""
+    """Whether the text is a constant, such as `current_timestamp()`, that fits without asking Spark."""
     value = constant(text)
     if value is None or not can_store(column):
         return False

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache, partial
 
 from ..errors import NotFoundError, StatementError
-from ..format.diff_text import FORMATS, rendered
+from ..format.diff_text import FORMATS, render
 from ..format.identifiers import fold
 from ..format.objects import Snapshot, Table
 from ..lake.diff import Side, diff
@@ -25,10 +25,10 @@ EXAMPLES = 5
 def _diff(env: Environment, given: Arguments) -> Result:
     form = fold(given["format"] or FORMATS[0])
     if form not in FORMATS:
-        raise StatementError(f"the format of diff is one of {', '.join(FORMATS)}, not {given['format']}")
+        raise StatementError(f"the format of diff must be one of {', '.join(FORMATS)}, not {given['format']}")
     examples = EXAMPLES if given["examples"] is None else given["examples"]
     if examples < 0:
-        raise StatementError(f"the examples of diff are a number of rows, 0 or more, not {examples}")
+        raise StatementError(f"the examples of diff must be a number of rows, 0 or more, not {examples}")
     name = Name((env.lake, given["schema"] or env.schema, given["table_name"]))
     after = _side(env, name, given["to"])
     if given["other"] is not None:
@@ -40,7 +40,7 @@ def _diff(env: Environment, given: Arguments) -> Result:
     if given["other"] is None or before.is_same_table(after):
         _require_order(before, after)
     found = diff(before, after, given["key"] or (), examples)
-    return local("DIFF: no differences" if found.is_empty else "DIFF", [("diff", "string")], [(rendered(found, form),)])
+    return local("DIFF: no differences" if found.is_empty else "DIFF", [("diff", "string")], [(render(found, form),)])
 
 
 def _other(env: Environment, text: str) -> Name:

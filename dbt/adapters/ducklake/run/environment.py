@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..catalog.transaction.transaction import Transaction
 from ..format.files import ColumnFilter, ScanPlan
-from ..format.identifiers import fold, text_literal
+from ..format.identifiers import fold, spark_literal
 from ..format.objects import Table
 from ..lake.context import Context
 from ..plan.bound import Bound, BoundCall, BoundRows, FilesRead, TableAt
@@ -29,7 +29,7 @@ from .registry import ScanRegistry
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-MOST_CACHED = 64
+MAX_CACHED = 64
 """How many views have cached columns. A view is usually described soon after it was created."""
 
 
@@ -108,7 +108,7 @@ class OpenLakes:
         try:
             return time.replace(tzinfo=ZoneInfo(self.time_zone()))
         except (ZoneInfoNotFoundError, ValueError):  # Spark has more zones, such as GMT+8
-            return timestamp_value(context.spark(), text_literal(str(time)))
+            return timestamp_value(context.spark(), spark_literal(str(time)))
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Environment:
     Args:
         names: resolves names.
         lakes: all lakes.
-        planning: what resolving needs besides names.
+        planning: what `resolve` needs in addition to names.
         state: the session's state.
         spark_started: returns whether the Spark session has been started.
         begun: the user began the transaction; otherwise it ends with this statement.
@@ -190,7 +190,7 @@ class Environment:
         return self.names.find(name, at)
 
     def is_temporary(self, name: Name) -> bool:
-        """Return whether a name means a temporary view."""
+        """Whether a name means a temporary view."""
         return self.names.is_temporary(name)
 
     def localized(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class Environment:
             name: self.lakes.localized(value, self.context) if isinstance(value, datetime) else value for name, value in arguments.items()
         }
 
-    # -- texts -----------------------------------------------------------------------------------------------------------------
+    # -- SQL -------------------------------------------------------------------------------------------------------------------
 
     def resolve(self, sql: Sql, known: tuple[Name, ...] = ()) -> Bound:
         """Return the text with values for its names, and record the files and rows that it reads."""
@@ -214,7 +214,7 @@ class Environment:
         return self.state.registry.text(bound, self.spark, self.planning.settings(), lambda call: self.frame_of_call(self, call))
 
     def bound(self, sql: Sql, known: tuple[Name, ...] = ()) -> str:
-        """Resolve a text and return it for Spark."""
+        """Resolve SQL and return it for Spark."""
         return self.text(self.resolve(sql, known))
 
     def query(self, sql: Sql) -> DataFrame:
@@ -230,7 +230,7 @@ class Environment:
         return self.frame(resolve(sql, self.names, self.planning))
 
     def analyzed_text(self, sql: Sql) -> str:
-        """Return a text for Spark, as `bound` does, without recording rows as read."""
+        """Return SQL for Spark, as `bound` does, without recording rows as read."""
         return self.text(resolve(sql, self.names, self.planning))
 
     def columns(self, name: Name, at: TimeTravel | None = None) -> Sequence[tuple[str, str]]:
@@ -252,7 +252,7 @@ class Environment:
 
     def _cache_columns(self, bound: Bound, columns: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
         if bound.has_fixed_columns:
-            if len(self.state.columns) >= MOST_CACHED:
+            if len(self.state.columns) >= MAX_CACHED:
                 self.state.columns.clear()
             self.state.columns[bound, self.planning.settings()] = columns
         return columns
@@ -299,5 +299,5 @@ class Environment:
 
 
 def settings_of(setting: Setting, changes: int) -> Settings:
-    """Return the settings of a Spark session that change what a text means."""
+    """Return the settings of a Spark session that change what SQL means."""
     return Settings(*session_settings(setting), changes=changes)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import StatementError
 from ..format.identifiers import fold
-from ..lake.changes import VIRTUAL, Bound, table_changes, table_deletions, table_insertions
+from ..lake.changes import VIRTUAL, SnapshotOrTime, table_changes, table_deletions, table_insertions
 from ..lake.context import Context
 from ..lake.history import COLUMNS as HISTORY_COLUMNS
 from ..lake.history import history, logged_table
@@ -68,7 +68,7 @@ def frame_of_call(env: Environment, call: BoundCall) -> DataFrame:
     return local_frame(env.spark, [(column.name, column.type) for column in result.columns], result.rows or ())
 
 
-def _feed(read: Callable[[Context, str, str, Bound, Bound], DataFrame], hidden: tuple[str, ...] = ()) -> Procedure:
+def _feed(read: Callable[[Context, str, str, SnapshotOrTime, SnapshotOrTime], DataFrame], hidden: tuple[str, ...] = ()) -> Procedure:
     """Return a function of the change feed that leaves out the `hidden` columns."""
 
     def run(env: Environment, given: Arguments) -> Result:
@@ -84,7 +84,7 @@ def _feed(read: Callable[[Context, str, str, Bound, Bound], DataFrame], hidden: 
 def _snapshots(env: Environment, given: Arguments) -> Result:
     limit = given["limit"]
     if limit is not None and limit < 1:
-        raise StatementError(f"the limit of snapshots is 1 or more, not {limit}")
+        raise StatementError(f"the limit of snapshots must be 1 or more, not {limit}")
     return local("SNAPSHOTS", SNAPSHOT_COLUMNS, snapshot_rows(env.context.catalog.snapshots(limit=limit)))
 
 
@@ -99,7 +99,7 @@ def _last_committed_snapshot(env: Environment, _given: Arguments) -> Result:
 def _history(env: Environment, given: Arguments) -> Result:
     limit = given["limit"]
     if limit is not None and limit < 0:
-        raise StatementError(f"the limit of history is the number of snapshots to list, 0 or more, not {limit}")
+        raise StatementError(f"the limit of history must be a number of snapshots, 0 or more, not {limit}")
     table = logged_table(env.context, given["schema"] or env.schema, given["table_name"])
     return local("HISTORY", HISTORY_COLUMNS, history(env.context, table, limit))
 

@@ -125,6 +125,10 @@ def describe_columns(env: Environment, name: Name, at: TimeTravel | None = None)
     """Return the columns of a table, view or temporary view with Spark's names of their types.
 
     For a view that DuckDB created, this starts Spark to analyze it.
+
+    Raises:
+        NotFoundError: it does not exist.
+        StatementError: it has no columns that can be described.
     """
     found = env.find(name, at)
     if found is None:

@@ -57,7 +57,7 @@ def _remove(env: Environment, given: Arguments, title: str, remove: Callable[...
     _require_no_transaction(env, title.lower().replace(" ", "_"))
     older_than = given["older_than"]
     if given["cleanup_all"] and older_than is not None:
-        raise StatementError(f"{title}: cleanup_all and older_than exclude each other")
+        raise StatementError(f"{title}: cleanup_all and older_than cannot be used together")
     if older_than is None and not given["cleanup_all"]:
         older_than = limit_of_age("delete_older_than", grace_period(env.context), datetime.now(timezone.utc))
     dry_run = bool(given["dry_run"])

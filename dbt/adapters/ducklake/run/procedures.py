@@ -35,7 +35,7 @@ def run_call(env: Environment, statement: Call) -> Result:
 
 
 def is_maintenance(statement: Statement) -> bool:
-    """Return whether a statement is CHECKPOINT or CALL of a procedure of maintenance, by its name alone."""
+    """Whether a statement is CHECKPOINT or CALL of a procedure of maintenance, by its name alone."""
     if isinstance(statement, Checkpoint):
         return True
     return isinstance(statement, Call) and statement.name.parts[-1].lower().removeprefix("ducklake_") in MAINTENANCE

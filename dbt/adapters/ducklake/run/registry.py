@@ -1,7 +1,7 @@
-"""Register the relations of bound texts as temporary views of a Spark session, and drop them. No other module does this.
+"""Register the relations of resolved statements as temporary views of a Spark session, and drop them. No other module does this.
 
 The view of a table is cached by its value and the settings under which it was analyzed, so it is reused exactly when both are equal.
-Views of views, and functions, last for one statement: their texts may name objects that only Spark knows, such as files, and may
+Views of views, and functions, last for one statement: their SQL may name objects that only Spark knows, such as files, and may
 call functions such as `uuid()`.
 """
 
@@ -26,8 +26,8 @@ from ..translate.view_text import is_our_text, without_counterpart
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-MOST = 64
-"""How many views of tables are kept between statements. A DataFrame that was analyzed with a view no longer needs it."""
+MAX_VIEWS = 64
+"""The maximum number of views of tables that are kept between statements. A DataFrame that was analyzed with a view no longer needs it."""
 
 FrameOfCall = Callable[[BoundCall], "DataFrame"]
 
@@ -78,7 +78,7 @@ class ScanRegistry:
         self._others.clear()
         self.user_names.clear()
 
-    def shrink(self, spark: SparkSession, keep: int = MOST) -> None:
+    def shrink(self, spark: SparkSession, keep: int = MAX_VIEWS) -> None:
         """Drop the views of the previous statement, and the least recently used views of tables, down to `keep` of them."""
         if is_connect(spark):  # Spark Connect analyzes a result again when it is fetched
             self.keep()

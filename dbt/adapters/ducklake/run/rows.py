@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import StatementError
 from ..format.evolution import NewColumn, find_column
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ScanPlan
-from ..format.identifiers import backquoted, fold, text_literal
+from ..format.identifiers import backquoted, fold, spark_literal
 from ..format.objects import Column, Table
 from ..format.types import data_type_of, spark_name
 from ..lake.alter import add_columns
@@ -87,7 +87,7 @@ def _assigned(value: str, column: Column, *, strict: bool) -> str:
     kind = spark_name(data_type_of(column))
     if strict:
         return f"CAST({value} AS {kind})"
-    error = f"CAST(raise_error({text_literal(f'column {column.name}: the value does not fit the type {kind}')}) AS {kind})"
+    error = f"CAST(raise_error({spark_literal(f'column {column.name}: the value does not fit the type {kind}')}) AS {kind})"
     return f"IF(({value}) IS NOT NULL AND try_cast({value} AS {kind}) IS NULL, {error}, try_cast({value} AS {kind}))"
 
 
@@ -191,7 +191,7 @@ def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
 
 
 def _target(env: Environment, name: Name) -> tuple[Environment, Table]:
-    """Return the table that a statement changes, and the environment in its lake; the statement's texts still use the names of `env`."""
+    """Return the table that a statement changes, and the environment in its lake; the statement's SQL still uses the names of `env`."""
     target, schema, table = env.place(name)
     return target, required_table(target.context, schema, table)
 
@@ -327,7 +327,7 @@ def _struct(column: Column, path: tuple[str, ...], old: str, fields: dict[tuple[
             value = f"{old}.{backquoted(child.name)}"
             if any(key[: len(child_path)] == child_path for key in fields):
                 value = _struct(child, child_path, value, fields)
-        parts.append(f"{text_literal(child.name)}, {value}")
+        parts.append(f"{spark_literal(child.name)}, {value}")
     return f"named_struct({', '.join(parts)})"
 
 

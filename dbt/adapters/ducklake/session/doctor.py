@@ -30,7 +30,7 @@ from .lake import LakeSettings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MOST_CLOCK_DIFFERENCE = timedelta(seconds=30)
+MAX_CLOCK_DIFFERENCE = timedelta(seconds=30)
 JARS = "spark.jars"
 ANSWER_SECONDS = 5
 """How long a Spark master may take to accept a connection."""
@@ -49,7 +49,7 @@ class Finding:
 
     check: str
     error: str | None = None
-    """Why it failed, and how to mend it; None if it passed."""
+    """Why it failed, and how to fix it; None if it passed."""
     detail: str = ""
     """What was found."""
 
@@ -85,7 +85,7 @@ def _lake(place: _Place) -> Iterator[Finding]:
             if place.settings.encrypted:
                 require_encryption(new_data_path(place.settings))
             with suppress(ConfigurationError):
-                place.data_path = new_data_path(place.settings)  # to be tried, too, if the catalog cannot be created
+                place.data_path = new_data_path(place.settings)  # checked even if the catalog cannot be created
             try_creation(place.settings)
             require_own_path(new_data_path(place.settings))
             return f"there is no lake in {place.settings.location}, and one can be created"
@@ -163,7 +163,7 @@ def _java() -> str:
 
 
 def _jars(paths: str) -> str:
-    """Require that the local files of a list exist: Spark only logs a missing one, and misses a class later."""
+    """Require that the local files of a list exist: Spark only logs a missing one, and fails later because a class is missing."""
     local = [each.strip() for each in paths.split(",") if not is_url(each.strip())]
     missing = [each for each in local if not glob.glob("/" + each[len("file:") :].lstrip("/") if each.startswith("file:") else each)]
     if missing:
@@ -175,7 +175,7 @@ def _jars(paths: str) -> str:
 
 def _clock(where: str, ahead: timedelta) -> str:
     seconds = ahead.total_seconds()
-    if abs(ahead) > MOST_CLOCK_DIFFERENCE:
+    if abs(ahead) > MAX_CLOCK_DIFFERENCE:
         raise ConfigurationError(
             f"the clock of {where} is {abs(seconds):.0f} seconds {'ahead of' if seconds > 0 else 'behind'} this machine's. Times of "
             "snapshots and the age of files would be wrong; synchronize both clocks (NTP)"

@@ -16,7 +16,7 @@ from ..format.objects import Snapshot
 from ..plan.names import TemporaryView
 from ..run.result import FilesWritten, Result
 
-MOST_ROWS = 1000
+MAX_ROWS = 1000
 """The rows of a query are kept for comparison only if at most this many were fetched."""
 
 
@@ -86,8 +86,8 @@ class Journal:
         return Committed(snapshot, results, FilesWritten(len(written), sum(written.values())), staged)
 
 
-def nothing(_result: Any) -> None:
-    """Return None: the caller does not receive the result."""
+def not_received(_result: Any) -> None:
+    """Return None, because the caller does not receive the result."""
 
 
 def whole_result(result: Any) -> Any:

@@ -82,7 +82,7 @@ class Lake:
         return (self.settings.database, *self._attached)
 
     def has(self, name: str) -> bool:
-        """Return whether one of the lakes has a name, ignoring case."""
+        """Whether one of the lakes has a name, ignoring case."""
         return fold(name) in map(fold, self.names)
 
     def named(self, name: str) -> str:
@@ -165,14 +165,14 @@ class Lake:
         """Publish each node of a plan when its tests have passed, from now on until `end_run`."""
         self._nodes = StagedNodes(self.catalog_of, plans)
 
-    def later(self, node: str | None) -> list[str] | None:
-        """Return the list for statements of maintenance that must wait until the run or the node is published; None if they can run now."""
+    def deferred_statements(self, node: str | None) -> list[str] | None:
+        """Return the list that collects maintenance statements until the run or the node is published; None if they can run now."""
         if self._nodes is not None:
-            return self._nodes.later_of(node)
-        return None if self._run is None else self._run.later
+            return self._nodes.deferred_of(node)
+        return None if self._run is None else self._run.deferred
 
     def end_run(self) -> None:
-        """Discard what is staged and not published; from now on each transaction commits its own snapshot."""
+        """Discard the changes that are staged and not published; from now on each transaction commits its own snapshot."""
         run, self._run = self._run, None
         nodes, self._nodes = self._nodes, None
         for staged in (run, nodes):

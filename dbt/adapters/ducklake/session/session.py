@@ -47,7 +47,7 @@ from ..sql.values import (
     TimeTravel,
     Use,
 )
-from .journal import MOST_ROWS, Step, columns_and_rows, nothing, whole_result
+from .journal import MAX_ROWS, Step, columns_and_rows, not_received, whole_result
 from .transacting import TransactionalWork
 from .transactions import Transactions
 
@@ -93,9 +93,9 @@ class LakeSession(TransactionalWork):
                     self._prevent("a statement such as SET changed the Spark session")
                 case CreateTemporaryView(name=name) | DropRelation(name=name) if len(name.parts) == 1 and self._is_in_spark(name.parts[0]):
                     self._prevent(f"it replaced or dropped the temporary view {name}, which belongs to Spark")
-            later = self.lake.later(self.node()) if is_maintenance(statement) else None
-            if later is not None:
-                later.append(text)
+            deferred = self.lake.deferred_statements(self.node()) if is_maintenance(statement) else None
+            if deferred is not None:
+                deferred.append(text)
                 return Result("DEFERRED until the changes are published")
             result, step = self._record_step(lambda: self._statement(statement), columns_and_rows)
             if result.frame is not None:
@@ -125,7 +125,7 @@ class LakeSession(TransactionalWork):
         return local_frame(self.spark(), [(column.name, column.type) for column in result.columns], result.rows)
 
     def bound(self, text: str) -> str:
-        """Return a query for Spark, with views instead of the lake's names. The views last until the next statement of this session."""
+        """Return a query for Spark, with temporary views in place of the lake's names. They last until this session's next statement."""
         self._prevent("the caller received a query to run in Spark")
         with self._working(text):
             return self._run(lambda env: env.bound(references(text)))[0]
@@ -194,7 +194,7 @@ class LakeSession(TransactionalWork):
             The number of rows.
         """
         with self._working(f"cache {name}"):
-            return self._record_step(lambda: self._run(lambda env: cache_rows(env, name))[0], nothing)[0]
+            return self._record_step(lambda: self._run(lambda env: cache_rows(env, name))[0], not_received)[0]
 
     def load_seed(
         self,
@@ -227,10 +227,10 @@ class LakeSession(TransactionalWork):
             return self._run(lambda env: load_rows(env.lakes.contexts[lake](), schema, name, new, kept, rebuild=rebuild))[0]
 
         with self._working(f"seed {schema}.{name}"):
-            return self._record_step(load, nothing)[0]
+            return self._record_step(load, not_received)[0]
 
     def set_positions(self, model: Sequence[str], query: str, *, rebuilt: bool) -> None:
-        """Stage the positions of a model in the open transaction, in which its query has read the changes of its inputs.
+        """Stage up to which snapshots a model has read its inputs, in the open transaction that read their changes.
 
         Args:
             model: the parts of the name of the model's table.
@@ -242,10 +242,10 @@ class LakeSession(TransactionalWork):
             self._run(lambda env: model_positions(env, Name(tuple(model)), query, rebuilt=rebuilt))
 
         with self._working("positions"):
-            self._record_step(stage, nothing)
+            self._record_step(stage, not_received)
 
     def position_obstacles(self, model: Sequence[str]) -> list[str] | None:
-        """Return why a model cannot continue from its positions, a sentence for each input; None if it has no positions."""
+        """Return why a model cannot continue from its stored positions, one sentence for each input; None if it has no positions."""
         with self._working("positions"):
             return self._run(lambda env: position_obstacles(env, Name(tuple(model))))[0]
 
@@ -262,7 +262,7 @@ class LakeSession(TransactionalWork):
         return Environment(names, lakes, planning, state, self._has_spark, self.in_transaction, frame_of_call)
 
     def _warn_once(self, message: str) -> None:
-        """Warn once of a statement that is planned several times, or part of several statements of a node."""
+        """Log a warning only once per node, even if a statement is planned several times."""
         key = (self.node(), message)
         if key not in self._warned:
             self._warned.add(key)
@@ -281,7 +281,7 @@ class LakeSession(TransactionalWork):
         return self._settings.get(TIME_ZONE) or self.runtime.settings.config.get(TIME_ZONE) or "UTC"
 
     def _setting(self) -> Setting:
-        """Return a function for the settings of the Spark session, which is started only if they are not known before."""
+        """Return a function that reads settings of the Spark session, which is started only if they are not known otherwise."""
         if self._spark is None and self.runtime.settings_are_known:
             known = {**self.runtime.settings.session_config(), **self._settings}
             return lambda key, default: known.get(key, default)
@@ -308,8 +308,8 @@ class LakeSession(TransactionalWork):
                     retry = partial(fetch_again, limit)
                     rows = self._replay_and_run(retry, conflict) if in_own_transaction else retry()
             if journal is not None and journal is self._journal and step is not None:
-                if len(rows) > MOST_ROWS:
-                    self._prevent(f"more than {MOST_ROWS} rows of a query were fetched")
+                if len(rows) > MAX_ROWS:
+                    self._prevent(f"more than {MAX_ROWS} rows of a query were fetched")
                 journal.steps.append(Step(partial(fetch_again, limit), rows, whole_result))
             return rows
 

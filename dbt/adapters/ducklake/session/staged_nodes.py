@@ -59,15 +59,15 @@ class StagedNodes:
         self._staged: dict[str, _Staged] = {}
         self._tests: dict[str, StagedRun] = {}
         self._ids = count(-1, -1)
-        self.later: list[str] = []
-        """Statements of maintenance of published nodes, which cannot work on staged changes; the caller runs them at the end."""
+        self.deferred: list[str] = []
+        """Maintenance statements of published nodes, which cannot run on staged changes; the caller runs them at the end."""
         self._lock = threading.RLock()
 
     def begin(self, node: str | None, lake: str, allow: Callable[[], None]) -> Transaction:
-        """Begin a transaction of a node; its commit adds its changes to those that wait, if there is something to wait for.
+        """Begin a transaction of a node. If the node waits for tests, its commit adds its changes to those that are not published yet.
 
         Args:
-            node: the node; None for work that belongs to none.
+            node: the node; None for work outside of nodes.
             lake: the lake's name.
             allow: called before every change; raises an error to refuse it.
 
@@ -79,10 +79,10 @@ class StagedNodes:
             run = None if node is None or plan is None else self._run_of(node, plan)
             return self._catalog_of(lake).begin(allow) if run is None else run.begin(lake, allow)
 
-    def later_of(self, node: str | None) -> list[str] | None:
-        """Return the list for statements of maintenance of a node; None if they can run now."""
+    def deferred_of(self, node: str | None) -> list[str] | None:
+        """Return the list that collects maintenance statements of a node; None if they can run now."""
         staged = self._staged.get(node) if node is not None else None
-        return None if staged is None else staged.run.later
+        return None if staged is None else staged.run.deferred
 
     def tested(self, test: str, failure: str | None) -> None:
         """Record the result of a test, and publish the nodes that waited for it and for nothing else.
@@ -184,7 +184,7 @@ class StagedNodes:
                 errors += self._do(other, StagedRun.require_committable)
             errors += self._do(name, StagedRun.publish_alone)
             if self._staged[name].failure is None:
-                self.later += self._staged.pop(name).run.later
+                self.deferred += self._staged.pop(name).run.deferred
         if errors:
             raise errors[0]
 

@@ -1,4 +1,4 @@
-"""A run that publishes at once: every transaction of the process adds its changes to one, which becomes one snapshot at the end."""
+"""A run with `publish: run`: every transaction adds its changes to a shared transaction, which becomes one snapshot at the end."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class StagedRun:
 
     Args:
         catalog_of: returns the catalog of a lake by its name.
-        start: returns staged changes of others in a lake, which the run sees and does not publish.
-        ids: the ids of new objects, which it shares with these others.
+        start: returns staged changes of other runs in a lake, which this run sees but does not publish.
+        ids: the ids for new objects, shared with these other runs.
     """
 
     def __init__(
@@ -32,11 +32,11 @@ class StagedRun:
         ids: Iterator[int] | None = None,
     ) -> None:
         self._catalog_of = catalog_of
-        self._begun = start, ids
+        self._start, self._ids = start, ids
         self._shared: dict[str, SharedTransaction] = {}
         self._changed: str | None = None
-        self.later: list[str] = []
-        """Statements of maintenance, which cannot work on staged changes; the caller runs them after it has published the run."""
+        self.deferred: list[str] = []
+        """Maintenance statements, which cannot run on staged changes; the caller runs them after it has published the run."""
         self._lock = threading.Lock()
 
     def begin(self, lake: str, allow: Callable[[], None]) -> Transaction:
@@ -53,8 +53,7 @@ class StagedRun:
 
         with self._lock:
             if lake not in self._shared:
-                start, ids = self._begun
-                self._shared[lake] = self._catalog_of(lake).begin_shared(start(lake), ids)
+                self._shared[lake] = self._catalog_of(lake).begin_shared(self._start(lake), self._ids)
             shared = self._shared[lake]
         return shared.begin(require_only)
 
@@ -64,7 +63,7 @@ class StagedRun:
         return any(shared.writes for shared in self._shared.values())
 
     def changed_names(self) -> list[str]:
-        """Return schema.name of each table and view that the run creates, changes or drops."""
+        """Return `schema.name` of each table and view that the run creates, changes or drops."""
         return [name for shared in self._shared.values() for name in shared.changed_names()]
 
     def publish(
@@ -145,7 +144,7 @@ class StagedRun:
 
 
 def _with_nodes(extra_info: str, parts: Sequence[Part]) -> str:
-    """Return JSON with the transactions as the list `nodes`, without the entries that are the same for all."""
+    """Return the JSON object with the list `nodes`, an entry for each transaction without values that are the same for the whole run."""
     whole = json.loads(extra_info)
     nodes = [{"message": part.message.message, **_json(part.message.extra_info), "changed": part.changed} for part in parts]
     own = [{key: value for key, value in node.items() if key not in whole or whole[key] != value} for node in nodes]

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 REPLANS = 10
-"""How often a single statement is planned again, or a transaction replayed, after a conflict."""
+"""How many times a single statement is planned again, or a transaction replayed, after a conflict."""
 
 
 class TransactionalWork(SparkWork):
@@ -52,7 +52,7 @@ class TransactionalWork(SparkWork):
 
     @property
     def database(self) -> str:
-        """The current lake, which names without a lake mean; USE changes it."""
+        """The current lake, to which names without a lake refer; USE changes it."""
         return self._state.lake
 
     @property
@@ -74,7 +74,7 @@ class TransactionalWork(SparkWork):
             StatementError: a transaction is already open.
         """
         if self._transactions is not None:
-            raise StatementError("a transaction is open already; COMMIT or ROLLBACK it first")
+            raise StatementError("a transaction is already open; COMMIT or ROLLBACK it first")
         begun = self._begin()
         begun.on(self.database)
         self._transactions, self._journal = begun, Journal(self.database, self.schema, self._state.temporary)
@@ -93,7 +93,7 @@ class TransactionalWork(SparkWork):
         Raises:
             StatementError: no transaction is open.
             ConflictError: a concurrent writer committed a conflicting change, and the transaction cannot be replayed or was replayed
-                too often. It is rolled back.
+                too many times. It is rolled back.
         """
         if self._transactions is None or self._journal is None:
             raise StatementError("no transaction is open; BEGIN opens one")
@@ -164,7 +164,7 @@ class TransactionalWork(SparkWork):
         """Replay the open transaction at the newest snapshot, then run the action that cannot run at the old snapshot.
 
         Raises:
-            ConflictError: the transaction cannot be replayed, or was replayed too often.
+            ConflictError: the transaction cannot be replayed, or was replayed too many times.
         """
         for replan in range(REPLANS):
             transactions, journal = self._transactions, self._journal
@@ -272,7 +272,7 @@ class TransactionalWork(SparkWork):
             raise
 
     def _require_files(self, error: BaseException) -> None:
-        """Raise a conflict if an error was caused by files that were removed meanwhile, and drop all plans that may read them."""
+        """Raise a conflict if an error was caused by files that were removed in the meantime, and drop all plans that may read them."""
         state = self._state
         names = state.registry.user_names
         conflict = removal_conflict(error, names, self.lake.open_catalogs) if isinstance(error, Exception) else None

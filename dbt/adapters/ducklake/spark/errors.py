@@ -210,7 +210,7 @@ def _clean(text: str) -> str:
 
 
 def _line(match: re.Match[str]) -> str:
-    """Keep only the line number: the position counts characters of a text with our names, and the logical plan does not help the user."""
+    """Keep only the line number: the position refers to SQL in which we replaced names, and the logical plan does not help the user."""
     return f" (line {match.group(1)})" if match.group(1) else ""
 
 

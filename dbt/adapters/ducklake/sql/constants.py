@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"(?P<digits>\d+(?P<point>\.\d*)?|\.\d+)(?P<exponent>E[+-]?
 _STRING = re.compile(r"""'(?:[^'\\\0]|\\[\\'"ntr]|'')*'|"(?:[^"\\\0]|\\[\\'"ntr]|"")*\"""")
 _SIGNS = ("+", "-")
 _BITS = {"Y": ("tinyint", 7), "S": ("smallint", 15), "L": ("bigint", 63)}
-_MOST_DIGITS = 38
+_MAX_DIGITS = 38
 _WORDS = {"NULL": Literal("void", None), "TRUE": Literal("boolean", True), "FALSE": Literal("boolean", False)}
 _CLOCKS = {"CURRENT_TIMESTAMP": "timestamp", "NOW": "timestamp", "CURRENT_DATE": "date"}
 _TYPED = {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP_LTZ": "timestamp", "TIMESTAMP_NTZ": "timestamp_ntz"}
@@ -73,7 +73,7 @@ def _row(item: Cursor) -> tuple[Constant, ...]:
 
 
 def constant(text: str) -> Constant | None:
-    """Return the constant that a text is, or None."""
+    """Return the constant that a piece of SQL is, or None."""
     try:
         return None if "${" in text else _whole(Cursor(Source(text)))
     except (_NotConstantError, StatementError):
@@ -184,7 +184,7 @@ def _decimal(text: str) -> Literal:
     _, digits, exponent = number.as_tuple()
     scale = -int(exponent)
     precision = max(len(digits), scale)
-    if precision > _MOST_DIGITS:
+    if precision > _MAX_DIGITS:
         raise _NotConstantError
     return Literal(f"decimal({precision},{scale})", number if number else number.copy_abs())
 
@@ -202,6 +202,6 @@ def _type(cursor: Cursor) -> str:
     if not all(each.isascii() and each.isdecimal() for each in parameters) or len(parameters) not in (1, 2):
         raise _NotConstantError
     precision, scale = (*map(int, parameters), 0)[:2]
-    if not (0 < precision <= _MOST_DIGITS and scale <= precision):
+    if not (0 < precision <= _MAX_DIGITS and scale <= precision):
         raise _NotConstantError
     return f"decimal({precision},{scale})"

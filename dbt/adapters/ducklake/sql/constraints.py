@@ -30,7 +30,7 @@ def table_constraint(item: Cursor) -> Constraint:
 
 
 def starts_table_constraint(item: Cursor) -> bool:
-    """Return whether a constraint of the table comes next and not a column, which may also be called `check` or `unique`."""
+    """Whether a constraint of the table comes next and not a column, which may also be called `check` or `unique`."""
     if item.at("CONSTRAINT"):
         return item.peek(2).word in STARTS
     return item.at("PRIMARY", "KEY") or item.at("FOREIGN", "KEY") or item.at("UNIQUE", "(") or item.at("CHECK", "(")

@@ -67,7 +67,7 @@ def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
     """Parse `[IF NOT EXISTS] name [(columns)] clauses [[AS] query]`, the rest of CREATE TABLE."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     if replace and if_not_exists:
-        raise StatementError("CREATE OR REPLACE TABLE and IF NOT EXISTS exclude each other: leave one out")
+        raise StatementError("CREATE OR REPLACE TABLE and IF NOT EXISTS cannot be used together: leave one out")
     name = cursor.name()
     columns: tuple[ColumnDefinition, ...] = ()
     constraints: tuple[Constraint, ...] = ()
@@ -123,7 +123,7 @@ def create_view(cursor: Cursor, *, replace: bool) -> CreateView:
     """Parse `[IF NOT EXISTS] name [(column [COMMENT 'text'], …)] [COMMENT 'text'] AS query`, the rest of CREATE VIEW."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     if replace and if_not_exists:
-        raise StatementError("CREATE OR REPLACE VIEW and IF NOT EXISTS exclude each other: leave one out")
+        raise StatementError("CREATE OR REPLACE VIEW and IF NOT EXISTS cannot be used together: leave one out")
     name = cursor.name()
     columns = _view_columns(cursor)
     comment = None
@@ -150,7 +150,7 @@ def create_temporary_view(cursor: Cursor, *, replace: bool) -> CreateTemporaryVi
     cursor.expect("VIEW")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     if replace and if_not_exists:
-        raise StatementError("CREATE OR REPLACE TEMPORARY VIEW and IF NOT EXISTS exclude each other: leave one out")
+        raise StatementError("CREATE OR REPLACE TEMPORARY VIEW and IF NOT EXISTS cannot be used together: leave one out")
     name = cursor.name()
     if len(name.parts) > 1:
         raise StatementError(f"the temporary view {name} must have a name of one part, since it belongs to no schema")
@@ -187,7 +187,7 @@ def create_function(cursor: Cursor, *, replace: bool) -> CreateFunction | None:
     cursor.expect("FUNCTION")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     if replace and if_not_exists:
-        raise StatementError("CREATE OR REPLACE FUNCTION and IF NOT EXISTS exclude each other: leave one out")
+        raise StatementError("CREATE OR REPLACE FUNCTION and IF NOT EXISTS cannot be used together: leave one out")
     name = cursor.name()
     if not cursor.at("("):
         return None

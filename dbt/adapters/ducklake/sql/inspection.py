@@ -71,7 +71,7 @@ def show(cursor: Cursor) -> Statement:
 
 
 def _show_properties(cursor: Cursor) -> ShowProperties:
-    """Parse SHOW TBLPROPERTIES name [(key)]; the key is a string, or words between points."""
+    """Parse SHOW TBLPROPERTIES name [(key)]; the key is a string, or words separated by dots."""
     cursor.position += 2
     name, key = cursor.name(), None
     if not cursor.done:
@@ -118,7 +118,7 @@ def _describe_table(cursor: Cursor) -> DescribeHistory | DescribeDetail:
 def _limit(cursor: Cursor) -> int:
     limit = constant(cursor)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        raise StatementError("the LIMIT of DESCRIBE HISTORY is a whole number: how many of the newest snapshots to list")
+        raise StatementError("the LIMIT of DESCRIBE HISTORY must be a whole number: how many of the newest snapshots to list")
     return limit
 
 

@@ -29,7 +29,7 @@ from .with_clause import with_clause
 _VERBATIM = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*(?:SET(?!\s+VAR(?:IABLE)?\b)|RESET|ADD|LIST)\b", re.IGNORECASE)
 """Statements whose words are not SQL: configuration values and paths."""
 
-_READERS: dict[str, Callable[[Cursor], Statement]] = {
+_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "SHOW": show,
     "DESCRIBE": describe,
     "DESC": describe,
@@ -80,8 +80,8 @@ def parse(text: str) -> Statement:  # noqa: C901 (a flat dispatch on the first w
         case "COMMENT":
             cursor.expect("COMMENT", "ON")
             return comment_on(cursor)
-        case word if word in _READERS:
-            return _READERS[word](cursor)
+        case word if word in _PARSERS:
+            return _PARSERS[word](cursor)
         case word if word in _TRANSACTION and not is_script(source.tokens):
             return transaction(cursor)
         case word if word in QUERY_STARTS or word in ("(", "EXPLAIN"):

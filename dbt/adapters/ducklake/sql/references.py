@@ -1,4 +1,4 @@
-"""Find the relations that a text names: after FROM, JOIN, TABLE, INTO, UPDATE and USING, with the scopes of CTEs.
+"""Find the relations that a statement names: after FROM, JOIN, TABLE, INTO, UPDATE and USING, with the scopes of CTEs.
 
 Only tokens are read. Expressions are not parsed, so that no syntax that Spark allows in them, now or in a later version,
 can hide a name. The rules follow `relationPrimary` and the rules that lead to it in Spark's `SqlBaseParser.g4`.
@@ -30,7 +30,7 @@ FUNCTIONS_WITH_FROM = words("TRIM EXTRACT SUBSTRING SUBSTR OVERLAY POSITION")
 
 
 def references(text: str) -> Sql:
-    """Return the text with its references and qualifiers. CTEs, table functions and files (`` parquet.`/path` ``) are no references.
+    """Return the text with its references and qualifiers. CTEs, table functions and files (`` parquet.`/path` ``) are not references.
 
     Raises:
         StatementError: a quote or bracket is not closed, or time travel is not to a number or a timestamp.
@@ -220,7 +220,7 @@ class _Finder:
         return after
 
     def _defines(self, index: int, stop: int) -> bool:
-        """Return whether CACHE TABLE name [OPTIONS (…)] [AS] query defines a new name."""
+        """Whether CACHE TABLE name [OPTIONS (…)] [AS] query defines a new name."""
         after = name_at(self.source, index, stop)[1]
         if self.source.token(after).word == "OPTIONS":
             after = self.source.skip(after + 1)
@@ -292,7 +292,7 @@ class _Finder:
         self._scopes.append(self._scope)
 
     def _is_keyword_before_relation(self, index: int) -> bool:
-        """Return whether LATERAL or STREAM is a keyword, because a relation follows it."""
+        """Whether LATERAL or STREAM is a keyword, because a relation follows it."""
         after = self.source.token(index + 1)
         return after.word == "(" or (after.is_identifier and after.word not in NOT_AN_ALIAS)
 
@@ -355,5 +355,5 @@ class _Finder:
         return token.is_identifier or token.word == "*"
 
     def _is_comparison(self, index: int) -> bool:
-        """Return whether FROM is part of IS [NOT] DISTINCT FROM."""
+        """Whether FROM is part of IS [NOT] DISTINCT FROM."""
         return self.source.token(index - 1).word == "DISTINCT" and self.source.token(index - 2).word in ("IS", "NOT")

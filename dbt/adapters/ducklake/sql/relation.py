@@ -76,7 +76,7 @@ def relation_at(source: Source, index: int, stop: int, *, columns: bool = False)
 
 
 def _may_be_lake_function(parts: tuple[str, ...]) -> bool:
-    """Return whether a name may be that of a lake function: `lake.snapshots`, `lake.s.table_changes`, `ducklake_snapshots`."""
+    """Whether a name may be that of a lake function: `lake.snapshots`, `lake.s.table_changes`, `ducklake_snapshots`."""
     return len(parts) in (2, 3) or (len(parts) == 1 and fold(parts[0]).startswith("ducklake_"))
 
 
@@ -90,7 +90,7 @@ def _call(source: Source, index: int, opening: int, stop: int, parts: tuple[str,
 
 
 def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int]:
-    """Return the parts of the name at an index, which may be IDENTIFIER('name'), and the index after it; no parts if there is no name."""
+    """Return the parts of the name at an index, which may be IDENTIFIER('name'), and the index after it; () if there is no name."""
     token = source.token(index)
     if index >= stop or not token.is_identifier:
         return (), index
@@ -112,7 +112,7 @@ def name_at(source: Source, index: int, stop: int) -> tuple[tuple[str, ...], int
 
 
 def _is_file(source: Source, index: int, parts: tuple[str, ...]) -> bool:
-    """Return whether the name is a file such as `` parquet.`/path` ``, which Spark reads itself."""
+    """Whether the name is a file such as `` parquet.`/path` ``, which Spark reads itself."""
     return (
         len(parts) == 2
         and parts[0].lower() in _FILE_FORMATS

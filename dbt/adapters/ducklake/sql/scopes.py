@@ -55,7 +55,7 @@ class Scope:
         ]
 
     def visible(self, outer: Iterable[Name]) -> dict[tuple[str, ...], tuple[Name, str | None]]:
-        """Return the name and added alias by each qualifier of several parts that means a relation of this or an enclosing scope."""
+        """Map each dotted qualifier of a relation in this or an enclosing scope to the relation's name and its added alias."""
         seen = self.parent.visible(outer) if self.parent else {}
         named: list[tuple[Name, str | None]] = [] if self.parent else [(name, None) for name in outer]
         for reference in self.with_distinct_aliases():
@@ -73,6 +73,6 @@ def folded(name: Name) -> tuple[str, ...]:
 
 
 def shows(qualifier: tuple[str, ...], reference: Reference) -> bool:
-    """Return whether a star with this qualifier, which may be empty, shows the columns of a reference."""
+    """Whether a star with this qualifier, which may be empty, shows the columns of a reference."""
     called = fold(reference.called or "")
     return not qualifier or qualifier == (called,) or (len(qualifier) > 1 and folded(reference.name)[-len(qualifier) :] == qualifier)

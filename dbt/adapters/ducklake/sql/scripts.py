@@ -1,4 +1,4 @@
-"""Split a text with several statements."""
+"""Split SQL with several statements."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _OF_TRANSACTIONS = frozenset({"BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT"})
 
 
 def split(text: str) -> list[str]:
-    """Return the statements of a text, without the semicolons between them and without parts that are only comments.
+    """Return the statements in a string, without the semicolons between them and without parts that are only comments.
 
-    Semicolons in quotes, in comments and in a Spark script (`BEGIN … END`) do not end a statement. A text whose quotes do not
+    Semicolons in quotes, in comments and in a Spark script (`BEGIN … END`) do not end a statement. A string whose quotes do not
     match is not split: either its parser reports the error, or it is a configuration value, which may contain an apostrophe.
     """
     try:
@@ -38,12 +38,12 @@ def split(text: str) -> list[str]:
 
 
 def is_script(tokens: Sequence[Token]) -> bool:
-    """Return whether the text is a BEGIN … END script and not the start of a transaction."""
+    """Whether the text is a BEGIN … END script and not the start of a transaction."""
     return len(tokens) > 1 and tokens[0].word == "BEGIN" and tokens[1].word not in _AFTER_BEGIN
 
 
 def controls_transaction(statement: str) -> bool:
-    """Return whether the statement begins or ends a transaction."""
+    """Whether the statement begins or ends a transaction."""
     try:
         tokens = tokenize(statement)
     except StatementError:

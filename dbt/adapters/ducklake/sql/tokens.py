@@ -71,7 +71,7 @@ _PAIRS = {")": "(", "]": "["}
 
 
 def syntax_error(text: str, position: int, message: str) -> StatementError:
-    """Return the error for a text that is wrong at `position`, with the line and the text at that position."""
+    """Return the error for SQL that is wrong at `position`, with the line and the SQL at that position."""
     line = text.count("\n", 0, position) + 1
     near = " ".join(text[position : position + 40].split())
     place = f"near {near!r}" if near else "at the end of the statement"
@@ -137,7 +137,7 @@ def string_value(literal: str) -> str:
 
 
 class Source:
-    """A text with its tokens and the partner of each bracket.
+    """SQL with its tokens and the partner of each bracket.
 
     Raises:
         StatementError: brackets do not match.
@@ -172,7 +172,7 @@ class Source:
         return self.partner.get(index, index) + 1
 
     def query_starts(self, index: int) -> bool:
-        """Return whether a query begins at `index`, perhaps after opening parentheses."""
+        """Whether a query begins at `index`, perhaps after opening parentheses."""
         while self.token(index).word == "(":
             index += 1
         return self.token(index).word in QUERY_STARTS
@@ -182,7 +182,10 @@ QUERY_STARTS = words("SELECT WITH FROM VALUES TABLE MAP REDUCE")
 
 
 class Cursor:
-    """Reads the tokens [position, stop) of a source from left to right."""
+    """Reads the tokens [position, stop) of a source from left to right.
+
+    The methods that read something raise StatementError, with the line, if the tokens are something else.
+    """
 
     def __init__(self, source: Source, start: int = 0, stop: int | None = None) -> None:
         self.source = source
@@ -200,11 +203,11 @@ class Cursor:
         return self.source.tokens[index] if index < self.stop else self.source.end
 
     def at(self, *words: str) -> bool:
-        """Return whether the next tokens are these words or symbols."""
+        """Whether the next tokens are these words or symbols."""
         return all(self.peek(ahead).word == word for ahead, word in enumerate(words))
 
     def at_any(self, words: Collection[str]) -> bool:
-        """Return whether the next token is one of these words or symbols."""
+        """Whether the next token is one of these words or symbols."""
         return self.peek().word in words
 
     def accept(self, *words: str) -> bool:

@@ -1,6 +1,6 @@
 """Translate the text of views and defaults between Spark's SQL and DuckDB's, which share a lake.
 
-`{DUCKLAKE_CATALOG}` in a text means the lake's own name (specification: `ducklake_view`). Both directions keep it.
+`{DUCKLAKE_CATALOG}` in the SQL of a view means the lake's own name (specification: `ducklake_view`). Both directions keep it.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def untranslatable_part(text: str) -> str:
 
 
 def _name_length(text: str) -> int:
-    """Return the length of the name at the start of a text."""
+    """Return the length of the name at the start of a string."""
     cursor = Cursor(Source(text))
     cursor.name()
     return cursor.source.tokens[cursor.position - 1].end

@@ -17,7 +17,7 @@ from ..format.objects import Macro, MacroBody
 from ..format.types import from_stored, spark_name
 from .dialects import PLACEHOLDER, plain_duckdb
 
-DEEPEST_MACRO = 32
+MAX_MACRO_DEPTH = 32
 
 Find = Callable[[tuple[str, ...], bool], Macro | None]
 """Returns the macro with a name of one to three parts, a table macro if the flag is true; None if the lake has no such macro."""
@@ -41,7 +41,7 @@ class _UnclearError(Exception):
 
 def _expand(tree: exp.Expr, find: Find, depth: int) -> exp.Expr | None:
     """Return the tree with its calls replaced; None if it has no calls."""
-    if depth > DEEPEST_MACRO:
+    if depth > MAX_MACRO_DEPTH:
         raise _UnclearError("a macro that calls itself")
     for function in tree.find_all(exp.Func):
         if not isinstance(function, exp.Anonymous) and find((function.sql_name(),), False) is not None:

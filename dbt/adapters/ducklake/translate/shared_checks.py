@@ -44,7 +44,7 @@ _PLAIN_PATTERN = re.compile(
 
 
 def is_text(node: object) -> bool:
-    """Return whether a node is a literal string."""
+    """Whether a node is a literal string."""
     return isinstance(node, exp.Literal) and node.is_string
 
 
@@ -69,23 +69,23 @@ def refuse_unless_integer(text: exp.Expr) -> None:
 
 
 def is_whole(node: object, least: int = 0) -> bool:
-    """Return whether a node is a literal whole number that is at least `least`."""
+    """Whether a node is a literal whole number that is at least `least`."""
     return isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal() and int(node.name) >= least
 
 
 def mark(node: exp.Expr) -> exp.Expr:
-    """Mark an expression as created by an early rule, not parsed from a text."""
+    """Mark an expression as created by an early rule, not parsed."""
     node.meta["dbt_ducklake"] = True
     return node
 
 
 def is_marked(node: exp.Expr) -> bool:
-    """Return whether an early rule created the expression."""
+    """Whether an early rule created the expression."""
     return bool(node.meta.get("dbt_ducklake"))
 
 
 def is_plain_pattern(node: object) -> bool:
-    """Return whether a node is a literal regular expression that both engines match alike: no dot, `$` or class of letters."""
+    """Whether a node is a literal regular expression that both engines match alike: no dot, `$` or class of letters."""
     return is_text(node) and isinstance(node, exp.Expr) and _PLAIN_PATTERN.fullmatch(node.name) is not None
 
 

@@ -142,8 +142,8 @@ SHARED: dict[type[exp.Expr], str] = {
 
 _IGNORED_ARGUMENTS = frozenset({"_type", "comments"})
 
-LARGEST = 3000
-"""Limit of the nodes in a template's parts. Templates can repeat a part, so nested templates grow exponentially."""
+MAX_NODES = 3000
+"""The maximum number of nodes in a template's parts. Templates can repeat a part, so nested templates grow exponentially."""
 
 
 def translate_tree(
@@ -203,7 +203,7 @@ def _template(text: str, dialect: str) -> exp.Expr:
 
 def fill_template(text: str, dialect: str, **parts: exp.Expr) -> exp.Expr:
     """Return SQL in parentheses in which each name of `parts` is replaced by its expression."""
-    refuse_unless(sum(1 for part in parts.values() for _ in part.walk()) <= LARGEST)
+    refuse_unless(sum(1 for part in parts.values() for _ in part.walk()) <= MAX_NODES)
 
     def fill(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column) and not node.table and node.name in parts:

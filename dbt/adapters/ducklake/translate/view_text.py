@@ -11,7 +11,7 @@ from .macro_calls import Find, expand_macros
 
 
 def is_our_text(view: View) -> bool:
-    """Return whether the lake stores the view's query as it was written for Spark."""
+    """Whether the lake stores the view's query as it was written for Spark."""
     return SPARK_SQL_TAG in view.tags or view.dialect == "spark"
 
 

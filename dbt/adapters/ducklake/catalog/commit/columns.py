@@ -43,8 +43,8 @@ def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...],
     for column_id, row in new.items():
         if column_id in changed:
             _add(state, table_id, row, orders[column_id])
-    if returned := [column_id for column_id in changed if old and column_id not in old]:
-        _forget_bounds(state, table_id, returned)  # bounds of a restored column may be of another type; new columns have none
+    if restored := [column_id for column_id in changed if old and column_id not in old]:
+        _forget_bounds(state, table_id, restored)  # bounds of a restored column may be of another type; new columns have none
     retyped = [column_id for column_id in changed & set(old) if old[column_id].type != new[column_id].type]
     if retyped:
         _forget_bounds(state, table_id, retyped)

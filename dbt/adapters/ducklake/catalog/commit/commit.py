@@ -212,7 +212,7 @@ def _renewed(old: StagedDeleteFile, start: int, snapshot_id: int, written: list[
     if old.redate is None:
         raise ConflictError(
             f"the delete file {old.file.path} records that snapshot {old.file.max_snapshot} deleted its rows, but a concurrent transaction "
-            "has committed that snapshot; nothing was written, run it again"
+            "has committed that snapshot; nothing was written, so run it again"
         )
     file = old.redate(old.file, start, snapshot_id)
     written.append(file.path)

@@ -64,7 +64,7 @@ def _require_unchanged(state: CommitState, table: Table, table_id: int, sources:
         same = (None if now is None else now.delete_file_id) == before and inlined[file.data_file_id] == len(file.inlined_deletes)
         if file.data_file_id not in alive or not same:
             raise ConflictError(
-                f"files of {table.schema_name}.{table.name} have changed since their compaction began; nothing was written, run it again"
+                f"files of {table.schema_name}.{table.name} have changed since their compaction began; nothing was written, so run it again"
             )
 
 

@@ -15,7 +15,7 @@ from ...errors import ConflictError
 from ...format.changes import Change
 from ...format.conflicts import MOVES, ROW_CHANGES, Act, Action, Conflict, Renamed, find_conflicts
 from ...format.objects import Table, View
-from ...format.paths import plain, resolve
+from ...format.paths import normalize, resolve
 from ..read.history import SnapshotRecord, require_kept, snapshot_records
 from ..read.known_files import scheduled_paths, table_directories
 from ..read.reader import SnapshotReader
@@ -26,8 +26,8 @@ from ..store.inlined import has_delete_table, positions
 from .concurrent_rows import concurrent_change
 from .state import CommitState
 
-_RUN_AGAIN = "; nothing was written, run it again"
-_MOST_NAMED = 5
+_RUN_AGAIN = "; nothing was written, so run it again"
+_MAX_NAMED = 5
 """The number of conflicts or writers in a message."""
 
 
@@ -80,8 +80,8 @@ def actions_of(base: SnapshotReader, staged: Staged, known: Collection[int] = ()
 
 
 def _sentences(found: Sequence[Conflict]) -> str:
-    more = f"; {len(found) - _MOST_NAMED} more conflicts" if len(found) > _MOST_NAMED else ""
-    return "; ".join(each.describe() for each in found[:_MOST_NAMED]) + more
+    more = f"; {len(found) - _MAX_NAMED} more conflicts" if len(found) > _MAX_NAMED else ""
+    return "; ".join(each.describe() for each in found[:_MAX_NAMED]) + more
 
 
 def _rollback_actions(base: SnapshotReader, name: str | None) -> Iterator[Action]:
@@ -143,7 +143,7 @@ def _row_actions(base: SnapshotReader, staged: Staged, known: Collection[int]) -
             (Act.DEPEND_ON_ROWS, bool(changes.depends_on_rows)),
             (Act.FLUSH, changes.flush is not None),
             (Act.COMPACT, changes.compaction is not None),
-            (Act.ROLL_BACK, changes.returned is not None),
+            (Act.ROLL_BACK, changes.restored is not None),
         ]
         for act, applies in acts:
             if applies:
@@ -177,7 +177,7 @@ def _require_untouched_rows(state: CommitState, table_id: int, records: Sequence
         writers = [each.writer for each in records if any(_changes_rows_of(table_id, logged) for logged in each.changes)]
         raise ConflictError(
             f"cannot change {table.schema_name}.{table.name}: a concurrent transaction {change} rows that this one depends on, "
-            f"{' or '.join(writers[:_MOST_NAMED])}{_RUN_AGAIN}"
+            f"{' or '.join(writers[:_MAX_NAMED])}{_RUN_AGAIN}"
         )
 
 
@@ -235,15 +235,15 @@ def require_not_added(state: CommitState) -> None:
         ConflictError: one of them already belongs to the lake.
     """
     for table_id, changes in state.staged.rows.items():
-        added = {plain(staged.file.path): staged.file.path for staged in changes.files if staged.file.mapping is not None}
+        added = {normalize(staged.file.path): staged.file.path for staged in changes.files if staged.file.mapping is not None}
         if not added:
             continue
         for path in _taken(state):
-            if plain(path) in added:
+            if normalize(path) in added:
                 table = state.table(table_id)
                 raise ConflictError(
-                    f"cannot add {added[plain(path)]} to {table.schema_name}.{table.name}: a concurrent transaction added it to the lake, "
-                    "and a file can be added only once, to one table; nothing was written, run it again"
+                    f"cannot add {added[normalize(path)]} to {table.schema_name}.{table.name}: a concurrent transaction added it, and "
+                    "a file can be added only once, to one table; nothing was written, so run it again"
                 )
 
 

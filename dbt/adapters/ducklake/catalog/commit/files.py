@@ -39,7 +39,15 @@ class FileEntry:
 
 
 def write_data_file(state: CommitState, table: Table, table_id: int, file: WrittenFile, entry: FileEntry) -> None:
-    """Register a data file with its statistics and partition values."""
+    """Register a data file with its statistics and partition values.
+
+    Args:
+        state: the attempt to commit.
+        table: the table's definition.
+        table_id: the table's id in the catalog, which a new table gets only now.
+        file: the file.
+        entry: its ids and snapshots.
+    """
     path, is_relative = relative_to(table.path, file.path)
     state.add(
         t.data_file,
@@ -114,7 +122,18 @@ def write_delete_file(
     partial_max: int | None = None,
     end_snapshot: int | None = None,
 ) -> None:
-    """Register a delete file; `partial_max` is the greatest snapshot id in it, or None if it has none."""
+    """Register a delete file.
+
+    Args:
+        state: the attempt to commit.
+        table: the table's definition.
+        table_id: the table's id in the catalog, which a new table gets only now.
+        file: the delete file.
+        data_file_id: the id of its data file in the catalog.
+        begin_snapshot: the first snapshot that uses it.
+        partial_max: the greatest snapshot id in it; None if it has none.
+        end_snapshot: the snapshot that ends it; None if it is live.
+    """
     path, is_relative = relative_to(table.path, file.path)
     state.add(
         t.delete_file,

@@ -69,7 +69,7 @@ def write_flushed_deletes(state: CommitState, table: Table, table_id: int, flush
 def _require(condition: bool, table: Table) -> None:
     if not condition:
         raise ConflictError(
-            f"inlined rows of {table.schema_name}.{table.name} have changed since they were read; nothing was written, run it again"
+            f"inlined rows of {table.schema_name}.{table.name} have changed since they were read; nothing was written, so run it again"
         )
 
 
@@ -78,7 +78,7 @@ def _drop_superseded(state: CommitState, table_id: int) -> None:
 
     DuckDB caches the list of these tables by schema version, so the schema version must increase. A DuckDB process that has used time
     travel to an older version keeps its cached list and fails until it attaches again. So a table is dropped by the flush after the one
-    that empties it; DuckDB's own flush drops it at once.
+    that empties it; DuckDB's own flush drops it immediately.
     """
     source = t.inlined_data_tables
     for name, version in registered(state.connection, [table_id]).get(table_id, [])[:-1]:
@@ -87,7 +87,7 @@ def _drop_superseded(state: CommitState, table_id: int) -> None:
         state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.schema_version == version))
         table = SqlTable(quoted_name(name, True), SqlMetaData(), schema=state.database.schema)
         state.database.dialect.drop_table(state.connection, table)
-        state.move_schema_version()
+        state.increase_schema_version()
 
 
 def _write_file(state: CommitState, table: Table, table_id: int, flushed: FlushedFile, partition_id: int | None) -> None:

@@ -51,7 +51,15 @@ def can_inline_rows(dialect: CatalogDialect, columns: Sequence[Column], rows: It
 
 
 def write_inlined(state: CommitState, table_id: int, table: Table, staged: Sequence[StagedRows], first_row_id: int) -> None:
-    """Insert staged rows; `first_row_id` is the first row id of this transaction."""
+    """Insert staged rows into the inlined-data table.
+
+    Args:
+        state: the attempt to commit.
+        table_id: the table's id in the catalog, which a new table gets only now.
+        table: the table's definition.
+        staged: the rows.
+        first_row_id: the row id of the row with the offset 0.
+    """
     name = _table_for(state, table_id, table)
     columns = table.columns
     target = clause(state.connection, name, stored_names(state.connection, state.database.dialect, name, columns))
@@ -91,7 +99,15 @@ def renew_data_table(state: CommitState, table_id: int, columns: Sequence[Column
 
 
 def end_rows(connection: Connection, name: str, snapshot_id: int, row_ids: Collection[int] | None, size: int) -> int:
-    """End live rows of an inlined-data table, the given ones or all, and return how many rows were ended."""
+    """End live rows of an inlined-data table, and return how many rows were ended.
+
+    Args:
+        connection: a writing transaction.
+        name: the inlined-data table.
+        snapshot_id: the snapshot that ends the rows.
+        row_ids: the rows to end; None for all.
+        size: the maximum number of row ids in one statement.
+    """
     source = clause(connection, name)
     statement = update(source).where(source.c.end_snapshot.is_(None)).values(end_snapshot=snapshot_id)
     if row_ids is None:
@@ -113,7 +129,7 @@ def _table_for(state: CommitState, table_id: int, table: Table) -> str:
             f"rows that this transaction inserted into {table.schema_name}.{table.name} are inlined in the catalog, "
             "which cannot store the altered columns: commit before you alter the table, or set data_inlining_row_limit to 0"
         )
-    state.move_schema_version()
+    state.increase_schema_version()
     # Without this row, readers would use the columns of the table's first snapshot. The reference implementation has this bug.
     state.add_schema_version(table_id)
     return _create(state, table_id, table.columns)
@@ -132,7 +148,7 @@ def _create(state: CommitState, table_id: int, columns: Sequence[Column]) -> str
 
 def _sql_type(dialect: CatalogDialect, column: Column) -> Any:
     found = dialect.inlined_types.get(base_type(column.type))
-    longest = dialect.largest_identifier
+    longest = dialect.max_identifier_bytes
     too_long = longest is not None and len(column.name.encode()) > longest
     if found is None or too_long or fold(column.name) in RESERVED_NAMES or not _children_fit(dialect, column):
         return None

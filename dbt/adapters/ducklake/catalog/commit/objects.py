@@ -36,7 +36,7 @@ def write_objects(state: CommitState) -> None:
         before = state.base.by_id(view_id) if view_id >= 0 else None
         if view is not None:
             _write_view(state, before if isinstance(before, View) else None, view)
-    for macro_id, macro in state.staged.returned_macros.items():
+    for macro_id, macro in state.staged.restored_macros.items():
         _restore_macro(state, macro_id, macro)
 
 

@@ -14,7 +14,7 @@ from ...format.changes import Kind
 from ...format.files import ColumnStats, WrittenDeleteFile, WrittenFile
 from ...format.objects import Table
 from ..read.column_history import read_history
-from ..staged import Returned, RowChanges, StagedFile
+from ..staged import RestoredRows, RowChanges, StagedFile
 from ..store import tables as t
 from ..store.inlined import registered
 from .compaction import write_compaction
@@ -38,14 +38,14 @@ def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
         _end_inlined(state, table, table_id, changes)
         file_ids = {staged.file_id: state.new_file_id() for staged in changes.files}
         _write_delete_files(state, table, table_id, changes, file_ids)
-        if changes.flush is not None and (changes.truncated or changes.returned is not None):
+        if changes.flush is not None and (changes.truncated or changes.restored is not None):
             write_flushed_deletes(state, table, table_id, changes.flush)
         elif changes.flush is not None:
             write_flush(state, table, table_id, changes.flush)
         if changes.compaction is not None:
             write_compaction(state, table, table_id, changes.compaction)
-        if changes.returned is not None:
-            write_returned(state, table, table_id, changes.returned)
+        if changes.restored is not None:
+            write_restored(state, table, table_id, changes.restored)
         if changes.adds_rows:
             stats = read_table_stats(state.connection, table_id)
             _require_row_ids(table, changes, stats, next_row_ids.get(staged_id))
@@ -88,7 +88,7 @@ def _end_inlined(state: CommitState, table: Table, table_id: int, changes: RowCh
 def _rows_moved(table: Table) -> ConflictError:
     return ConflictError(
         f"rows of {table.schema_name}.{table.name} that this transaction deletes were moved or deleted by a concurrent transaction; "
-        "nothing was written, run it again"
+        "nothing was written, so run it again"
     )
 
 
@@ -151,31 +151,31 @@ def _require_row_ids(table: Table, changes: RowChanges, stats: TableStats, assum
     if embedded and assumed is not None and assumed != stats.next_row_id:
         raise ConflictError(
             f"a concurrent transaction inserted into {table.schema_name}.{table.name} and took the row ids that this one "
-            "wrote into its files; nothing was written, run it again"
+            "wrote into its files; nothing was written, so run it again"
         )
 
 
-def write_returned(state: CommitState, table: Table, table_id: int, returned: Returned) -> None:
+def write_restored(state: CommitState, table: Table, table_id: int, restored: RestoredRows) -> None:
     """Register restored files and insert restored inlined rows. They keep their row ids; the table statistics are widened."""
     stats = read_table_stats(state.connection, table_id)
-    if returned.former_id is not None:
-        _write_column_history(state, table, table_id, returned.former_id)
-        stats = TableStats(next_row_id=read_table_stats(state.connection, returned.former_id).next_row_id)
-    for each in returned.files:
+    if restored.former_id is not None:
+        _write_column_history(state, table, table_id, restored.former_id)
+        stats = TableStats(next_row_id=read_table_stats(state.connection, restored.former_id).next_row_id)
+    for each in restored.files:
         file_id = state.new_file_id()
         entry = FileEntry(file_id, state.snapshot_id, each.row_id_start, state.known_id(each.partition_id))
         write_data_file(state, table, table_id, each.file, entry)
         if each.delete_file is not None:
             write_delete_file(state, table, table_id, each.delete_file, data_file_id=file_id, begin_snapshot=state.snapshot_id)
         state.log(Kind.INSERTED_INTO_TABLE, table_id)
-    if returned.inlined is not None:
-        write_inlined(state, table_id, table, [returned.inlined], 0)
+    if restored.inlined is not None:
+        write_inlined(state, table_id, table, [restored.inlined], 0)
         state.log(Kind.INLINED_INSERT, table_id)
-        if not returned.files:
+        if not restored.files:
             state.new_file_id()  # DuckDB caches table statistics by this counter, so it must increase without a file too
-    if returned.files or returned.inlined is not None:
-        files = tuple(StagedFile(0, _known_bounds(each.file, returned.retyped), 0) for each in returned.files)
-        inlined = () if returned.inlined is None else (returned.inlined,)
+    if restored.files or restored.inlined is not None:
+        files = tuple(StagedFile(0, _known_bounds(each.file, restored.retyped), 0) for each in restored.files)
+        inlined = () if restored.inlined is None else (restored.inlined,)
         write_table_stats(state, table_id, table, stats, RowChanges(files, inlined))
 
 
@@ -195,8 +195,8 @@ def _write_column_history(state: CommitState, table: Table, table_id: int, forme
             state.add(t.column, **values)
     if not known:
         raise ConflictError(
-            f"the table whose rows {table.schema_name}.{table.name} gets was dropped, and its last snapshot has expired meanwhile; "
-            "nothing was written, run it again"
+            f"the table whose rows {table.schema_name}.{table.name} gets was dropped, and its last snapshot has expired since;  "
+            "nothing was written, so run it again"
         )
 
 

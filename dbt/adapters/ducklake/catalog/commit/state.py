@@ -61,7 +61,7 @@ class CommitState:
         self.mappings: dict[int, dict[tuple[MappedField, ...], int]] = {}
         """Table id → the ids of its name mappings, including those that this commit adds."""
 
-    def move_schema_version(self) -> None:
+    def increase_schema_version(self) -> None:
         """Increase the schema version even if only rows were staged."""
         self.schema_version = self.latest.schema_version + 1
 

@@ -93,7 +93,7 @@ class Maintenance:
         try:
             return self.retry.policy(ConcurrentWriteError)(attempt)
         except ConcurrentWriteError as reason:
-            raise ConflictError(f"other writers kept the catalog busy ({reason}); nothing was changed, run it again") from reason
+            raise ConflictError(f"other writers kept the catalog busy ({reason}); nothing was changed, so run it again") from reason
 
 
 @dataclass(frozen=True)

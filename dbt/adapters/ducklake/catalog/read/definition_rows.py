@@ -26,8 +26,8 @@ from ..store import tables as t
 from ..store.row_rules import damaged_row, rule_violations
 from ..store.visibility import visible
 
-LOAD_ALL_BEYOND = 20
-"""If more relations than this and than a third of the lake's are needed, all are loaded: one full read is cheaper than many ids."""
+LOAD_ALL_THRESHOLD = 20
+"""If more relations than this, and more than a third of the lake's, are needed, all are loaded: a full read is cheaper than many ids."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ Definition = Relation | LakeError | None
 
 
 class DefinitionLoader:
-    """Runs the queries. If `ids` is None, all objects are read.
+    """Runs the queries, for the objects with the given `ids`. If `ids` is None, all objects are read.
 
     `errors` has the first damaged row of each relation or schema, by its id.
     """
@@ -63,7 +63,7 @@ class DefinitionLoader:
         found = self._rows(select(t.schema).where(visible(t.schema, self._snapshot_id)))
         errors = rule_violations(t.schema, found)
         rows = [row for index, row in enumerate(found) if index not in errors]
-        tags = self._tags([row.schema_id for row in rows] if len(rows) <= LOAD_ALL_BEYOND else None)
+        tags = self._tags([row.schema_id for row in rows] if len(rows) <= LOAD_ALL_THRESHOLD else None)
         schemas = {
             row.schema_id: Schema(
                 row.schema_id,
@@ -79,8 +79,8 @@ class DefinitionLoader:
 
     def names(self, schemas: dict[int, Schema], ids: list[int] | None = None) -> dict[tuple[int, str], NamedRow]:
         """Return (schema id, folded name) → the row of a table or view; damaged rows are among them if their names can be read."""
-        tables = self._of(t.table, t.table.c.table_id, ids)
-        views = self._of(t.view, t.view.c.view_id, ids)
+        tables = self._visible(t.table, t.table.c.table_id, ids)
+        views = self._visible(t.view, t.view.c.view_id, ids)
         columns = select(t.column.c.table_id).where(visible(t.column, self._snapshot_id)).distinct()
         live: set[int] = set(self._connection.scalars(_restricted(columns, t.column.c.table_id, ids)))
         wrong_tables, wrong_views = rule_violations(t.table, tables), rule_violations(t.view, views)
@@ -133,26 +133,26 @@ class DefinitionLoader:
         query = select(t.column).where(visible(t.column, self._snapshot_id)).order_by(t.column.c.column_order)
         comments: dict[tuple[int, int], str] = {
             (row.table_id, row.column_id): row.value
-            for row in self._sound(t.column_tag, self._of(t.column_tag, t.column_tag.c.table_id, ids))
+            for row in self._undamaged(t.column_tag, self._visible(t.column_tag, t.column_tag.c.table_id, ids))
             if row.key == "comment"
         }
         rows: dict[int, list[Any]] = defaultdict(list)
-        for row in self._sound(t.column, self._rows(_restricted(query, t.column.c.table_id, ids))):
+        for row in self._undamaged(t.column, self._rows(_restricted(query, t.column.c.table_id, ids))):
             rows[row.table_id].append(row)
         trees = {table_id: column_tree(own, comments) for table_id, own in rows.items()}
         for table_id, tree in trees.items():
             if len(tree) == len(rows[table_id]):
                 continue
-            lost = {row.column_id for row in rows[table_id]} - {each.column_id for column in tree for each in column.walk()}
-            if lost:
-                reason = "has a parent_column that is no column of the table"
-                self._errors.setdefault(table_id, damaged_row(t.column.name, f"table_id={table_id}, column_id={min(lost)}", reason))
+            orphans = {row.column_id for row in rows[table_id]} - {each.column_id for column in tree for each in column.walk()}
+            if orphans:
+                reason = "has a parent_column that is not a column of the table"
+                self._errors.setdefault(table_id, damaged_row(t.column.name, f"table_id={table_id}, column_id={min(orphans)}", reason))
         return trees
 
     def _greatest_column_ids(self, ids: list[int] | None) -> dict[int, int]:
         query: Select[Any] = select(t.column.c.table_id, func.max(t.column.c.column_id).label("column_id")).group_by(t.column.c.table_id)
         rows = self._rows(_restricted(query, t.column.c.table_id, ids))
-        return dict(tuple(row) for row in self._sound(t.column, rows))
+        return dict(tuple(row) for row in self._undamaged(t.column, rows))
 
     def _partitionings(self, ids: list[int] | None) -> dict[int, Partitioning]:
         info, keys = t.partition_info, t.partition_column
@@ -163,11 +163,11 @@ class DefinitionLoader:
             .order_by(info.c.partition_id, keys.c.partition_key_index)
         )
         found: dict[int, Partitioning] = {}
-        for row in self._sound(keys, self._rows(_restricted(query, info.c.table_id, ids))):
+        for row in self._undamaged(keys, self._rows(_restricted(query, info.c.table_id, ids))):
             field = PartitionField(row.column_id, row.transform)
             earlier = found.get(row.table_id)
-            same = earlier is not None and earlier.partition_id == row.partition_id
-            found[row.table_id] = Partitioning(row.partition_id, (*(earlier.fields if earlier and same else ()), field))
+            continues = earlier is not None and earlier.partition_id == row.partition_id
+            found[row.table_id] = Partitioning(row.partition_id, (*(earlier.fields if earlier and continues else ()), field))
         return found
 
     def _sortings(self, ids: list[int] | None) -> dict[int, tuple[SortField, ...]]:
@@ -179,25 +179,25 @@ class DefinitionLoader:
             .order_by(keys.c.sort_id, keys.c.sort_key_index)
         )
         found: dict[int, tuple[SortField, ...]] = defaultdict(tuple)
-        for row in self._sound(keys, self._rows(_restricted(query, info.c.table_id, ids))):
+        for row in self._undamaged(keys, self._rows(_restricted(query, info.c.table_id, ids))):
             found[row.table_id] += (SortField(row.expression, row.sort_direction, row.null_order, row.dialect),)
         return found
 
     def _tags(self, ids: list[int] | None) -> dict[int, dict[str, str]]:
         found: dict[int, dict[str, str]] = defaultdict(dict)
-        for row in self._sound(t.tag, self._of(t.tag, t.tag.c.object_id, ids)):
+        for row in self._undamaged(t.tag, self._visible(t.tag, t.tag.c.object_id, ids)):
             if row.value is not None:
                 found[row.object_id][row.key] = row.value
         return found
 
-    def _sound(self, table: MetadataTable, rows: list[Any]) -> list[Any]:
+    def _undamaged(self, table: MetadataTable, rows: list[Any]) -> list[Any]:
         """Return the rows that are not damaged, and record the errors of the others by the id of their relation."""
         errors = rule_violations(table, rows)
         for index, error in errors.items():
             self._errors.setdefault(rows[index].object_id if table is t.tag else rows[index].table_id, error)
         return [row for index, row in enumerate(rows) if index not in errors] if errors else rows
 
-    def _of(self, table: MetadataTable, key: ColumnElement[Any], ids: list[int] | None) -> list[Any]:
+    def _visible(self, table: MetadataTable, key: ColumnElement[Any], ids: list[int] | None) -> list[Any]:
         return self._rows(_restricted(select(table).where(visible(table, self._snapshot_id)), key, ids))
 
     def _rows(self, query: Select[Any]) -> list[Any]:
@@ -260,7 +260,7 @@ def parse_aliases(text: str | None) -> tuple[str, ...]:
 
 
 def format_aliases(names: Iterable[str]) -> str:
-    """Format the list of a view's column names; no names are the empty text, because DuckDB cannot open a lake with NULL here."""
+    """Format the list of a view's column names. Without names it is an empty string, because DuckDB cannot open a lake with NULL here."""
     return ",".join('"' + name.replace('"', '""') + '"' for name in names)
 
 

@@ -19,7 +19,7 @@ from ...format.objects import Macro, Relation, Schema, Snapshot
 from ..store import tables as t
 from ..store.database import Database, batches
 from .definition_changes import read_changes
-from .definition_rows import LOAD_ALL_BEYOND, Definition, DefinitionLoader, NamedRow
+from .definition_rows import LOAD_ALL_THRESHOLD, Definition, DefinitionLoader, NamedRow
 from .history import require_kept
 from .macros import read_macros
 
@@ -174,7 +174,7 @@ class Definitions:
             return None
         schemas, names, relations, since, self._broken_schemas = known
         changes = read_changes(connection, since, self.snapshot_id)
-        if changes.schemas or len(changes.relations) > LOAD_ALL_BEYOND:
+        if changes.schemas or len(changes.relations) > LOAD_ALL_THRESHOLD:
             return None
         fresh = DefinitionLoader(connection, self.snapshot_id).names(schemas, list(changes.relations))
         self._names = {key: entry for key, entry in names.items() if entry.relation_id not in changes.relations} | fresh
@@ -193,7 +193,7 @@ class Definitions:
         schemas = self._load_names()
         with self._lock:
             missing = [entry for entry in entries if entry.relation_id not in self._relations]
-            few = len(missing) <= max(LOAD_ALL_BEYOND, len(self._names) // 3)
+            few = len(missing) <= max(LOAD_ALL_THRESHOLD, len(self._names) // 3)
             if not few:
                 missing = [entry for entry in self._names.values() if entry.relation_id not in self._relations]
             if missing:

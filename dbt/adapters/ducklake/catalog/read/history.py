@@ -99,7 +99,7 @@ def require_kept(connection: Connection, database: Database, snapshot_id: int) -
         raise NotFoundError("snapshot", str(snapshot_id), f"{database.title} was opened at it, and it has expired since")
     raise ConflictError(
         f"snapshot {snapshot_id}, which this transaction reads, was expired by a concurrent expire_snapshots; "
-        "nothing was written, run it again"
+        "nothing was written, so run it again"
     )
 
 

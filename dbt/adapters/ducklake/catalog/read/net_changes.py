@@ -22,9 +22,9 @@ def read_net_changes(connection: Connection, database: Database, table: Table, e
     """Return the plan for the rows that changed from the snapshot `earlier` to `after`.
 
     Args:
-        connection: the connection.
+        connection: a connection to the catalog database.
         database: the catalog database.
-        table: the definition at both.
+        table: the table's definition, the same at both snapshots.
         earlier: the earlier snapshot.
         later: the snapshot of `after`, or on which its staged changes are based.
         after: the later rows.

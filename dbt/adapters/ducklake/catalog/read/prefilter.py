@@ -1,11 +1,11 @@
 """Conditions in SQL that find most of the files that a scan can leave out, so that their rows are not fetched.
 
-`pruning.py` decides; this module only states what is certain in SQL. All values are texts in the catalog, so:
+`pruning.py` decides; this module only states what is certain in SQL. The catalog stores all values as strings, so:
 
 - Numbers are compared as doubles, with a margin that is greater than any error of the conversion.
-- Dates and timestamps with years of four digits are compared as texts, without the fraction of a second. Other forms prove nothing.
-- Texts are compared byte by byte. Other types prove nothing.
-- A comparison with NULL or with a text of an unexpected form is NULL, which proves nothing, because no condition is negated.
+- Dates and timestamps with years of four digits are compared as strings, without the fraction of a second. Other forms prove nothing.
+- Strings are compared byte by byte. Other types prove nothing.
+- A comparison with NULL or with a string of an unexpected form is NULL, which proves nothing, because no condition is negated.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ...format.statistics import decode
 from ..store import tables as t
 from ..store.dialects import CatalogDialect
 
-_MOST_RANGES = 1000
+_MAX_RANGES = 1000
 """A filter with more ranges is not used, because its SQL would be too long."""
 _NUMBERS = (Encoding.INTEGER, Encoding.DECIMAL, Encoding.FLOAT)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -115,13 +115,13 @@ class Prefilter:
             return true()
         low, high = self._comparable(type_name, least), self._comparable(type_name, greatest)
         limits = [_limits(each, type_name) for each in ranges]
-        if low is None or high is None or len(ranges) > _MOST_RANGES:
+        if low is None or high is None or len(ranges) > _MAX_RANGES:
             return None
         known = [each for each in limits if each is not None]
         return _between_ranges(low, high, known, self.dialect) if len(known) == len(limits) else None
 
     def _comparable(self, type_name: str, text: ColumnElement[str]) -> ColumnElement[Any] | None:
-        """Return an expression for the value of a text, which is NULL if the text has an unexpected form."""
+        """Return an expression for the value of a string, which is NULL if the string has an unexpected form."""
         number, encoding = self.dialect.number, leaf_type(type_name).encoding
         assert number is not None
         if encoding is Encoding.TEXT:

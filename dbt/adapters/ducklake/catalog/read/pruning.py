@@ -23,8 +23,8 @@ from ..store.dialects import CatalogDialect
 from .file_rows import column_stats
 from .prefilter import Prefilter
 
-_MOST_IDS = 500
-"""Up to this number of files are named by their ids in a query."""
+_MAX_IDS = 500
+"""Up to this number of files, a query lists their ids."""
 
 Ids: TypeAlias = Select[Any] | CompoundSelect[Any] | list[int]
 """Ids of data files, or a query of them."""
@@ -32,7 +32,7 @@ Ids: TypeAlias = Select[Any] | CompoundSelect[Any] | list[int]
 
 @dataclass(frozen=True)
 class Pruning:
-    """The filters of a scan of one table that are about its columns.
+    """The filters of a scan that apply to columns of its table.
 
     Args:
         table: the table.
@@ -48,7 +48,7 @@ class Pruning:
 
     @classmethod
     def of(cls, connection: Connection, table: Table, retyped: Collection[int], within: Sequence[ColumnFilter]) -> Pruning | None:
-        """Return the filters of `within` that are about the table's columns; None if there are none."""
+        """Return the filters of `within` that apply to columns of the table; None if there are none."""
         columns = {leaf.column_id for column in table.columns for leaf in column.walk()}
         filters: dict[int, list[ColumnFilter]] = defaultdict(list)
         for each in within:
@@ -62,7 +62,7 @@ class Pruning:
         return {leaf.column_id: leaf for column in self.table.columns for leaf in column.walk()}
 
     def candidates(self, dialect: CatalogDialect, visible: ColumnElement[bool]) -> CompoundSelect[Any] | None:
-        """Return a query of the ids of the visible files without most that can be left out; None if SQL can leave out none."""
+        """Return a query of the ids of the visible files without most that can be left out; None if SQL cannot exclude any."""
         return Prefilter(dialect, self.table.table_id, self.columns, self.filters, self.specs, self.retyped).candidates(visible)
 
     def kept(self, connection: Connection, files: Sequence[Any], ids: Ids) -> list[Any]:
@@ -75,7 +75,7 @@ class Pruning:
         """
         if not files:
             return []
-        if len(files) <= _MOST_IDS:
+        if len(files) <= _MAX_IDS:
             ids = [row.data_file_id for row in files]
         pruned = self._by_statistics(connection, ids)
         pruned |= self._by_partition(connection, files, ids)

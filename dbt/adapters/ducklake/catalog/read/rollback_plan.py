@@ -29,7 +29,7 @@ class FormerFile:
 
     file: DataFile
     written: WrittenFile
-    """The same file, as a commit would register it again; without statistics if that cannot be necessary."""
+    """The same file, as a commit would register it again; without statistics if they cannot be needed."""
     partition_id: int | None
     has_snapshot_ids: bool
     """Whether its rows have embedded snapshot ids."""
@@ -51,7 +51,7 @@ class RollbackPlan:
 def read_rollback_plan(connection: Connection, database: Database, table: Table, earlier: int, current: int | None) -> RollbackPlan:
     """Return the plan for restoring a table from the snapshot `current` to `earlier`; `table` is its definition at `earlier`.
 
-    With None as `current` the plan restores all rows, as for a table that has none.
+    If `current` is None, the plan restores all rows, as for a table without rows.
     """
     history = read_history(connection, table.table_id)
     former = read_files(connection, database, table, earlier)

@@ -45,8 +45,8 @@ def next_row_id(database: Database, table_id: int) -> int:
 def row_bytes(database: Database, table_id: int, snapshot_id: int) -> float | None:
     """Return the average size of a row in the data files of a table without footers, in bytes; None if it has too few rows."""
     data = t.data_file
-    figures = select(func.sum(data.c.file_size_bytes - func.coalesce(data.c.footer_size, 0)), func.sum(data.c.record_count))
-    query = figures.where(data.c.table_id == table_id, data.c.record_count >= _MIN_ROWS, visible(data, snapshot_id))
+    totals = select(func.sum(data.c.file_size_bytes - func.coalesce(data.c.footer_size, 0)), func.sum(data.c.record_count))
+    query = totals.where(data.c.table_id == table_id, data.c.record_count >= _MIN_ROWS, visible(data, snapshot_id))
     size: Any
     rows: Any
     with database.reading() as connection:

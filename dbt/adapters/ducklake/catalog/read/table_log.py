@@ -17,7 +17,7 @@ from ...format.changes import CHANGES_OF_ROWS, Kind
 from ..store import tables as t
 from ..store.database import Database
 from .history import SnapshotRecord, snapshot_record
-from .table_figures import Figures, read_figures
+from .table_metrics import TableMetrics, read_table_metrics
 
 _DELETES = frozenset({Kind.DELETED_FROM_TABLE, Kind.INLINED_DELETE})
 _KINDS = CHANGES_OF_ROWS | {Kind.DROPPED_TABLE, Kind.ALTERED_TABLE, Kind.INLINE_FLUSH, Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE}
@@ -26,7 +26,7 @@ _KINDS = CHANGES_OF_ROWS | {Kind.DROPPED_TABLE, Kind.ALTERED_TABLE, Kind.INLINE_
 
 @dataclass(frozen=True)
 class TableLogEntry:
-    """A snapshot that changed a table. A figure is None if the catalog does not have it any more; see `table_figures`."""
+    """A snapshot that changed a table. A metric is None if the catalog does not have it any more; see `table_metrics`."""
 
     record: SnapshotRecord
     kinds: tuple[Kind, ...]
@@ -56,8 +56,8 @@ def read_table_log(connection: Connection, database: Database, table_id: int, un
             kinds.add(Kind.CREATED_TABLE)
         if kinds:
             found.append((record, tuple(kind for kind in Kind if kind in kinds)))
-    figures = read_figures(connection, database, table_id, [record.snapshot.snapshot_id for record, _ in found])
-    return [_entry(record, kinds, first, figures) for record, kinds in found]
+    metrics = read_table_metrics(connection, database, table_id, [record.snapshot.snapshot_id for record, _ in found])
+    return [_entry(record, kinds, first, metrics) for record, kinds in found]
 
 
 def first_snapshot(connection: Connection, table_id: int) -> int | None:
@@ -84,15 +84,15 @@ def _records(table_id: int, named: Collection[int], until: int) -> Select[Any]:
     )
 
 
-def _entry(record: SnapshotRecord, kinds: tuple[Kind, ...], first: int | None, figures: Figures) -> TableLogEntry:
+def _entry(record: SnapshotRecord, kinds: tuple[Kind, ...], first: int | None, metrics: TableMetrics) -> TableLogEntry:
     snapshot_id = record.snapshot.snapshot_id
     inserted: int | None = 0
     deleted: int | None = 0
-    added, removed, size = figures.files(snapshot_id)
+    added, removed, size = metrics.files(snapshot_id)
     if not CHANGES_OF_ROWS.isdisjoint(kinds):
-        inserted = figures.inserted(snapshot_id)
+        inserted = metrics.inserted(snapshot_id)
     if not _DELETES.isdisjoint(kinds):
-        deleted = figures.deleted(snapshot_id)
+        deleted = metrics.deleted(snapshot_id)
     if Kind.MERGE_ADJACENT in kinds or Kind.INLINE_FLUSH in kinds:  # their files begin at the snapshots of their rows
         added = removed = size = None
     return TableLogEntry(record, kinds, snapshot_id == first, inserted, deleted, added, removed, size)

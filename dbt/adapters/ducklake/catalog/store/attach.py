@@ -122,7 +122,7 @@ def _facts(connection: Connection, database: Database) -> dict[str, str]:
 
 
 def _initialize(database: Database, settings: CatalogSettings, before_creation: Callable[[str], None]) -> bool:
-    """Create the lake; return whether no other process has created it meanwhile."""
+    """Create the lake; return whether no other process has created it in the meantime."""
     if database.read_only or not settings.creates:
         raise NoLakeError(
             f"the database {database.location} has no DuckLake catalog; correct 'path' or 'metadata_schema', "

@@ -217,7 +217,11 @@ def has_delete_table(connection: Connection, schema: str | None, table_id: int) 
 
 
 def read_deletes(connection: Connection, table_id: int, snapshot_id: int) -> dict[int, list[int]]:
-    """Return data file id → its positions in the inlined-delete table, ascending."""
+    """Return a mapping from data file id to its positions in the inlined-delete table, ascending.
+
+    Raises:
+        LakeError: a row is damaged.
+    """
     source = positions(connection, table_id)
     query = (
         select(source.c.file_id, source.c.row_id)

@@ -139,7 +139,7 @@ def _kind_of_file(name: str, *, attached: bool) -> str | None:
 
 
 def _is_attachable(name: str) -> bool:
-    """Return whether `ATTACH 'ducklake:name'` opens a file in DuckDB, to which a single word is the name of a secret.
+    """Whether `ATTACH 'ducklake:name'` opens a file in DuckDB, to which a single word is the name of a secret.
 
     A name with a word before a colon is refused: it may be a misspelled kind of database, followed by a password.
     """

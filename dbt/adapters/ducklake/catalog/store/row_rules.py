@@ -81,7 +81,7 @@ class _Rule:
     """Checks a string, if not all strings are allowed."""
 
     def allows_all(self, values: Sequence[Any]) -> bool:
-        """Return whether all values are allowed. Fast for many values, because each type and each different string is checked once."""
+        """Whether all values are allowed. Fast for many values, because each type and each different string is checked once."""
         kinds = set(map(type, values))
         if type(None) in kinds:
             if self.required:

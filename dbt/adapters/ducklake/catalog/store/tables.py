@@ -49,7 +49,7 @@ class Boolean(TypeDecorator[bool]):
         return None if value is None else physical(dialect).write_boolean(value)
 
     def process_result_value(self, value: Any, _dialect: Dialect) -> bool | None:
-        """Convert a result of the driver; a value that is no boolean stays as it is, for `row_rules` to report."""
+        """Convert a result of the driver; a value that is not a boolean stays as it is, for `row_rules` to report."""
         return bool(value) if value in (0, 1) else value
 
 
@@ -68,7 +68,7 @@ class Timestamp(TypeDecorator[datetime]):
         return None if value is None else physical(dialect).write_timestamp(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
-        """Convert a result of the driver; a value that is no timestamp stays as it is, for `row_rules` to report."""
+        """Convert a result of the driver; a value that is not a timestamp stays as it is, for `row_rules` to report."""
         try:
             return None if value is None else physical(dialect).read_timestamp(value)
         except ValueError:
@@ -76,7 +76,7 @@ class Timestamp(TypeDecorator[datetime]):
 
 
 class Text(TypeDecorator[str]):
-    """A text of any length."""
+    """A string of any length."""
 
     impl = VARCHAR
     cache_ok = True

@@ -67,7 +67,7 @@ def try_writing(database: Database) -> None:
 
 
 def clock_ahead(database: Database) -> timedelta | None:
-    """Return by how much the server's clock is ahead of this machine's; None if the database runs on this machine."""
+    """Return how far the server's clock is ahead of this machine's; None if the database runs on this machine."""
     if database.dialect.clock is None:
         return None
     with database.reading() as connection:

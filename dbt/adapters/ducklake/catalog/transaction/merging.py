@@ -1,20 +1,22 @@
-"""Merge the staged changes of two transactions that started from the same staged changes."""
+"""Merge the staged changes of two transactions that started from the same staged changes.
+
+Changes of the same object are a conflict, except rows that both only appended to a table: these are joined.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from ...errors import ConflictError, StatementError
 from ...format.identifiers import fold
 from ...format.objects import Table, View
-from ..staged import RowChanges, Staged, without
-from .appends import appended, with_appended
+from ..staged import RowChanges, Staged, StagedFile, StagedRows, without
 
 V = TypeVar("V")
 
-_OBJECTS = ("schemas", "tables", "views", "dropped_macros", "returned_macros", "rows", "options")
+_OBJECTS = ("schemas", "tables", "views", "dropped_macros", "restored_macros", "rows", "options")
 """The parts of `Staged` that map ids to changes."""
 
 
@@ -33,13 +35,13 @@ def merged(start: Staged, mine: Staged, others: Staged, read: Collection[int | N
     added = {}
     apart = set(read) | mine.inputs | others.inputs
     for table_id in (_changed(start.rows, mine.rows) & others.rows.keys()) - apart if None not in read else ():
-        rows = _appended(start, mine, table_id)
+        rows = _appended_to(start, mine, table_id)
         if rows is not None and start.tables.get(table_id) == others.tables.get(table_id):
             added[table_id] = rows
             mine = replace(mine, rows={**without(mine.rows, table_id), **_only(start.rows, table_id)})
     _require_independent(start, mine, others)
     parts: dict[str, Any] = {part: _merged(getattr(start, part), getattr(mine, part), getattr(others, part)) for part in _OBJECTS}
-    parts["rows"] |= {table_id: with_appended(others.rows[table_id], rows) for table_id, rows in added.items()}
+    parts["rows"] |= {table_id: _with_appended(others.rows[table_id], rows) for table_id, rows in added.items()}
     return replace(others, **parts, rolled_back=mine.rolled_back | others.rolled_back, inputs=mine.inputs | others.inputs)
 
 
@@ -47,11 +49,11 @@ def _only(mapping: Mapping[Any, V], key: Any) -> dict[Any, V]:
     return {key: mapping[key]} if key in mapping else {}
 
 
-def _appended(start: Staged, after: Staged, table_id: int) -> RowChanges | None:
-    """Return the rows appended to a table whose definition stayed; None if anything else of it has changed."""
+def _appended_to(start: Staged, after: Staged, table_id: int) -> RowChanges | None:
+    """Return the rows that were appended to a table; None if its definition or other rows have changed."""
     if table_id not in after.rows or start.tables.get(table_id) != after.tables.get(table_id):
         return None
-    return appended(start.rows.get(table_id, RowChanges()), after.rows[table_id])
+    return _appended_rows(start.rows.get(table_id, RowChanges()), after.rows[table_id])
 
 
 def difference(start: Staged, after: Staged) -> Staged:
@@ -63,7 +65,7 @@ def difference(start: Staged, after: Staged) -> Staged:
     """
     added = {}
     for table_id in _changed_tables(start, after) & (start.tables.keys() | start.rows.keys()):
-        rows = _appended(start, after, table_id) if table_id not in start.tables else None
+        rows = _appended_to(start, after, table_id) if table_id not in start.tables else None
         if rows is None:
             raise _inseparable("changed", after.tables.get(table_id) or start.tables.get(table_id))
         added[table_id] = rows
@@ -154,3 +156,39 @@ def _new_names(start: Staged, after: Staged) -> Iterator[tuple[str, ...]]:
 
 def _drops_schema(start: Staged, after: Staged) -> bool:
     return any(after.schemas.get(schema_id) is None for schema_id in _changed(start.schemas, after.schemas))
+
+
+def _appended_rows(start: RowChanges, after: RowChanges) -> RowChanges | None:
+    """Return the rows that were appended between two states of a table's changes; None if anything else has changed."""
+    files, inlined = after.files[len(start.files) :], after.inlined[len(start.inlined) :]
+    rest = replace(
+        after,
+        files=after.files[: len(start.files)],
+        inlined=after.inlined[: len(start.inlined)],
+        reserved_row_ids=start.reserved_row_ids,
+    )
+    if rest != start or any(each.file.embedded_row_ids for each in files):
+        return None
+    return RowChanges(
+        files=tuple(_moved_files(files, -start.reserved_row_ids)),
+        inlined=tuple(_moved_rows(inlined, -start.reserved_row_ids)),
+        reserved_row_ids=after.reserved_row_ids - start.reserved_row_ids,
+    )
+
+
+def _with_appended(changes: RowChanges, more: RowChanges) -> RowChanges:
+    """Return changes of a table with more rows appended, as `_appended_rows` returns them."""
+    return replace(
+        changes,
+        files=(*changes.files, *_moved_files(more.files, changes.reserved_row_ids)),
+        inlined=(*changes.inlined, *_moved_rows(more.inlined, changes.reserved_row_ids)),
+        reserved_row_ids=changes.reserved_row_ids + more.reserved_row_ids,
+    )
+
+
+def _moved_files(files: Iterable[StagedFile], by: int) -> Iterable[StagedFile]:
+    return (replace(each, row_id_offset=each.row_id_offset + by) for each in files)
+
+
+def _moved_rows(rows: Iterable[StagedRows], by: int) -> Iterable[StagedRows]:
+    return (replace(each, offsets=tuple(offset + by for offset in each.offsets)) for each in rows)

@@ -57,10 +57,9 @@ class ObjectStaging:
         base = next((each for each in self._base.schemas() if each.schema_id == schema.schema_id), None)
         before = self._staging.changes.schemas.get(schema.schema_id) or base
         if before is not None and before.name != schema.name:
-            raise StatementError(f"schema {before.name} cannot be renamed: DuckLake 1.0 has no rename of schemas")
-        changed = schema != base
-        entries = put(self._staging.changes.schemas, schema.schema_id, schema)
-        self._staging.put(schemas=entries if changed else without(self._staging.changes.schemas, schema.schema_id))
+            raise StatementError(f"schema {before.name} cannot be renamed: DuckLake 1.0 cannot rename schemas")
+        staged = self._staging.changes.schemas
+        self._staging.put(schemas=put(staged, schema.schema_id, schema) if schema != base else without(staged, schema.schema_id))
 
     def drop_schema(self, schema: Schema) -> None:
         """Stage the drop of an empty schema.
@@ -125,7 +124,7 @@ class ObjectStaging:
             self._staging.require_unread(table)
             self._staging.require_readable(table)
         base = self._base.by_id(table.table_id) if table.table_id >= 0 else None
-        table = replace(table, partitioning=self._partitioning(table, base if isinstance(base, Table) else None))
+        table = replace(table, partitioning=self._with_known_id(table, base if isinstance(base, Table) else None))
         tables = without(self._staging.changes.tables, table.table_id)
         self._staging.put(tables=tables if table == base else put(tables, table.table_id, table))
 
@@ -184,27 +183,27 @@ class ObjectStaging:
         self._staging.require_open()
         self._staging.put(dropped_macros=put(self._staging.changes.dropped_macros, macro.macro_id, macro))
 
-    def set_option(self, key: str, value: str | None, of: Table | Schema | None = None) -> None:
+    def set_option(self, key: str, value: str | None, scope: Table | Schema | None = None) -> None:
         """Stage an option of the lake, a schema or a table; an option alone creates no snapshot.
 
         Args:
             key: the option's name.
             value: the value in its stored form; None removes it, so that the value of the wider scope applies.
-            of: the table or schema; None for the lake.
+            scope: the table or schema; None for the lake.
         """
         self._staging.require_open()
-        match of:
+        match scope:
             case None:
                 option = StoredOption(key, value)
             case Schema():
-                option = StoredOption(key, value, "schema", of.schema_id)
+                option = StoredOption(key, value, "schema", scope.schema_id)
             case Table():
-                option = StoredOption(key, value, "table", of.table_id)
+                option = StoredOption(key, value, "table", scope.table_id)
         options = put(self._staging.changes.options, (option.key, option.scope, option.scope_id), option)
         self._staging.put(options=options)
 
-    def _partitioning(self, table: Table, base: Table | None) -> Partitioning | None:
-        """Return the partitioning with its existing id, or with a new one if its keys are new."""
+    def _with_known_id(self, table: Table, base: Table | None) -> Partitioning | None:
+        """Return the table's partitioning with its existing id, or with a new id if its keys are new."""
         wanted = table.partitioning
         if wanted is None or not wanted.fields:
             return None

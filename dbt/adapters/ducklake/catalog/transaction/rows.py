@@ -143,5 +143,5 @@ class RowStaging:
         for path in (file.path for file in changes.written()):
             self._staging.files[path] = None
         if self._staging.rows_of(table).has_changes or table.table_id in self._staging.changes.tables:
-            raise StatementError(f"{table.schema_name}.{table.name} was changed in this transaction; commit before its maintenance")
+            raise StatementError(f"{table.schema_name}.{table.name} was changed in this transaction; commit before you maintain it")
         self._staging.put_rows(table, changes)

@@ -79,7 +79,7 @@ class SharedTransaction:
             reads: table id (None: any table) and condition of the rows that its queries read.
 
         Raises:
-            ConflictError: another transaction added changes meanwhile that conflict with these.
+            ConflictError: another transaction added changes in the meantime that conflict with these.
             StatementError: the shared transaction is over, or the changes cannot be separated from those that it started from.
         """
         with self._lock:
@@ -185,7 +185,7 @@ class _Branch(Transaction):
         """Add the changes to the shared transaction.
 
         Raises:
-            ConflictError: another transaction changed the same object meanwhile.
+            ConflictError: another transaction changed the same object in the meantime.
             StatementError: this transaction or the shared one is over.
         """
         staging = self._staging

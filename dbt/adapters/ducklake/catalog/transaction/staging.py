@@ -73,7 +73,7 @@ class Staging:
         Raises:
             StatementError: they were.
         """
-        if self.rows_of(table).returned is not None:
+        if self.rows_of(table).restored is not None:
             raise StatementError(
                 f"{table.schema_name}.{table.name} was cloned in this transaction; COMMIT before you read or change its rows or columns"
             )

@@ -89,7 +89,7 @@ class Transaction(CatalogView):
         return self.base.inlined_deletes(table)
 
     def reads_rows(self, table_id: int | None, within: Sequence[ColumnFilter] = ()) -> None:
-        """Record that a query reads the rows of a table that pass all filters; with the id None, all rows of any table."""
+        """Record that a query reads the rows of a table that pass all filters; if the id is None, all rows of any table."""
         self._reads.setdefault(table_id, {})[tuple(within)] = None
 
     def row_bytes(self, table: Table) -> float | None:
@@ -115,10 +115,10 @@ class Transaction(CatalogView):
         """Raise an error if changes are not allowed; called before files are written, and by every staged change."""
         self._staging.require_writable()
 
-    # -- changes to everything -------------------------------------------------------------------------------------------------
+    # -- changes to all kinds of objects ---------------------------------------------------------------------------------------
 
-    def return_to(self, earlier: Table | View | Macro, rows: RowChanges | None = None) -> None:
-        """Stage the earlier definition of a table, view or macro, with the ids of that snapshot; dropped objects are restored.
+    def restore_object(self, earlier: Table | View | Macro, rows: RowChanges | None = None) -> None:
+        """Stage the earlier definition of a table, view or macro, with its ids at that snapshot, even if it was dropped since.
 
         The caller must ensure that names stay unique. A dropped table must be restored as a new table, because DuckDB looks up the schema
         of a table's first row, however old that row is.
@@ -130,7 +130,7 @@ class Transaction(CatalogView):
         self._staging.require_open()
         match earlier:
             case Macro():
-                self._staging.put(returned_macros=put(self.staged.returned_macros, earlier.macro_id, earlier))
+                self._staging.put(restored_macros=put(self.staged.restored_macros, earlier.macro_id, earlier))
             case View():
                 self._staging.put(views=put(self.staged.views, earlier.view_id, earlier))
             case Table() if earlier.table_id >= 0 and earlier != self.base.by_id(earlier.table_id):
@@ -141,7 +141,7 @@ class Transaction(CatalogView):
             self._staging.put_rows(earlier, rows)
 
     def roll_back_all(self, schema: str | None) -> None:
-        """Declare that a whole schema, or with None the lake, is rolled back, so that every concurrent change in it is a conflict."""
+        """Declare that a whole schema is rolled back (None: the lake), so that every concurrent change in it is a conflict."""
         self._staging.require_open()
         self._staging.put(rolled_back=self.staged.rolled_back | {schema})
 
@@ -149,7 +149,7 @@ class Transaction(CatalogView):
         """Set the author, message and extra information of the snapshot."""
         self._staging.put(commit_message=CommitMessage(author, message, extra_info))
 
-    # -- what is staged --------------------------------------------------------------------------------------------------------
+    # -- staged changes --------------------------------------------------------------------------------------------------------
 
     @property
     def has_changes(self) -> bool:

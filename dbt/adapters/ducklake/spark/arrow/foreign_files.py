@@ -117,7 +117,7 @@ class _Match:
             if column is None or self._in_path(column, prefix):
                 if column is None and not self.matching.ignore_extra_columns:
                     raise StatementError(
-                        f"field {prefix}{field.name} of {self.path} is no column of {self._name}; ignore_extra_columns => true ignores it"
+                        f"field {prefix}{field.name} of {self.path} is not in {self._name}; ignore_extra_columns => true ignores it"
                     )
                 self.leaf += field.leaves
                 continue

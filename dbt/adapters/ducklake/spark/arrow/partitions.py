@@ -45,13 +45,13 @@ def _key(data: pa.ChunkedArray, column: Column, transform: str) -> list[str | No
     """Return the text of the key for each row, computed once per distinct value."""
     check_transform(column, transform)
     count = bucket_count(transform)
-    texts: dict[Any, str | None] = {}
+    strings: dict[Any, str | None] = {}
     found: list[str | None] = []
     for value in _values(data, column.type):
-        key = repr(value) if isinstance(value, float) else value  # 0.0 and -0.0 are equal but have different texts
-        if key not in texts:
-            texts[key] = _text(value, column.type, transform, count)
-        found.append(texts[key])
+        key = repr(value) if isinstance(value, float) else value  # 0.0 and -0.0 are equal but different strings
+        if key not in strings:
+            strings[key] = _text(value, column.type, transform, count)
+        found.append(strings[key])
     return found
 
 

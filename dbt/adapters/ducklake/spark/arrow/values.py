@@ -17,7 +17,7 @@ from ...format.geometry import extent_of, wkb_of_text
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 from ...format.statistics import float_text
-from ...format.text_forms import INTERVAL, UUID
+from ...format.text_patterns import INTERVAL, UUID
 from ...format.timestamps import DAY_NANOS, INFINITY_MICROS, parse_date, parse_time, parse_timestamp
 from ...format.types import data_type_of, decimal_parameters, spark_name
 from ..values.arrow_types import arrow_type
@@ -223,7 +223,7 @@ def _blob(value: Any) -> bytes:
 
 
 def _form(pattern: str) -> Convert:
-    """Return a function that converts to a text and checks that it matches a pattern."""
+    """Return a function that converts to a string and checks that it matches a pattern."""
     compiled = re.compile(pattern)
 
     def convert(value: Any) -> str:

@@ -114,7 +114,15 @@ def write_piece(
     options: WriteOptions,
     values: tuple[str | None, ...],
 ) -> WrittenFile:
-    """Write a table as one file of the partition with these `values`."""
+    """Write an Arrow table as one file.
+
+    Args:
+        table: the rows.
+        columns: the columns of the file.
+        path: the path of the file.
+        options: the options for writing.
+        values: the file's partition values; empty if the table is not partitioned.
+    """
     if options.encrypted:
         return replace(write_table(table, columns, path, options), partition_values=values)
     with storage.written_locally(path) as local:

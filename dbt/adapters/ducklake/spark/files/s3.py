@@ -22,11 +22,11 @@ from ..session.s3_secrets import S3Secret, environment_endpoint
 logger = logging.getLogger(__name__)
 
 SCHEMES = frozenset({"s3", "s3a", "s3n"})
-LEAST_PART = 5 * 2**20
+MIN_PART_BYTES = 5 * 2**20
 """The least size of a part of an upload that is not the last, in bytes."""
-MOST_PART = 4 * 2**30
+MAX_PART_BYTES = 4 * 2**30
 """The largest part that is copied, in bytes; the protocol allows 5 GiB."""
-MOST_KEYS = 1000
+MAX_KEYS = 1000
 """The largest number of keys in one request to delete."""
 
 
@@ -159,8 +159,8 @@ def delete(bucket: str, keys: Sequence[str]) -> dict[str, str]:
     from botocore.exceptions import BotoCoreError, ClientError
 
     failed: dict[str, str] = {}
-    for start in range(0, len(keys), MOST_KEYS):
-        objects = [{"Key": key} for key in keys[start : start + MOST_KEYS]]
+    for start in range(0, len(keys), MAX_KEYS):
+        objects = [{"Key": key} for key in keys[start : start + MAX_KEYS]]
         try:
             answer = client(bucket).delete_objects(Bucket=bucket, Delete={"Objects": objects, "Quiet": True})
         except (BotoCoreError, ClientError) as error:
@@ -190,7 +190,7 @@ def read_range(bucket: str, key: str, start: int, length: int) -> bytes:
 
 
 def replace_end(bucket: str, key: str, kept: int, end: bytes) -> bool:
-    """Replace what follows the first `kept` bytes of an object, at least `LEAST_PART`; the store itself copies these.
+    """Replace what follows the first `kept` bytes of an object, at least `MIN_PART_BYTES`; the store itself copies these.
 
     Returns:
         Whether the object was replaced: not if the store cannot copy parts.
@@ -229,6 +229,6 @@ def _abort(store: Any, place: Mapping[str, str], upload: str) -> None:
 
 def _ranges(length: int) -> list[tuple[int, int]]:
     """Split `length` bytes into parts of about equal size, each as (first, last byte)."""
-    count = -(-length // MOST_PART)
+    count = -(-length // MAX_PART_BYTES)
     bounds = [length * index // count for index in range(count + 1)]
     return [(first, after - 1) for first, after in itertools.pairwise(bounds)]

@@ -175,7 +175,7 @@ def replace_end(path: str, kept: int, end: bytes) -> None:
         return
     place = s3.split(path)
     if place is not None:
-        if kept < s3.LEAST_PART:
+        if kept < s3.MIN_PART_BYTES:
             write_small(path, s3.read_range(*place, 0, kept) + end)
             return
         if s3.replace_end(*place, kept, end):

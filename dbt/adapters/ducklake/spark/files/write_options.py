@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import ConfigurationError
 from ...format.files import WriteOptions
 from ...format.option_values import HIGHEST_LEVEL
-from ...format.statistics import LONGEST
+from ...format.statistics import MAX_BOUND_BYTES
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def spark_options(options: WriteOptions, *, local: bool) -> dict[str, str]:
         "compression": compression,
         "parquet.writer.version": "v2" if options.parquet_version == 2 else "v1",
         "parquet.block.row.count.limit": str(options.row_group_size),
-        "parquet.statistics.truncate.length": str(LONGEST),
+        "parquet.statistics.truncate.length": str(MAX_BOUND_BYTES),
         "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     }
     if options.row_group_size_bytes is not None:

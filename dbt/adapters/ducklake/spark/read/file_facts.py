@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from ...format.identifiers import text_literal
+from ...format.identifiers import spark_literal
 from ..files import locations
 from ..values.conversions import REFUSED
 from .manifest import FILE_INDEX, has_file_index
@@ -16,7 +16,7 @@ from .manifest import FILE_INDEX, has_file_index
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-MOST_LITERALS = 1_000
+MAX_LITERALS = 1_000
 """Up to this number of files the facts are literals in the query; for more they come from a broadcast join."""
 _KEY = "__ducklake_facts_key"
 _FILE = "__ducklake_facts_file"
@@ -38,7 +38,7 @@ def with_facts(
     """
     literals = {name: _literal(values[0], _is_text(values)) for name, values in facts.items() if len(set(values)) == 1}
     various = {name: values for name, values in facts.items() if name not in literals}
-    if various and len(paths) <= MOST_LITERALS and has_file_index(spark):
+    if various and len(paths) <= MAX_LITERALS and has_file_index(spark):
         literals |= {name: _by_index(values) for name, values in various.items()}
         various = {}
     added = [f"{text} AS {name}" for name, text in literals.items()]
@@ -86,4 +86,4 @@ def _is_text(values: Sequence[Fact]) -> bool:
 def _literal(value: Fact, text: bool) -> str:
     if value is None:
         return f"CAST(NULL AS {'STRING' if text else 'BIGINT'})"
-    return text_literal(str(value)).replace("$", "\\u0024") if text else f"{value}L"  # Spark would substitute ${name}
+    return spark_literal(str(value)).replace("$", "\\u0024") if text else f"{value}L"  # Spark would substitute ${name}

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 DELETED = "__ducklake_deleted"
 FILE_BITS = 40
 """The bits of a position; no file has 2^40 rows."""
-MOST_LITERALS = 500
-"""Up to this number of positions the keys are literals in the query, and no join is needed."""
+MAX_LITERALS = 500
+"""Up to this number of positions, the keys are literals in the query instead of a join."""
 FETCH_LIMIT = 100_000
-"""Up to this number of positions this process reads the delete files, which saves a Spark job."""
+"""Up to this number of positions, this process reads the delete files, which saves a Spark job."""
 BROADCAST_LIMIT = 10_000_000
 """The maximum number of positions that are broadcast (80 MB); above it, Spark chooses the join."""
 _DELETE_FILE = StructType([StructField("pos", LongType()), StructField(SNAPSHOT_ID_COLUMN, LongType())])
@@ -52,13 +52,13 @@ def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[DataF
         keys: SQL for the key of a row, which is never NULL.
     """
     count = sum(file.deleted_count for file in files)
-    by_spark = {index for index, file in enumerate(files) if count > FETCH_LIMIT and _is_parquet(file)}
-    known = _known_keys(files, by_spark)
-    if count <= MOST_LITERALS:
+    in_spark = {index for index, file in enumerate(files) if count > FETCH_LIMIT and _is_parquet(file)}
+    known = _known_keys(files, in_spark)
+    if count <= MAX_LITERALS:
         return frame.where(f"{keys} NOT IN ({', '.join(f'{each}L' for each in known.to_pylist())})") if len(known) else frame
     parts = [_local(spark, known)] if len(known) else []
-    if by_spark:
-        parts.append(_from_files(spark, [(index, found) for index in sorted(by_spark) if (found := files[index].delete_file) is not None]))
+    if in_spark:
+        parts.append(_from_files(spark, [(index, found) for index in sorted(in_spark) if (found := files[index].delete_file) is not None]))
     if not parts:
         return frame
     deleted = reduce(lambda one, other: one.unionAll(other), parts)

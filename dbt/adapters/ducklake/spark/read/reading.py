@@ -152,7 +152,7 @@ def read_column(column: Column, lookup: ColumnLookup) -> Reading:
 
 
 def signature(readings: Sequence[Reading]) -> str:
-    """Return a text that is equal for files that can share one scan."""
+    """Return a string that is equal for files that can share one scan."""
     return json.dumps([[r.field.jsonValue(), repr(r.conversion)] for r in readings], sort_keys=True)
 
 

@@ -121,9 +121,9 @@ def _value(name: str, kind: DataType, new: Mapping[int, str], given: Mapping[str
     return value.alias(name)
 
 
-def _types(rows: DataFrame, texts: Iterable[str]) -> dict[str, DataType]:
+def _types(rows: DataFrame, expressions: Iterable[str]) -> dict[str, DataType]:
     """Return the type of each expression over `rows`."""
-    named = list(texts)
+    named = list(expressions)
     fields = rows.selectExpr(*[f"({text}\n) AS _{i}" for i, text in enumerate(named)]).schema.fields if named else []
     return {text: field.dataType for text, field in zip(named, fields, strict=True)}
 
@@ -134,7 +134,18 @@ def numbered(source: DataFrame) -> DataFrame:
 
 
 def candidates(source: DataFrame, alias: str, columns: Sequence[Column], clauses: Sequence[When], keys: Sequence[str]) -> DataFrame:
-    """Return all rows of a numbered source: SOURCE_ROW, ACTION of a row without a match, `keys` (SQL), and the values to insert."""
+    """Return all rows of a numbered source, with what happens to each if no row of the target matches it.
+
+    Args:
+        source: the source, with SOURCE_ROW.
+        alias: the alias of the source in `clauses` and `keys`.
+        columns: the columns of the target.
+        clauses: the clauses for rows without a match.
+        keys: SQL of the key columns.
+
+    Returns:
+        SOURCE_ROW, ACTION, `keys`, and the values to insert.
+    """
     chosen = _with_action(source.alias(alias), clauses)
     return select(chosen, [SOURCE_ROW, ACTION, *keys, *(_values(columns, chosen, clauses) if clauses else ())])
 

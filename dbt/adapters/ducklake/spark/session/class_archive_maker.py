@@ -1,4 +1,4 @@
-"""Make the archive of the classes that Spark loads: a process of low priority that runs a few typical queries.
+"""Make an archive of the classes that Spark loads (JVM class data sharing), in a low-priority process that runs typical queries.
 
 One maker runs at a time. It tests the new archive before it renames it to its final name, so no process sees an incomplete one.
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAKING_SECONDS = 600
-"""The longest time that a JVM of the maker may take to end."""
+"""How long a JVM of this process may take to exit."""
 UNUSED_SECONDS = 60 * 24 * 3600
-"""An archive that no process has used for this time is removed when another one is made."""
-ENDINGS = (".jsa", ".failed", ".tmp")
-"""Endings in the folder of archives: archives, marks of failed makers, and files that a maker is writing."""
+"""An archive that was unused for this long is removed when another one is made."""
+SUFFIXES = (".jsa", ".failed", ".tmp")
+"""File name suffixes: archives, marks of failed attempts, and unfinished archives."""
 ROWS = """
 SELECT id, cast(id % 7 AS string) AS name, cast(id AS decimal(10,2)) AS amount, current_timestamp() AS at FROM range(1000)
 """
@@ -47,7 +47,7 @@ QUERIES = (
     SELECT id FROM all_rows WHERE id NOT IN (SELECT id FROM few) AND id IN (SELECT id FROM rows)
     """,
 )
-"""What most runs need, so that its classes are loaded: joins, aggregates, windows, views, subqueries, types."""
+"""Queries that load the classes that most runs need: joins, aggregates, windows, views, subqueries, types."""
 
 
 def make(archive: ClassArchive) -> None:
@@ -71,12 +71,12 @@ def make(archive: ClassArchive) -> None:
 
 
 def remove_outdated(archive: ClassArchive) -> None:
-    """Remove the files for other versions in the same place, those that nothing has used for a long time, and what a dead maker left."""
+    """Remove archives for other versions of the same Spark, unused archives, and files left by a process that died."""
     place = archive.path.name.partition("-")[0]
     for path in archive.path.parent.iterdir():
         other = path.stem != archive.path.stem
         old = path.name.startswith(place + "-") or age(path) > UNUSED_SECONDS or path.suffix == ".tmp"
-        if path.suffix in ENDINGS and other and old:
+        if path.suffix in SUFFIXES and other and old:
             path.unlink(missing_ok=True)
 
 
@@ -136,7 +136,7 @@ def _require_usable(archive: ClassArchive, path: Path) -> None:
 
 @contextlib.contextmanager
 def _only_maker(folder: Path) -> Iterator[bool]:
-    """Yield whether no other process makes an archive; the lock ends with the process."""
+    """Yield whether no other process is making an archive; the lock is released when this process ends."""
     import fcntl
 
     with (folder / "lock").open("w") as lock:
@@ -150,5 +150,5 @@ def _only_maker(folder: Path) -> Iterator[bool]:
 
 if __name__ == "__main__":
     os.nice(19)
-    os.chdir("/")  # the folder of the dbt project may be removed while the maker works, and no JVM starts in a removed folder
+    os.chdir("/")  # the folder of the dbt project may be removed in the meantime, and no JVM starts in a removed folder
     make(ClassArchive(**json.loads(sys.argv[1])))

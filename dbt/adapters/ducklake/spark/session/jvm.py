@@ -59,7 +59,7 @@ class Jvm:
         """Return PySpark's gateway to the JVM.
 
         PySpark's function reads the address from the environment. A copy of it gets an environment of its own, because this may be a
-        background thread, and dbt's main thread iterates over `os.environ`, which fails if a variable is removed meanwhile.
+        background thread, and dbt's main thread iterates over `os.environ`, which fails if a variable is removed in the meantime.
         """
         from pyspark.java_gateway import launch_gateway
 

@@ -1,4 +1,4 @@
-"""The process that owns a kept JVM: it lends the JVM to one client after the other, and ends it when it was not used for a time.
+"""The process that owns a kept JVM: it lends the JVM to one client after another, and ends it after some idle time.
 
 It runs as a script with the standard library only, so that it starts fast and stays small. `kept` has the clients. Messages are lines of
 JSON:
@@ -33,7 +33,7 @@ END_SECONDS = 20
 """How long the JVM may take to end before it is killed."""
 ANSWER_SECONDS = 5
 """How long to wait for the rest of a message."""
-LONGEST_LINE = 1 << 20
+MAX_LINE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class Order:
     Args:
         command: the command that starts the JVM; it inherits the environment, the working directory and the output of this process.
         socket: the path of the socket for later clients.
-        lock: the path of the file that the one keeper of these settings locks.
+        lock: the path of a lock file, so that these settings have only one keeper.
         folder: the temporary folder of the JVM, which is removed after its end.
-        descriptors: of the lock of this folder, for the JVM to inherit.
+        descriptors: the file descriptors of this folder's lock, which the JVM inherits.
         idle_seconds: how long the JVM is kept without a client.
-        most_commands: after how many leases the JVM ends, because each leaves some objects in its memory.
+        max_commands: the number of leases after which the JVM ends, because each leaves some objects in its memory.
     """
 
     command: list[str]
@@ -56,7 +56,7 @@ class Order:
     folder: str
     descriptors: list[int]
     idle_seconds: float
-    most_commands: int
+    max_commands: int
 
 
 class Keeper:
@@ -80,14 +80,14 @@ class Keeper:
         self._ends = False
 
     def serve(self) -> int:
-        """Serve until the JVM ends or is not needed any more, and return its status."""
+        """Serve until the JVM ends or is no longer needed, and return its exit status."""
         try:
             while not self._ends and self._process.poll() is None and not self._is_idle():
                 for key, _ in self._selector.select(POLL_SECONDS):
                     if key.fileobj is self._listener:
                         self._accept()
                     elif isinstance(key.fileobj, socket.socket):
-                        self._hear(key.fileobj)
+                        self._receive(key.fileobj)
         finally:
             self._listener.close()
             with contextlib.suppress(OSError):
@@ -102,10 +102,10 @@ class Keeper:
         connection.settimeout(ANSWER_SECONDS)
         self._selector.register(connection, selectors.EVENT_READ)
 
-    def _hear(self, connection: socket.socket) -> None:
+    def _receive(self, connection: socket.socket) -> None:
         message = read(connection)
         if connection is self._lease:
-            self._hear_lease(message)
+            self._receive_from_lease(message)
             return
         match message and message.get("want"):
             case "lease" if self._lease is None and not self._ends:
@@ -121,12 +121,12 @@ class Keeper:
                 send(connection, {})
         self._forget(connection)
 
-    def _hear_lease(self, message: dict[str, Any] | None) -> None:
+    def _receive_from_lease(self, message: dict[str, Any] | None) -> None:
         assert self._lease is not None
         if message is not None and message.get("want") != "end":
             self._address = message
             return
-        self._ends = message is None or self._commands >= self._order.most_commands
+        self._ends = message is None or self._commands >= self._order.max_commands
         self._forget(self._lease)
         self._lease, self._idle_since = None, time.monotonic()
 
@@ -152,7 +152,7 @@ def read(connection: socket.socket) -> dict[str, Any] | None:
     """Read one message; None if the connection is closed or the message is damaged."""
     data = b""
     try:
-        while not data.endswith(b"\n") and len(data) < LONGEST_LINE:
+        while not data.endswith(b"\n") and len(data) < MAX_LINE_BYTES:
             part = connection.recv(65536, socket.MSG_PEEK)
             if not part:
                 return None
@@ -179,7 +179,7 @@ def _listen(path: str) -> socket.socket:
 
 
 def main(descriptor: int) -> int:
-    """Keep the JVM that the client at the other end of a socket orders, and return the JVM's status."""
+    """Keep the JVM that the client at the other end of a socket asks for, and return the JVM's exit status."""
     lease = socket.socket(fileno=descriptor)
     message = read(lease)
     if message is None:

@@ -39,10 +39,10 @@ ENVIRONMENT = (
 """The beginnings of the environment variables that a JVM and its Python workers may depend on."""
 SET_BY_PYSPARK = ("SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE")
 """Environment variables that PySpark sets in a process that uses Spark."""
-MOST_COMMANDS = 100
+MAX_COMMANDS = 100
 ANSWER_SECONDS = 5
 """How long a keeper may take to answer."""
-LONGEST_PATH = 100
+MAX_PATH_BYTES = 100
 """The longest path of a Unix socket is 104 bytes on macOS and 108 on Linux."""
 
 
@@ -137,7 +137,7 @@ class Keeping:
             str(folder.path),
             list(folder.descriptors),
             self._place.idle_seconds,
-            MOST_COMMANDS,
+            MAX_COMMANDS,
         )
         send(ours, asdict(order))
         if (read(ours) or {}).get("started"):
@@ -188,7 +188,7 @@ def folder() -> Path:
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _is_private(path):
         raise ConfigurationError(f"`keep_alive` needs a folder that only you can open. Run `chmod 700 {path}` as its owner, or remove it")
-    if len(os.fsencode(path)) > LONGEST_PATH - 24:
+    if len(os.fsencode(path)) > MAX_PATH_BYTES - 24:
         raise ConfigurationError(f"`keep_alive` cannot put a socket into {path}, its path is too long. Set XDG_CACHE_HOME to a shorter one")
     return path
 

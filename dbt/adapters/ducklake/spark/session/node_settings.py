@@ -29,7 +29,7 @@ def node_settings(given: Any) -> dict[str, str]:
     if wrong or not isinstance(given, Mapping):
         found = f"`{wrong[0]}` has another value" if wrong else f"it is a {type(given).__name__}"
         raise ConfigurationError(
-            f"The config spark_config is a map of Spark settings to single values, such as {{spark.sql.shuffle.partitions: 200}}; {found}"
+            f"The config spark_config must be a map of settings to single values, such as {{spark.sql.shuffle.partitions: 200}}; {found}"
         )
     settings = {str(key): as_text(value) for key, value in given.items()}
     require_allowed_settings(settings)

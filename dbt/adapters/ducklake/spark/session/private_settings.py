@@ -1,4 +1,4 @@
-"""Hand Spark's settings to a starting JVM in files that only the user can read: anyone on the machine reads the arguments of a process."""
+"""Pass Spark's settings to a new JVM in files that only the user can read, because every user can see the arguments of a process."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptio
 def private_settings(config: Mapping[str, str], variables: Mapping[str, str] = MappingProxyType({})) -> Iterator[None]:
     """Let a JVM that PySpark starts in this block read `config` from a private folder, which is removed when the block ends.
 
-    The settings have the rank of a properties file: those of `spark-defaults.conf` apply below them, and the options of PYSPARK_SUBMIT_ARGS
-    above them. A properties file of PYSPARK_SUBMIT_ARGS is included.
+    The settings have the precedence of a properties file: they override `spark-defaults.conf`, and options of PYSPARK_SUBMIT_ARGS override
+    them. A properties file of PYSPARK_SUBMIT_ARGS is included.
 
     Args:
         config: the Spark configuration at the start.
@@ -60,7 +60,7 @@ def submit_arguments(folder: Path, config: Mapping[str, str]) -> list[str]:
 
 
 def properties(settings: Mapping[str, str]) -> str:
-    """Return the text of a Java properties file."""
+    """Format settings as a Java properties file."""
     return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in settings.items())
 
 
@@ -87,7 +87,7 @@ def _hidden_definitions(folder: Path, key: str, options: str) -> str:
     try:
         arguments = shlex.split(options)
     except ValueError:
-        raise ConfigurationError(f"{key} has a quotation mark without its end") from None
+        raise ConfigurationError(f"{key} has an unclosed quotation mark") from None
     definitions = [each for each in arguments if each.startswith("-D")]
     if not definitions:
         return options

@@ -1,7 +1,7 @@
-"""Temporary folders that do not outlive the processes that use them, not even if these are killed.
+"""Temporary folders that are removed after the processes that use them end, even if those are killed.
 
-Each folder has a locked file. The lock ends with the last process that has the file open, so a later process can tell which folders nobody
-uses any more, and removes them.
+Each folder has a locked file. The lock ends with the last process that has the file open, so a later process can tell which folders are
+unused, and removes them.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class TemporaryFolder:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """The descriptors that a child process inherits if it uses the folder, too."""
+        """The file descriptors that a child process must inherit to use the folder as well."""
         return () if self._lock is None else (self._lock.fileno(),)
 
     def remove(self) -> None:
-        """Remove the folder and what is in it; do nothing if it was removed before."""
+        """Remove the folder and its contents; do nothing if it was already removed."""
         self._remove()
 
     def hand_over(self) -> None:

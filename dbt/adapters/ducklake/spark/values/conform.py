@@ -16,8 +16,8 @@ from pyspark.sql import types as T
 from ...errors import DataError
 from ...format.leaf_types import LeafType, leaf_type
 from ...format.objects import Column
-from ...format.text_forms import TIMESTAMP_NS
-from ...format.timestamps import INFINITY_MICROS, LEAST_NANOS
+from ...format.text_patterns import TIMESTAMP_NS
+from ...format.timestamps import INFINITY_MICROS, MIN_NANOS
 from .assignment import assigned, failure
 from .rules import null_text
 from .types import FIELD_ID, file_type, spark_type
@@ -99,7 +99,7 @@ def _check_of(leaf: LeafType) -> Check | None:
 
 
 def _text(value: SparkColumn, leaf: LeafType, where: str) -> SparkColumn:
-    """Refuse strings that are no values of the type."""
+    """Refuse strings that are not values of the type."""
     valid = _is_json(value) if leaf.pattern is None else value.rlike(leaf.pattern)
     refusal = failure(F.concat(F.lit(f"column {where}: '"), value, F.lit(f"' is not of the type {leaf.name}")))
     return F.when(value.isNull() | valid, F.lower(value) if leaf.name == "uuid" else value).otherwise(refusal)
@@ -133,7 +133,7 @@ def _nanos(value: SparkColumn, _leaf: LeafType, where: str) -> SparkColumn:
     return (
         F.when(value == "infinity", F.lit(INFINITY_MICROS))
         .when(value == "-infinity", F.lit(-INFINITY_MICROS))
-        .when(value.rlike(TIMESTAMP_NS) & (found >= F.lit(LEAST_NANOS)) & (found < F.lit(INFINITY_MICROS)), found)
+        .when(value.rlike(TIMESTAMP_NS) & (found >= F.lit(MIN_NANOS)) & (found < F.lit(INFINITY_MICROS)), found)
         .when(value.isNotNull(), refusal)
     )
 

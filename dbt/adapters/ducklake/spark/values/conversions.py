@@ -158,7 +158,7 @@ def _nanos_to_instant(value: SparkColumn, _final: DataType) -> SparkColumn:
 
 
 def _nanos_to_text(value: SparkColumn, _final: DataType) -> SparkColumn:
-    """Format a timestamp_ns as DuckDB does: `2020-01-02 03:04:05.123456789`, without trailing zeros; the texts sort like the values."""
+    """Format a timestamp_ns as DuckDB does: `2020-01-02 03:04:05.123456789`, without trailing zeros; the strings sort like the values."""
     fraction = F.pmod(value, F.lit(1_000_000_000))
     seconds = F.call_function("div", value - fraction, F.lit(1_000_000_000)).cast("bigint")
     whole = _micros_to_naive(seconds * F.lit(1_000_000)).cast("string")

@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 
 from ...errors import LakeError
 from ...format.geometry import wkb_of_text
-from ...format.identifiers import text_literal
+from ...format.identifiers import spark_literal
 from ...format.inlined import base_type
 from ...format.leaf_types import NO_LEAF, STORED_NAMES, Encoding
 from ...format.objects import Column
@@ -126,7 +126,7 @@ def _blob(text: str) -> str:
 
 
 def _nanos(text: str) -> str:
-    return text_literal(timestamp_text(parse_timestamp(text)[0]))
+    return spark_literal(timestamp_text(parse_timestamp(text)[0]))
 
 
 def _geometry(text: str) -> str:
@@ -134,7 +134,7 @@ def _geometry(text: str) -> str:
 
 
 def _uuid(text: str) -> str:
-    return text_literal(text.lower())
+    return spark_literal(text.lower())
 
 
 _BY_SPARK_TYPE: Mapping[str, Callable[[str], str]] = {
@@ -152,7 +152,7 @@ _BY_SPARK_TYPE: Mapping[str, Callable[[str], str]] = {
     "time(6)": _time,
     "timestamp_ntz": _naive,
     "timestamp": _zoned,
-    "string": text_literal,
+    "string": spark_literal,
     "binary": _blob,
 }
 

@@ -17,9 +17,9 @@ Expression = SparkColumn | str
 
 def select(frame: DataFrame, expressions: Sequence[Expression]) -> DataFrame:
     """Select columns and SQL."""
-    texts = [each for each in expressions if isinstance(each, str)]
-    if len(texts) == len(expressions):
-        return frame.selectExpr(*texts)
+    strings = [each for each in expressions if isinstance(each, str)]
+    if len(strings) == len(expressions):
+        return frame.selectExpr(*strings)
     return frame.select(*[F.expr(each) if isinstance(each, str) else each for each in expressions])
 
 

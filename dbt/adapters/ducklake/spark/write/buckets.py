@@ -85,12 +85,12 @@ def _minus(value: SparkColumn) -> SparkColumn:
 
 
 def _digits(value: SparkColumn) -> SparkColumn:
-    """Return the digits of a decimal without its scale; its text may be `0.50`, `5E-7` or `0E-20`, depending on the ANSI mode."""
+    """Return the digits of a decimal without its scale. The cast may give `0.50`, `5E-7` or `0E-20`, depending on the ANSI mode."""
     return F.regexp_replace(value.cast("string"), r"[-.]|E.*$", "")
 
 
 def _decimal_text(value: SparkColumn, type_name: str) -> SparkColumn:
-    """Return DuckDB's text of a decimal, which has no digit before the point if all digits are behind it: `.50`, `-.50`."""
+    """Format a decimal as DuckDB does, without a digit before the point if all digits are after it: `.50`, `-.50`."""
     precision, scale = decimal_parameters(type_name) or (38, 0)
     digits = F.ltrim(_digits(value), F.lit("0"))
     least = max(1, scale + (precision > scale))

@@ -1,7 +1,7 @@
 """Partition keys in Spark: the expressions that split rows into files, and the values read back from the directories.
 
-Spark writes `''` and NULL to the same directory and changes other values. So each key is written as `v` + a plain text, which is converted
-to the value in DuckDB's form here.
+Spark writes `''` and NULL to the same directory and changes other values. So each key is written as the prefix `v` and a plain string,
+which is converted here to the value in DuckDB's form.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def with_keys(rows: DataFrame, columns: Sequence[Column], fields: Sequence[Parti
 def values_of(path: str, columns: Sequence[Column], fields: Sequence[PartitionField]) -> tuple[str | None, ...]:
     """Return the values of a file's keys, in DuckDB's form, from the directories in its path."""
     found = dict(re.findall(r"/(__ducklake_key_\d+)=([^/]*)(?=/)", path))
-    texts = [unquote(found[key_name(index)]) for index in range(len(fields))]
-    return values_of_keys([None if text == _NULL else text for text in texts], columns, fields)
+    strings = [unquote(found[key_name(index)]) for index in range(len(fields))]
+    return values_of_keys([None if text == _NULL else text for text in strings], columns, fields)
 
 
 def values_of_keys(texts: Sequence[str | None], columns: Sequence[Column], fields: Sequence[PartitionField]) -> tuple[str | None, ...]:
@@ -85,7 +85,7 @@ def values_of_keys(texts: Sequence[str | None], columns: Sequence[Column], field
 
 
 def _plain_text(value: SparkColumn, type_name: str) -> SparkColumn:
-    """Return a text for `_value_text` that does not depend on the session's settings."""
+    """Return a string for `_value_text` that does not depend on the session's settings."""
     if type_name == "date":
         return F.unix_date(value).cast("string")
     if type_name == "timestamptz":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SMALL_BYTES = 16 * 1024 * 1024
 """Results up to this size in bytes, as Spark estimates it, become one file."""
-MOST_TASK_BYTES = 256 * 1024 * 1024
+MAX_TASK_BYTES = 256 * 1024 * 1024
 """The maximum size of a writing task in shuffle bytes, so that large files do not leave cores idle."""
 _TASK_SIZE = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
 _TASK_SIZE_DEFAULT = ("67108864b", "64mb", "64m")
@@ -64,7 +64,7 @@ def arranged(rows: DataFrame, keys: Sequence[str], order: Sequence[SparkColumn],
 @contextmanager
 def large_tasks(spark: SparkSession, target_file_size: int) -> Iterator[None]:
     """Increase Spark's advisory task size to the target file size while a table is written, unless the user changed the setting."""
-    wanted = min(target_file_size, MOST_TASK_BYTES)
+    wanted = min(target_file_size, MAX_TASK_BYTES)
     before = spark.conf.get(_TASK_SIZE, None)
     if before is None or before.lower() not in _TASK_SIZE_DEFAULT or wanted <= 64 * 2**20:
         yield

@@ -31,7 +31,7 @@ class PartitionKey:
 
 @dataclass(frozen=True)
 class SortKey:
-    """`expression [ASC | DESC] [NULLS FIRST | NULLS LAST]`; the expression is the user's text, the rest is spelled as in the catalog."""
+    """`expression [ASC | DESC] [NULLS FIRST | NULLS LAST]`; the expression is what the user wrote, the rest has the catalog's form."""
 
     expression: str
     direction: str = "ASC"

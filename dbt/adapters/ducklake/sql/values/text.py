@@ -39,7 +39,7 @@ class TimeTravel:
 
 @dataclass(frozen=True)
 class Reference:
-    """A place in a text where a relation is named: text[start:end] covers the name and its time-travel clause, not its alias."""
+    """A place in SQL where a relation is named: text[start:end] covers the name and its time-travel clause, not its alias."""
 
     start: int
     end: int

@@ -65,6 +65,6 @@
   {%- set missing = [] -%}
   {%- for name, value in arguments.items() if value is not defined or value is none -%}{%- do missing.append(name) -%}{%- endfor -%}
   {%- if missing -%}
-    {{ exceptions.raise_compiler_error(operation ~ ' lacks ' ~ missing | join(' and ')) }}
+    {{ exceptions.raise_compiler_error(operation ~ ' needs ' ~ missing | join(' and ')) }}
   {%- endif -%}
 {% endmacro %}

@@ -22,11 +22,11 @@ from ....format.objects import Column
 from ....format.types import NESTED
 
 
-def types_of_cells(numbers: TypeEngine[Any], texts: TypeEngine[Any], blobs: TypeEngine[Any]) -> Mapping[str, TypeEngine[Any]]:
-    """Return `inlined_types` for a database that stores only numbers, texts and blobs; nested values are texts."""
-    types = {Cell.NUMBER: numbers, Cell.TEXT: texts, Cell.BLOB: blobs}
+def types_of_cells(numbers: TypeEngine[Any], strings: TypeEngine[Any], blobs: TypeEngine[Any]) -> Mapping[str, TypeEngine[Any]]:
+    """Return `inlined_types` for a database that stores only numbers, strings and blobs; nested values are strings."""
+    types = {Cell.NUMBER: numbers, Cell.TEXT: strings, Cell.BLOB: blobs}
     leaves = {name: types[leaf.cell] for name, leaf in STORED_NAMES.items() if leaf.cell is not None}
-    return MappingProxyType(leaves | dict.fromkeys(NESTED, texts))
+    return MappingProxyType(leaves | dict.fromkeys(NESTED, strings))
 
 
 class BusyError(Exception):
@@ -49,7 +49,7 @@ def unchanged(cell: ColumnElement[Any], _column: Column) -> ColumnElement[Any]:
 
 
 def own_order(text: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return the text itself, because the database compares texts byte by byte."""
+    """Return the string itself, because the database compares strings byte by byte."""
     return text
 
 
@@ -90,8 +90,8 @@ class CatalogDialect:
     """Begins a reading transaction, whose queries all see the same state of the catalog."""
 
     begin_commit: Callable[[Connection, str | None], None]
-    """Begins a writing transaction: waits for other writers, then sees everything that they committed. The text is the schema of the
-    metadata tables."""
+    """Begins a writing transaction: waits for other writers, then sees everything that they committed. The second argument is the
+    schema of the metadata tables, if any."""
 
     is_write_conflict: Callable[[BaseException], bool]
     """Whether a driver's error means that a concurrent writer committed first, so that a retry may succeed."""
@@ -106,7 +106,7 @@ class CatalogDialect:
     """Keyword arguments of `create_engine` for writing transactions, if they need other connections than reading ones."""
 
     text_type: TypeEngine[Any] = field(default_factory=VARCHAR)
-    """A text of any length."""
+    """A string of any length."""
 
     write_lock: Callable[[Connection], AbstractContextManager[None]] = no_lock
     """A lock around a whole writing transaction, for databases where a lock inside it is not enough.
@@ -128,7 +128,7 @@ class CatalogDialect:
     """Whether the rollback of a transaction removes the tables that it created."""
 
     clock: ColumnElement[Any] | None = None
-    """The present time by the clock of the server, in UTC if it has no zone. None if the database runs in this process."""
+    """The current time by the clock of the server, in UTC if it has no zone. None if the database runs in this process."""
 
     package: str | None = None
     """The extra of dbt-ducklake that installs the driver."""
@@ -143,12 +143,12 @@ class CatalogDialect:
     """Converts an inlined column, before that cast, to an expression that the driver can read."""
 
     number: Callable[[ColumnElement[Any]], ColumnElement[Any]] | None = None
-    """Converts a text to a double, and a text that is not a finite number to NULL. None if scans are not planned in SQL."""
+    """Converts a string to a double, and a string that is not a finite number to NULL. None if scans are not planned in SQL."""
 
     ordered_text: Callable[[ColumnElement[Any]], ColumnElement[Any]] = own_order
-    """Converts a text to an expression that is compared byte by byte in UTF-8."""
+    """Converts a string to an expression that is compared byte by byte in UTF-8."""
 
-    largest_identifier: int | None = None
+    max_identifier_bytes: int | None = None
     """The maximum length of a column name in an inlined-data table, in bytes."""
 
     folds_case: bool = False

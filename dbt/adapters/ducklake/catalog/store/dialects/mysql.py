@@ -1,6 +1,6 @@
 """MySQL 8 and MariaDB as a catalog database: our own mapping (docs/mysql.md), because the reference implementation has none.
 
-Tables use InnoDB, texts are utf8mb4 and compared byte by byte, timestamps are DATETIME(6) in UTC. CREATE TABLE commits the open
+Tables use InnoDB, strings are utf8mb4 and compared byte by byte, timestamps are DATETIME(6) in UTC. CREATE TABLE commits the open
 transaction, so it uses a separate connection. Writers exclude each other by a named lock of the server, which a commit does not release.
 """
 
@@ -25,8 +25,8 @@ BUSY_TIMEOUT_SECONDS = 10
 """How long a writer waits for the write lock, and a statement for a lock."""
 
 _RETRYABLE = frozenset({1020, 1050, 1062, 1205, 1213, 1412, 3572})
-"""Record changed since last read (MariaDB's snapshot isolation), table exists, duplicate key, lock wait timeout, deadlock (a certification
-failure of a cluster, too), table definition changed, NOWAIT."""
+"""Server error codes, in this order: record changed since last read (MariaDB's snapshot isolation), table exists, duplicate key, lock wait
+timeout, deadlock (also a certification failure of a cluster), table definition changed, NOWAIT."""
 
 _SESSION = (
     "SET SESSION sql_mode = 'TRADITIONAL,NO_ENGINE_SUBSTITUTION'",  # values that do not fit are errors
@@ -113,7 +113,7 @@ MYSQL = CatalogDialect(
     write_lock=_write_lock,
     create_table=_create_table,
     drop_table=_empty_table,
-    largest_identifier=64,
+    max_identifier_bytes=64,
     rolls_back_tables=False,
     clock=func.utc_timestamp(6),
     package="mysql",

@@ -67,7 +67,7 @@ def _with_parameters(found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
 
 
 def _cell(value: Any, column: Column) -> Any:
-    """Keep numbers, booleans and bytes, convert texts to bytes, and all other values to text that the server casts to the column's type."""
+    """Keep numbers, booleans and bytes; encode strings as bytes; convert others to text, which the server casts to the column's type."""
     leaf = leaf_type(base_type(column.type))
     if value is None or isinstance(value, bool | float | bytes):
         return value
@@ -77,12 +77,12 @@ def _cell(value: Any, column: Column) -> Any:
     if leaf.is_text:
         return text.encode()
     if "\0" in text:
-        raise ValueError("PostgreSQL's texts cannot contain a NUL character")
+        raise ValueError("PostgreSQL's strings cannot contain a NUL character")
     return text
 
 
 def _number(stored: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Convert a text that is certainly a number. Most are recognized without the regular expression, which is slow."""
+    """Convert a string that is certainly a number. Most are recognized without the regular expression, which is slow."""
     is_plain = and_(func.translate(stored, "0123456789", "").in_(("", ".")), func.length(stored).between(2, 40))
     return case((or_(is_plain, stored.regexp_match(_NUMBER)), cast(stored, DOUBLE_PRECISION)))
 
@@ -133,7 +133,7 @@ POSTGRES = CatalogDialect(
     read_as_text=frozenset(name for name, type_ in _INLINED.items() if type_ in _CHANGED_BY_DRIVER),
     number=_number,
     ordered_text=_ordered_text,
-    largest_identifier=63,
+    max_identifier_bytes=63,
     clock=func.clock_timestamp(),
     package="postgres",
 )

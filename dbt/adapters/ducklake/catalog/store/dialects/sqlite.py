@@ -29,14 +29,18 @@ _TEXT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?\s*
 
 
 def write_timestamp(value: datetime) -> str:
-    """Format a timestamp in UTC with a blank, `+00` and no trailing zeros, as DuckDB does, because it sometimes compares these texts."""
+    """Format a timestamp in UTC with a space, `+00` and no trailing zeros, as DuckDB does, because it sometimes compares these strings."""
     timestamp = value.astimezone(timezone.utc)
     fraction = f".{timestamp.microsecond:06d}".rstrip("0") if timestamp.microsecond else ""
     return f"{timestamp:%Y-%m-%d %H:%M:%S}{fraction}+00"
 
 
 def read_timestamp(value: Any) -> datetime:
-    """Parse a timestamp in any form that DuckDB reads; without an offset it is in UTC."""
+    """Parse a timestamp in any form that DuckDB reads; without an offset it is in UTC.
+
+    Raises:
+        ValueError: the value is not a timestamp.
+    """
     match = _TEXT.fullmatch(str(value).strip())
     if match is None:
         raise ValueError(f"not a timestamp: {value!r}")
@@ -75,7 +79,7 @@ def _is_write_conflict(error: BaseException) -> bool:
 
 
 def _number(text: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Convert a text that equals its number; a cast alone would use the first digits of any text."""
+    """Convert a string that equals its number; a cast alone would use the leading digits of any string."""
     number = cast(text, NUMERIC)
     return case((number == type_coerce(text, NUMERIC), cast(text, Double)))
 
@@ -89,7 +93,7 @@ SQLITE = CatalogDialect(
     write_boolean=int,
     write_timestamp=write_timestamp,
     read_timestamp=read_timestamp,
-    comparable_timestamp=lambda stored: func.replace(stored, "T", " "),  # texts with a blank compare by time
+    comparable_timestamp=lambda stored: func.replace(stored, "T", " "),  # strings with a space compare by time
     engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}, "pool_size": 16, "max_overflow": 32}),
     # SQLite opens a file that is write-protected for reading only, and such a connection stays so. A commit therefore opens its own.
     writing_engine_options=MappingProxyType({"connect_args": {"timeout": BUSY_TIMEOUT_SECONDS}, "poolclass": NullPool}),

@@ -41,7 +41,7 @@ class Source:
 
 
 def partial_max(source: Source) -> ColumnElement[Any]:
-    """Return `partial_max`, which before format 0.4 is part of a text in another column."""
+    """Return `partial_max`, which before format 0.4 is part of a string in another column."""
     files = source.tables[t.data_file.name]
     known = files.c.partial_max if "partial_max" in files.c else cast(null(), BIGINT())
     if "partial_file_info" not in files.c:

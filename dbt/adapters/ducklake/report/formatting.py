@@ -1,4 +1,4 @@
-"""Numbers, sizes and times as short texts for people."""
+"""Format numbers, sizes and times for people."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def size(value: float) -> str:
     return f"{text} {_UNITS[unit]}"
 
 
-def percent(share: float) -> str:
-    """Return a share as a percentage; a small one that is not zero never becomes `0%`."""
-    value = share * 100
+def percent(fraction: float) -> str:
+    """Return a fraction of one as a percentage. A small one that is not zero is `<0.1%`, never `0%`."""
+    value = fraction * 100
     if 0 < value < 0.1:
         return "<0.1%"
     return f"{value:.1f}".removesuffix(".0") + "%"
 
 
-def moment(time: datetime | None) -> str:
+def timestamp(time: datetime | None) -> str:
     """Return a timestamp in UTC to the minute."""
     return "unknown" if time is None else time.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M")
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time: `0.4 s`, `12 s`, `3 min`, `2 h`, `5 days`."""
+    """Return a duration given in seconds: `0.4 s`, `12 s`, `3 min`, `2 h`, `5 days`."""
     if seconds < 10:
         return f"{max(seconds, 0):.1f} s"
     for limit, unit, name in ((120, 1, "s"), (7200, 60, "min"), (172800, 3600, "h")):
@@ -56,5 +56,5 @@ def age(time: datetime | None, now: datetime) -> str:
 
 
 def short(text: str, length: int) -> str:
-    """Return a text cut to a length."""
+    """Truncate a string to a length."""
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -2,7 +2,7 @@
 
 Specification: the tables `ducklake_data_file` and `ducklake_delete_file`, and the page "Data Inlining".
 
-The catalog does not keep all of these figures. A merged file has the rows of several snapshots, and a delete file with `partial_max` the
+The catalog does not keep all of these metrics. A merged file has the rows of several snapshots, and a delete file with `partial_max` the
 deletes of several. What a snapshot removed is known only as long as the snapshot before it is kept.
 """
 
@@ -23,8 +23,8 @@ from ..store.inlined import clause, has_delete_table, positions, registered
 
 
 @dataclass
-class Figures:
-    """The figures of some snapshots of a table."""
+class TableMetrics:
+    """The metrics of some snapshots of a table."""
 
     rows_inserted: Counter[int] = field(default_factory=Counter)
     rows_deleted: Counter[int] = field(default_factory=Counter)
@@ -73,11 +73,11 @@ class Ranges:
         return place >= 0 and snapshot_id <= self._ends[place]
 
 
-def read_figures(connection: Connection, database: Database, table_id: int, snapshots: Collection[int]) -> Figures:
-    """Return the figures of these snapshots of a table; the number of queries does not grow with the files."""
+def read_table_metrics(connection: Connection, database: Database, table_id: int, snapshots: Collection[int]) -> TableMetrics:
+    """Return the metrics of these snapshots of a table; the number of queries does not grow with the files."""
     read = _Sums(connection, snapshots, database.dialect.batch_size)
     kept = read.previous()
-    found = Figures(
+    found = TableMetrics(
         merged_rows=_merged(connection, t.data_file, table_id),
         merged_deletes=_merged(connection, t.delete_file, table_id),
         after_kept=frozenset(each + 1 for each in kept),
@@ -94,7 +94,7 @@ def read_figures(connection: Connection, database: Database, table_id: int, snap
     return found
 
 
-def _add_files(found: Figures, read: _Sums, table_id: int) -> None:
+def _add_files(found: TableMetrics, read: _Sums, table_id: int) -> None:
     data, delete = t.data_file, t.delete_file
     of_table = data.c.table_id == table_id
     begun = (func.count(), func.sum(data.c.record_count), func.sum(data.c.file_size_bytes))
@@ -111,7 +111,7 @@ def _add_files(found: Figures, read: _Sums, table_id: int) -> None:
         found.rows_deleted[snapshot] -= rows
 
 
-def _add_inlined_deletes(found: Figures, read: _Sums, entries: Any) -> None:
+def _add_inlined_deletes(found: TableMetrics, read: _Sums, entries: Any) -> None:
     """Count inlined deletes where they begin, and subtract earlier ones of a file from the rows that end with the file."""
     for snapshot, count in read.sums(entries, entries.c.begin_snapshot, func.count()):
         found.rows_deleted[snapshot] += count

@@ -1,4 +1,4 @@
-"""Find texts in double quotes that are the name of a column: DuckDB's users and packages mean the column, Spark reads a text."""
+"""Find string literals in double quotes that are the name of a column: DuckDB reads the column, Spark a string."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from ..format.view_columns import view_columns
 from ..sql.tokens import Kind, tokenize
 from .bound import Bound, BoundQuery, BoundTable
 
-CONFUSED = (
-    'The query has "{name}" in double quotes, which is a text in Spark\'s SQL, not the column of this name: the rows would have the text '
-    "{name!r}. Write `{name}` for the column, or '{name}' for the text. For packages and models that quote names with double quotes, set "
+QUOTED_COLUMN_WARNING = (
+    'The query has "{name}" in double quotes, which is a string in Spark\'s SQL, not the column of this name: the rows would have the '
+    "string {name!r}. Write `{name}` for the column, or '{name}' for the string. For packages and models that use double quotes, set "
     "`target_type: spark` in the profile, or `spark.sql.ansi.doubleQuotedIdentifiers: true` in `spark_config`"
 )
-"""The warning of such a text."""
 
 
-def texts_like_columns(text: str, bound: Bound) -> list[str]:
-    """Return the texts in double quotes that are columns of the relations that a statement reads, each once, as written.
+def strings_like_columns(text: str, bound: Bound) -> list[str]:
+    """Return the strings in double quotes that are columns of the relations that a statement reads, each once, as written.
 
     Args:
         text: the statement.
-        bound: the same with a value for each name.
+        bound: the resolved statement.
     """
     if '"' not in text:
         return []
@@ -35,7 +34,7 @@ def texts_like_columns(text: str, bound: Bound) -> list[str]:
 
 
 def _columns(bound: Bound, seen: set[int]) -> Iterator[str]:
-    """Return the names of the columns of all relations; those of temporary views that rename none are those of what they read."""
+    """Return the names of the columns of all relations. A temporary view without its own column names has those of what it reads."""
     if id(bound) in seen:
         return
     seen.add(id(bound))

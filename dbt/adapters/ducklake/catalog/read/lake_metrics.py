@@ -1,6 +1,6 @@
-"""Figures about a whole lake: its snapshots, how its data grew, the sizes of its files, and what each snapshot wrote.
+"""Metrics of a whole lake: its snapshots, how its data grew, the sizes of its files, and what each snapshot wrote.
 
-Every figure is one query for any number of tables and files.
+Every metric is one query for any number of tables and files.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from sqlalchemy.engine import Connection
 from ..store import tables as t
 from ..store.database import Database, batches
 from ..store.visibility import visible
-from .table_figures import Ranges
+from .table_metrics import Ranges
 
 
 @dataclass(frozen=True)
 class SnapshotPoint:
-    """A snapshot in the figures of a lake."""
+    """A snapshot in the metrics of a lake."""
 
     snapshot_id: int
     time: datetime
@@ -39,8 +39,8 @@ class FileTotals:
 
 
 @dataclass(frozen=True)
-class LakeFigures:
-    """The figures of a lake at a snapshot."""
+class LakeMetrics:
+    """The metrics of a lake at a snapshot."""
 
     snapshots: tuple[SnapshotPoint, ...]
     """All kept snapshots, oldest first."""
@@ -54,8 +54,8 @@ class LakeFigures:
     """Table id → data files that only older snapshots read."""
 
 
-def read_lake_figures(connection: Connection, snapshot_id: int, bounds: Sequence[int], small_below: int) -> LakeFigures:
-    """Return the figures at a snapshot.
+def read_lake_metrics(connection: Connection, snapshot_id: int, bounds: Sequence[int], small_below: int) -> LakeMetrics:
+    """Return the metrics at a snapshot.
 
     Args:
         connection: a reading transaction.
@@ -67,7 +67,7 @@ def read_lake_figures(connection: Connection, snapshot_id: int, bounds: Sequence
     live = visible(data, snapshot_id)
     small = select(data.c.table_id, func.count()).where(live, data.c.file_size_bytes < small_below).group_by(data.c.table_id)
     ended = select(data.c.table_id, func.count(), func.sum(data.c.file_size_bytes)).where(data.c.end_snapshot <= snapshot_id)
-    return LakeFigures(
+    return LakeMetrics(
         _snapshots(connection, snapshot_id),
         _changes(connection, snapshot_id),
         _sizes(connection, snapshot_id, bounds),
