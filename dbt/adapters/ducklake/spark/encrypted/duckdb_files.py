@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 INSTALL = "pip install 'dbt-ducklake[duckdb]'"
 KEY_BYTES = 16
@@ -221,13 +222,14 @@ def reader(tasks: Sequence[Sequence[FileToRead]], schema: pa.Schema, constants: 
 
     def read_encrypted_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         connection = None
+        numbers = pa.array(range(_BATCH_ROWS), pa.int64())
         try:
             for number in [int(each) for batch in batches for each in batch.column(0).to_pylist()]:
                 connection = connection or connect()
                 for file in tasks[number]:
                     start = 0
                     for batch in read_batches(connection, file, schema):
-                        positions = pa.array(range(start, start + batch.num_rows), pa.int64())
+                        positions = pc.add(numbers.slice(0, batch.num_rows), start)
                         added = [
                             pa.repeat(pa.scalar(value, field.type), batch.num_rows)
                             for value, field in zip(file.constants, constants, strict=True)
