@@ -19,7 +19,7 @@ from ..encrypted import duckdb_files
 from ..encrypted.keys import key_of
 from ..encrypted.notice import announce
 from ..encrypted.workers import send_code
-from ..files import storage
+from ..files.encrypted_files import place_of
 from ..files.physical import physical_schemas
 from ..values.conversions import REFUSED
 from .encrypted_columns import arrow_schema, select_list
@@ -67,7 +67,7 @@ def read_files(
     selects = {schema: select_list(fields, schema) for schema in set(schemas)}
     chosen = [
         duckdb_files.FileToRead(
-            storage.filesystem(file.path)[1],
+            place_of(file.path),
             key_of(file.path, file.encryption_key or ""),
             selects[schema],
             tuple(values[number] for values in facts.values()),
@@ -92,7 +92,7 @@ def _parts(files: Sequence[_Chosen]) -> list[list[list[_Chosen]]]:
     task_bytes = length = 0
     selects: set[str] = set()
     for data_file, chosen in files:
-        size = len(chosen.path) + _CHARACTERS_OF_FILE
+        size = len(chosen.place.path) + _CHARACTERS_OF_FILE
         size += 0 if chosen.select in selects else len(chosen.select)  # files of one schema share the text
         if not parts or length + size > FUNCTION_CHARACTERS:
             parts.append([[]])
