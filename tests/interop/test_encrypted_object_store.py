@@ -169,6 +169,18 @@ def test_a_store_that_refuses(lake: LakeSession, object_store: ObjectStore) -> N
         assert str(object_store.secret.secret) not in str(error) + repr(error)
 
 
+def test_requests_are_few(lake: LakeSession, object_store: ObjectStore) -> None:
+    object_store.proxy.counted()
+    lake.execute("CREATE TABLE t AS SELECT id FROM range(0, 100, 1, 1)")
+    assert object_store.proxy.counted() == {"PUT": 1}
+    lake.execute("SELECT sum(id) FROM t").fetch()
+    assert object_store.proxy.counted() == {"GET": 2, "HEAD": 1}  # the footer; the file and its size
+    lake.execute("SELECT max(id) FROM t").fetch()
+    assert object_store.proxy.counted() == {"GET": 1, "HEAD": 1}
+    lake.execute("DELETE FROM t WHERE id = 3")
+    assert object_store.proxy.counted() == {"GET": 1, "HEAD": 1, "PUT": 1}
+
+
 def test_a_missing_object(lake: LakeSession) -> None:
     lake.execute("CREATE TABLE t AS SELECT id FROM range(100)")
     query = lake.execute("SELECT * FROM t")
