@@ -30,7 +30,7 @@ INSTALL = "pip install 'dbt-ducklake[duckdb]'"
 KEY_BYTES = 16
 """The length of a new key: AES-128, as the reference implementation chooses it."""
 _BATCH_ROWS = 10_000
-_COPY_BYTES = 8 * 1024 * 1024
+_COPY_BYTES = 16 * 1024 * 1024
 _ROWS = "rows_to_write"
 
 
@@ -201,7 +201,9 @@ def written_to(place: Place) -> Iterator[str]:
         yield local
         try:
             with open(local, "rb") as source, place.store.open_output_stream(place.path) as target:
-                shutil.copyfileobj(source, target, _COPY_BYTES)
+                while content := source.read(_COPY_BYTES):
+                    target.write(content)
+                    target.flush()  # waits for the upload, so that not all of a large file is in memory
         except OSError as error:
             raise EncryptedFileError(f"the encrypted file {place} cannot be written: {error}") from None
 

@@ -1,7 +1,7 @@
 """Write rows to encrypted files through DuckDB in Spark's Python workers; no plain file exists at any time.
 
 Each task writes its rows to files with new names, and returns what DuckDB says about them. So of a task that runs twice only the files of
-one attempt count; those of the other are removed with the directory of the job.
+one attempt count. A failed attempt removes its files; those of a failed job are removed by the driver.
 """
 
 from __future__ import annotations
