@@ -17,6 +17,7 @@ from dbt.adapters.ducklake.session.doctor import examine
 from dbt.adapters.ducklake.spark.encrypted import duckdb_files
 from dbt.adapters.ducklake.spark.files import s3, storage
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
+from dbt.adapters.ducklake.spark.write import encrypted as write_encrypted
 from tests.catalogs import CatalogUnderTest, session_on
 from tests.interop.conftest import Both
 from tests.interop.oracle import connect as connect_duckdb
@@ -109,23 +110,45 @@ def test_maintenance_rollback_and_clone(both: Both, object_store: ObjectStore) -
     assert plain_objects(object_store) == []
 
 
-def test_a_failed_write_leaves_no_objects(lake: LakeSession, object_store: ObjectStore) -> None:
-    lake.execute("CREATE TABLE t (id INT, j JSON)")
-    lake.execute("CALL lake.set_option('target_file_size', '20KB')")
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_failed_write_leaves_no_objects(
+    lake: LakeSession, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    """A worker that fails removes what it has stored; one that is killed cannot, so this process does."""
+    real = duckdb_files.writer
+
+    def failing(*arguments: object) -> object:
+        write = real(*arguments)
+
+        def fail_after_three_files(batches: Iterator[object]) -> Iterator[object]:
+            found = write(batches)
+            for _ in range(3):
+                yield next(found)
+            if killed:
+                os._exit(1)
+            found.throw(ZeroDivisionError("stop"))
+
+        return fail_after_three_files
+
+    lake.execute("CREATE TABLE t (id BIGINT)")
+    lake.execute("CALL lake.set_option('target_file_size', '1KB')")
     before = objects(object_store)
     object_store.proxy.counted()
-    with pytest.raises(Exception, match="json"):
-        lake.execute("INSERT INTO t SELECT id, IF(id = 19999, '{', '1') FROM range(0, 20000, 1, 1)")
-    assert object_store.proxy.counted()["PUT"] > 3  # the files before the wrong value were stored
+    with monkeypatch.context() as patch:
+        patch.setattr(write_encrypted.duckdb_files, "writer", failing)
+        with pytest.raises(DuckLakeError, match="." if killed else "stop"):
+            lake.execute("INSERT INTO t SELECT id FROM range(0, 10000, 1, 1)")
+    counted = object_store.proxy.counted()
+    assert counted["PUT"] >= 3, counted
     assert objects(object_store) == before
+    lake.execute("INSERT INTO t SELECT id FROM range(0, 10000, 1, 1)")
+    assert lake.execute("SELECT count(*) FROM t").fetch() == [(10000,)]
 
 
 def test_of_a_task_that_runs_twice_one_attempt_counts(
     lake: LakeSession, monkeypatch: pytest.MonkeyPatch, object_store: ObjectStore
 ) -> None:
     """The first attempt stores its file and then fails: its file is removed, and that of the second is registered."""
-    from dbt.adapters.ducklake.spark.write import encrypted
-
     real = duckdb_files.writer
 
     def failing(*arguments: object) -> object:
@@ -141,7 +164,7 @@ def test_of_a_task_that_runs_twice_one_attempt_counts(
 
         return twice
 
-    monkeypatch.setattr(encrypted.duckdb_files, "writer", failing)
+    monkeypatch.setattr(write_encrypted.duckdb_files, "writer", failing)
     lake.execute("CREATE TABLE t AS SELECT id FROM range(0, 100, 1, 1)")
     listed = {row[0] for row in lake.execute("SELECT data_file FROM lake.list_files('t')").fetch()}
     assert {path for path, _ in storage.list_files(object_store.folder) if path.endswith(".parquet")} == listed

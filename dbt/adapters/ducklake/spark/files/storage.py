@@ -228,7 +228,7 @@ def remove_beginning(path: str) -> None:
     """Remove the files of an object store whose paths begin with `path` and have no further `/`."""
     folder, _, name = path.rpartition("/")
     found = [f"{folder}/{each}" for each in list_folder(folder) if each.startswith(name)]
-    remove([*found, folder + "/"] if found else [])  # PyArrow, which deletes a file in a worker, makes an empty object for its folder
+    remove([*found, folder + "/"])  # PyArrow, which deletes a file in a worker, makes an empty object for its folder
 
 
 def list_files(directory: str) -> list[tuple[str, int]]:
