@@ -13,7 +13,7 @@ from dbt_common.behavior_flags import BehaviorFlagRendered
 
 from dbt.adapters.ducklake.spark.session.runtime import SparkRuntime
 from tests.functional.adapter.dialect import in_spark
-from tests.places import FULL_MATRIX
+from tests.places import ENCRYPTED, FULL_MATRIX
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -56,6 +56,7 @@ def dbt_profile_target(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ob
         "data_path": f"{folder}/files/",
         "threads": 4,
         "spark": {"master": "local[2]"},
+        **({"encrypted": True} if ENCRYPTED else {}),
     }
 
 

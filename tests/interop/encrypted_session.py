@@ -1,6 +1,7 @@
 """A process that changes an encrypted lake in many ways while a thread searches every file of the process for plain rows.
 
-Run as `python -m tests.interop.encrypted_session FOLDER`; the folder is empty, and TMPDIR is a folder in it. Prints what was found.
+Run as `python -m tests.interop.encrypted_session FOLDER DATA_PATH`; the folder is empty, and TMPDIR is a folder in it. Prints what was
+found.
 """
 
 from __future__ import annotations
@@ -63,12 +64,12 @@ def change(session: LakeSession) -> None:
     session.execute("CALL ducklake_rewrite_data_files('lake', delete_threshold => 0)")
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, data_path: str) -> None:
     search = Search(folder)
     config = {"spark.local.dir": str(folder / "spark"), "spark.sql.shuffle.partitions": "3"}
     settings = LakeSettings(
         str(folder / "lake.sqlite"),
-        str(folder / "files"),
+        data_path,
         encrypted=True,
         data_inlining_row_limit=0,
         spark=SparkSettings(master="local[2]", fast_start=True, config=config),
@@ -85,4 +86,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -17,7 +17,7 @@ from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
 from tests.interop.oracle import connect as connect_duckdb
 from tests.interop.test_rollback import HISTORIES, SPARK, make_history
-from tests.places import REFERENCE_DATABASES
+from tests.places import ENCRYPTED, REFERENCE_DATABASES
 
 CATALOGS = REFERENCE_DATABASES
 CHANGES = [
@@ -266,7 +266,8 @@ def test_a_schema_is_cloned_in_one_snapshot(prod: Both, catalog: CatalogUnderTes
     values = prod.duck.execute(
         "SELECT count(*) FROM ducklake_list_files('lake', 'orders', schema => 'dev') WHERE data_file LIKE '%month=%'"
     )
-    assert values.fetchone()[0] >= 8
+    (shown,) = values.fetchone()
+    assert shown == 0 if ENCRYPTED else shown >= 8  # paths in an encrypted lake show no values
     with pytest.raises(Exception, match="NULL"):
         prod.spark("INSERT INTO dev.orders (id) VALUES (NULL)")
 

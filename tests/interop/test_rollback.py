@@ -15,7 +15,7 @@ from dbt.adapters.ducklake.spark.files.storage import remove
 from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
 from tests.interop.oracle import connect as connect_duckdb
-from tests.places import REFERENCE_DATABASES
+from tests.places import ENCRYPTED, REFERENCE_DATABASES
 
 CATALOGS = REFERENCE_DATABASES
 
@@ -165,6 +165,8 @@ HISTORIES = {
 
 def make_history(both: Both, name: str, place: Path) -> int:
     """Run the statements of a history, which create the table t, and return the snapshot at its TARGET."""
+    if ENCRYPTED and "ducklake_add_data_files" in "".join(HISTORIES[name]):
+        pytest.skip("files that are added are plain, and both sides refuse to read a plain file of an encrypted lake")
     then = 0
     for statement in (each.replace("{place}", str(place)) for each in HISTORIES[name]):
         if statement == TARGET:

@@ -172,10 +172,6 @@ def broken_by_encryption(folder: Path) -> LakeSettings:
     return settings(folder, encrypted=True)
 
 
-def broken_encrypted_store(folder: Path) -> LakeSettings:
-    return settings(folder, data_path="s3a://no-such-bucket/lake/", encrypted=True)
-
-
 def broken_version(folder: Path) -> LakeSettings:
     with connect(f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/"):
         pass
@@ -205,7 +201,6 @@ def broken_owner(folder: Path) -> LakeSettings:
         (broken_file, "file is not a database. Check that `path` names the file of a catalog"),
         (broken_other_data_path, "correct data_path, or remove it"),
         (broken_by_encryption, "the lake is not encrypted, but the profile has `encrypted: true`"),
-        (broken_encrypted_store, "encrypted lakes need a data path in a file system"),
         (broken_version, "7.0"),
         (broken_server, "Check that the database server runs, that this machine can reach it"),
         (broken_owner, "Choose another data_path, or remove these files"),

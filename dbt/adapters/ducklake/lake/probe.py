@@ -42,15 +42,15 @@ def probe_data_path(path: str, *, read_only: bool) -> timedelta | None:
     return None
 
 
-def probe_with_spark(spark: SparkSession, path: str) -> None:
-    """Let executors write a small file below the data path and read it back, and remove it.
+def probe_with_spark(spark: SparkSession, path: str, *, encrypted: bool) -> None:
+    """Let executors write a small file below the data path and read it back, and remove it; in an encrypted lake the file is encrypted.
 
     Raises:
         ConfigurationError: this process cannot see what the executors wrote, or they read something else.
         Exception: Spark's error, if its job fails.
     """
     with _existing(path):
-        found = write_and_read(spark, path)
+        found = write_and_read(spark, path, encrypted=encrypted)
     if not found:
         raise ConfigurationError(
             f"the executors wrote to {path}, and this machine cannot see the file: data_path must be a folder or an object store that "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -72,6 +72,8 @@ class BoundTable:
     user_name: str = field(compare=False)
     depends_on: tuple[RowsRead, ...] = field(compare=False)
     """Empty if rows of an earlier snapshot are read, which never change."""
+    unneeded: frozenset[str] = frozenset()
+    """The names of columns that are NULL in rows of encrypted files, because no one needs their values; see `Bound.without`."""
 
     @property
     def reads(self) -> Iterator[FilesRead]:
@@ -186,6 +188,14 @@ class Bound:
         """Return the text with a name, quoted for Spark, for each value."""
         return "".join(piece if isinstance(piece, str) else name_of(piece) for piece in self.pieces)
 
+    def without(self, unneeded: Mapping[str, frozenset[str]]) -> Bound:
+        """Return the text with the same values, except that some columns of tables are not read.
+
+        Args:
+            unneeded: name of a table's scan plan → the names of the columns.
+        """
+        return _without(self, unneeded, {})
+
     @property
     def relations(self) -> Iterator[BoundRelation]:
         """The values in the order of the text."""
@@ -202,3 +212,21 @@ class Bound:
         """The rows whose change by a concurrent writer could change the result."""
         for relation in self.relations:
             yield from relation.depends_on
+
+
+def _without(bound: Bound, unneeded: Mapping[str, frozenset[str]], known: dict[Bound, Bound]) -> Bound:
+    """Return a text whose tables are read without some columns; `known` has results, because views can contain one another many times."""
+
+    def changed(piece: str | BoundRelation) -> str | BoundRelation:
+        match piece:
+            case BoundTable():
+                return replace(piece, unneeded=unneeded.get(piece.plan.name, frozenset()))
+            case BoundQuery():
+                return replace(piece, body=_without(piece.body, unneeded, known))
+            case BoundFunction():
+                return replace(piece, definition=_without(piece.definition, unneeded, known))
+        return piece
+
+    if bound not in known:
+        known[bound] = Bound(tuple(map(changed, bound.pieces)), bound.names_spark)
+    return known[bound]

@@ -20,6 +20,7 @@ from ..plan.names import Found, Names, TemporaryView
 from ..plan.resolve import Planning, resolve
 from ..plan.scans import ScanPlans
 from ..plan.view import LakeView, Settings
+from ..spark.read.unneeded import unneeded_columns
 from ..spark.rows.fetch import column_types
 from ..spark.session.temporary import Setting, session_settings, timestamp_value
 from ..sql.references import rows_of
@@ -219,7 +220,13 @@ class Environment:
 
     def query(self, sql: Sql) -> DataFrame:
         """Return the rows of a query, which is analyzed but not run yet."""
-        return self.frame(self.resolve(sql))
+        return self.rows(self.resolve(sql))
+
+    def rows(self, bound: Bound) -> DataFrame:
+        """Return the rows of a resolved query, not run yet; columns that it does not need are left out of encrypted files."""
+        frame = self.frame(bound)
+        unneeded = unneeded_columns(frame) if self.state.registry.reads_encrypted else {}
+        return self.frame(bound.without(unneeded)) if unneeded else frame
 
     def frame(self, bound: Bound) -> DataFrame:
         """Return the rows of a resolved query, which is analyzed but not run yet."""

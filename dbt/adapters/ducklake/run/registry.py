@@ -53,6 +53,11 @@ class ScanRegistry:
         """
         return bound.text(lambda relation: backquoted(self._name(relation, spark, settings, frame_of_call)))
 
+    @property
+    def reads_encrypted(self) -> bool:
+        """Whether the current statement reads encrypted files; those of a lake are all encrypted or all not."""
+        return any(table.plan.files and table.plan.files[0].encryption_key is not None for table, _ in self._used)
+
     def new_name(self, user_name: str) -> str:
         """Return a name for a view that the caller registers and drops with `forget`; errors show `user_name` instead."""
         name = f"__ducklake_{next(self._numbers)}__"
@@ -118,7 +123,7 @@ class ScanRegistry:
     ) -> str:
         match relation:
             case BoundTable():
-                frame = scan(spark, relation.plan, virtual=relation.virtual)
+                frame = scan(spark, relation.plan, virtual=relation.virtual, unneeded=relation.unneeded)
             case BoundQuery():
                 frame = self._query(relation, spark, self.text(relation.body, spark, settings, frame_of_call))
             case BoundCall():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -173,7 +174,8 @@ def run_merge(env: Environment, statement: Merge) -> Result:
 def _source(env: Environment, statement: Merge, alias: str) -> tuple[DataFrame, DataFrame]:
     """Return the rows of the source of a MERGE, and the same without the virtual columns that the statement names."""
     text = source_with_virtual(statement, alias)
-    rows = env.spark.sql(f"SELECT * FROM {env.bound(text)}")
+    bound = env.resolve(text)
+    rows = env.rows(replace(bound, pieces=("SELECT * FROM ", *bound.pieces)))
     reference = text.references[0] if text is not statement.source else None
     found = None if reference is None else env.find(reference.name, reference.at)
     if reference is None or found is None or not isinstance(found.relation, Table):

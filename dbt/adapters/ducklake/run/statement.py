@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import StatementError
 from ..plan.resolve import resolve
@@ -35,6 +35,9 @@ from .procedures import run_call
 from .result import FilesWritten, Result, ResultColumn
 from .rows import run_delete, run_insert, run_merge, run_truncate, run_update
 from .temporary_views import run_create_temporary_view
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _RUNNERS: dict[type, Callable[[Environment, Any], Result]] = {
     v.CreateSchema: run_create_schema,
@@ -72,7 +75,7 @@ def run(env: Environment, statement: v.Statement) -> Result:
     before = env.transaction.written_files()
     match statement:
         case v.Query(query):
-            result = _rows(env, query)
+            result = _rows(env, env.query(query), query)
         case v.PassThrough(query):
             result = _passed_through(env, query)
         case _:
@@ -81,8 +84,7 @@ def run(env: Environment, statement: v.Statement) -> Result:
     return replace(result, files=tuple(env.reads), written=FilesWritten(len(sizes), sum(sizes)))
 
 
-def _rows(env: Environment, query: v.Sql) -> Result:
-    frame = env.query(query)
+def _rows(env: Environment, frame: DataFrame, query: v.Sql) -> Result:
     if Cursor(Source(query.text)).at("EXPLAIN") and frame.columns == ["plan"]:
         require_plan([row[0] for row in frame.collect()], env.state.registry.user_names)
         if env.reads:
@@ -104,7 +106,7 @@ def _passed_through(env: Environment, query: v.Sql) -> Result:
             "a temporary function or global temporary view cannot read tables of a lake, because it would always show their current rows: "
             "use CREATE FUNCTION schema.name or CREATE VIEW schema.name, which store it in the lake"
         )
-    result = _rows(env, query)
+    result = _rows(env, env.frame(env.resolve(query)), query)
     env.state.registry.keep()
     env.state.forget_hidden(env.names.in_spark)
     if change is not None and change.key is None:

@@ -52,7 +52,7 @@ def cache_rows(env: Environment, name: str) -> int:
         The number of rows.
     """
     bound = env.resolve(rows_of(Name((name,))))
-    frame, view = env.frame(bound).persist(), env.state.registry.new_name(name)
+    frame, view = env.rows(bound).persist(), env.state.registry.new_name(name)
     env.state.frames.append((frame, view))
     count = int(frame.count())
     as_leaf(frame).createOrReplaceTempView(view)

@@ -20,8 +20,8 @@ from ..format.paths import is_url
 from ..format.versions import CURRENT
 from ..lake.data_path import require_own_path
 from ..lake.probe import probe_data_path, probe_with_spark
+from ..spark.encrypted.keys import require_packages
 from ..spark.errors import translate
-from ..spark.files.encrypted_files import require_encryption
 from ..spark.session.java import find_java
 from ..spark.session.kept import states
 from ..spark.session.runtime import SparkRuntime
@@ -61,6 +61,7 @@ class _Place:
     settings: LakeSettings
     data_path: str | None = None
     """None if it is not known, because the catalog cannot be read."""
+    encrypted: bool = False
 
 
 def examine(settings: LakeSettings, runtime: SparkRuntime) -> Iterator[Finding]:
@@ -83,7 +84,8 @@ def _lake(place: _Place) -> Iterator[Finding]:
             raise ConfigurationError(f"{error}. {_UNREACHABLE if place.settings.location.file is None else _UNREADABLE}") from error
         if found is None:
             if place.settings.encrypted:
-                require_encryption(new_data_path(place.settings))
+                place.encrypted = True
+                require_packages()
             with suppress(ConfigurationError):
                 place.data_path = new_data_path(place.settings)  # checked even if the catalog cannot be created
             try_creation(place.settings)
@@ -93,8 +95,8 @@ def _lake(place: _Place) -> Iterator[Finding]:
             snapshot = found.reader().snapshot
             found.reader().schemas()
             if found.encrypted:
-                require_encryption(found.data_path)
-            place.data_path = found.data_path
+                require_packages()
+            place.data_path, place.encrypted = found.data_path, found.encrypted
             clock = found.clock_ahead()
             if not found.read_only and found.format_version == CURRENT:
                 found.try_writing()
@@ -146,8 +148,7 @@ def _spark(runtime: SparkRuntime, places: list[_Place]) -> Iterator[Finding]:
     if session is None:
         return
     for place in places:
-        assert place.data_path is not None
-        yield _checked(f"Spark can use the data path of {place.settings.database}", partial(_job, runtime, session, place.data_path))
+        yield _checked(f"Spark can use the data path of {place.settings.database}", partial(_job, runtime, session, place))
 
 
 def _checked(check: str, work: Callable[[], str]) -> Finding:
@@ -210,7 +211,8 @@ def _answer(addresses: list[tuple[str, int]]) -> str:
     )
 
 
-def _job(runtime: SparkRuntime, session: SparkSession, data_path: str) -> str:
+def _job(runtime: SparkRuntime, session: SparkSession, place: _Place) -> str:
+    assert place.data_path is not None
     late = threading.Event()
 
     def give_up() -> None:
@@ -222,7 +224,7 @@ def _job(runtime: SparkRuntime, session: SparkSession, data_path: str) -> str:
     timer.start()
     try:
         with runtime.scope(session, "dbt-debug", "dbt debug"):
-            probe_with_spark(session, data_path)
+            probe_with_spark(session, place.data_path, encrypted=place.encrypted)
     except Exception as error:
         found = translate(error)
         if late.is_set() and isinstance(found, CancelledError):

@@ -17,7 +17,7 @@ from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..format.identifiers import fold
 from ..lake.data_path import mark, require_own_path
 from ..lake.migrate import migrate
-from ..spark.files.encrypted_files import require_encryption
+from ..spark.encrypted.keys import require_packages
 from ..spark.files.s3 import use_secrets
 from ..spark.session.runtime import SparkRuntime
 from ..spark.session.s3_secrets import S3Secret, with_storage
@@ -224,14 +224,14 @@ def _check_creation(settings: LakeSettings, data_path: str) -> None:
     """Check the data path of a lake that is about to be created."""
     require_own_path(data_path)
     if settings.encrypted:
-        require_encryption(data_path)
+        require_packages()
 
 
 def _open_once(settings: LakeSettings) -> LakeCatalog:
     catalog = LakeCatalog.open(settings, settings.retry, partial(_check_creation, settings))
     if catalog.encrypted:
         try:
-            require_encryption(catalog.data_path)
+            require_packages()
         except BaseException:
             catalog.close()
             raise

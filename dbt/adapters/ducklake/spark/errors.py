@@ -93,7 +93,8 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
         return invalid
     refused = everything.find(REFUSED)
     if refused >= 0:
-        return LakeError(_clean(everything[refused + len(REFUSED) :].split("\n")[0]).rstrip(". ") + ".")
+        text = _clean(everything[refused + len(REFUSED) :].split("\n")[0])
+        return LakeError(f"{text.rstrip('. ')}.{hint(text)}")
     lost = _lost_file(messages, everything)
     if lost is not None:
         return lost

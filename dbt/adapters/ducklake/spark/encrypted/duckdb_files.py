@@ -3,7 +3,8 @@
 DuckDB encrypts each part of a file without the additional data that Parquet's specification requires, so that no other library reads it.
 Spark sends this module to its workers with its code (see `workers`), because they may not have dbt-ducklake. So it imports nothing of this
 project, and DuckDB only when a file is opened. Rows pass in batches; DuckDB never writes temporary files. The text of an SQL statement
-contains no key, because DuckDB repeats that text in its errors.
+contains no key, because DuckDB repeats that text in its errors. A file of an object store is copied, encrypted as it is, by PyArrow: its
+client needs no further package and has the keys that dbt's own process uses.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import socket
 import sys
+import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,11 +24,13 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 INSTALL = "pip install 'dbt-ducklake[duckdb]'"
 KEY_BYTES = 16
 """The length of a new key: AES-128, as the reference implementation chooses it."""
 _BATCH_ROWS = 10_000
+_COPY_BYTES = 16 * 1024 * 1024
 _ROWS = "rows_to_write"
 
 
@@ -33,11 +38,28 @@ class EncryptedFileError(Exception):
     """An encrypted file cannot be read or written; the message is for the user and contains no key."""
 
 
+class Place(NamedTuple):
+    """The place of a file or a directory."""
+
+    path: str
+    """The path within its file system."""
+    store: Any = None
+    """PyArrow's file system, which may contain the keys of an object store; None for the local one."""
+
+    def __str__(self) -> str:
+        """Return the place without keys, for messages."""
+        return self.path if self.store is None else f"{self.store.type_name}://{self.path}"
+
+    def remove(self) -> None:
+        """Remove the file if it exists; errors are ignored."""
+        with contextlib.suppress(OSError):
+            os.remove(self.path) if self.store is None else self.store.delete_file(self.path)
+
+
 class FileToRead(NamedTuple):
     """An encrypted file, and what to read of it."""
 
-    path: str
-    """The path on the local file system."""
+    place: Place
     key: bytes
     select: str
     """SQL for the columns, over the fields of the file; an empty text for none."""
@@ -64,6 +86,7 @@ class NewFile(NamedTuple):
     """A file that DuckDB has written."""
 
     path: str
+    """The path; the writer of a task returns what it has added to the beginning."""
     key: str
     """The key in base64, as the catalog stores it."""
     record_count: int
@@ -133,13 +156,11 @@ def read_batches(connection: Any, file: FileToRead, schema: pa.Schema) -> Iterat
         FileNotFoundError: the file does not exist.
         EncryptedFileError: the key is wrong, or the file is damaged.
     """
-    if not os.path.isfile(file.path):
-        raise FileNotFoundError(file.path)
     query = (
         f"SELECT {file.select or '1'} FROM read_parquet($path, encryption_config = {{footer_key_value: $key}}, hive_partitioning = false)"
     )
-    with _errors_of(file.path):
-        found = connection.execute(query, {"path": _without_glob(file.path), "key": file.key})
+    with _local_copy(file.place) as path, _errors_of(file.place):
+        found = connection.execute(query, {"path": _without_glob(path), "key": file.key})
         for batch in found.to_arrow_reader(_BATCH_ROWS):
             columns = batch.columns if file.select else []
             arrays = [column.cast(field.type) for column, field in zip(columns, schema, strict=True)]
@@ -147,7 +168,56 @@ def read_batches(connection: Any, file: FileToRead, schema: pa.Schema) -> Iterat
 
 
 @contextlib.contextmanager
-def _errors_of(path: str) -> Iterator[None]:
+def _local_copy(place: Place) -> Iterator[str]:
+    """Yield the local path of an existing file, or of a copy of it for the block."""
+    if place.store is None:
+        if not os.path.isfile(place.path):
+            raise FileNotFoundError(str(place))
+        yield place.path
+        return
+    with _scratch_file() as local:
+        try:
+            with place.store.open_input_stream(place.path) as source, open(local, "wb") as target:
+                shutil.copyfileobj(source, target, _COPY_BYTES)
+        except FileNotFoundError:
+            raise FileNotFoundError(str(place)) from None
+        except OSError as error:
+            raise EncryptedFileError(f"the encrypted file {place} cannot be read: {error}") from None
+        yield local
+
+
+@contextlib.contextmanager
+def written_to(place: Place) -> Iterator[str]:
+    """Yield the local path to which to write a new file; one for an object store is copied there when the block has succeeded.
+
+    Raises:
+        EncryptedFileError: the store refuses the file.
+    """
+    if place.store is None:
+        os.makedirs(os.path.dirname(place.path), exist_ok=True)
+        yield place.path
+        return
+    with _scratch_file() as local:
+        yield local
+        try:
+            with open(local, "rb") as source, place.store.open_output_stream(place.path) as target:
+                while content := source.read(_COPY_BYTES):
+                    target.write(content)
+                    target.flush()  # waits for the upload, so that not all of a large file is in memory
+        except OSError as error:
+            raise EncryptedFileError(f"the encrypted file {place} cannot be written: {error}") from None
+
+
+@contextlib.contextmanager
+def _scratch_file() -> Iterator[str]:
+    """Yield the path of a new file in a private folder, which is removed: below Spark's folders if this is one of its workers."""
+    parent = os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
+    with tempfile.TemporaryDirectory(prefix="dbt-ducklake-", dir=parent if os.path.isdir(parent) else None) as folder:
+        yield os.path.join(folder, "encrypted.parquet")
+
+
+@contextlib.contextmanager
+def _errors_of(place: Place) -> Iterator[None]:
     """Name the file in DuckDB's errors, and omit the statement that they repeat."""
     import duckdb
 
@@ -157,7 +227,7 @@ def _errors_of(path: str) -> Iterator[None]:
         text = str(error).split("\n")[0]
         if "AES tag" in text:
             text = "its key in the catalog is wrong, or the file is damaged"
-        raise EncryptedFileError(f"the encrypted file {path} cannot be read: {text}") from None
+        raise EncryptedFileError(f"the encrypted file {place} cannot be read: {text}") from None
 
 
 def _without_glob(path: str) -> str:
@@ -168,7 +238,7 @@ def _without_glob(path: str) -> str:
 def write_batches(
     connection: Any, batches: Iterator[pa.RecordBatch], path: str, format_: Format, keys: tuple[str | None, ...] = ()
 ) -> NewFile:
-    """Write batches of the columns of `format_.schema`, at least one, to a new file under a new key.
+    """Write batches of the columns of `format_.schema`, at least one, to a new local file under a new key.
 
     Raises:
         EncryptedFileError: DuckDB cannot write a value.
@@ -192,7 +262,6 @@ def write_batches(
         f"COPY (SELECT {format_.select} FROM {_ROWS}) TO {_literal(path)} (FORMAT parquet, ENCRYPTION_CONFIG {{footer_key_value: $key}}, "
         f"FIELD_IDS {format_.field_ids}, ROW_GROUP_SIZE {rows}, {format_.options}, RETURN_STATS, USE_TMP_FILE false)"
     )
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     try:
         row = connection.execute(statement, {"key": key}).fetchone()
     except duckdb.Error as error:
@@ -221,13 +290,14 @@ def reader(tasks: Sequence[Sequence[FileToRead]], schema: pa.Schema, constants: 
 
     def read_encrypted_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         connection = None
+        numbers = pa.array(range(_BATCH_ROWS), pa.int64())
         try:
             for number in [int(each) for batch in batches for each in batch.column(0).to_pylist()]:
                 connection = connection or connect()
                 for file in tasks[number]:
                     start = 0
                     for batch in read_batches(connection, file, schema):
-                        positions = pa.array(range(start, start + batch.num_rows), pa.int64())
+                        positions = pc.add(numbers.slice(0, batch.num_rows), start)
                         added = [
                             pa.repeat(pa.scalar(value, field.type), batch.num_rows)
                             for value, field in zip(file.constants, constants, strict=True)
@@ -245,11 +315,11 @@ def reader(tasks: Sequence[Sequence[FileToRead]], schema: pa.Schema, constants: 
     return read_encrypted_files
 
 
-def writer(directory: str, format_: Format, key_count: int, rows_per_file: int, mark: str) -> Callable[[Any], Any]:
+def writer(beginning: Place, format_: Format, key_count: int, rows_per_file: int, mark: str) -> Callable[[Any], Any]:
     """Return a function for `mapInArrow` that writes its rows to files and yields a `NewFile` as JSON for each.
 
     Args:
-        directory: the local directory of the new files.
+        beginning: the beginning of the paths of new files, such as a directory with a slash.
         format_: how they are written.
         key_count: the number of partition keys, which are the last columns of the rows; equal keys follow each other.
         rows_per_file: the maximum number of rows of a file.
@@ -257,18 +327,19 @@ def writer(directory: str, format_: Format, key_count: int, rows_per_file: int, 
     """
 
     def write_encrypted_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        written: list[str] = []
+        written: list[Place] = []
         connection = None
         try:
             for keys, rows in files_of(batches, key_count, rows_per_file):
                 connection = connection or connect()
-                written.append(f"{directory}/{uuid4().hex}.parquet")
-                found = write_batches(connection, rows, written[-1], format_, keys)
-                yield pa.RecordBatch.from_pydict({"file": [json.dumps(found)]})
+                name = f"{uuid4().hex}.parquet"
+                written.append(beginning._replace(path=beginning.path + name))
+                with written_to(written[-1]) as path:
+                    found = write_batches(connection, rows, path, format_, keys)
+                yield pa.RecordBatch.from_pydict({"file": [json.dumps(found._replace(path=name))]})
         except BaseException as error:
-            for path in written:
-                with contextlib.suppress(OSError):
-                    os.remove(path)
+            for place in written:
+                place.remove()
             if isinstance(error, EncryptedFileError):
                 raise RuntimeError(mark + str(error)) from None
             raise

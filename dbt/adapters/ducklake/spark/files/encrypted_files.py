@@ -15,17 +15,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...errors import ConfigurationError, LakeError
+from ...errors import LakeError
 from ...format.files import EMBEDDED_IDS, ROW_ID_FIELD_ID, ColumnStats, WriteOptions, WrittenFile
 from ...format.geometry import Extent
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 from ..encrypted import duckdb_files
 from ..encrypted.columns import format_of
-from ..encrypted.keys import key_of, require_packages
+from ..encrypted.duckdb_files import Place
+from ..encrypted.keys import key_of
 from . import storage
 from .field_ids import expected_ids, read_schema
 from .footer_bytes import parse_footer, read_footer
+from .s3 import hint
 from .variant_statistics import variant_stats
 
 _PART = re.compile(r'"((?:[^"]|"")*)"')
@@ -44,20 +46,13 @@ def _connection() -> Iterator[Any]:
         with closing(_instance(os.getpid()).cursor()) as connection:
             yield connection
     except duckdb_files.EncryptedFileError as error:
-        raise LakeError(str(error)) from None
+        raise LakeError(f"{error}{hint(str(error))}") from None
 
 
-def require_encryption(data_path: str) -> None:
-    """Require what an encrypted lake needs.
-
-    Raises:
-        ConfigurationError: a package is missing, or the data path is in an object store.
-    """
-    require_packages()
-    if not storage.is_local(data_path):
-        raise ConfigurationError(
-            f"the lake is encrypted, and its data path {data_path} is in an object store; encrypted lakes need a data path in a file system"
-        )
+def place_of(path: str) -> Place:
+    """Return the place of a file or directory of a lake, for this process and for Spark's workers."""
+    files, inner = storage.filesystem(path)
+    return Place(inner, None if storage.is_local(path) else files)
 
 
 def read_columns(path: str, encryption_key: str, types: Mapping[str, pa.DataType]) -> pa.Table:
@@ -73,7 +68,7 @@ def read_columns(path: str, encryption_key: str, types: Mapping[str, pa.DataType
         LakeError: the key is wrong, or the file is damaged.
     """
     select = ", ".join(f'"{name}"' for name in types)
-    file = duckdb_files.FileToRead(storage.filesystem(path)[1], key_of(path, encryption_key), select)
+    file = duckdb_files.FileToRead(place_of(path), key_of(path, encryption_key), select)
     schema = pa.schema(list(types.items()))
     with _connection() as connection:
         return pa.Table.from_batches(duckdb_files.read_batches(connection, file, schema), schema)
@@ -86,9 +81,9 @@ def write_table(table: pa.Table, columns: tuple[Column, ...], path: str, options
         LakeError: DuckDB cannot write a value.
     """
     format_ = format_of(columns, options, table.schema)
-    with _connection() as connection:
+    with _connection() as connection, duckdb_files.written_to(place_of(path)) as local:
         batches = iter(table.to_batches(max_chunksize=format_.row_group_size))
-        found = duckdb_files.write_batches(connection, batches, storage.filesystem(path)[1], format_)
+        found = duckdb_files.write_batches(connection, batches, local, format_)
     return written_file(found._replace(path=path), columns)
 
 

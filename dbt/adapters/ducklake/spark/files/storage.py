@@ -224,6 +224,13 @@ def remove_tree(directory: str) -> None:
         files.delete_dir(inner)
 
 
+def remove_beginning(path: str) -> None:
+    """Remove the files of an object store whose paths begin with `path` and have no further `/`."""
+    folder, _, name = path.rpartition("/")
+    found = [f"{folder}/{each}" for each in list_folder(folder) if each.startswith(name)]
+    remove([*found, folder + "/"])  # PyArrow, which deletes a file in a worker, makes an empty object for its folder
+
+
 def list_files(directory: str) -> list[tuple[str, int]]:
     """Return (path, size in bytes) of every file below a directory, ordered by path; each path starts with `directory`."""
     files, inner = filesystem(directory.rstrip("/"))

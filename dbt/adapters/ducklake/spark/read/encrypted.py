@@ -6,7 +6,7 @@ small, so many files are read by several functions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,12 @@ from ..encrypted import duckdb_files
 from ..encrypted.keys import key_of
 from ..encrypted.notice import announce
 from ..encrypted.workers import send_code
-from ..files import storage
+from ..files.encrypted_files import place_of
 from ..files.physical import physical_schemas
 from ..values.conversions import REFUSED
 from .encrypted_columns import arrow_schema, select_list
 from .file_facts import Fact
+from .unneeded import MARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,7 +40,13 @@ _Chosen = tuple[DataFile, duckdb_files.FileToRead]
 
 
 def read_files(
-    spark: SparkSession, table: str, files: Sequence[DataFile], fields: Sequence[StructField], position: str, facts: Facts
+    spark: SparkSession,
+    table: str,
+    files: Sequence[DataFile],
+    fields: Sequence[StructField],
+    position: str,
+    facts: Facts,
+    unneeded: Collection[str] = (),
 ) -> DataFrame:
     """Read encrypted files.
 
@@ -50,14 +57,17 @@ def read_files(
         fields: the columns to read, with their field ids; those without match by name.
         position: the name of a further column for the position of the row in its file.
         facts: name → value for each file, of further columns.
+        unneeded: the names of fields that are not read; they are NULL.
     """
     announce(spark)
     send_code()
     schemas = physical_schemas(table, files)
+    left_out = [each for each in fields if each.name in unneeded]
+    fields = [each for each in fields if each.name not in unneeded]
     selects = {schema: select_list(fields, schema) for schema in set(schemas)}
     chosen = [
         duckdb_files.FileToRead(
-            storage.filesystem(file.path)[1],
+            place_of(file.path),
             key_of(file.path, file.encryption_key or ""),
             selects[schema],
             tuple(values[number] for values in facts.values()),
@@ -70,8 +80,10 @@ def read_files(
     frames: list[DataFrame] = []
     for part in _parts(list(zip(files, chosen, strict=True))):
         read = duckdb_files.reader([[each for _, each in task] for task in part], arrow_schema(fields), constants, REFUSED)
+        read.__name__ = f"{MARK}{table}"
         frames.append(_task_numbers(spark, part).mapInArrow(read, result))
-    return reduce(lambda one, other: one.unionAll(other), frames)
+    found = reduce(lambda one, other: one.unionAll(other), frames)
+    return found.select("*", *[F.lit(None).cast(each.dataType).alias(each.name) for each in left_out]) if left_out else found
 
 
 def _parts(files: Sequence[_Chosen]) -> list[list[list[_Chosen]]]:
@@ -80,7 +92,7 @@ def _parts(files: Sequence[_Chosen]) -> list[list[list[_Chosen]]]:
     task_bytes = length = 0
     selects: set[str] = set()
     for data_file, chosen in files:
-        size = len(chosen.path) + _CHARACTERS_OF_FILE
+        size = len(chosen.place.path) + _CHARACTERS_OF_FILE
         size += 0 if chosen.select in selects else len(chosen.select)  # files of one schema share the text
         if not parts or length + size > FUNCTION_CHARACTERS:
             parts.append([[]])

@@ -55,7 +55,9 @@ _FILENAME = "__ducklake_filename"
 _PARTITION = "__ducklake_partition_"
 
 
-def scan(spark: SparkSession, plan: ScanPlan, *, lineage: bool = False, virtual: Collection[str] = ()) -> DataFrame:
+def scan(
+    spark: SparkSession, plan: ScanPlan, *, lineage: bool = False, virtual: Collection[str] = (), unneeded: Collection[str] = ()
+) -> DataFrame:
     """Return the rows of a table: its columns in order, with their names and Spark types.
 
     Args:
@@ -63,6 +65,7 @@ def scan(spark: SparkSession, plan: ScanPlan, *, lineage: bool = False, virtual:
         plan: the files and inlined rows to read.
         lineage: add LINEAGE_FILE, LINEAGE_POSITION and LINEAGE_ROW_ID after the columns.
         virtual: names of `VIRTUAL` to add after that, in this order.
+        unneeded: what `unneeded_columns` has found about an equal scan: names of columns that are NULL in rows of encrypted files.
 
     Raises:
         LakeError: a file whose footer is needed is missing, or Spark cannot read a file or value.
@@ -71,14 +74,17 @@ def scan(spark: SparkSession, plan: ScanPlan, *, lineage: bool = False, virtual:
     for name in virtual:
         if name not in VIRTUAL:
             raise StatementError(f"{name} is not a virtual column; there are {', '.join(VIRTUAL)}")
-    branches = [_read_group(spark, plan, part, lineage, tuple(virtual)) for group in group_files(plan) for part in group.split()]
+    parts = [part for group in group_files(plan) for part in group.split()]
+    branches = [_read_group(spark, plan, part, lineage, tuple(virtual), unneeded) for part in parts]
     branches += [_read_inlined(spark, plan, index, lineage, tuple(virtual)) for index, rows in enumerate(plan.inlined) if rows.rows]
     if not branches:
         return _empty(spark, plan, lineage, tuple(virtual))
     return reduce(lambda one, other: one.unionAll(other), branches)
 
 
-def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: bool, virtual: Sequence[str]) -> DataFrame:
+def _read_group(
+    spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: bool, virtual: Sequence[str], unneeded: Collection[str]
+) -> DataFrame:
     """Read a group of files with one scan."""
     restricted = group.is_restricted
     files = [(file.path, file.size_bytes) for file in group.files]
@@ -92,7 +98,7 @@ def _read_group(spark: SparkSession, plan: ScanPlan, group: FileGroup, lineage: 
     has_index = has_file_index(spark) and not group.files[0].is_encrypted
     facts = _facts(group, restricted and not has_index, lineage, virtual)
     if group.files[0].is_encrypted:
-        frame = encrypted.read_files(spark, plan.name, group.files, fields, _POSITION, facts)
+        frame = encrypted.read_files(spark, plan.name, group.files, fields, _POSITION, facts, unneeded)
     else:
         frame = read_files(spark, files, StructType(fields))
         if facts or restricted:

@@ -1,7 +1,7 @@
 """Write rows to encrypted files through DuckDB in Spark's Python workers; no plain file exists at any time.
 
 Each task writes its rows to files with new names, and returns what DuckDB says about them. So of a task that runs twice only the files of
-one attempt count; those of the other are removed with the directory of the job.
+one attempt count. A failed attempt removes its files; those of a failed job are removed by the driver.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..encrypted.columns import format_of
 from ..encrypted.notice import announce
 from ..encrypted.workers import send_code
 from ..files import storage
-from ..files.encrypted_files import written_file
+from ..files.encrypted_files import place_of, written_file
 from ..values.arrow_types import arrow_schema
 from ..values.conversions import REFUSED
 
@@ -38,7 +38,9 @@ def write_files(
     keys: Sequence[str] = (),
     rows_per_file: int = ALL_ROWS,
 ) -> list[tuple[tuple[str | None, ...], WrittenFile]]:
-    """Write the rows to encrypted files in the directory `target`.
+    """Write the rows to encrypted files in the directory `target`; in an object store, beside it, with names that begin like it.
+
+    DuckDB does not merge the files of a partition if they are in different directories.
 
     Args:
         rows: the columns of the files, by name and with the types of the files, and the keys.
@@ -61,8 +63,10 @@ def write_files(
     # PySpark's mapInArrow fails for names with a dot.
     chosen = rows.select(*map(backquoted, names)).toDF(*(f"c{number}" for number in range(len(names))))
     format_ = format_of(columns, options, arrow_schema(columns))
-    write = duckdb_files.writer(storage.filesystem(target)[1], format_, len(keys), rows_per_file, REFUSED)
+    beginning = f"{target}{'/' if storage.is_local(target) else '-'}"
+    write = duckdb_files.writer(place_of(beginning), format_, len(keys), rows_per_file, REFUSED)
     found = [duckdb_files.NewFile(*json.loads(row[0])) for row in chosen.mapInArrow(write, "file string").collect()]
-    if found and not os.path.exists(found[0].path):
+    files = [file._replace(path=beginning + file.path) for file in found]
+    if files and storage.is_local(target) and not os.path.exists(place_of(files[0].path).path):
         raise LakeError(f"Spark wrote files to {target} that this machine cannot see: data_path must be shared")
-    return [(tuple(file.keys), written_file(file, columns)) for file in found]
+    return [(tuple(file.keys), written_file(file, columns)) for file in files]

@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 def new_directory(parent: str) -> Iterator[str]:
     """Yield the path of a new directory below `parent` for one job; if the block fails, the directory is removed.
 
+    In an object store, so are files whose paths only begin with that path.
+
     Raises:
         DataError: the block failed because a value does not fit its column.
     """
@@ -42,6 +44,8 @@ def new_directory(parent: str) -> Iterator[str]:
         except BaseException:
             try:
                 storage.remove_tree(target)
+                if not storage.is_local(target):
+                    storage.remove_beginning(target)
             except OSError as error:  # the storage may be what failed
                 logger.warning("the files in %s are left: %s", target, error)
             raise

@@ -5,30 +5,54 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...errors import LakeError
-from ...format.files import WriteOptions
+from ...format.files import DataFile, ScanPlan, WriteOptions
+from ...format.objects import Column
 from ..files import storage
 from ..read.manifest import read_files
+from ..read.scan import scan
+from .encrypted import write_files
 from .job import new_directory, run
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 ROWS = 3
+_COLUMN = Column(1, "id", "int64")
 
 
-def write_and_read(spark: SparkSession, directory: str) -> bool:
+def write_and_read(spark: SparkSession, directory: str, *, encrypted: bool) -> bool:
     """Return whether this process sees the file that the executors wrote below a directory; the file is removed.
 
+    Args:
+        spark: the session.
+        directory: the directory.
+        encrypted: write and read an encrypted file, as the models of an encrypted lake do.
+
     Raises:
-        LakeError: the executors read back other rows.
+        LakeError: the executors read back other rows, or this process cannot see an encrypted file.
         Exception: Spark's error, if a job fails.
     """
-    rows = spark.range(0, ROWS, 1, 1)
     with new_directory(directory) as target:
-        files = run(rows, target, WriteOptions())
-        if files:
-            found = read_files(spark, files, rows.schema).count()
+        paths, rows = _encrypted(spark, target) if encrypted else _plain(spark, target)
+        if paths:
+            found = rows.count()
             if found != ROWS:
                 raise LakeError(f"the executors wrote {ROWS} rows to {target} and read {found}")
+        storage.remove(paths)
         storage.remove_tree(target)
-    return bool(files)
+    return bool(paths)
+
+
+def _plain(spark: SparkSession, target: str) -> tuple[list[str], DataFrame]:
+    rows = spark.range(0, ROWS, 1, 1)
+    files = run(rows, target, WriteOptions())
+    return [path for path, _ in files], read_files(spark, files, rows.schema) if files else rows
+
+
+def _encrypted(spark: SparkSession, target: str) -> tuple[list[str], DataFrame]:
+    written = write_files(spark.range(0, ROWS, 1, 1), (_COLUMN,), target, WriteOptions(encrypted=True))
+    files = [
+        DataFile(number, file.path, file.record_count, file.size_bytes, file.footer_size, 0, 0, encryption_key=file.encryption_key)
+        for number, (_, file) in enumerate(written)
+    ]
+    return [file.path for file in files], scan(spark, ScanPlan("the probe", (_COLUMN,), tuple(files)))
