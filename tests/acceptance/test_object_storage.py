@@ -124,6 +124,12 @@ def test_a_project_is_built_maintained_and_shared(stored: Stored, duck: duckdb.D
     read(duck, stored, "INSERT INTO lake.main.events SELECT i, i % 3, [i, i + 1], 'three' FROM range(200, 260) r (i)")
     read(duck, stored, "DELETE FROM lake.main.events WHERE id < 40")
     third = read(duck, stored, READ)
+    (before,), (after,) = [
+        *read(duck, stored, "SELECT count(*) FROM ducklake_list_files('lake', 'events')"),
+        *read(duck, stored, "CALL ducklake_merge_adjacent_files('lake', 'events'); SELECT count(*) FROM ducklake_list_files('lake', 'events')"),
+    ]
+    assert after < before, "DuckDB merges files of a partition that both have written"
+    assert read(duck, stored, READ) == third
     stored.dbt("run-operation", "ducklake_rewrite_data_files", "--args", "{delete_threshold: 0}")
     stored.dbt("run-operation", "ducklake_checkpoint")
     assert read(duck, stored, READ) == third

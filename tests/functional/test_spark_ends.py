@@ -1,10 +1,13 @@
-"""The process of Spark ends in the middle of a command: the node fails that needed it, and the next one starts Spark again."""
+"""Spark in a process that starts it more than once: after its own process has ended in the middle of a command, or in a later session."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
 
@@ -63,6 +66,15 @@ for runtime in (second, first, SparkRuntime(settings)):  # those of a command, o
     assert not second.has_lost(session)
 assert len(messages) == 2, messages
 """
+TWO_SESSIONS = """
+import sys
+from dbt.adapters.ducklake.session import connect
+
+for _ in range(2):
+    with connect("sqlite:///lake.sqlite", "data/", spark_config={"spark.master": "local[1]"}) as lake:
+        workers = lake.spark().range(1).rdd.map(lambda row: sys.executable).collect()
+        assert workers == [sys.executable], workers
+"""
 
 
 def test_the_next_node_starts_spark_again(tmp_path: Path) -> None:
@@ -82,4 +94,14 @@ def test_a_session_goes_on_after_spark_has_ended(tmp_path: Path) -> None:
 
 def test_a_later_command_of_the_process_starts_spark_again(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", TWO_RUNTIMES], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_session_of_a_process_runs_workers_with_its_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "bin" / "python3"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\nexit 1\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{other.parent}:{os.environ['PATH']}")
+    done = subprocess.run([sys.executable, "-c", TWO_SESSIONS], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, make_dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_type_hints
 from urllib.parse import quote
 
@@ -109,10 +110,17 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
         """Yield the fields that `dbt debug` prints and `target` contains, without secrets and unset fields."""
-        shown = {key: value for key, value in super().connection_info(with_aliases=with_aliases) if value not in (None, {}, [])}
-        if "openlineage" in shown:
-            shown["openlineage"] = redacted_settings(shown["openlineage"])
-        yield from hidden(shown).items()
+        if with_aliases not in self._shown:
+            shown = {key: value for key, value in super().connection_info(with_aliases=with_aliases) if value not in (None, {}, [])}
+            if "openlineage" in shown:
+                shown["openlineage"] = redacted_settings(shown["openlineage"])
+            self._shown[with_aliases] = hidden(shown)
+        yield from self._shown[with_aliases].items()
+
+    @cached_property
+    def _shown(self) -> dict[bool, dict[str, Any]]:
+        """What `connection_info` yields, by `with_aliases`: dbt asks for it once for each macro and each block of documentation."""
+        return {}
 
     @classmethod
     def validate(cls, data: Any) -> None:
@@ -233,7 +241,7 @@ def hidden(value: Any, name: str = "", secrets: Sequence[str] | None = None) -> 
         secrets: the values of the `DBT_ENV_SECRET_` variables, if the caller has read the environment.
     """
     if secrets is None:
-        secrets = env_secrets()  # once for all parts: dbt asks for the whole profile several times for each node
+        secrets = env_secrets()
     match value:
         case str():
             return _without(secrets, redacted_path(value)) if name.lower() == "path" else redacted(value, secrets)

@@ -198,7 +198,9 @@ class Application:
             context.setLogLevel(config.get("spark.log.level", "WARN"))
         if isinstance(self.process, Lease):
             separate_workers(context)
-        if self.is_alone and "PYSPARK_PYTHON" not in os.environ and "spark.pyspark.python" not in self._settings.config:
+        started_here = self.is_alone or running_jvm() is not None  # now, or for an earlier session of this process
+        named = "PYSPARK_PYTHON" in os.environ or "spark.pyspark.python" in self._settings.config
+        if self._settings.is_local and started_here and not named:
             context.pythonExec = sys.executable  # PySpark would start the first `python3` of PATH, which may lack our packages
         return True
 

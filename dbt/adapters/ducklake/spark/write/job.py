@@ -1,13 +1,14 @@
 """A Spark job that writes Parquet files to a new directory, and moving the files to their final directories.
 
 Specification: "Data files". On a local file system the files move to the directories that DuckDB would use. In an object store a move is a
-copy, so the files stay.
+copy, so the files stay, except those of partitions.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from ...format.identifiers import backquoted
 from ...format.paths import data_file_name, with_separator
 from ..files import storage
 from ..files.locations import spark_path
+from ..files.physical import THREADS
 from ..files.write_options import ignored_option, spark_options
 from ..values.conform import data_errors
 from .direct import is_available, write_direct
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
+
+MAX_COPIED_BYTES = 5 * 2**30
+"""The size up to which S3 copies a file with one request; a larger file stays where Spark has written it."""
 
 
 @contextmanager
@@ -76,9 +81,17 @@ def _keys_last(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 
 def move_files(files: Sequence[WrittenFile], directories: Sequence[str], target: str) -> list[WrittenFile]:
-    """Move each file from `target` to its directory, which ends with a slash; after an error no moved files are left."""
+    """Move files to their directories; after an error no moved files are left.
+
+    In an object store only files of partitions move: DuckDB merges the files of a partition only if their directories are equal.
+
+    Args:
+        files: the files of a job, in the directory `target` or with names that begin like it.
+        directories: the directory of each file, which ends with a slash.
+        target: the directory of the job.
+    """
     if not storage.is_local(target):
-        return list(files)
+        return _copy_partitions(files, directories)
     moved: list[WrittenFile] = []
     try:
         for file, directory in zip(files, directories, strict=True):
@@ -90,3 +103,19 @@ def move_files(files: Sequence[WrittenFile], directories: Sequence[str], target:
         raise
     storage.remove_tree(target)
     return moved
+
+
+def _copy_partitions(files: Sequence[WrittenFile], directories: Sequence[str]) -> list[WrittenFile]:
+    new_paths = {
+        file.path: directory + data_file_name()
+        for file, directory in zip(files, directories, strict=True)
+        if file.partition_values and file.path.rpartition("/")[0] + "/" != directory and file.size_bytes <= MAX_COPIED_BYTES
+    }
+    try:
+        with ThreadPoolExecutor(max_workers=THREADS) as pool:
+            list(pool.map(storage.copy, new_paths.keys(), new_paths.values()))
+    except BaseException:
+        storage.remove(new_paths.values())
+        raise
+    storage.remove(new_paths.keys())
+    return [replace(file, path=new_paths.get(file.path, file.path)) for file in files]
