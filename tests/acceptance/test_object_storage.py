@@ -126,7 +126,9 @@ def test_a_project_is_built_maintained_and_shared(stored: Stored, duck: duckdb.D
     third = read(duck, stored, READ)
     (before,), (after,) = [
         *read(duck, stored, "SELECT count(*) FROM ducklake_list_files('lake', 'events')"),
-        *read(duck, stored, "CALL ducklake_merge_adjacent_files('lake', 'events'); SELECT count(*) FROM ducklake_list_files('lake', 'events')"),
+        *read(
+            duck, stored, "CALL ducklake_merge_adjacent_files('lake', 'events'); SELECT count(*) FROM ducklake_list_files('lake', 'events')"
+        ),
     ]
     assert after < before, "DuckDB merges files of a partition that both have written"
     assert read(duck, stored, READ) == third

@@ -262,7 +262,7 @@ def test_a_schema_is_cloned_in_one_snapshot(prod: Both, catalog: CatalogUnderTes
         assert prod.rows(query.format("dev", condition)) == prod.rows(query.format("prod", condition))
     query = "SELECT count(*) FROM {}.orders WHERE day = DATE '2026-01-01'"
     (read,), (of_original,) = (prod.session.execute(query.format(schema)).files for schema in ("dev", "prod"))
-    assert read.read == of_original.read < of_original.of
+    assert read.read == of_original.read < of_original.total
     values = prod.duck.execute(
         "SELECT count(*) FROM ducklake_list_files('lake', 'orders', schema => 'dev') WHERE data_file LIKE '%month=%'"
     )
@@ -296,8 +296,8 @@ def test_a_table_is_replaced_and_names_may_be_quoted(prod: Both) -> None:
 REFUSED = {
     "into => 'dev'": "needs into, and table_name or schema",
     "schema => 'prod'": "needs into, and table_name or schema",
-    "schema => 'prod', into => 'dev..x'": "into is the name of a schema or table, such as 'dev' or 'dev.orders', not 'dev..x'",
-    "schema => 'prod', into => 'a.b.c.d'": "into is the name of a schema",
+    "schema => 'prod', into => 'dev..x'": "into must be the name of a schema or table, such as 'dev' or 'dev.orders', not 'dev..x'",
+    "schema => 'prod', into => 'a.b.c.d'": "into must be the name of a schema",
     "schema => 'prod', into => 'lake.dev.t'": r"lake\.dev\.t is the name of a table",
     "schema => 'prod', into => 'prod'": "prod cannot be cloned into itself",
     "schema => 'prod', into => 'other.dev'": r"other\.dev is not in the lake lake.*CREATE TABLE … AS SELECT",

@@ -120,7 +120,7 @@ def test_changes_read_only_files_that_they_may_change(both: Both) -> None:
     )
     result = both.session.execute(merge)
     assert (result.counts.inserted, result.counts.updated) == (1, 0)
-    assert result.files[0].read < result.files[0].of
+    assert result.files[0].read < result.files[0].total
     both.rows("SELECT * FROM t")
     both.check_history("t")
     with pytest.raises(Exception, match="nope"):
@@ -138,4 +138,4 @@ def test_partition_values_are_used_if_statistics_are_missing(both: Both, transfo
     assert both.rows("SELECT id, count(*) FROM t WHERE id + 0 IN (2, 3) AND w >= '2024-03-01' GROUP BY id") == [(2, 10), (3, 10)]
     assert sorted(both.session.execute(query).fetch()) == [(2, 10), (3, 10)]
     found = both.session.execute(query).files[0]
-    assert 2 <= found.read < found.of, "the file from before the partitioning is among them"
+    assert 2 <= found.read < found.total, "the file from before the partitioning is among them"

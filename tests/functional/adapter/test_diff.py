@@ -127,7 +127,7 @@ class TestDiff:
             ({"table": "orders", "other_target": "other"}, "is of type spark: choose a target of type ducklake"),
             ({"table": "orders", "other_target": "far"}, "no stored primary key: give `key`"),
             ({"table": "orders", "other": "keyed", "key": "x"}, "column x of lake."),
-            ({"table": "orders", "other": "keyed", "key": "id", "format": "xml"}, "is one of text, json, markdown, not xml"),
+            ({"table": "orders", "other": "keyed", "key": "id", "format": "xml"}, "must be one of text, json, markdown, not xml"),
         ],
     )
     def test_wrong_arguments_are_errors(self, built: TestProjInfo, given: dict[str, Any], message: str) -> None:
