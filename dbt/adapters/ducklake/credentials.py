@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, make_dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -221,41 +221,34 @@ class DuckLakeCredentials(_LakeFields, Credentials):  # type: ignore[misc] # the
             raise DbtRuntimeError(f"`spark`: {error}") from error
 
 
-def redacted(text: str, secrets: Sequence[str] | None = None) -> str:
-    """Return a string with its passwords, tokens and keys hidden, and with the values of the `DBT_ENV_SECRET_` variables.
-
-    Args:
-        text: any string.
-        secrets: those values, if the caller has read the environment.
-    """
+def redacted(text: str) -> str:
+    """Return a string with its passwords, tokens and keys hidden, and with the values of the `DBT_ENV_SECRET_` variables."""
     text = _PASSWORD_IN_URL.sub(lambda match: match["before"] + HIDDEN, text)
-    return _without(env_secrets() if secrets is None else secrets, _SECRET_PAIR.sub(lambda match: match["before"] + HIDDEN, text))
+    return _without_environment(_SECRET_PAIR.sub(lambda match: match["before"] + HIDDEN, text))
 
 
-def hidden(value: Any, name: str = "", secrets: Sequence[str] | None = None) -> Any:
+def hidden(value: Any, name: str = "") -> Any:
     """Return a value of a profile with all secrets hidden: in strings by their form, in mappings by their names.
 
     Args:
         value: a field of the profile, or a part of one.
         name: the name of the field; a catalog's `path` and Spark's `config` have forms of their own.
-        secrets: the values of the `DBT_ENV_SECRET_` variables, if the caller has read the environment.
     """
-    if secrets is None:
-        secrets = env_secrets()
     match value:
         case str():
-            return _without(secrets, redacted_path(value)) if name.lower() == "path" else redacted(value, secrets)
+            return _without_environment(redacted_path(value)) if name.lower() == "path" else redacted(value)
         case dict() if name == "config":
             may_be_shown = may_show({str(key): str(inner) for key, inner in value.items()})
-            return {key: hidden(inner, secrets=secrets) if may_be_shown(str(key), str(inner)) else HIDDEN for key, inner in value.items()}
+            return {key: hidden(inner) if may_be_shown(str(key), str(inner)) else HIDDEN for key, inner in value.items()}
         case dict():
-            return {key: HIDDEN if SENSITIVE.search(str(key)) else hidden(inner, str(key), secrets) for key, inner in value.items()}
+            return {key: HIDDEN if SENSITIVE.search(str(key)) else hidden(inner, str(key)) for key, inner in value.items()}
         case list():
-            return [hidden(inner, secrets=secrets) for inner in value]
+            return [hidden(inner) for inner in value]
         case _:
             return value
 
 
-def _without(secrets: Sequence[str], text: str) -> str:
-    """Hide the values of the `DBT_ENV_SECRET_` variables in a text, also in the quoted form of URLs."""
+def _without_environment(text: str) -> str:
+    """Hide the values of the `DBT_ENV_SECRET_` variables, also in the quoted form of URLs."""
+    secrets = env_secrets()
     return str(scrub_secrets(text, [*secrets, *(quote(each, safe=safe) for each in secrets for safe in ("", "/"))]))
