@@ -109,11 +109,10 @@ def fetch_of_scan(
         extra: see `fetch`; contains LINEAGE_FILE and LINEAGE_POSITION.
         at_most: see `fetch`.
     """
-    deleted = plan.deleted_count
-    if deleted == 0 or deleted > MAX_DELETED:
+    if not _drops_deleted(plan):
         return fetch(rows(plan), columns, plan, most, extra=extra, at_most=at_most)
     try:
-        found = fetch(rows(plan.including_deleted()), columns, plan, most, extra=extra, at_most=at_most, allowance=deleted)
+        found = fetch(rows(plan.including_deleted()), columns, plan, most, extra=extra, at_most=at_most, allowance=plan.deleted_count)
     except DataError:
         return None
     return None if found is None else drop_deleted(found, plan.files)
@@ -129,7 +128,7 @@ def positions_of_scan(rows: Callable[[ScanPlan], DataFrame], plan: ScanPlan) -> 
     Raises:
         CancelledError: the statement was cancelled.
     """
-    if 0 < plan.deleted_count <= MAX_DELETED:
+    if _drops_deleted(plan):
         try:
             found = fetch_positions(rows(plan.including_deleted()))
         except Exception as error:  # an expression may fail for a deleted row only
@@ -138,6 +137,10 @@ def positions_of_scan(rows: Callable[[ScanPlan], DataFrame], plan: ScanPlan) -> 
         else:
             return by_file(drop_deleted(found, plan.files))
     return collect_positions(rows(plan))
+
+
+def _drops_deleted(plan: ScanPlan) -> bool:
+    return 0 < plan.deleted_count <= MAX_DELETED
 
 
 def _partition_fields(table: Table) -> tuple[PartitionField, ...]:

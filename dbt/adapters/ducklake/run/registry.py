@@ -56,7 +56,7 @@ class ScanRegistry:
     @property
     def reads_encrypted(self) -> bool:
         """Whether the current statement reads encrypted files; those of a lake are all encrypted or all not."""
-        return any(table.plan.files and table.plan.files[0].encryption_key is not None for table, _ in self._used)
+        return any(table.plan.files and table.plan.files[0].is_encrypted for table, _ in self._used)
 
     def new_name(self, user_name: str) -> str:
         """Return a name for a view that the caller registers and drops with `forget`; errors show `user_name` instead."""

@@ -8,7 +8,8 @@ delete of a data file (`docs/decisions/0010`). It is never encrypted, so an encr
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +23,7 @@ from ...format.files import (
     SNAPSHOT_ID,
     SNAPSHOT_ID_COLUMN,
     SNAPSHOT_ID_FIELD_ID,
+    DataFile,
     DeleteFile,
     WriteOptions,
     WrittenDeleteFile,
@@ -31,10 +33,30 @@ from ...format.paths import delete_file_name, with_separator
 from . import storage
 from .encrypted_files import read_columns, write_table
 from .footer_bytes import footer_length, parse_footer, read_footer
+from .physical import THREADS
 
+POSITION_BITS = 40
+"""The bits of a position in a key; no file has 2^40 rows."""
 _ID = b"PARQUET:field_id"
 _FILE = (Column(DELETE_PATH_FIELD_ID, "file_path", "varchar"), Column(DELETE_POSITION_FIELD_ID, "pos", "int64"), SNAPSHOT_ID)
 _COLUMNS = tuple(zip(_FILE, (pa.string(), pa.int64(), pa.int64()), strict=True))
+
+
+def deleted_keys(files: Iterable[tuple[int, DataFile]]) -> pa.Array:
+    """Return a key for each deleted row of data files, by their delete files and inlined deletes: `number << POSITION_BITS | position`.
+
+    Args:
+        files: a number for each data file, and the file.
+    """
+    with ThreadPoolExecutor(max_workers=THREADS) as pool:
+        return pa.concat_arrays([pa.array([], pa.int64()), *pool.map(lambda each: _keys_of(*each), files)])
+
+
+def _keys_of(number: int, file: DataFile) -> pa.Array:
+    found = [pa.array(file.inlined_deletes, pa.int64())]
+    if file.delete_file is not None:
+        found += positions_table(file.delete_file).column("pos").chunks
+    return pc.add(pa.concat_arrays(found), number << POSITION_BITS)
 
 
 def positions_table(file: DeleteFile) -> pa.Table:

@@ -6,19 +6,17 @@ maps them to their data files, not the path inside them. Positions with a snapsh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 from ...format.files import SNAPSHOT_ID_COLUMN, DataFile, DeleteFile
-from ..files.deletes import positions_table
-from ..files.physical import THREADS
+from ..files.deletes import POSITION_BITS, deleted_keys
 from .file_facts import with_facts
 from .manifest import read_files
 
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 DELETED = "__ducklake_deleted"
-FILE_BITS = 40
-"""The bits of a position; no file has 2^40 rows."""
 MAX_LITERALS = 500
 """Up to this number of positions, the keys are literals in the query instead of a join."""
 FETCH_LIMIT = 100_000
@@ -39,7 +35,7 @@ _DELETE_FILE = StructType([StructField("pos", LongType()), StructField(SNAPSHOT_
 
 def key(number: str, position: str) -> str:
     """Return SQL for the key of a row, without arithmetic that ANSI mode would check for overflows."""
-    return f"shiftleft({number}, {FILE_BITS}) | {position}"
+    return f"shiftleft({number}, {POSITION_BITS}) | {position}"
 
 
 def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[DataFile], keys: str) -> DataFrame:
@@ -53,7 +49,7 @@ def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[DataF
     """
     count = sum(file.deleted_count for file in files)
     in_spark = {index for index, file in enumerate(files) if count > FETCH_LIMIT and _is_parquet(file)}
-    known = _known_keys(files, in_spark)
+    known = deleted_keys((index, replace(file, delete_file=None) if index in in_spark else file) for index, file in enumerate(files))
     if count <= MAX_LITERALS:
         return frame.where(f"{keys} NOT IN ({', '.join(f'{each}L' for each in known.to_pylist())})") if len(known) else frame
     parts = [_local(spark, known)] if len(known) else []
@@ -82,20 +78,6 @@ def _from_files(spark: SparkSession, files: Sequence[tuple[int, DeleteFile]]) ->
     frame = with_facts(spark, frame, [file.path for _, file in files], facts)
     counts = f"{SNAPSHOT_ID_COLUMN} IS NULL OR {SNAPSHOT_ID_COLUMN} <= __ducklake_limit"
     return frame.where(counts).selectExpr(f"{key('__ducklake_number', 'pos')} AS {DELETED}")
-
-
-def _known_keys(files: Sequence[DataFile], not_read: Collection[int]) -> pa.Array:
-    """Return the keys of all inlined deletes, and of the delete files of the data files whose indexes are not in `not_read`."""
-    with ThreadPoolExecutor(max_workers=THREADS) as pool:
-        keys = pool.map(lambda each: _keys_of(each[0], each[1], each[0] not in not_read), enumerate(files))
-        return pa.concat_arrays([pa.array([], pa.int64()), *keys])
-
-
-def _keys_of(index: int, file: DataFile, reads_delete_file: bool) -> pa.Array:
-    found = [pa.array(file.inlined_deletes, pa.int64())]
-    if file.delete_file is not None and reads_delete_file:
-        found += positions_table(file.delete_file).column("pos").chunks
-    return pc.add(pa.concat_arrays(found), index << FILE_BITS)
 
 
 def _local(spark: SparkSession, keys: pa.Array) -> DataFrame:

@@ -6,16 +6,14 @@ Specification: "ducklake_delete_file": a delete file that replaces another conta
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...format.files import DataFile, DeleteFile
-from ..files.deletes import positions_table
-from ..files.physical import THREADS
-from .positions import SPAN, ascending, keys_of
+from ..files.deletes import deleted_keys, positions_table
+from .positions import ascending, keys_of
 
 
 @dataclass(frozen=True)
@@ -74,11 +72,4 @@ def drop_deleted(rows: pa.Table, files: Iterable[DataFile]) -> pa.Table:
     found = [(index, with_deletes[file_id]) for index, file_id in enumerate(file_ids) if file_id in with_deletes]
     if not found:
         return rows
-    with ThreadPoolExecutor(max_workers=THREADS) as pool:
-        deleted = pa.concat_arrays(pool.map(lambda each: pc.add(_all_deleted(each[1]), each[0] * SPAN), found))
-    return rows.filter(pc.invert(pc.is_in(keys, value_set=deleted)))
-
-
-def _all_deleted(file: DataFile) -> pa.Array:
-    """Return the positions in the delete file and of the inlined deletes of a data file."""
-    return pa.concat_arrays([deleted_rows(file).positions, pa.array(file.inlined_deletes, pa.int64())])
+    return rows.filter(pc.invert(pc.is_in(keys, value_set=deleted_keys(found))))

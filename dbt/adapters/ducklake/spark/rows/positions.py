@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...format.files import LINEAGE_FILE, LINEAGE_POSITION
+from ..files.deletes import POSITION_BITS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,9 +21,6 @@ PositionArray: TypeAlias = pa.Array
 """LINEAGE_POSITIONs of rows of one file: strictly ascending, int64."""
 Positions: TypeAlias = Mapping[int, PositionArray]
 """LINEAGE_FILE → the positions of rows in it."""
-
-SPAN = 2**40
-"""More than the number of rows in any file."""
 
 
 def collect_positions(frame: DataFrame) -> dict[int, pa.Array]:
@@ -73,12 +71,12 @@ def count(positions: Positions) -> int:
 
 
 def keys_of(rows: pa.Table) -> tuple[pa.Array, list[int]]:
-    """Return a key for each row, `index of its file * SPAN + position`, and the list of files."""
+    """Return a key for each row, `index of its file << POSITION_BITS | position`, and the list of files."""
     files = rows.column(LINEAGE_FILE).combine_chunks().dictionary_encode()
     if rows.num_rows == 0:
         return pa.array([], pa.int64()), []
     positions = rows.column(LINEAGE_POSITION).combine_chunks()
-    keys = pc.add(pc.multiply(files.indices.cast(pa.int64()), SPAN), positions)
+    keys = pc.add(pc.shift_left(files.indices.cast(pa.int64()), POSITION_BITS), positions)
     return keys, files.dictionary.to_pylist()
 
 
@@ -90,10 +88,10 @@ def _in_order(values: pa.Array) -> pa.Array:
 
 def _split(keys: pa.Array, files: list[int]) -> dict[int, pa.Array]:
     keys = ascending(keys)
-    counts = {each["values"]: each["counts"] for each in pc.value_counts(pc.shift_right(keys, 40)).to_pylist()}
+    counts = {each["values"]: each["counts"] for each in pc.value_counts(pc.shift_right(keys, POSITION_BITS)).to_pylist()}
     found, start = {}, 0
     for index, file_id in enumerate(files):
         number = counts.get(index, 0)
-        found[file_id] = pc.subtract(keys.slice(start, number), index * SPAN)
+        found[file_id] = pc.subtract(keys.slice(start, number), index << POSITION_BITS)
         start += number
     return found
