@@ -1,4 +1,4 @@
-"""UPDATE and MERGE give the same rows, row ids and changes whether this process writes the new rows or Spark does."""
+"""UPDATE and MERGE give the same rows, row ids and changes whether this process or Spark reads the old rows and writes the new ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.ducklake.errors import DataError
-from dbt.adapters.ducklake.lake import small
+from dbt.adapters.ducklake.lake import small, target
+from dbt.adapters.ducklake.spark.read import local
 from dbt.adapters.ducklake.spark.rows.plans import limit_partitions
 from tests.interop.conftest import Both
 
@@ -60,10 +61,17 @@ def play(both: Both, table: str, layout: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_both_ways_are_equal(both: Both, monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
+def test_all_ways_are_equal(both: Both, monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
+    local_ways: list[bool] = []
+    monkeypatch.setattr(target, "local_rows", lambda plan: local_ways.append((found := local.local_rows(plan)) is not None) or found)
     here = play(both, "here", layout)
+    assert len(local_ways) >= len(STATEMENTS) - 1
+    assert all(local_ways)
+    monkeypatch.setattr(local, "MAX_ROWS", 0)
+    fetched = play(both, "fetched", layout)
+    assert here == fetched
     monkeypatch.setattr(small, "MAX_VALUES", 0)
-    monkeypatch.setattr(small, "MAX_DELETED", 0)
+    monkeypatch.setattr(target, "MAX_DELETED", 0)
     by_spark = play(both, "by_spark", layout)
     assert here == by_spark
 
@@ -104,9 +112,10 @@ def test_the_limit_of_a_small_change_needs_no_shuffle(both: Both) -> None:
     assert limit_partitions(frame, 5)._jdf.queryExecution().executedPlan().toString().count("Exchange") == 0
 
 
-@pytest.mark.parametrize("most", [small.MAX_DELETED, 0])
-def test_deleted_rows_neither_match_nor_fail(both: Both, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(small, "MAX_DELETED", most)
+@pytest.mark.parametrize(("most", "rows"), [(0, local.MAX_ROWS), (target.MAX_DELETED, 0), (0, 0)])
+def test_deleted_rows_neither_match_nor_fail(both: Both, monkeypatch: pytest.MonkeyPatch, most: int, rows: int) -> None:
+    monkeypatch.setattr(target, "MAX_DELETED", most)
+    monkeypatch.setattr(local, "MAX_ROWS", rows)
     both.spark("CREATE TABLE t (id INT, s STRING)")
     both.spark("INSERT INTO t SELECT id, IF(id % 2 = 0, string(id), 'no number') FROM range(20)")
     both.duckdb("DELETE FROM t WHERE id % 2 = 1")

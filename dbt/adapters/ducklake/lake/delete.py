@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..catalog.staged import Flush
-from ..format.files import ColumnFilter, ScanPlan
+from ..format.files import ColumnFilter
 from ..format.objects import Table
 from ..spark.arrow.flushed import remove, write_deletes
 from .context import Context, RowCounts
 from .row_changes import end_rows
-from .small import positions_of_scan
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from .small import Changed, changed_positions
+from .target import TargetScan
 
 
-def delete(
-    context: Context, table: Table, plan: ScanPlan, to_delete: Callable[[ScanPlan], DataFrame], within: Sequence[ColumnFilter] = ()
-) -> RowCounts:
+def delete(context: Context, table: Table, target: TargetScan, to_delete: Changed, within: Sequence[ColumnFilter] = ()) -> RowCounts:
     """Stage deleting rows.
 
     Args:
         context: the transaction and Spark.
         table: the table to delete from.
-        plan: the scan that finds the rows.
-        to_delete: returns the rows to delete of a scan with lineage.
+        target: the scan that finds the rows.
+        to_delete: returns the rows to delete of a scan.
         within: filters that every deleted row passes.
     """
     context.transaction.rows.depends_on_rows(table, within)
-    return RowCounts(deleted=end_rows(context, table, plan, positions_of_scan(to_delete, plan)))
+    return RowCounts(deleted=end_rows(context, table, target.plan, changed_positions(target, to_delete)))
 
 
 def truncate(context: Context, table: Table) -> None:

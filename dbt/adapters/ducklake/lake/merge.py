@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ScanPlan
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION
 from ..format.objects import Table
-from ..spark.read.scan import scan
 from ..spark.rows.cached import cached
 from ..spark.rows.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, Outcome, When, numbered, outcome
 from ..spark.rows.positions import Positions, count, union
@@ -24,6 +23,7 @@ from .merge_request import MergeRequest, refuse_repeated
 from .row_changes import end_rows
 from .small import most_rows
 from .small_merge import fetch_source, merge_small
+from .target import TargetScan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,10 +45,11 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
         context.transaction.rows.depends_on_rows(table, filters)
         plan = context.transaction.scan_plan(table, within=filters)
         request.planned(plan)
+        target = TargetScan(context, plan, request.virtual)
 
-        def match_in(read: ScanPlan) -> Match:
+        def match_in(rows: DataFrame) -> Match:
             return Match(
-                within(scan(context.spark(), read, lineage=True, virtual=request.virtual), ranges),
+                within(rows, ranges),
                 source,
                 request.target_alias,
                 request.source_alias,
@@ -58,10 +59,10 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
             )
 
         if small is not None and size:
-            done = merge_small(context, table, request, plan, lambda read: match_in(read).pairs(request.matched), small)
+            done = merge_small(context, table, request, target, lambda rows: match_in(rows).pairs(request.matched), small)
             if done is not None:
                 return done
-        match = match_in(plan)
+        match = match_in(target.rows())
         matching = match.pairs(request.matched)  # before the early return, so that Spark reports an invalid condition in any case
         if size == 0 and not request.not_matched_by_source:
             return RowCounts()

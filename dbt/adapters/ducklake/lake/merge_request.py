@@ -25,6 +25,8 @@ class MergeRequest:
     condition: str
     keys: Sequence[tuple[Column, str]]
     """(target column, SQL over the source) pairs that the condition compares for equality."""
+    only_compares: bool = False
+    """Whether the condition only compares columns and literals."""
     matched: Sequence[When] = ()
     not_matched: Sequence[When] = ()
     not_matched_by_source: Sequence[When] = ()

@@ -6,16 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import StatementError
-from ..format.files import ScanPlan
 from ..format.identifiers import backquoted
 from ..format.objects import Table
-from ..spark.read.scan import scan
 from ..spark.rows.cached import cached
 from ..spark.rows.partition_match import rows_of_same_partitions
 from ..spark.values.extremes import measure
 from .context import Context, RowCounts
 from .delete import delete, truncate
 from .insert import insert
+from .target import TargetScan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -43,10 +42,6 @@ def overwrite_partitions(context: Context, table: Table, rows: DataFrame) -> Row
     with cached(rows.toDF(*[column.name for column in table.columns])) as new:
         _, ranges = measure(new, "new", [(key, backquoted(key.name)) for key in keys])
         within = [replace(key.column_filter(), nulls=True) for key in ranges]
-        plan = context.transaction.scan_plan(table, within=within)
-
-        def replaced(read: ScanPlan) -> DataFrame:
-            return rows_of_same_partitions(scan(context.spark(), read, lineage=True), new, table)
-
-        ended = delete(context, table, plan, replaced, within)
+        target = TargetScan(context, context.transaction.scan_plan(table, within=within))
+        ended = delete(context, table, target, lambda found: rows_of_same_partitions(found, new, table), within)
         return RowCounts(inserted=insert(context, table, new), deleted=ended.deleted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import CancelledError, DataError
 from ..format.constraints import checks_of
@@ -17,6 +17,7 @@ from ..spark.rows.positions import Positions, by_file, collect_positions, fetch_
 from ..spark.rows.small import can_fetch, fetch_small
 from .context import Context
 from .order import stored_order
+from .target import TargetScan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,8 +31,8 @@ MAX_ROWS_OF_UNKNOWN_SIZE = 50_000
 """The maximum number of rows that are fetched from a query of unknown size: each partition of a larger one sends this number in vain."""
 MAX_LIMITED_BYTES = 128 * 2**20
 """Spark reads files of up to this size in so few partitions that each may send the maximum number of rows to this process."""
-MAX_DELETED = 200_000
-"""Up to this number of deleted rows, a statement fetches those that match too and drops them here: that is faster than a join in Spark."""
+Changed: TypeAlias = "Callable[[DataFrame], DataFrame]"
+"""Returns the rows of a scan with lineage that a statement changes, with their new values."""
 
 
 def most_rows(context: Context, table: Table) -> int:
@@ -87,69 +88,67 @@ def fetch(
         return None
 
 
-def fetch_of_scan(
-    rows: Callable[[ScanPlan], DataFrame],
+def fetch_changed(
+    target: TargetScan,
+    changed: Changed,
     columns: Sequence[Column],
-    plan: ScanPlan,
     most: int,
     *,
     extra: Collection[str],
     at_most: int,
 ) -> pa.Table | None:
-    """Fetch rows of a scan with lineage, as `fetch` does.
+    """Fetch the rows that a statement changes, as `fetch` does.
 
-    The scan also reads the deleted rows, unless they are many; those that match are dropped here. An expression may fail for a deleted row
-    only, so an error does not end the statement.
+    Rows of a small table come from a local relation. Otherwise the scan also reads the deleted rows, unless they are many; those that
+    match are dropped here. An expression may fail for a deleted row only, so an error does not end the statement.
 
     Args:
-        rows: returns the rows for a scan plan; see `fetch`.
+        target: the scan.
+        changed: returns the changed rows of a scan.
         columns: see `fetch`.
-        plan: the plan of the scan.
         most: see `fetch`.
         extra: see `fetch`; contains LINEAGE_FILE and LINEAGE_POSITION.
         at_most: see `fetch`.
     """
-    if not _drops_deleted(plan):
-        return fetch(rows(plan), columns, plan, most, extra=extra, at_most=at_most)
+    plan = target.plan
+    local = target.local_rows()
+    with_deleted = target.rows_with_deleted() if local is None else None
+    if with_deleted is None:
+        return fetch(changed(target.rows() if local is None else local), columns, plan, most, extra=extra, at_most=at_most)
     try:
-        found = fetch(rows(plan.including_deleted()), columns, plan, most, extra=extra, at_most=at_most, allowance=plan.deleted_count)
+        found = fetch(changed(with_deleted), columns, plan, most, extra=extra, at_most=at_most, allowance=plan.deleted_count)
     except DataError:
         return None
     return None if found is None else drop_deleted(found, plan.files)
 
 
-def positions_of_scan(rows: Callable[[ScanPlan], DataFrame], plan: ScanPlan) -> Positions:
-    """Return the positions of rows of a scan with lineage, which may be many. The scan reads deleted rows as that of `fetch_of_scan` does.
+def changed_positions(target: TargetScan, changed: Changed) -> Positions:
+    """Return the positions of the rows that a statement changes, which may be many. See `fetch_changed` for the scan.
 
     Args:
-        rows: returns the rows for a scan plan.
-        plan: the plan of the scan.
+        target: the scan.
+        changed: returns the changed rows of a scan.
 
     Raises:
         CancelledError: the statement was cancelled.
     """
-    if _drops_deleted(plan):
+    local = target.local_rows()
+    if local is not None:
+        return collect_positions(changed(local))
+    with_deleted = target.rows_with_deleted()
+    if with_deleted is not None:
         try:
-            found = fetch_positions(rows(plan.including_deleted()))
+            found = fetch_positions(changed(with_deleted))
         except Exception as error:  # an expression may fail for a deleted row only
             if isinstance(translate(error), CancelledError):
                 raise
         else:
-            return by_file(drop_deleted(found, plan.files))
-    return collect_positions(rows(plan))
-
-
-def _drops_deleted(plan: ScanPlan) -> bool:
-    return 0 < plan.deleted_count <= MAX_DELETED
+            return by_file(drop_deleted(found, target.plan.files))
+    return collect_positions(changed(target.rows()))
 
 
 def _partition_fields(table: Table) -> tuple[PartitionField, ...]:
     return table.partitioning.fields if table.partitioning else ()
-
-
-def planned_rows(plan: ScanPlan) -> int:
-    """Return the maximum number of rows in a scan."""
-    return sum(file.record_count for file in plan.files) + sum(len(inlined.rows) for inlined in plan.inlined)
 
 
 def write_small(context: Context, table: Table, data: pa.Table, *, row_ids: bool = False) -> int:

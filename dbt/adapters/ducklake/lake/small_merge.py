@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+
 from ..errors import DataError
-from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ScanPlan
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..format.objects import Table
-from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of, rows_of_clauses, rows_to_insert
+from ..spark.rows.local_match import MAX_PAIRS, SOURCE_COLUMNS, pairs_of_keys, source_columns
+from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of, pairs_in, rows_of_clauses, rows_to_insert
 from ..spark.rows.positions import count, union
-from ..spark.values.extremes import KeyRange, key_columns, key_names, ranges_of, usable_keys
+from ..spark.values.extremes import KeyRange, key_columns, key_names, ranges_of, usable_keys, value_names
 from .context import Context, RowCounts
 from .merge_request import MergeRequest, refuse_repeated
 from .row_changes import end_rows
-from .small import fetch, fetch_of_scan, planned_rows, write_small
+from .small import Changed, fetch, fetch_changed, write_small
+from .target import TargetScan
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 _PAIR = (ACTION, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, SOURCE_ROW)
 
 
 @dataclass(frozen=True)
 class SmallSource:
-    """The fetched rows of a source: SOURCE_ROW, ACTION of a row without a match, and the values to insert."""
+    """The fetched rows of a source: SOURCE_ROW, ACTION of a row without a match, its keys, and the values to insert."""
 
     rows: pa.Table
     ranges: list[KeyRange]
     most: int
     """The maximum number of rows that this merge fetches."""
+    keys: Sequence[tuple[str, str]]
+    """(column of the target, column of `rows`) pairs of equal types that are equal in rows that match."""
+    columns: StructType | None
+    """The type of SOURCE_COLUMNS in `rows`; None if there is no such column."""
 
 
 def fetch_source(source: DataFrame, table: Table, request: MergeRequest, most: int) -> SmallSource | None:
@@ -47,17 +56,23 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, most: i
         The rows; None if there are more, or if a value cannot be inserted. Only the general merge knows whether that row is inserted.
     """
     usable = usable_keys(source.alias(request.source_alias), request.keys)
-    rows = candidates(source, request.source_alias, table.columns, request.not_matched, key_columns(usable))
+    whole = source_columns(source, request.source_alias) if usable and request.only_compares and not request.virtual else None
+    also = [*key_columns(usable), *(() if whole is None else (whole[0],))]
+    rows = candidates(source, request.source_alias, table.columns, request.not_matched, also)
     columns = table.columns if request.not_matched else ()
+    names = [*key_names(usable), *(() if whole is None else (SOURCE_COLUMNS,))]
     try:
-        found = fetch(rows, columns, None, most, extra=(SOURCE_ROW, ACTION, *key_names(usable)))
-        return None if found is None else SmallSource(found, ranges_of(found, usable), most)
+        found = fetch(rows, columns, None, most, extra=(SOURCE_ROW, ACTION, *names))
+        if found is None:
+            return None
+        keys = [(column.name, name) for (column, _), name in zip(usable, value_names(usable), strict=True)]
+        return SmallSource(found, ranges_of(found, usable), most, keys, None if whole is None else whole[1])
     except (DataError, UnicodeDecodeError):  # a value that may not be inserted at all, or a key that is not valid UTF-8
         return None
 
 
 def merge_small(
-    context: Context, table: Table, request: MergeRequest, plan: ScanPlan, matching: Callable[[ScanPlan], DataFrame], source: SmallSource
+    context: Context, table: Table, request: MergeRequest, target: TargetScan, matching: Changed, source: SmallSource
 ) -> RowCounts | None:
     """Stage the effect of a merge.
 
@@ -65,7 +80,7 @@ def merge_small(
         context: the transaction and Spark.
         table: the target.
         request: the merge, without WHEN NOT MATCHED BY SOURCE.
-        plan: the scan of the target.
+        target: the scan of the target.
         matching: returns `Match.pairs` of the source and a scan of the target.
         source: the fetched source.
 
@@ -77,8 +92,10 @@ def merge_small(
     """
     updates = [index for index, clause in enumerate(request.matched) if clause.action == "update"]
     columns = table.columns if updates else ()
-    most = planned_rows(plan) * source.rows.num_rows
-    pairs = fetch_of_scan(matching, columns, plan, source.most, extra=_PAIR, at_most=most)
+    pairs = _local_pairs(context, table, request, target, source)
+    if pairs is None:
+        most = target.max_rows * source.rows.num_rows
+        pairs = fetch_changed(target, matching, columns, source.most, extra=_PAIR, at_most=most)
     if pairs is None:
         return None
     found = outcome_of(pairs)
@@ -87,5 +104,21 @@ def merge_small(
     updated = write_small(context, table, rows_of_clauses(pairs, updates).select([*names, LINEAGE_ROW_ID]), row_ids=True) if updates else 0
     inserted = write_small(context, table, rows_to_insert(source.rows, pairs).select(names)) if request.not_matched else 0
     deleted = sum(count(positions) for index, positions in found.actions.items() if index not in updates)
-    end_rows(context, table, plan, union(found.actions.values()))
+    end_rows(context, table, target.plan, union(found.actions.values()))
     return RowCounts(inserted, updated, deleted)
+
+
+def _local_pairs(context: Context, table: Table, request: MergeRequest, target: TargetScan, source: SmallSource) -> pa.Table | None:
+    """Return the pairs that match of a small target; None if Spark must find them, or if an expression has an error."""
+    if source.columns is None or not source.keys or target.local is None:
+        return None
+    aliases = (request.target_alias, request.source_alias)
+    updates = any(clause.action == "update" for clause in request.matched)
+    try:
+        found = pairs_of_keys(context.spark(), target.local, source.rows, source.columns, source.keys, aliases)
+        if found is None:
+            return None
+        pairs = pairs_in(found.where(request.condition), request.matched, table.columns, request.target_alias)
+        return fetch(pairs, table.columns if updates else (), target.plan, source.most, extra=_PAIR, at_most=MAX_PAIRS)
+    except (AnalysisException, DataError, pa.ArrowException):
+        return None

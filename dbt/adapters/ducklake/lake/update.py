@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ColumnFilter, ScanPlan
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ColumnFilter
 from ..format.objects import Table
 from ..spark.rows.cached import cached
 from ..spark.rows.positions import by_file, collect_positions
 from .context import Context, RowCounts
 from .insert import insert
 from .row_changes import end_rows
-from .small import fetch_of_scan, most_rows, planned_rows, write_small
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from .small import Changed, fetch_changed, most_rows, write_small
+from .target import TargetScan
 
 _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 
 
-def update(
-    context: Context, table: Table, plan: ScanPlan, changed: Callable[[ScanPlan], DataFrame], within: Sequence[ColumnFilter] = ()
-) -> RowCounts:
+def update(context: Context, table: Table, target: TargetScan, changed: Changed, within: Sequence[ColumnFilter] = ()) -> RowCounts:
     """Stage new versions of rows.
 
     Args:
         context: the transaction and Spark.
         table: the table to update.
-        plan: the scan that found the rows.
+        target: the scan that finds the rows.
         changed: returns the changed rows of a scan: the table's columns with their new values, then the lineage columns.
         within: filters that the old version of every changed row passes.
     """
     context.transaction.rows.depends_on_rows(table, within)
     most = most_rows(context, table)
-    small = fetch_of_scan(changed, table.columns, plan, most, extra=_LINEAGE, at_most=planned_rows(plan)) if most else None
+    small = fetch_changed(target, changed, table.columns, most, extra=_LINEAGE, at_most=target.max_rows) if most else None
     if small is not None:
         positions = by_file(small)
         write_small(context, table, small.drop_columns([LINEAGE_FILE, LINEAGE_POSITION]), row_ids=True)
-        return RowCounts(updated=end_rows(context, table, plan, positions))
-    with cached(changed(plan)) as rows:
+        return RowCounts(updated=end_rows(context, table, target.plan, positions))
+    with cached(changed(target.rows())) as rows:
         positions = collect_positions(rows)
         if not positions:
             return RowCounts()
         insert(context, table, rows.drop(LINEAGE_FILE, LINEAGE_POSITION), row_ids=True)
-        return RowCounts(updated=end_rows(context, table, plan, positions))
+        return RowCounts(updated=end_rows(context, table, target.plan, positions))

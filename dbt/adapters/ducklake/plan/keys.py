@@ -1,4 +1,4 @@
-"""Find the target columns that a MERGE condition compares with the source, to prune the target."""
+"""Find the target columns that a MERGE condition compares with the source, to prune the target and to match small ones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ from sqlglot import exp
 from ..format.identifiers import fold
 from ..format.objects import Column, Table
 from .filters import parsed
+
+_COMPARISONS = (
+    *(exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Is, exp.Between),
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.DataTypeParam),
+)
+
+
+def only_compares(condition: str) -> bool:
+    """Whether a condition only compares columns and literals: it has no function, which could be random, and no subquery."""
+    tree = parsed(condition)
+    return tree is not None and all(isinstance(node, _COMPARISONS) for node in tree.walk())
 
 
 def equal_keys(condition: str, table: Table, target_alias: str, source_alias: str) -> list[tuple[Column, str]]:

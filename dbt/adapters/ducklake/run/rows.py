@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import StatementError
 from ..format.evolution import NewColumn, find_column
-from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ScanPlan
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..format.identifiers import backquoted, fold, spark_literal
 from ..format.objects import Column, Table
 from ..format.types import data_type_of, spark_name
@@ -21,12 +21,12 @@ from ..lake.merge import merge
 from ..lake.merge_request import MergeRequest
 from ..lake.overwrite import overwrite, overwrite_partitions
 from ..lake.tables import required_table
+from ..lake.target import TargetScan
 from ..lake.update import update
 from ..plan.defaults import default_sql
 from ..plan.filters import filters_for_join
-from ..plan.keys import equal_keys
+from ..plan.keys import equal_keys, only_compares
 from ..plan.virtual import source_with_virtual, virtual_columns, virtual_columns_of_target
-from ..spark.read.scan import scan
 from ..spark.rows.match import When
 from ..spark.values.types import fields_of
 from ..sql.rows import fill_defaults
@@ -111,12 +111,12 @@ def run_update(env: Environment, statement: Update) -> Result:
         for column in table.columns
     ]
 
-    def new_rows(read: ScanPlan) -> DataFrame:
-        frame = scan(target.spark, read, lineage=True, virtual=virtual).alias(alias)
+    def new_rows(scanned: DataFrame) -> DataFrame:
+        frame = scanned.alias(alias)
         frame = frame if condition is None else frame.where(condition)
         return frame.selectExpr(*columns, *_LINEAGE)
 
-    return changed("UPDATE", update(target.context, table, plan, new_rows, within))
+    return changed("UPDATE", update(target.context, table, TargetScan(target.context, plan, virtual), new_rows, within))
 
 
 def run_delete(env: Environment, statement: Delete) -> Result:
@@ -161,6 +161,7 @@ def run_merge(env: Environment, statement: Merge) -> Result:
         source_alias,
         condition,
         equal_keys(condition, table, target_alias, source_alias),
+        only_compares(condition),
         matched=clauses("matched"),
         not_matched=clauses("not_matched"),
         not_matched_by_source=clauses("not_matched_by_source"),
@@ -205,11 +206,8 @@ def _delete_where(env: Environment, target: Environment, table: Table, name: Nam
         target.transaction.rows.depends_on_rows(table, within)  # the result depends on the absence of rows
         return RowCounts()
     virtual = virtual_columns(condition.virtual, table)
-
-    def to_delete(read: ScanPlan) -> DataFrame:
-        return scan(target.spark, read, lineage=True, virtual=virtual).alias(alias).where(text)
-
-    return delete(target.context, table, plan, to_delete, within)
+    scanned = TargetScan(target.context, plan, virtual)
+    return delete(target.context, table, scanned, lambda rows: rows.alias(alias).where(text), within)
 
 
 def _require_partition_keys(table: Table, statement: Insert) -> None:

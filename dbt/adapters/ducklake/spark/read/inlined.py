@@ -7,6 +7,7 @@ types are converted as in old files.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -32,8 +33,18 @@ ROW_ID = "__ducklake_row_id"
 BEGIN_SNAPSHOT = "__ducklake_begin_snapshot"
 
 
-def read_inlined(spark: SparkSession, plan: ScanPlan, rows: InlinedRows) -> tuple[DataFrame, list[SparkColumn]]:
-    """Return a frame with ROW_ID and BEGIN_SNAPSHOT, and the expressions of the table's columns over it.
+@dataclass(frozen=True)
+class InlinedColumn:
+    """A column of the table with its values in the inlined rows."""
+
+    column: Column
+    reading: Reading | None
+    """How to convert the values; None if the rows do not have the column."""
+    values: pa.Array | None
+
+
+def inlined_columns(plan: ScanPlan, rows: InlinedRows) -> list[InlinedColumn]:
+    """Return the table's columns with their values in inlined rows.
 
     Raises:
         LakeError: Spark cannot represent a value; the message names table and column.
@@ -41,20 +52,36 @@ def read_inlined(spark: SparkSession, plan: ScanPlan, rows: InlinedRows) -> tupl
     layout = {column.column_id: column for column in rows.columns}
     index = {column.column_id: number for number, column in enumerate(rows.columns)}
     lookup = ColumnLookup(plan.name, frozenset(), tuple(_as_file_field(column) for column in rows.columns))
-    fields = [StructField(ROW_ID, LongType()), StructField(BEGIN_SNAPSHOT, LongType())]
-    arrays = [pa.array(rows.row_ids, pa.int64()), pa.array(rows.begin_snapshots, pa.int64())]
-    expressions: list[SparkColumn] = []
+    found = []
     for column in plan.columns:
         old = layout.get(column.column_id)
         if old is None:
-            expressions.append(_default(column))
+            found.append(InlinedColumn(column, None, None))
             continue
         reading = read_column(column, lookup)
-        name = f"__c{column.column_id}"
-        fields.append(StructField(name, reading.field.dataType))
         values = [row[index[column.column_id]] for row in rows.rows]
-        arrays.append(_array(plan.name, column, old, reading, values))
-        expressions.append(convert(F.col(name), reading.conversion, reading.field.dataType, reading.final).alias(column.name))
+        found.append(InlinedColumn(column, reading, _array(plan.name, column, old, reading, values)))
+    return found
+
+
+def read_inlined(spark: SparkSession, plan: ScanPlan, rows: InlinedRows) -> tuple[DataFrame, list[SparkColumn]]:
+    """Return a frame with ROW_ID and BEGIN_SNAPSHOT, and the expressions of the table's columns over it.
+
+    Raises:
+        LakeError: Spark cannot represent a value; the message names table and column.
+    """
+    fields = [StructField(ROW_ID, LongType()), StructField(BEGIN_SNAPSHOT, LongType())]
+    arrays = [pa.array(rows.row_ids, pa.int64()), pa.array(rows.begin_snapshots, pa.int64())]
+    expressions: list[SparkColumn] = []
+    for each in inlined_columns(plan, rows):
+        if each.reading is None or each.values is None:
+            expressions.append(_default(each.column))
+            continue
+        name = f"__c{each.column.column_id}"
+        requested = each.reading.field.dataType
+        fields.append(StructField(name, requested))
+        arrays.append(each.values)
+        expressions.append(convert(F.col(name), each.reading.conversion, requested, each.reading.final).alias(each.column.name))
     table = pa.Table.from_arrays(arrays, names=[field.name for field in fields])
     return spark.createDataFrame(table, StructType(fields)), expressions
 

@@ -63,12 +63,12 @@ class Match:
     def pairs(self, clauses: Sequence[When]) -> DataFrame:
         """Return the pairs that match: ACTION (index of the clause, NULL if none applies), lineage, SOURCE_ROW, the new values."""
         joined = self.target.alias(self.target_alias).join(self._source(), F.expr(self.condition), "inner")
-        return self._with_values(joined, clauses, [SOURCE_ROW])
+        return pairs_in(joined, clauses, self.columns, self.target_alias)
 
     def target_only(self, clauses: Sequence[When]) -> DataFrame:
         """Return the target rows without a match that a clause applies to, in the shape of `pairs` without SOURCE_ROW."""
         joined = self.target.alias(self.target_alias).join(self._source(), F.expr(self.condition), "left_anti")
-        return self._with_values(joined, clauses, []).where(f"{ACTION} IS NOT NULL")
+        return _with_values(joined, clauses, self.columns, self.target_alias).where(f"{ACTION} IS NOT NULL")
 
     def source_only(self, pairs: DataFrame, clauses: Sequence[When]) -> DataFrame:
         """Return the rows to insert: source rows without a match that a clause applies to."""
@@ -82,11 +82,24 @@ class Match:
         source = F.broadcast(self.source) if self.broadcast else self.source
         return source.alias(self.source_alias)
 
-    def _with_values(self, joined: DataFrame, clauses: Sequence[When], extra: Sequence[str]) -> DataFrame:
-        chosen = _with_action(joined, clauses)
-        alias = backquoted(self.target_alias)
-        lineage = [f"{alias}.{name}" for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)]
-        return select(chosen, [ACTION, *lineage, *extra, *_values(self.columns, chosen, clauses, self.target_alias)])
+
+def pairs_in(joined: DataFrame, clauses: Sequence[When], columns: Sequence[Column], target: str) -> DataFrame:
+    """Return matching pairs of a target and a source in the shape of `Match.pairs`.
+
+    Args:
+        joined: the pairs, with the columns of the target under its alias, those of the source under its alias, and SOURCE_ROW.
+        clauses: the WHEN clauses.
+        columns: the columns of the target.
+        target: the alias of the target.
+    """
+    return _with_values(joined, clauses, columns, target, SOURCE_ROW)
+
+
+def _with_values(joined: DataFrame, clauses: Sequence[When], columns: Sequence[Column], target: str, *extra: str) -> DataFrame:
+    chosen = _with_action(joined, clauses)
+    alias = backquoted(target)
+    lineage = [f"{alias}.{name}" for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)]
+    return select(chosen, [ACTION, *lineage, *extra, *_values(columns, chosen, clauses, target)])
 
 
 def _values(columns: Sequence[Column], rows: DataFrame, clauses: Sequence[When], target: str | None = None) -> list[Expression]:
@@ -133,21 +146,21 @@ def numbered(source: DataFrame) -> DataFrame:
     return source.withColumn(SOURCE_ROW, F.monotonically_increasing_id())
 
 
-def candidates(source: DataFrame, alias: str, columns: Sequence[Column], clauses: Sequence[When], keys: Sequence[str]) -> DataFrame:
+def candidates(source: DataFrame, alias: str, columns: Sequence[Column], clauses: Sequence[When], also: Sequence[str]) -> DataFrame:
     """Return all rows of a numbered source, with what happens to each if no row of the target matches it.
 
     Args:
         source: the source, with SOURCE_ROW.
-        alias: the alias of the source in `clauses` and `keys`.
+        alias: the alias of the source in `clauses` and `also`.
         columns: the columns of the target.
         clauses: the clauses for rows without a match.
-        keys: SQL of the key columns.
+        also: SQL of further columns.
 
     Returns:
-        SOURCE_ROW, ACTION, `keys`, and the values to insert.
+        SOURCE_ROW, ACTION, `also`, and the values to insert.
     """
     chosen = _with_action(source.alias(alias), clauses)
-    return select(chosen, [SOURCE_ROW, ACTION, *keys, *(_values(columns, chosen, clauses) if clauses else ())])
+    return select(chosen, [SOURCE_ROW, ACTION, *also, *(_values(columns, chosen, clauses) if clauses else ())])
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,11 @@ def key_names(usable: Sequence[tuple[Column, str]]) -> list[str]:
     return [name for i in range(len(usable)) for name in (f"{_KEY}{i}", f"{_TEXT}{i}")]
 
 
+def value_names(usable: Sequence[tuple[Column, str]]) -> list[str]:
+    """Return the names of those columns of `key_columns` that are the keys themselves."""
+    return [f"{_KEY}{i}" for i in range(len(usable))]
+
+
 def ranges_of(rows: pa.Table, usable: Sequence[tuple[Column, str]]) -> list[KeyRange]:
     """Return the range of each key in fetched rows that have the columns of `key_columns`."""
     ranges = []

@@ -1,0 +1,52 @@
+"""The scan of the rows that an UPDATE, DELETE or MERGE may change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ..format.files import ScanPlan
+from ..spark.read.local import LocalRows, local_rows
+from ..spark.read.scan import scan
+from .context import Context
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MAX_DELETED = 200_000
+"""Up to this number of deleted rows, a statement fetches those that match too and drops them: that is faster than a join in Spark."""
+
+
+@dataclass(frozen=True)
+class TargetScan:
+    """Scans with lineage of the rows that a statement may change."""
+
+    context: Context
+    plan: ScanPlan
+    virtual: tuple[str, ...] = ()
+    """The virtual columns that the statement names."""
+
+    def rows(self) -> DataFrame:
+        """Return the rows."""
+        return scan(self.context.spark(), self.plan, lineage=True, virtual=self.virtual)
+
+    def rows_with_deleted(self) -> DataFrame | None:
+        """Return the rows and the deleted rows of the same files; None if there are no deleted rows, or too many."""
+        if not 0 < self.plan.deleted_count <= MAX_DELETED:
+            return None
+        return scan(self.context.spark(), self.plan.including_deleted(), lineage=True, virtual=self.virtual)
+
+    @cached_property
+    def local(self) -> LocalRows | None:
+        """The rows, read by this process; None if Spark must read them, or if they are too many."""
+        return None if self.virtual else local_rows(self.plan)
+
+    def local_rows(self) -> DataFrame | None:
+        """Return the rows as a local relation; None if there is no `local`."""
+        return None if self.local is None else self.local.frame(self.context.spark())
+
+    @property
+    def max_rows(self) -> int:
+        """The maximum number of rows."""
+        return sum(file.record_count for file in self.plan.files) + sum(len(inlined.rows) for inlined in self.plan.inlined)

@@ -1,0 +1,158 @@
+"""Read the rows of a small table in this process, for statements to which a Spark scan would cost more than its rows.
+
+Only rows that Spark would read without a conversion are read here: columns of leaf types, found by their field ids, in the type that the
+scan requests. For any other table there are none, and Spark reads it.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import types as T
+
+from ...errors import LakeError
+from ...format.files import INLINED_BASE, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ROW_ID_FIELD_ID, DataFile, ScanPlan
+from ..files import storage
+from ..files.deletes import deleted_keys
+from ..files.physical import THREADS
+from ..values.types import struct_type
+from .file_groups import FileGroup, group_files
+from .inlined import InlinedColumn, inlined_columns
+from .inlined_values import arrow_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+MAX_ROWS = 20_000
+"""The maximum number of rows of a table that is read here, with its deleted rows."""
+MAX_VALUES = 200_000
+"""The maximum number of values (rows times columns)."""
+MAX_BYTES = 4 * 2**20
+"""The maximum size of the files."""
+MAX_FILES = 16
+_LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
+_FIELD_ID = b"PARQUET:field_id"
+_LEAVES = (
+    *(T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType, T.DecimalType),
+    *(T.StringType, T.BinaryType, T.DateType, T.TimestampType, T.TimestampNTZType),
+)
+_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+
+
+class _NotHereError(Exception):
+    """Spark must read the rows."""
+
+
+@dataclass(frozen=True)
+class LocalRows:
+    """Rows of a table: its columns, then LINEAGE_FILE, LINEAGE_POSITION and LINEAGE_ROW_ID."""
+
+    rows: pa.Table
+    schema: T.StructType
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """Return the rows as a local relation, whose filters and projections Spark evaluates without a job."""
+        return spark.createDataFrame(self.rows, self.schema)
+
+
+def can_be_local(type_: T.DataType) -> bool:
+    """Whether Spark and Arrow exchange values of a type without a change."""
+    return type(type_) in _LEAVES and (not isinstance(type_, T.StringType) or type_ == T.StringType())  # without a collation
+
+
+def local_rows(plan: ScanPlan) -> LocalRows | None:
+    """Return the rows of a scan; None if they are too many, or if Spark must read them."""
+    count = sum(file.record_count for file in plan.files) + sum(len(inlined.rows) for inlined in plan.inlined)
+    if len(plan.files) > MAX_FILES or count > min(MAX_ROWS, MAX_VALUES // max(len(plan.columns), 1)):
+        return None
+    if sum(file.size_bytes for file in plan.files) > MAX_BYTES or any(_is_special(file) for file in plan.files):
+        return None
+    fields = struct_type(plan.columns, ids=False).fields
+    if not all(can_be_local(field.dataType) for field in fields):
+        return None
+    schema = T.StructType([*fields, *(T.StructField(name, T.LongType()) for name in _LINEAGE)])
+    types = pa.schema([(field.name, arrow_type(field.dataType)) for field in schema.fields])
+    try:
+        parts = [part for group in group_files(plan) for part in _rows_of_files(group, types)]
+        parts += [_rows_inlined(plan, index, types) for index in range(len(plan.inlined))]
+    except (_NotHereError, LakeError, OSError, pa.ArrowException):  # Spark reads the rows, or reports the error
+        return None
+    return LocalRows(pa.concat_tables(parts) if parts else types.empty_table(), schema)
+
+
+def _is_special(file: DataFile) -> bool:
+    return file.is_encrypted or file.has_snapshot_range or file.mapping is not None
+
+
+def _rows_of_files(group: FileGroup, types: pa.Schema) -> list[pa.Table]:
+    if group.by_name or group.partition_keys or not all(reading.is_plain for reading in group.readings):
+        raise _NotHereError
+    with ThreadPoolExecutor(max_workers=THREADS) as pool:
+        return list(pool.map(lambda file: _rows_of_file(file, group, types), group.files))
+
+
+def _rows_of_file(file: DataFile, group: FileGroup, types: pa.Schema) -> pa.Table:
+    files, inner = storage.filesystem(file.path)
+    with pq.ParquetFile(inner, filesystem=files) as parquet:
+        found = parquet.read(use_threads=False)
+    by_id = {_field_id(field): column for field, column in zip(found.schema, found.columns, strict=True)}
+    if None in by_id:
+        raise _NotHereError
+    arrays = [_column(by_id, reading.field, field.type, found.num_rows) for reading, field in zip(group.readings, types, strict=False)]
+    positions = pa.array(range(found.num_rows), pa.int64())
+    row_ids = by_id.get(ROW_ID_FIELD_ID)
+    if row_ids is None:
+        if file.row_id_start is None:
+            raise _NotHereError
+        row_ids = pc.add(positions, file.row_id_start)
+    arrays += [pa.repeat(pa.scalar(file.data_file_id, pa.int64()), found.num_rows), positions, row_ids]
+    rows = pa.Table.from_arrays(arrays, schema=types)
+    if not file.has_deletes:
+        return rows
+    return rows.filter(pc.invert(pc.is_in(positions, value_set=deleted_keys([(0, file)]))))
+
+
+def _field_id(field: pa.Field) -> int | None:
+    found = (field.metadata or {}).get(_FIELD_ID)
+    return None if found is None else int(found)
+
+
+def _column(by_id: dict[int | None, pa.ChunkedArray], field: T.StructField, kind: pa.DataType, count: int) -> pa.Array | pa.ChunkedArray:
+    """Return a column of a file in the type that Spark would read.
+
+    Raises:
+        _NotHereError: Spark must convert it, or fill in a default.
+    """
+    found = by_id.get(field.metadata.get("parquet.field.id"))
+    if found is None:
+        if "EXISTS_DEFAULT" in field.metadata:
+            raise _NotHereError
+        return pa.nulls(count, kind)
+    if found.type == kind:
+        return found
+    if found.type in _INTEGERS and kind in _INTEGERS and found.type.bit_width < kind.bit_width:
+        return found.cast(kind)
+    raise _NotHereError
+
+
+def _rows_inlined(plan: ScanPlan, index: int, types: pa.Schema) -> pa.Table:
+    rows = plan.inlined[index]
+    arrays = [_inlined_values(each, field.type, len(rows.rows)) for each, field in zip(inlined_columns(plan, rows), types, strict=False)]
+    row_ids = pa.array(rows.row_ids, pa.int64())
+    file_ids = pa.repeat(pa.scalar(INLINED_BASE - index, pa.int64()), len(row_ids))
+    return pa.Table.from_arrays([*arrays, file_ids, row_ids, row_ids], schema=types)
+
+
+def _inlined_values(column: InlinedColumn, kind: pa.DataType, count: int) -> pa.Array:
+    if column.reading is None or column.values is None:
+        if column.column.initial_default is not None:
+            raise _NotHereError
+        return pa.nulls(count, kind)
+    if not column.reading.is_plain:
+        raise _NotHereError
+    return column.values

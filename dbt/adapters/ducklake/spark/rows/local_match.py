@@ -1,0 +1,74 @@
+"""Match fetched rows of a source with the rows of a small target in this process, so that Spark evaluates a small MERGE without a join.
+
+The pairs with equal keys are one local relation of two structs, named as the aliases of the MERGE: `t.id` is then a field of a struct, so
+the same SQL that is written for a join gives the same values. Spark evaluates its filters and projections without a job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from ...format.identifiers import backquoted, fold
+from ..read.local import LocalRows, can_be_local
+from .match import SOURCE_ROW
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SOURCE_COLUMNS = "_ducklake_source_columns"
+"""A struct of all columns of a row of the source."""
+MAX_PAIRS = 50_000
+"""The maximum number of pairs with equal keys."""
+
+
+def source_columns(source: DataFrame, alias: str) -> tuple[str, T.StructType] | None:
+    """Return SQL for SOURCE_COLUMNS over a numbered source, and its type; None if Arrow cannot represent them exactly."""
+    fields = [field for field in source.schema.fields if field.name != SOURCE_ROW]
+    names = {fold(field.name) for field in fields}
+    if len(names) < len(fields) or not all(can_be_local(field.dataType) for field in fields):
+        return None
+    values = ", ".join(f"{backquoted(alias)}.{backquoted(field.name)}" for field in fields)
+    return f"struct({values}) AS {SOURCE_COLUMNS}", T.StructType(fields)
+
+
+def pairs_of_keys(
+    spark: SparkSession,
+    target: LocalRows,
+    source: pa.Table,
+    source_type: T.StructType,
+    keys: Sequence[tuple[str, str]],
+    aliases: tuple[str, str],
+) -> DataFrame | None:
+    """Return the pairs of a row of the target and a row of the source whose keys are equal and not NULL.
+
+    Args:
+        spark: the session of the result.
+        target: the rows of the target.
+        source: rows of the source, with SOURCE_ROW and SOURCE_COLUMNS.
+        source_type: the type of SOURCE_COLUMNS.
+        keys: (column of the target, column of `source`) pairs of the same type; at least one.
+        aliases: those of the target and of the source.
+
+    Returns:
+        A frame with a struct for each alias, and SOURCE_ROW; None if there are too many pairs.
+    """
+    names = [f"k{number}" for number in range(len(keys))]
+    left = source.select([key for _, key in keys]).rename_columns(names).append_column("s", _numbers(source))
+    right = target.rows.select([column for column, _ in keys]).rename_columns(names).append_column("t", _numbers(target.rows))
+    found = left.join(right, names, join_type="inner", use_threads=False)
+    if found.num_rows > MAX_PAIRS:
+        return None
+    chosen = source.select([SOURCE_COLUMNS, SOURCE_ROW]).take(found.column("s"))
+    columns = [target.rows.take(found.column("t")).to_struct_array(), chosen.column(0), chosen.column(1)]
+    schema = T.StructType(
+        [T.StructField(aliases[0], target.schema), T.StructField(aliases[1], source_type), T.StructField(SOURCE_ROW, T.LongType())]
+    )
+    return spark.createDataFrame(pa.table(columns, names=schema.names), schema)
+
+
+def _numbers(rows: pa.Table) -> pa.Array:
+    return pa.array(range(rows.num_rows), pa.int64())

@@ -1,0 +1,171 @@
+"""Rows of a small table that this process reads are the rows that Spark reads; the tables that it leaves to Spark are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dbt.adapters.ducklake.errors import StatementError
+from dbt.adapters.ducklake.format.objects import Table
+from dbt.adapters.ducklake.lake import small_merge
+from dbt.adapters.ducklake.spark.read.local import local_rows
+from dbt.adapters.ducklake.spark.read.scan import scan
+from tests.interop.conftest import Both
+from tests.interop.types.cases import CASES, Case, duck_value, our_type, spark_text, spark_value
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+CATALOGS = ["sqlite"]
+ALIKE = {
+    *("boolean", "int8", "int16", "int32", "int64", "float32", "float64"),
+    *("varchar", "blob", "date", "timestamp", "timestamp_s", "timestamptz", "geometry"),
+}
+"""Types that this process reads; decimals, too."""
+
+
+def is_local(both: Both, name: str) -> bool:
+    """Whether this process reads a table. If it does, compare its rows with those of a scan."""
+    reader = both.session.catalog.reader()
+    table = reader.find("main", name)
+    assert isinstance(table, Table)
+    plan = reader.scan_plan(table)
+    found = local_rows(plan)
+    if found is None:
+        return False
+    spark = both.session.spark()
+    scanned = scan(spark, plan, lineage=True)
+    assert [(field.name, field.dataType) for field in found.schema] == [(field.name, field.dataType) for field in scanned.schema]
+    assert texts(found.frame(spark)) == texts(scanned)
+    return True
+
+
+def texts(frame: DataFrame) -> list[tuple[Any, ...]]:
+    """Return all values as texts, because Python cannot represent some dates."""
+    columns = [f"hex({name})" if kind == "binary" else f"CAST({name} AS STRING)" for name, kind in frame.dtypes]
+    return sorted((tuple(row) for row in frame.selectExpr(*columns).collect()), key=repr)
+
+
+def test_types(both: Both) -> None:
+    known: dict[str, list[bool]] = {}
+
+    def note(case: Case, name: str) -> None:
+        known.setdefault(case.stored, []).append(is_local(both, name))
+
+    for number, case in enumerate(case for case in CASES if case.in_files):
+        rows = ", ".join(f"({index}, {duck_value(case, value)})" for index, value in enumerate([*case.in_files, None]))
+        for where, limit in (("files", 0), ("inlined", 100)):
+            if where == "inlined" and not case.inlined:
+                continue
+            name = f"{where}_{number}"
+            both.duckdb(f"CREATE TABLE {name} (id INTEGER, v {case.duck})")
+            both.duckdb(f"CALL lake.set_option('data_inlining_row_limit', {limit}, table_name => '{name}')")
+            both.duckdb(f"INSERT INTO {name} VALUES {rows}")
+            note(case, name)
+        both.spark(f"CREATE TABLE spark_{number} (id INT, v {our_type(case, 'column')})")
+        values = " UNION ALL ".join(
+            "SELECT {} AS id, {} AS v".format(index, spark_value(case, "'" + spark_text(case, value).replace("'", "\\'") + "'"))
+            for index, value in enumerate(case.in_files)
+        )
+        both.spark(f"INSERT INTO spark_{number} {values}")
+        note(case, f"spark_{number}")
+    assert {stored for stored, ways in known.items() if all(ways)} == {
+        stored for stored in known if stored in ALIKE or stored.startswith("decimal")
+    }
+    assert not [stored for stored, ways in known.items() if any(ways) and not all(ways)]
+
+
+def test_history_of_columns(both: Both) -> None:
+    both.duckdb("CREATE TABLE t (id INTEGER, a INTEGER, s VARCHAR)")
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
+    both.duckdb("INSERT INTO t SELECT range, range, 'x' || range FROM range(10)")
+    assert is_local(both, "t")
+    both.duckdb("ALTER TABLE t RENAME COLUMN a TO b")
+    both.duckdb("ALTER TABLE t ADD COLUMN a VARCHAR")
+    both.duckdb("INSERT INTO t SELECT range, range, 'y', 'new' FROM range(10, 15)")
+    both.duckdb("DELETE FROM t WHERE id % 4 = 0")
+    both.spark("UPDATE t SET a = 'updated' WHERE id < 6")
+    both.spark("DELETE FROM t WHERE id = 13")
+    assert is_local(both, "t"), "a renamed column, one with a former name of another, deletes of both, embedded row ids"
+    both.duckdb("ALTER TABLE t DROP COLUMN s")
+    both.duckdb("ALTER TABLE t ALTER b SET DATA TYPE BIGINT")
+    both.duckdb("INSERT INTO t VALUES (99, 9999999999, 'big')")
+    assert is_local(both, "t"), "a wider integer"
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 100)")
+    both.duckdb("INSERT INTO t VALUES (100, 1, 'inlined'), (101, 2, 'inlined')")
+    both.duckdb("DELETE FROM t WHERE id IN (1, 101)")
+    assert is_local(both, "t"), "inlined rows and inlined deletes"
+    both.duckdb("ALTER TABLE t ADD COLUMN c INTEGER DEFAULT 42")
+    assert not is_local(both, "t"), "Spark fills in the default"
+    both.duckdb("CREATE TABLE empty (id INTEGER)")
+    assert is_local(both, "empty")
+
+
+def test_tables_that_spark_reads(both: Both) -> None:
+    both.spark("CREATE TABLE nested AS SELECT 1 AS id, named_struct('a', 1) AS s")
+    both.spark("CREATE TABLE large AS SELECT id FROM range(20001)")
+    both.spark("CREATE TABLE wide AS SELECT id, " + ", ".join(f"id AS c{n}" for n in range(40)) + " FROM range(5000)")
+    assert not any(is_local(both, name) for name in ("nested", "large", "wide"))
+
+
+MERGES = [
+    ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"),
+    ("t.id = s.id AND t.name = s.name", "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"),
+    (
+        "T.ID = `S`.`id` AND t.at <= s.at",
+        "WHEN MATCHED AND t.price < s.price THEN UPDATE SET price = t.price + s.price, name = upper(s.name)",
+    ),
+    ("s.at = t.at", "WHEN MATCHED AND t.name IS NULL THEN DELETE WHEN MATCHED THEN UPDATE SET name = concat(t.name, '$', s.name)"),
+    ("t.price = s.price", "WHEN MATCHED THEN UPDATE SET price = s.price + 1 WHEN NOT MATCHED AND s.id > 12 THEN INSERT (id) VALUES (s.id)"),
+    ("t.id = s.id", "WHEN MATCHED AND s.id IN (SELECT max(id) FROM other) THEN DELETE"),
+    ("t.id = s.id AND (NOT t.name <=> s.name OR t.id = 5)", "WHEN MATCHED AND s.id > 3 THEN UPDATE SET name = s.name"),
+    ("t.id = s.id AND length(t.name) = 1", "WHEN MATCHED THEN UPDATE SET name = 'by a function'"),
+]
+
+
+@pytest.mark.parametrize(("on", "clauses"), MERGES)
+def test_a_merge_of_pairs_is_a_merge_with_a_join(both: Both, monkeypatch: pytest.MonkeyPatch, on: str, clauses: str) -> None:
+    columns = "CAST({id} AS BIGINT) AS id, {name} AS name, CAST({id} AS DECIMAL(9, 2)) / 3 AS price, timestamp_seconds({id} * 60) AS at"
+    rows = columns.format(id="IF(n % 7 = 6, NULL, n)", name="IF(n % 5 = 0, NULL, string(n))")
+    both.spark("CREATE TABLE other AS SELECT CAST(7 AS BIGINT) AS id")
+
+    def play(table: str) -> list[Any]:
+        both.spark(f"CREATE TABLE {table} AS SELECT {rows} FROM range(10) AS r(n)")
+        both.spark(f"DELETE FROM {table} WHERE id = 3")
+        source = rows.replace("/ 3", "/ 3 + 0")
+        result = both.session.execute(f"MERGE INTO {table} t USING (SELECT {source} FROM range(2, 16) AS r(n)) s ON {on} {clauses}")
+        return [result.rowcount, both.rows(f"SELECT * FROM {table}")]
+
+    pairs = play("pairs")
+    monkeypatch.setattr(small_merge, "_local_pairs", lambda *_: None)
+    assert pairs == play("joined")
+
+
+def test_a_random_condition_is_refused_as_in_a_join(both: Both) -> None:
+    both.spark("CREATE TABLE t AS SELECT id FROM range(10)")
+    with pytest.raises(StatementError, match="deterministic"):
+        both.spark("MERGE INTO t USING (SELECT id FROM range(5)) s ON t.id = s.id AND rand() > 0.5 WHEN MATCHED THEN DELETE")
+
+
+def test_a_small_merge_update_and_delete_read_no_file_in_spark(both: Both) -> None:
+    both.spark("CREATE TABLE t AS SELECT id, string(id) AS name FROM range(100)")
+    spark = both.session.spark()
+    both.spark("CREATE TEMPORARY VIEW source AS SELECT id, 'new' AS name FROM range(95, 105)")
+    store = spark._jsc.sc().statusStore()
+
+    def bytes_read(statement: str) -> int:
+        before = {job.jobId() for job in _sequence(store.jobsList(None))}
+        both.spark(statement)
+        jobs = [job for job in _sequence(store.jobsList(None)) if job.jobId() not in before]
+        stages = [store.lastStageAttempt(stage) for job in jobs for stage in _sequence(job.stageIds())]
+        return sum(stage.inputBytes() for stage in stages)
+
+    assert bytes_read("MERGE INTO t USING source s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *") == 0
+    assert bytes_read("UPDATE t SET name = 'x' WHERE id < 5") == 0
+    assert bytes_read("DELETE FROM t WHERE id >= 100") == 0
+    assert both.rows("SELECT name, count(*) FROM t GROUP BY name HAVING count(*) > 1") == [("new", 5), ("x", 5)]
+
+
+def _sequence(found: Any) -> list[Any]:
+    return [found.apply(index) for index in range(found.size())]
