@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from ...format.identifiers import spark_literal
 from ..files import locations
-from ..values.conversions import REFUSED
-from .manifest import FILE_INDEX, has_file_index
+from .manifest import UNKNOWN_FILE, file_index, plain_literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,39 +36,45 @@ def with_facts(
     """
     literals = {name: _literal(values[0], _is_text(values)) for name, values in facts.items() if len(set(values)) == 1}
     various = {name: values for name, values in facts.items() if name not in literals}
-    if various and len(paths) <= MAX_LITERALS and has_file_index(spark):
-        literals |= {name: _by_index(values) for name, values in various.items()}
+    index = file_index(spark, paths) if various else None
+    if index is not None and len(paths) <= MAX_LITERALS:
+        literals |= {name: _by_index(index, values) for name, values in various.items()}
         various = {}
     added = [f"{text} AS {name}" for name, text in literals.items()]
     if not various:
         return frame.selectExpr("*", *also, *added)
-    return _joined(spark, frame, paths, various, [*also, *added])
+    return _joined(spark, frame, paths, index, various, [*also, *added])
 
 
-def _by_index(values: Sequence[Fact]) -> str:
+def _by_index(index: str, values: Sequence[Fact]) -> str:
     """Return SQL for the fact of a row's file; a file that is not in the list is an error, because NULL would hide deletes."""
     text = _is_text(values)
-    found = f"element_at(array({', '.join(_literal(value, text) for value in values)}), CAST({FILE_INDEX} AS INT) + 1)"
+    found = f"element_at(array({', '.join(_literal(value, text) for value in values)}), CAST({index} AS INT) + 1)"
     if text or None in values:
         return found
-    return f"coalesce({found}, CAST(raise_error('{REFUSED}Spark read a file that is not in the scan plan') AS BIGINT))"
+    return f"coalesce({found}, CAST(raise_error('{UNKNOWN_FILE}') AS BIGINT))"
 
 
 def _joined(
-    spark: SparkSession, frame: DataFrame, paths: Sequence[str], facts: Mapping[str, Sequence[Fact]], also: Sequence[str]
+    spark: SparkSession,
+    frame: DataFrame,
+    paths: Sequence[str],
+    index: str | None,
+    facts: Mapping[str, Sequence[Fact]],
+    also: Sequence[str],
 ) -> DataFrame:
-    """Join the facts by the index of the file, or with Spark Connect by its path.
+    """Join the facts by the index of the file, or without one by its path.
 
     Using a fact of a file that is not in `paths` raises an error in Spark: otherwise an anti join would silently ignore deletes.
     """
-    if has_file_index(spark):
-        key, keys = FILE_INDEX, pa.array(range(len(paths)), pa.int64())
+    if index is not None:
+        key, keys = index, pa.array(range(len(paths)), pa.int64())
     else:
         key, keys = "_metadata.file_path", pa.array([locations.metadata_path(path) for path in paths], pa.string())
     columns = {name: pa.array(values, pa.string() if _is_text(values) else pa.int64()) for name, values in facts.items()}
     known = F.broadcast(spark.createDataFrame(pa.table({_KEY: keys, **columns})))
     joined = frame.selectExpr("*", *also, f"{key} AS {_FILE}").join(known, F.col(_FILE) == F.col(_KEY), "left_outer")
-    text = F.concat(F.lit(REFUSED + "Spark read a file that is not in the scan plan: "), F.col(_FILE).cast("string"))
+    text = F.concat(F.lit(f"{UNKNOWN_FILE}: "), F.col(_FILE).cast("string"))
     return joined.withColumns(
         {
             name: F.when(F.col(_KEY).isNull(), F.raise_error(text).cast("string" if _is_text(values) else "bigint")).otherwise(F.col(name))
@@ -86,4 +90,4 @@ def _is_text(values: Sequence[Fact]) -> bool:
 def _literal(value: Fact, text: bool) -> str:
     if value is None:
         return f"CAST(NULL AS {'STRING' if text else 'BIGINT'})"
-    return spark_literal(str(value)).replace("$", "\\u0024") if text else f"{value}L"  # Spark would substitute ${name}
+    return plain_literal(str(value)) if text else f"{value}L"

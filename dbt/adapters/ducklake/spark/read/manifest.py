@@ -16,18 +16,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import LakeError
+from ...format.identifiers import spark_literal
 from ..files import locations
 from ..session.runtime import SCRATCH
+from ..values.conversions import REFUSED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
     from pyspark.sql.types import StructType
 
+UNKNOWN_FILE = f"{REFUSED}Spark read a file that is not in the scan plan"
 NEVER = "(?!)"
 """A pattern that nothing matches."""
 BLOCK_SIZE = 128 * 1024 * 1024
-FILE_INDEX = "unix_millis(_metadata.file_modification_time)"
-"""SQL for the index of a row's file in the list of `read_files`: the list gives it to Spark as the file's time, which nothing else uses."""
+MAX_COMPARED_PATHS = 32
+"""Up to this number of files, Spark Connect finds the index of a row's file by comparing its path; a join with more paths is faster."""
 
 
 def read_files(spark: SparkSession, files: Sequence[tuple[str, int]], schema: StructType) -> DataFrame:
@@ -41,9 +44,22 @@ def read_files(spark: SparkSession, files: Sequence[tuple[str, int]], schema: St
         return reader.parquet(f"file://{directory}")  # Spark reads the list now, and never again
 
 
-def has_file_index(spark: SparkSession) -> bool:
-    """Whether `FILE_INDEX` works: not with Spark Connect, which reads the paths."""
-    return spark.conf.get(SCRATCH, None) is not None
+def file_index(spark: SparkSession, paths: Sequence[str]) -> str | None:
+    """Return SQL for the index of a row's file in the list of `read_files`, a BIGINT; None with Spark Connect and many files.
+
+    In classic mode the list gives the index to Spark as the file's time, which nothing else uses. Spark Connect compares the path, and a
+    file that is not in the list is an error: a NULL would hide its deletes.
+
+    Args:
+        spark: the session of the scan.
+        paths: the files, each once.
+    """
+    if spark.conf.get(SCRATCH, None) is not None:
+        return "unix_millis(_metadata.file_modification_time)"
+    if len(paths) > MAX_COMPARED_PATHS:
+        return None
+    cases = " ".join(f"WHEN {plain_literal(locations.metadata_path(path))} THEN {index}L" for index, path in enumerate(paths))
+    return f"CASE _metadata.file_path {cases} ELSE CAST(raise_error('{UNKNOWN_FILE}') AS BIGINT) END"
 
 
 @contextlib.contextmanager
@@ -56,6 +72,11 @@ def manifest(scratch: Path, files: Sequence[tuple[str, int]]) -> Iterator[Path]:
         log.parent.mkdir()
         log.write_text("\n".join(lines), encoding="utf-8")
         yield Path(directory)
+
+
+def plain_literal(text: str) -> str:
+    """Return a text as a SQL literal in which Spark substitutes no `${name}`."""
+    return spark_literal(text).replace("$", "\\u0024")
 
 
 def _entry(path: str, size: int, index: int) -> str:
