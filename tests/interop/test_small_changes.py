@@ -63,7 +63,9 @@ def play(both: Both, table: str, layout: str) -> list[Any]:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_all_ways_are_equal(both: Both, monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
     local_ways: list[bool] = []
-    monkeypatch.setattr(target, "local_rows", lambda plan: local_ways.append((found := local.local_rows(plan)) is not None) or found)
+    monkeypatch.setattr(
+        target, "local_rows", lambda plan, **more: local_ways.append((found := local.local_rows(plan, **more)) is not None) or found
+    )
     here = play(both, "here", layout)
     assert len(local_ways) >= len(STATEMENTS) - 1
     assert all(local_ways)

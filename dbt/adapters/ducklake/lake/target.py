@@ -40,7 +40,7 @@ class TargetScan:
     @cached_property
     def local(self) -> LocalRows | None:
         """The rows, read by this process; None if Spark must read them, or if they are too many."""
-        return None if self.virtual else local_rows(self.plan)
+        return None if self.virtual else local_rows(self.plan, lineage=True)
 
     def local_rows(self) -> DataFrame | None:
         """Return the rows as a local relation; None if there is no `local`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import DuckLakeError, NotFoundError, StatementError
@@ -18,6 +19,7 @@ from ..plan.bound import Bound, BoundCall, BoundFunction, BoundQuery, BoundRelat
 from ..plan.resolve import broken_view
 from ..plan.view import Settings
 from ..spark.errors import translate
+from ..spark.read.local import local_rows
 from ..spark.read.scan import scan
 from ..spark.session.connect import is_connect
 from ..spark.session.plan_types import first_difference
@@ -29,7 +31,19 @@ if TYPE_CHECKING:
 MAX_VIEWS = 64
 """The maximum number of views of tables that are kept between statements. A DataFrame that was analyzed with a view no longer needs it."""
 
+FILE_FUNCTIONS = "input_file_"
+"""The beginning of the names of Spark's functions for the file of a row, which a local relation does not have."""
+
 FrameOfCall = Callable[[BoundCall], "DataFrame"]
+
+
+@dataclass(frozen=True)
+class _TableView:
+    """A table, and what decides how it is read and analyzed."""
+
+    table: BoundTable
+    settings: Settings
+    names_files: bool
 
 
 class ScanRegistry:
@@ -38,25 +52,37 @@ class ScanRegistry:
     def __init__(self) -> None:
         self.user_names: dict[str, str] = {}
         """The user's name of each view or function, for error messages."""
-        self._tables: OrderedDict[tuple[BoundTable, Settings], str] = OrderedDict()
+        self._tables: OrderedDict[_TableView, str] = OrderedDict()
         self._others: dict[BoundRelation, str] = {}
         """The views and functions of the current statement, without those of tables."""
-        self._used: list[tuple[BoundTable, Settings]] = []
-        """The tables of the current statement."""
+        self._used: list[_TableView] = []
+        """Those of the current statement."""
         self._numbers = itertools.count(1)
 
-    def text(self, bound: Bound, spark: SparkSession, settings: Settings, frame_of_call: FrameOfCall) -> str:
+    def text(self, bound: Bound, spark: SparkSession, settings: Settings, frame_of_call: FrameOfCall, *, names_files: bool = False) -> str:
         """Return the text for Spark, after registering its relations.
+
+        Args:
+            bound: the statement, or the query of a view.
+            spark: the session.
+            settings: its settings.
+            frame_of_call: returns the rows of a call of a table function.
+            names_files: whether the statement that contains this query may ask for the file of a row.
 
         Raises:
             LakeError: a view or a file of the lake is broken.
         """
-        return bound.text(lambda relation: backquoted(self._name(relation, spark, settings, frame_of_call)))
+        names_files = names_files or any(isinstance(piece, str) and FILE_FUNCTIONS in piece.lower() for piece in bound.pieces)
+
+        def inner(query: Bound) -> str:
+            return self.text(query, spark, settings, frame_of_call, names_files=names_files)
+
+        return bound.text(lambda relation: backquoted(self._name(relation, spark, (settings, names_files), inner, frame_of_call)))
 
     @property
     def reads_encrypted(self) -> bool:
         """Whether the current statement reads encrypted files; those of a lake are all encrypted or all not."""
-        return any(table.plan.files and table.plan.files[0].is_encrypted for table, _ in self._used)
+        return any(view.table.plan.files and view.table.plan.files[0].is_encrypted for view in self._used)
 
     def new_name(self, user_name: str) -> str:
         """Return a name for a view that the caller registers and drops with `forget`; errors show `user_name` instead."""
@@ -99,16 +125,24 @@ class ScanRegistry:
         while len(self._tables) > keep:
             self.forget(self._tables.popitem(last=False)[1], spark)
 
-    def _name(self, relation: BoundRelation, spark: SparkSession, settings: Settings, frame_of_call: FrameOfCall) -> str:
+    def _name(
+        self,
+        relation: BoundRelation,
+        spark: SparkSession,
+        how: tuple[Settings, bool],
+        text: Callable[[Bound], str],
+        frame_of_call: FrameOfCall,
+    ) -> str:
         if isinstance(relation, BoundRows):
             return relation.view
-        name = self._tables.get((relation, settings)) if isinstance(relation, BoundTable) else self._others.get(relation)
+        view = _TableView(relation, *how) if isinstance(relation, BoundTable) else None
+        name = self._others.get(relation) if view is None else self._tables.get(view)
         if name is None:
-            name = self._register(relation, spark, settings, frame_of_call)
-        if isinstance(relation, BoundTable):
-            self._tables[relation, settings] = name
-            self._tables.move_to_end((relation, settings))
-            self._used.append((relation, settings))
+            name = self._register(relation, spark, text, frame_of_call, names_files=how[1])
+        if view is not None:
+            self._tables[view] = name
+            self._tables.move_to_end(view)
+            self._used.append(view)
         else:
             self._others[relation] = name
         self.user_names[name] = relation.user_name
@@ -118,20 +152,21 @@ class ScanRegistry:
         self,
         relation: BoundTable | BoundQuery | BoundCall | BoundFunction,
         spark: SparkSession,
-        settings: Settings,
+        text: Callable[[Bound], str],
         frame_of_call: FrameOfCall,
+        *,
+        names_files: bool,
     ) -> str:
         match relation:
             case BoundTable():
-                frame = scan(spark, relation.plan, virtual=relation.virtual, unneeded=relation.unneeded)
+                frame = _rows(relation, spark, names_files=names_files)
             case BoundQuery():
-                frame = self._query(relation, spark, self.text(relation.body, spark, settings, frame_of_call))
+                frame = self._query(relation, spark, text(relation.body))
             case BoundCall():
                 frame = frame_of_call(relation)
             case BoundFunction(definition):
-                text = self.text(definition, spark, settings, frame_of_call)
                 name = self.new_name(relation.user_name)
-                spark.sql(f"CREATE TEMPORARY FUNCTION {backquoted(name)} {text}")
+                spark.sql(f"CREATE TEMPORARY FUNCTION {backquoted(name)} {text(definition)}")
                 return name
         name = self.new_name(relation.user_name)
         frame.createOrReplaceTempView(name)
@@ -153,3 +188,11 @@ class ScanRegistry:
                 raise broken_view(relation.user_name, found) from error
             raise
         return frame.toDF(*relation.columns) if relation.columns else frame
+
+
+def _rows(table: BoundTable, spark: SparkSession, *, names_files: bool) -> DataFrame:
+    """Return the rows of a table. A small one is a local relation, for which Spark needs no scan."""
+    local = None if table.virtual or names_files else local_rows(table.plan)
+    if local is not None:
+        return local.frame(spark)
+    return scan(spark, table.plan, virtual=table.virtual, unneeded=table.unneeded)

@@ -28,12 +28,10 @@ from .inlined_values import arrow_type
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-MAX_ROWS = 20_000
+MAX_ROWS = 10_000
 """The maximum number of rows of a table that is read here, with its deleted rows."""
-MAX_VALUES = 200_000
-"""The maximum number of values (rows times columns)."""
-MAX_BYTES = 4 * 2**20
-"""The maximum size of the files."""
+MAX_BYTES = 512 * 1024
+"""The maximum size of the rows, because Spark sends a local relation with each task. Files are smaller than their rows."""
 MAX_FILES = 16
 _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 _FIELD_ID = b"PARQUET:field_id"
@@ -50,7 +48,7 @@ class _NotHereError(Exception):
 
 @dataclass(frozen=True)
 class LocalRows:
-    """Rows of a table: its columns, then LINEAGE_FILE, LINEAGE_POSITION and LINEAGE_ROW_ID."""
+    """Rows of a table: its columns, and with lineage LINEAGE_FILE, LINEAGE_POSITION and LINEAGE_ROW_ID after them."""
 
     rows: pa.Table
     schema: T.StructType
@@ -65,15 +63,18 @@ def can_be_local(type_: T.DataType) -> bool:
     return type(type_) in _LEAVES and (not isinstance(type_, T.StringType) or type_ == T.StringType())  # without a collation
 
 
-def local_rows(plan: ScanPlan) -> LocalRows | None:
-    """Return the rows of a scan; None if they are too many, or if Spark must read them."""
+def local_rows(plan: ScanPlan, *, lineage: bool = False) -> LocalRows | None:
+    """Return the rows of a scan; None if they are too many, or if Spark must read them.
+
+    Args:
+        plan: the files and inlined rows to read.
+        lineage: add the columns of lineage.
+    """
     count = sum(file.record_count for file in plan.files) + sum(len(inlined.rows) for inlined in plan.inlined)
-    if len(plan.files) > MAX_FILES or count > min(MAX_ROWS, MAX_VALUES // max(len(plan.columns), 1)):
-        return None
-    if sum(file.size_bytes for file in plan.files) > MAX_BYTES or any(_is_special(file) for file in plan.files):
+    if len(plan.files) > MAX_FILES or count > MAX_ROWS or sum(file.size_bytes for file in plan.files) > MAX_BYTES:
         return None
     fields = struct_type(plan.columns, ids=False).fields
-    if not all(can_be_local(field.dataType) for field in fields):
+    if any(_is_special(file) for file in plan.files) or not all(can_be_local(field.dataType) for field in fields):
         return None
     schema = T.StructType([*fields, *(T.StructField(name, T.LongType()) for name in _LINEAGE)])
     types = pa.schema([(field.name, arrow_type(field.dataType)) for field in schema.fields])
@@ -82,7 +83,10 @@ def local_rows(plan: ScanPlan) -> LocalRows | None:
         parts += [_rows_inlined(plan, index, types) for index in range(len(plan.inlined))]
     except (_NotHereError, LakeError, OSError, pa.ArrowException):  # Spark reads the rows, or reports the error
         return None
-    return LocalRows(pa.concat_tables(parts) if parts else types.empty_table(), schema)
+    rows = pa.concat_tables(parts) if parts else types.empty_table()
+    if rows.nbytes > MAX_BYTES:
+        return None
+    return LocalRows(rows, schema) if lineage else LocalRows(rows.select([field.name for field in fields]), T.StructType(fields))
 
 
 def _is_special(file: DataFile) -> bool:
