@@ -65,7 +65,7 @@ def _joined(
 ) -> DataFrame:
     """Join the facts by the index of the file, or without one by its path.
 
-    Using a fact of a file that is not in `paths` raises an error in Spark: otherwise an anti join would silently ignore deletes.
+    Using a fact of a file that is not in `paths` raises an error in Spark: otherwise deletes would be silently ignored.
     """
     if index is not None:
         key, keys = index, pa.array(range(len(paths)), pa.int64())

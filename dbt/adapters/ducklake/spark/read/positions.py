@@ -1,7 +1,9 @@
-"""The deleted positions of many data files as one column of keys, for one anti join.
+"""Leave out the deleted rows of a scan: by a list of keys, by a bitmap, or by an anti join.
 
-A key is `index of the data file * 2^40 + position`. A few delete files are read by this process, many by Spark in one scan. The catalog
-maps them to their data files, not the path inside them. Positions with a snapshot id after the plan's snapshot are ignored.
+A key is `index of the data file * 2^40 + position`. A few positions are a list in the query. Otherwise the rows of all files are a bitmap
+with a bit for each row, which costs a scan almost nothing. With Spark Connect, and for very many rows, Spark joins the rows with the
+keys. This process reads the delete files; if there are very many positions, Spark reads them. The catalog maps delete files to their data
+files, not the path inside them. Positions with a snapshot id after the plan's snapshot are ignored.
 """
 
 from __future__ import annotations
@@ -11,47 +13,86 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 from ...format.files import SNAPSHOT_ID_COLUMN, DataFile, DeleteFile
 from ..files.deletes import POSITION_BITS, deleted_keys
+from ..session.connect import is_connect
+from ..values.literals import array_of_longs
 from .file_facts import with_facts
 from .manifest import read_files
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
 DELETED = "__ducklake_deleted"
 MAX_LITERALS = 500
-"""Up to this number of positions, the keys are literals in the query instead of a join."""
+"""Up to this number of positions, the keys are literals in the query."""
+MAX_BITS = 32_000_000
+"""Up to this number of rows in the files, the deleted ones are a bitmap, of 4 MB, which Spark sends to each executor with the query."""
+MAX_POSITIONS_IN_BITS = 4_000_000
+"""The maximum number of positions in a bitmap; this process needs 32 bytes for each."""
 FETCH_LIMIT = 100_000
-"""Up to this number of positions, this process reads the delete files, which saves a Spark job."""
+"""Up to this number of positions for a join, this process reads the delete files, which saves a Spark job."""
 BROADCAST_LIMIT = 10_000_000
 """The maximum number of positions that are broadcast (80 MB); above it, Spark chooses the join."""
 _DELETE_FILE = StructType([StructField("pos", LongType()), StructField(SNAPSHOT_ID_COLUMN, LongType())])
 
 
-def key(number: str, position: str) -> str:
-    """Return SQL for the key of a row, without arithmetic that ANSI mode would check for overflows."""
-    return f"shiftleft({number}, {POSITION_BITS}) | {position}"
-
-
-def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[DataFile], keys: str) -> DataFrame:
-    """Return the rows of `frame` whose key is not deleted.
+def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[DataFile], number: str, position: str) -> DataFrame:
+    """Return the rows of `frame` that are not deleted.
 
     Args:
         spark: the session of `frame`.
         frame: rows of `files`.
-        files: the data files; the index in a key is that in this list.
-        keys: SQL for the key of a row, which is never NULL.
+        files: the data files.
+        number: SQL for the index of a row's file in this list, which is never NULL.
+        position: SQL for the position of a row in its file, which is never NULL.
     """
     count = sum(file.deleted_count for file in files)
+    if count == 0:
+        return frame
+    if count <= MAX_LITERALS:
+        known = deleted_keys(enumerate(files))
+        return (
+            frame.where(f"{_key(number, position)} NOT IN ({', '.join(f'{each}L' for each in known.to_pylist())})") if len(known) else frame
+        )
+    rows = sum(file.record_count for file in files)
+    if rows <= MAX_BITS and count <= MAX_POSITIONS_IN_BITS and not is_connect(spark):
+        return frame.where(_bit(spark, files, deleted_keys(enumerate(files)), number, position) == 0)
+    return _anti_join(spark, frame, files, count, _key(number, position))
+
+
+def _key(number: str, position: str) -> str:
+    """Return SQL for the key of a row, without arithmetic that ANSI mode would check for overflows."""
+    return f"(shiftleft({number}, {POSITION_BITS}) | {position})"
+
+
+def _bit(spark: SparkSession, files: Sequence[DataFile], keys: pa.Array, number: str, position: str) -> SparkColumn:
+    """Return the bit of a row, which is 1 if the row is deleted."""
+    values = keys.to_numpy(zero_copy_only=False)
+    numbers, positions = values >> POSITION_BITS, values & ((1 << POSITION_BITS) - 1)
+    counts = np.array([file.record_count for file in files])
+    np.maximum.at(counts, numbers, positions + 1)  # in a damaged catalog, a file can have more rows than are counted
+    sizes = (counts + 63) // 64
+    starts = np.cumsum(sizes) - sizes
+    deleted = np.zeros(64 * int(sizes.sum()), dtype=bool)
+    deleted[64 * starts[numbers] + positions] = True
+    words = array_of_longs(spark, np.packbits(deleted, bitorder="little").tobytes())
+    index = F.expr(f"shiftright({position}, 6)")
+    if len(files) > 1:
+        index = F.get(array_of_longs(spark, starts.astype("<i8").tobytes()), F.expr(f"CAST({number} AS INT)")) + index
+    word = F.coalesce(F.get(words, index.cast("int")), F.lit(0).cast("bigint"))
+    return F.call_function("shiftright", word, F.expr(f"CAST({position} & 63 AS INT)")).bitwiseAND(F.lit(1).cast("bigint"))
+
+
+def _anti_join(spark: SparkSession, frame: DataFrame, files: Sequence[DataFile], count: int, key: str) -> DataFrame:
     in_spark = {index for index, file in enumerate(files) if count > FETCH_LIMIT and _is_parquet(file)}
     known = deleted_keys((index, replace(file, delete_file=None) if index in in_spark else file) for index, file in enumerate(files))
-    if count <= MAX_LITERALS:
-        return frame.where(f"{keys} NOT IN ({', '.join(f'{each}L' for each in known.to_pylist())})") if len(known) else frame
     parts = [_local(spark, known)] if len(known) else []
     if in_spark:
         parts.append(_from_files(spark, [(index, found) for index in sorted(in_spark) if (found := files[index].delete_file) is not None]))
@@ -60,7 +101,7 @@ def without_deleted(spark: SparkSession, frame: DataFrame, files: Sequence[DataF
     deleted = reduce(lambda one, other: one.unionAll(other), parts)
     if count <= BROADCAST_LIMIT:
         deleted = F.broadcast(deleted)
-    return frame.join(deleted, F.expr(keys) == F.col(DELETED), "left_anti")
+    return frame.join(deleted, F.expr(key) == F.col(DELETED), "left_anti")
 
 
 def _is_parquet(file: DataFile) -> bool:
@@ -77,7 +118,7 @@ def _from_files(spark: SparkSession, files: Sequence[tuple[int, DeleteFile]]) ->
     }
     frame = with_facts(spark, frame, [file.path for _, file in files], facts)
     counts = f"{SNAPSHOT_ID_COLUMN} IS NULL OR {SNAPSHOT_ID_COLUMN} <= __ducklake_limit"
-    return frame.where(counts).selectExpr(f"{key('__ducklake_number', 'pos')} AS {DELETED}")
+    return frame.where(counts).selectExpr(f"{_key('__ducklake_number', 'pos')} AS {DELETED}")
 
 
 def _local(spark: SparkSession, keys: pa.Array) -> DataFrame:

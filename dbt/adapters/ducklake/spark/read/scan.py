@@ -1,7 +1,7 @@
 """A table at a snapshot as a DataFrame, from its `ScanPlan`.
 
 Each group of files (`file_groups`) is read by at most two Parquet scans: one for files whose rows are all wanted, and one for files with
-deletes, with one anti join on position. Inlined rows are local relations. A table without schema changes and deletes is one plain scan,
+deletes, without their deleted rows. Inlined rows are local relations. A table without schema changes and deletes is one plain scan,
 with Spark's filter pushdown and column pruning.
 """
 
@@ -109,7 +109,7 @@ def _read_group(
         if some_snapshots:
             frame = frame.where(_is_of_snapshots(frame, plan))
         if restricted:
-            frame = positions.without_deleted(spark, frame, group.files, f"({positions.key(_NUMBER, _POSITION)})")
+            frame = positions.without_deleted(spark, frame, group.files, _NUMBER, _POSITION)
     elif not group.files[0].is_encrypted and all(
         r.is_plain and r.field.name == c.name for r, c in zip(group.readings, plan.columns, strict=True)
     ):

@@ -1,0 +1,75 @@
+"""A scan leaves out the deleted rows in each of its ways: by a list, a bitmap, an anti join with positions read here, and one read by Spark."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from dbt.adapters.ducklake.format.objects import Table
+from dbt.adapters.ducklake.spark.read import local, positions
+from dbt.adapters.ducklake.spark.read.scan import scan
+from tests.interop.conftest import Both
+
+CATALOGS = ["sqlite"]
+WAYS = {
+    "list": {"MAX_LITERALS": 10_000},
+    "bitmap": {"MAX_LITERALS": 0},
+    "join": {"MAX_LITERALS": 0, "MAX_BITS": 0},
+    "join of few": {"MAX_LITERALS": 0, "MAX_POSITIONS_IN_BITS": 0},
+    "join in Spark": {"MAX_LITERALS": 0, "MAX_BITS": 0, "FETCH_LIMIT": 0},
+}
+
+
+@pytest.fixture(params=WAYS, ids=str)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(local, "MAX_ROWS", 0)
+    for name, value in WAYS[request.param].items():
+        monkeypatch.setattr(positions, name, value)
+    return str(request.param)
+
+
+@pytest.mark.parametrize("deletes", ["", "WHERE part = 1"], ids=["all files", "one file"])
+def test_rows_that_are_left(both: Both, way: str, deletes: str) -> None:
+    both.duckdb("CREATE TABLE t (id BIGINT, part INTEGER)")
+    for part, (start, end) in enumerate([(0, 100), (100, 164), (164, 165), (165, 400)]):
+        both.duckdb(f"INSERT INTO t SELECT range, {part} FROM range({start}, {end})")
+    both.spark("INSERT INTO t SELECT id, 4 FROM range(400, 1000)")
+    condition = f"id IN (SELECT id FROM t {deletes})"
+    both.duckdb(f"DELETE FROM t WHERE {condition} AND id % 3 = 0")
+    both.spark(f"DELETE FROM t WHERE {condition} AND id % 64 = 36")
+    both.spark("ALTER TABLE t SET TBLPROPERTIES ('data_inlining_row_limit' = '100')")
+    both.duckdb(f"DELETE FROM t WHERE {condition} AND id % 128 IN (0, 100, 127)")
+    rows = both.rows("SELECT * FROM t")
+    assert rows == [row for row in rows if row[0] % 3 or (deletes and row[1] != 1)]
+    assert both.rows("SELECT part, count(*), sum(id) FROM t WHERE id > 90 GROUP BY part")
+    both.check_history("t")
+
+
+def test_the_query_of_a_bitmap_needs_one_scan_and_no_join(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.spark("CREATE TABLE t AS SELECT id, id AS n FROM range(3000)")
+    both.spark("DELETE FROM t WHERE id % 2 = 0")
+    reader = both.session.catalog.reader()
+    table = reader.find("main", "t")
+    assert isinstance(table, Table)
+    plan = reader.scan_plan(table)
+    spark = both.session.spark()
+
+    def text() -> str:
+        return str(scan(spark, plan)._jdf.queryExecution().executedPlan().toString())
+
+    assert "Join" not in text()
+    monkeypatch.setattr(positions, "MAX_BITS", 0)
+    assert "BroadcastHashJoin" in text()
+
+
+def test_a_file_with_more_rows_than_the_catalog_counts(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(positions, "MAX_LITERALS", 0)
+    monkeypatch.setattr(local, "MAX_ROWS", 0)
+    both.spark("CREATE TABLE t AS SELECT id FROM range(100)")
+    both.spark("INSERT INTO t SELECT id FROM range(100, 200)")
+    both.spark("DELETE FROM t WHERE id IN (1, 98, 150)")
+    with sqlite3.connect(str(both.session.catalog.location.file)) as connection:
+        connection.execute("UPDATE ducklake_data_file SET record_count = 64")
+    found = [row[0] for row in both.session.execute("SELECT id FROM t").fetch()]
+    assert sorted({*range(200)} - {*found}) == [1, 98, 150]
