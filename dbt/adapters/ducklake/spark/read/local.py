@@ -6,6 +6,7 @@ scan requests. For any other table there are none, and Spark reads it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -103,22 +104,36 @@ def _rows_of_files(group: FileGroup, types: pa.Schema) -> list[pa.Table]:
 def _rows_of_file(file: DataFile, group: FileGroup, types: pa.Schema) -> pa.Table:
     files, inner = storage.filesystem(file.path)
     with pq.ParquetFile(inner, filesystem=files) as parquet:
+        if _has_old_dates(parquet.metadata.metadata or {}):
+            raise _NotHereError
         found = parquet.read(use_threads=False)
     by_id = {_field_id(field): column for field, column in zip(found.schema, found.columns, strict=True)}
     if None in by_id:
         raise _NotHereError
     arrays = [_column(by_id, reading.field, field.type, found.num_rows) for reading, field in zip(group.readings, types, strict=False)]
     positions = pa.array(range(found.num_rows), pa.int64())
-    row_ids = by_id.get(ROW_ID_FIELD_ID)
-    if row_ids is None:
-        if file.row_id_start is None:
-            raise _NotHereError
-        row_ids = pc.add(positions, file.row_id_start)
+    row_ids = _row_ids(by_id.get(ROW_ID_FIELD_ID), file, positions)
     arrays += [pa.repeat(pa.scalar(file.data_file_id, pa.int64()), found.num_rows), positions, row_ids]
     rows = pa.Table.from_arrays(arrays, schema=types)
     if not file.has_deletes:
         return rows
     return rows.filter(pc.invert(pc.is_in(positions, value_set=deleted_keys([(0, file)]))))
+
+
+def _has_old_dates(metadata: Mapping[bytes, bytes]) -> bool:
+    """Whether Spark wrote the file with the calendar that it had before version 3, so that it converts dates when it reads them."""
+    version = metadata.get(b"org.apache.spark.version", b"3")
+    return b"org.apache.spark.legacyDateTime" in metadata or version.split(b".")[0] in (b"1", b"2")
+
+
+def _row_ids(embedded: pa.ChunkedArray | None, file: DataFile, positions: pa.Array) -> pa.Array | pa.ChunkedArray:
+    """Return the row ids of a file: embedded ones have priority."""
+    computed = None if file.row_id_start is None else pc.add(positions, file.row_id_start)
+    if embedded is None or embedded.null_count:
+        if computed is None:
+            raise _NotHereError
+        return computed if embedded is None else pc.coalesce(embedded, computed)
+    return embedded
 
 
 def _field_id(field: pa.Field) -> int | None:
