@@ -1,3 +1,11 @@
 """Fixtures for all tests."""
 
-pytest_plugins = ["tests.fast_files", "tests.catalogs", "tests.mysql", "tests.object_store", "tests.postgres", "tests.schedule"]
+pytest_plugins = [
+    "tests.fast_files",
+    "tests.catalogs",
+    "tests.mysql",
+    "tests.object_store",
+    "tests.postgres",
+    "tests.row_readers",
+    "tests.schedule",
+]

@@ -16,6 +16,7 @@ import pytest
 from dbt.adapters.ducklake.spark.session.java import cache_directory
 from dbt.adapters.ducklake.spark.session.kept import folder, states, stop_all
 from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
+from tests.long_use import WITHOUT_ARCHIVE
 
 COMMAND = """
 import sys
@@ -72,12 +73,11 @@ STOP = "runtime.application.base.stop()\n"
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    classes = cache_directory() / "classes"
-    classes.mkdir(parents=True, exist_ok=True)
     own = Path(f"/tmp/kept-{os.getpid()}")  # the path of a socket must be short
     monkeypatch.setenv("XDG_CACHE_HOME", str(own))
     cache_directory().mkdir(parents=True)
-    (cache_directory() / "classes").symlink_to(classes)
+    for name, value in WITHOUT_ARCHIVE.items():  # the process that makes one has a temporary folder too
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path.cwd()}")
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setenv("TMPDIR", str(tmp_path))

@@ -11,6 +11,7 @@ import pytest
 
 from dbt.adapters.ducklake.errors import ConflictError, LakeError, MissingFileError
 from dbt.adapters.ducklake.session import LakeSession
+from dbt.adapters.ducklake.spark.read import local
 from tests.interop.conftest import Both, comparable_rows
 
 pytestmark = pytest.mark.parity
@@ -119,7 +120,10 @@ def test_a_transaction_whose_snapshot_expires_is_replayed(both: Both, writer: Ca
     assert both.rows("SELECT n FROM made") == [(0,), (1,), (5,)]
 
 
-def test_files_that_are_merged_and_removed_while_a_transaction_reads_them(both: Both, writer: Callable[[str], Any]) -> None:
+def test_files_that_are_merged_and_removed_while_a_transaction_reads_them(
+    both: Both, writer: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "MAX_ROWS", -1)  # the rows of a small table are read at once
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0)")
     both.duckdb("CREATE TABLE t (id INT, v VARCHAR)")
     both.duckdb("CREATE TABLE made (n BIGINT)")

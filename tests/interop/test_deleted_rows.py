@@ -23,7 +23,7 @@ WAYS = {
 
 @pytest.fixture(params=WAYS, ids=str)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(local, "MAX_ROWS", 0)
+    monkeypatch.setattr(local, "MAX_ROWS", -1)
     for name, value in WAYS[request.param].items():
         monkeypatch.setattr(positions, name, value)
     return str(request.param)
@@ -65,7 +65,7 @@ def test_the_query_of_a_bitmap_needs_one_scan_and_no_join(both: Both, monkeypatc
 
 def test_a_file_with_more_rows_than_the_catalog_counts(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(positions, "MAX_LITERALS", 0)
-    monkeypatch.setattr(local, "MAX_ROWS", 0)
+    monkeypatch.setattr(local, "MAX_ROWS", -1)
     both.spark("CREATE TABLE t AS SELECT id FROM range(100)")
     both.spark("INSERT INTO t SELECT id FROM range(100, 200)")
     both.spark("DELETE FROM t WHERE id IN (1, 98, 150)")

@@ -17,6 +17,7 @@ from tests.interop.types.cases import CASES, Case, duck_value, our_type, spark_t
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+pytestmark = pytest.mark.local_rows
 CATALOGS = ["sqlite"]
 ALIKE = {
     *("boolean", "int8", "int16", "int32", "int64", "float32", "float64"),

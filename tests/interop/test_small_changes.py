@@ -12,6 +12,7 @@ from dbt.adapters.ducklake.spark.read import local
 from dbt.adapters.ducklake.spark.rows.plans import limit_partitions
 from tests.interop.conftest import Both
 
+pytestmark = pytest.mark.local_rows
 CATALOGS = ["sqlite"]
 CREATE = """
 CREATE TABLE {table} (id INT NOT NULL, part STRING, amount DECIMAL(10, 2), day DATE, at TIMESTAMP, wall TIMESTAMP_NTZ, f DOUBLE, raw BINARY,
