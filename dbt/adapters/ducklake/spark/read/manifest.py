@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StructType
+
 from ...errors import LakeError
 from ...format.identifiers import spark_literal
 from ..files import locations
@@ -23,11 +25,12 @@ from ..values.conversions import REFUSED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-    from pyspark.sql.types import StructType
 
 UNKNOWN_FILE = f"{REFUSED}Spark read a file that is not in the scan plan"
 NEVER = "(?!)"
 """A pattern that nothing matches."""
+FILTERS_BY_VALUE = ("parquet.filter.dictionary.enabled", "parquet.filter.bloom.enabled")
+"""Parquet's filters that take -0.0 for another value than 0.0, so that a condition such as `x = 0.0` would lose rows."""
 BLOCK_SIZE = 128 * 1024 * 1024
 MAX_COMPARED_PATHS = 32
 """Up to this number of files, Spark Connect finds the index of a row's file by comparing its path; a join with more paths is faster."""
@@ -37,11 +40,25 @@ def read_files(spark: SparkSession, files: Sequence[tuple[str, int]], schema: St
     """Read Parquet files, given as (path, size in bytes), with the columns of `schema`."""
     reader = spark.read.schema(schema).option("recursiveFileLookup", "true").option("mergeSchema", "false")
     reader = _with_hidden_names(spark, reader, files)
+    if _has_floats(schema):
+        for name in FILTERS_BY_VALUE:
+            reader = reader.option(name, "false")
     scratch = spark.conf.get(SCRATCH, None)
     if scratch is None:
         return reader.parquet(*[locations.reader_path(path) for path, _ in files])
     with manifest(Path(scratch), files) as directory:
         return reader.parquet(f"file://{directory}")  # Spark reads the list now, and never again
+
+
+def _has_floats(type_: DataType) -> bool:
+    match type_:
+        case StructType():
+            return any(_has_floats(field.dataType) for field in type_.fields)
+        case ArrayType():
+            return _has_floats(type_.elementType)
+        case MapType():
+            return _has_floats(type_.keyType) or _has_floats(type_.valueType)
+    return isinstance(type_, (FloatType, DoubleType))
 
 
 def file_index(spark: SparkSession, paths: Sequence[str]) -> str | None:
