@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import pyarrow as pa
-from pyspark.errors import AnalysisException
 
 from ..errors import DataError
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..format.objects import Table
-from ..spark.rows.local_match import MAX_PAIRS, SOURCE_COLUMNS, pairs_of_keys, source_columns
-from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of, pairs_in, rows_of_clauses, rows_to_insert
+from ..spark.rows.local_match import MAX_PAIRS, SOURCE_COLUMNS, LocalSource, local_pairs, source_columns
+from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of, rows_of_clauses, rows_to_insert
 from ..spark.rows.positions import count, union
 from ..spark.values.extremes import KeyRange, key_columns, key_names, ranges_of, usable_keys, value_names
 from .context import Context, RowCounts
@@ -23,8 +19,8 @@ from .small import Changed, fetch, fetch_changed, write_small
 from .target import TargetScan
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 _PAIR = (ACTION, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, SOURCE_ROW)
 
@@ -37,10 +33,8 @@ class SmallSource:
     ranges: list[KeyRange]
     most: int
     """The maximum number of rows that this merge fetches."""
-    keys: Sequence[tuple[str, str]]
-    """(column of the target, column of `rows`) pairs of equal types that are equal in rows that match."""
-    columns: StructType | None
-    """The type of SOURCE_COLUMNS in `rows`; None if there is no such column."""
+    local: LocalSource | None
+    """The same rows for a match in this process; None if they cannot be matched here."""
 
 
 def fetch_source(source: DataFrame, table: Table, request: MergeRequest, most: int) -> SmallSource | None:
@@ -66,7 +60,8 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, most: i
         if found is None:
             return None
         keys = [(column.name, name) for (column, _), name in zip(usable, value_names(usable), strict=True)]
-        return SmallSource(found, ranges_of(found, usable), most, keys, None if whole is None else whole[1])
+        local = None if whole is None else LocalSource(found, whole[1], keys)
+        return SmallSource(found, ranges_of(found, usable), most, local)
     except (DataError, UnicodeDecodeError):  # a value that may not be inserted at all, or a key that is not valid UTF-8
         return None
 
@@ -110,15 +105,14 @@ def merge_small(
 
 def _local_pairs(context: Context, table: Table, request: MergeRequest, target: TargetScan, source: SmallSource) -> pa.Table | None:
     """Return the pairs that match of a small target; None if Spark must find them, or if an expression has an error."""
-    if source.columns is None or not source.keys or target.local is None:
+    if source.local is None or target.local is None:
         return None
     aliases = (request.target_alias, request.source_alias)
+    found = local_pairs(context.spark(), target.local, source.local, aliases, request.condition, request.matched, table.columns)
+    if found is None:
+        return None
     updates = any(clause.action == "update" for clause in request.matched)
     try:
-        found = pairs_of_keys(context.spark(), target.local, source.rows, source.columns, source.keys, aliases)
-        if found is None:
-            return None
-        pairs = pairs_in(found.where(request.condition), request.matched, table.columns, request.target_alias)
-        return fetch(pairs, table.columns if updates else (), target.plan, source.most, extra=_PAIR, at_most=MAX_PAIRS)
-    except (AnalysisException, DataError, pa.ArrowException):
+        return fetch(found, table.columns if updates else (), target.plan, source.most, extra=_PAIR, at_most=MAX_PAIRS)
+    except DataError:
         return None

@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..format.files import ScanPlan
-from ..spark.read.local import LocalRows, local_rows
+from ..spark.read.local import local_rows
 from ..spark.read.scan import scan
+from ..spark.values.local import LocalRows
 from .context import Context
 
 if TYPE_CHECKING:

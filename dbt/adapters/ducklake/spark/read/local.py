@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,13 +19,11 @@ from ...format.files import INLINED_BASE, LINEAGE_FILE, LINEAGE_POSITION, LINEAG
 from ..files import storage
 from ..files.deletes import deleted_keys
 from ..files.physical import THREADS
+from ..values.local import LocalRows, can_be_local
 from ..values.types import struct_type
 from .file_groups import FileGroup, group_files
 from .inlined import InlinedColumn, inlined_columns
 from .inlined_values import arrow_type
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 MAX_ROWS = 10_000
 """The maximum number of rows of a table that is read here, with its deleted rows."""
@@ -36,32 +32,11 @@ MAX_BYTES = 512 * 1024
 MAX_FILES = 16
 _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 _FIELD_ID = b"PARQUET:field_id"
-_LEAVES = (
-    *(T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType, T.DecimalType),
-    *(T.StringType, T.BinaryType, T.DateType, T.TimestampType, T.TimestampNTZType),
-)
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
 class _NotHereError(Exception):
     """Spark must read the rows."""
-
-
-@dataclass(frozen=True)
-class LocalRows:
-    """Rows of a table: its columns, and with lineage LINEAGE_FILE, LINEAGE_POSITION and LINEAGE_ROW_ID after them."""
-
-    rows: pa.Table
-    schema: T.StructType
-
-    def frame(self, spark: SparkSession) -> DataFrame:
-        """Return the rows as a local relation, whose filters and projections Spark evaluates without a job."""
-        return spark.createDataFrame(self.rows, self.schema)
-
-
-def can_be_local(type_: T.DataType) -> bool:
-    """Whether Spark and Arrow exchange values of a type without a change."""
-    return type(type_) in _LEAVES and (not isinstance(type_, T.StringType) or type_ == T.StringType())  # without a collation
 
 
 def local_rows(plan: ScanPlan, *, lineage: bool = False) -> LocalRows | None:

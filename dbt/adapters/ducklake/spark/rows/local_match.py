@@ -7,14 +7,17 @@ the same SQL that is written for a join gives the same values. Spark evaluates i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import types as T
 
 from ...format.identifiers import backquoted, fold
-from ..read.local import LocalRows, can_be_local
-from .match import SOURCE_ROW
+from ...format.objects import Column
+from ..values.local import LocalRows, can_be_local
+from .match import SOURCE_ROW, When, pairs_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,37 +38,59 @@ def source_columns(source: DataFrame, alias: str) -> tuple[str, T.StructType] | 
     return f"struct({values}) AS {SOURCE_COLUMNS}", T.StructType(fields)
 
 
-def pairs_of_keys(
+@dataclass(frozen=True)
+class LocalSource:
+    """The fetched rows of a source: SOURCE_ROW, SOURCE_COLUMNS and the keys."""
+
+    rows: pa.Table
+    columns: T.StructType
+    """The type of SOURCE_COLUMNS."""
+    keys: Sequence[tuple[str, str]]
+    """(column of the target, column of `rows`) pairs of the same type, at least one, which are equal in rows that match."""
+
+
+def local_pairs(
     spark: SparkSession,
     target: LocalRows,
-    source: pa.Table,
-    source_type: T.StructType,
-    keys: Sequence[tuple[str, str]],
+    source: LocalSource,
     aliases: tuple[str, str],
+    condition: str,
+    clauses: Sequence[When],
+    columns: Sequence[Column],
 ) -> DataFrame | None:
-    """Return the pairs of a row of the target and a row of the source whose keys are equal and not NULL.
+    """Return the pairs of a row of the target and a row of the source that match, in the shape of `Match.pairs`.
 
     Args:
         spark: the session of the result.
-        target: the rows of the target.
-        source: rows of the source, with SOURCE_ROW and SOURCE_COLUMNS.
-        source_type: the type of SOURCE_COLUMNS.
-        keys: (column of the target, column of `source`) pairs of the same type; at least one.
+        target: the rows of the target, with lineage.
+        source: the rows of the source.
         aliases: those of the target and of the source.
+        condition: SQL of the condition.
+        clauses: the WHEN MATCHED clauses.
+        columns: the columns of the target.
 
     Returns:
-        A frame with a struct for each alias, and SOURCE_ROW; None if there are too many pairs.
+        The pairs; None if there are too many with equal keys, or if Spark cannot analyze the expressions over structs.
     """
-    names = [f"k{number}" for number in range(len(keys))]
-    left = source.select([key for _, key in keys]).rename_columns(names).append_column("s", _numbers(source))
-    right = target.rows.select([column for column, _ in keys]).rename_columns(names).append_column("t", _numbers(target.rows))
+    try:
+        pairs = _pairs_of_keys(spark, target, source, aliases)
+        return None if pairs is None else pairs_in(pairs.where(condition), clauses, columns, aliases[0])
+    except (AnalysisException, pa.ArrowException):
+        return None
+
+
+def _pairs_of_keys(spark: SparkSession, target: LocalRows, source: LocalSource, aliases: tuple[str, str]) -> DataFrame | None:
+    """Return the pairs with equal keys: a struct for each alias, and SOURCE_ROW."""
+    names = [f"k{number}" for number in range(len(source.keys))]
+    left = source.rows.select([key for _, key in source.keys]).rename_columns(names).append_column("s", _numbers(source.rows))
+    right = target.rows.select([column for column, _ in source.keys]).rename_columns(names).append_column("t", _numbers(target.rows))
     found = left.join(right, names, join_type="inner", use_threads=False)
     if found.num_rows > MAX_PAIRS:
         return None
-    chosen = source.select([SOURCE_COLUMNS, SOURCE_ROW]).take(found.column("s"))
+    chosen = source.rows.select([SOURCE_COLUMNS, SOURCE_ROW]).take(found.column("s"))
     columns = [target.rows.take(found.column("t")).to_struct_array(), chosen.column(0), chosen.column(1)]
     schema = T.StructType(
-        [T.StructField(aliases[0], target.schema), T.StructField(aliases[1], source_type), T.StructField(SOURCE_ROW, T.LongType())]
+        [T.StructField(aliases[0], target.schema), T.StructField(aliases[1], source.columns), T.StructField(SOURCE_ROW, T.LongType())]
     )
     return spark.createDataFrame(pa.table(columns, names=schema.names), schema)
 
