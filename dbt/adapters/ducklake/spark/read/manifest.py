@@ -15,13 +15,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StructType
+from pyspark.sql.types import DoubleType, FloatType, StructType
 
 from ...errors import LakeError
 from ...format.identifiers import spark_literal
 from ..files import locations
 from ..session.runtime import SCRATCH
 from ..values.conversions import REFUSED
+from ..values.types import contains_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -40,7 +41,7 @@ def read_files(spark: SparkSession, files: Sequence[tuple[str, int]], schema: St
     """Read Parquet files, given as (path, size in bytes), with the columns of `schema`."""
     reader = spark.read.schema(schema).option("recursiveFileLookup", "true").option("mergeSchema", "false")
     reader = _with_hidden_names(spark, reader, files)
-    if _has_floats(schema):
+    if contains_type(schema, (FloatType, DoubleType)):
         for name in FILTERS_BY_VALUE:
             reader = reader.option(name, "false")
     scratch = spark.conf.get(SCRATCH, None)
@@ -48,17 +49,6 @@ def read_files(spark: SparkSession, files: Sequence[tuple[str, int]], schema: St
         return reader.parquet(*[locations.reader_path(path) for path, _ in files])
     with manifest(Path(scratch), files) as directory:
         return reader.parquet(f"file://{directory}")  # Spark reads the list now, and never again
-
-
-def _has_floats(type_: DataType) -> bool:
-    match type_:
-        case StructType():
-            return any(_has_floats(field.dataType) for field in type_.fields)
-        case ArrayType():
-            return _has_floats(type_.elementType)
-        case MapType():
-            return _has_floats(type_.keyType) or _has_floats(type_.valueType)
-    return isinstance(type_, (FloatType, DoubleType))
 
 
 def file_index(spark: SparkSession, paths: Sequence[str]) -> str | None:

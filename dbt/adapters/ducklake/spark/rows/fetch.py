@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkNotImplementedError, UnsupportedOperationException
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, MapType, StructType, VariantType
+from pyspark.sql.types import VariantType
 
 from ...errors import DataError
+from ..values.types import contains_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import DataType
 
 _DAY = {"us": 86_400_000_000, "ns": 86_400_000_000_000}
 """The length of a day, in each unit of Arrow's 64-bit times."""
@@ -49,22 +49,13 @@ def fetch(frame: DataFrame, limit: int | None = None) -> list[tuple[Any, ...]]:
 def _with_variants_as_text(frame: DataFrame) -> DataFrame:
     """Convert columns that contain variants to JSON, because Arrow has only their encoded bytes and Spark fails on NULL variants."""
     fields = frame.schema.fields
-    if not any(_contains_variant(field.dataType) for field in fields):
+    if not any(contains_type(field.dataType, (VariantType,)) for field in fields):
         return frame
     numbered = frame.toDF(*(f"c{number}" for number in range(len(fields))))  # two columns can have the same name
-    columns = [F.to_json(f"c{number}") if _contains_variant(field.dataType) else f"c{number}" for number, field in enumerate(fields)]
+    columns = [
+        F.to_json(f"c{number}") if contains_type(field.dataType, (VariantType,)) else f"c{number}" for number, field in enumerate(fields)
+    ]
     return numbered.select(*columns).toDF(*frame.columns)
-
-
-def _contains_variant(type_: DataType) -> bool:
-    match type_:
-        case StructType():
-            return any(_contains_variant(field.dataType) for field in type_.fields)
-        case ArrayType():
-            return _contains_variant(type_.elementType)
-        case MapType():
-            return _contains_variant(type_.valueType)
-    return isinstance(type_, VariantType)
 
 
 def _require_python_values(name: str, values: pa.Array) -> None:

@@ -53,6 +53,18 @@ def spark_type(column: Column, *, ids: bool = False) -> T.DataType:
     return _leaf(spark_name(type_of_column(column)))
 
 
+def contains_type(type_: T.DataType, kinds: tuple[type[T.DataType], ...]) -> bool:
+    """Whether a type, or a type in it, is one of `kinds`."""
+    match type_:
+        case T.StructType():
+            return any(contains_type(field.dataType, kinds) for field in type_.fields)
+        case T.ArrayType():
+            return contains_type(type_.elementType, kinds)
+        case T.MapType():
+            return contains_type(type_.keyType, kinds) or contains_type(type_.valueType, kinds)
+    return isinstance(type_, kinds)
+
+
 def file_type(column: Column) -> T.DataType:
     """Return the Spark type, with ids, of the values in a file: a timestamp_ns, a string in Spark, is stored as nanoseconds."""
     match column.type, column.children:
