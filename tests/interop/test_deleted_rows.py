@@ -63,13 +63,14 @@ def test_the_query_of_a_bitmap_needs_one_scan_and_no_join(both: Both, monkeypatc
     assert "BroadcastHashJoin" in text()
 
 
-def test_a_file_with_more_rows_than_the_catalog_counts(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("deleted", [(1, 98, 150), (1, 110)], ids=["deletes beyond", "deletes in the next file"])
+def test_a_file_with_more_rows_than_the_catalog_counts(both: Both, monkeypatch: pytest.MonkeyPatch, deleted: tuple[int, ...]) -> None:
     monkeypatch.setattr(positions, "MAX_LITERALS", 0)
     monkeypatch.setattr(local, "MAX_ROWS", -1)
     both.spark("CREATE TABLE t AS SELECT id FROM range(100)")
     both.spark("INSERT INTO t SELECT id FROM range(100, 200)")
-    both.spark("DELETE FROM t WHERE id IN (1, 98, 150)")
+    both.spark(f"DELETE FROM t WHERE id IN {deleted}")
     with sqlite3.connect(str(both.session.catalog.location.file)) as connection:
         connection.execute("UPDATE ducklake_data_file SET record_count = 64")
     found = [row[0] for row in both.session.execute("SELECT id FROM t").fetch()]
-    assert sorted({*range(200)} - {*found}) == [1, 98, 150]
+    assert sorted({*range(200)} - {*found}) == [*deleted]

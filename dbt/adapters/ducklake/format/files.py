@@ -260,6 +260,11 @@ class ScanPlan:
     """The ids of columns whose type has changed, so that older files store them with an older type."""
 
     @property
+    def max_rows(self) -> int:
+        """The number of rows with the deleted ones."""
+        return sum(file.record_count for file in self.files) + sum(len(inlined.rows) for inlined in self.inlined)
+
+    @property
     def deleted_count(self) -> int:
         """An upper bound of the number of deleted rows in the files."""
         return sum(file.deleted_count for file in self.files)

@@ -89,7 +89,7 @@ def merge_small(
     columns = table.columns if updates else ()
     pairs = _local_pairs(context, table, request, target, source)
     if pairs is None:
-        most = target.max_rows * source.rows.num_rows
+        most = target.plan.max_rows * source.rows.num_rows
         pairs = fetch_changed(target, matching, columns, source.most, extra=_PAIR, at_most=most)
     if pairs is None:
         return None

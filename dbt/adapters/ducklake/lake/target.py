@@ -46,8 +46,3 @@ class TargetScan:
     def local_rows(self) -> DataFrame | None:
         """Return the rows as a local relation; None if there is no `local`."""
         return None if self.local is None else self.local.frame(self.context.spark())
-
-    @property
-    def max_rows(self) -> int:
-        """The maximum number of rows."""
-        return sum(file.record_count for file in self.plan.files) + sum(len(inlined.rows) for inlined in self.plan.inlined)

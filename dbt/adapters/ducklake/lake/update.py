@@ -29,7 +29,7 @@ def update(context: Context, table: Table, target: TargetScan, changed: Changed,
     """
     context.transaction.rows.depends_on_rows(table, within)
     most = most_rows(context, table)
-    small = fetch_changed(target, changed, table.columns, most, extra=_LINEAGE, at_most=target.max_rows) if most else None
+    small = fetch_changed(target, changed, table.columns, most, extra=_LINEAGE, at_most=target.plan.max_rows) if most else None
     if small is not None:
         positions = by_file(small)
         write_small(context, table, small.drop_columns([LINEAGE_FILE, LINEAGE_POSITION]), row_ids=True)

@@ -37,9 +37,13 @@ def with_facts(
     literals = {name: _literal(values[0], _is_text(values)) for name, values in facts.items() if len(set(values)) == 1}
     various = {name: values for name, values in facts.items() if name not in literals}
     index = file_index(spark, paths) if various else None
-    if index is not None and len(paths) <= MAX_LITERALS:
-        literals |= {name: _by_index(index, values) for name, values in various.items()}
-        various = {}
+    if index is not None:
+        for name, values in various.items():
+            if values == list(range(len(paths))):
+                literals[name] = index
+            elif len(paths) <= MAX_LITERALS:
+                literals[name] = _by_index(index, values)
+        various = {name: values for name, values in various.items() if name not in literals}
     added = [f"{text} AS {name}" for name, text in literals.items()]
     if not various:
         return frame.selectExpr("*", *also, *added)

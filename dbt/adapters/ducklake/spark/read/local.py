@@ -46,8 +46,7 @@ def local_rows(plan: ScanPlan, *, lineage: bool = False) -> LocalRows | None:
         plan: the files and inlined rows to read.
         lineage: add the columns of lineage.
     """
-    count = sum(file.record_count for file in plan.files) + sum(len(inlined.rows) for inlined in plan.inlined)
-    if len(plan.files) > MAX_FILES or count > MAX_ROWS or sum(file.size_bytes for file in plan.files) > MAX_BYTES:
+    if len(plan.files) > MAX_FILES or plan.max_rows > MAX_ROWS or sum(file.size_bytes for file in plan.files) > MAX_BYTES:
         return None
     fields = struct_type(plan.columns, ids=False).fields
     if any(_is_special(file) for file in plan.files) or not all(can_be_local(field.dataType) for field in fields):

@@ -84,8 +84,10 @@ def _bit(spark: SparkSession, files: Sequence[DataFile], keys: pa.Array, number:
     deleted[64 * starts[numbers] + positions] = True
     words = array_of_longs(spark, np.packbits(deleted, bitorder="little").tobytes())
     index = F.expr(f"shiftright({position}, 6)")
-    if len(files) > 1:
-        index = F.get(array_of_longs(spark, starts.astype("<i8").tobytes()), F.expr(f"CAST({number} AS INT)")) + index
+    if len(files) > 1:  # a row that is not counted must not be looked up in the next file
+        bounds = array_of_longs(spark, np.append(starts, sizes.sum()).astype("<i8").tobytes())
+        index = F.get(bounds, F.expr(f"CAST({number} AS INT)")) + index
+        index = F.when(index < F.get(bounds, F.expr(f"CAST({number} AS INT) + 1")), index)
     word = F.coalesce(F.get(words, index.cast("int")), F.lit(0).cast("bigint"))
     return F.call_function("shiftright", word, F.expr(f"CAST({position} & 63 AS INT)")).bitwiseAND(F.lit(1).cast("bigint"))
 

@@ -34,7 +34,7 @@ from ..values.types import spark_type
 from . import encrypted, inlined, positions
 from .file_facts import Fact, with_facts
 from .file_groups import FileGroup, group_files
-from .manifest import file_index, read_files
+from .manifest import read_files
 from .reading import extra_long
 
 if TYPE_CHECKING:
@@ -96,15 +96,13 @@ def _read_group(
     if (some_snapshots or "snapshot_id" in virtual) and not group.by_name:
         fields.append(extra_long(SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID))
     paths = [file.path for file in group.files]
-    index = file_index(spark, paths) if restricted and not group.files[0].is_encrypted else None
-    facts = _facts(group, restricted and index is None, lineage, virtual)
+    facts = _facts(group, restricted, lineage, virtual)
     if group.files[0].is_encrypted:
         frame = encrypted.read_files(spark, plan.name, group.files, fields, _POSITION, facts, unneeded)
     else:
         frame = read_files(spark, files, StructType(fields))
         if facts or restricted:
-            indexed = [f"_metadata.row_index AS {_POSITION}", *([] if index is None else [f"{index} AS {_NUMBER}"])]
-            frame = with_facts(spark, frame, paths, facts, indexed)
+            frame = with_facts(spark, frame, paths, facts, [f"_metadata.row_index AS {_POSITION}"])
     if facts or restricted:
         if some_snapshots:
             frame = frame.where(_is_of_snapshots(frame, plan))
