@@ -71,3 +71,16 @@ def test_parts_of_timestamps_are_in_utc_whoever_writes(both: Both, monkeypatch: 
         counts = [both.session.execute(f"SELECT count(*) FROM {name} WHERE {condition}").fetch()[0][0] for name in ("here", "theirs")]
         assert counts[0] > 0
         assert counts[1] == 2 * counts[0], condition
+
+
+@pytest.mark.parametrize("transform", ["day(z)", "hour(z)", "bucket(5, z)", "bucket(5, i)", "i", "z"])
+def test_an_overwrite_replaces_the_partitions_of_the_files(both: Both, transform: str) -> None:
+    no_inlining(both)
+    rows = "SELECT id AS i, timestamp_seconds(1704034800 + id * 14400) AS z FROM range(12)"  # 2023-12-31 15:00 in UTC, midnight in Tokyo
+    both.spark(f"CREATE TABLE t PARTITIONED BY ({transform}) AS {rows}")
+    files = dict(both.duck.execute("SELECT i, filename FROM t").fetchall())  # one file for each partition
+    both.spark("SET TIME ZONE 'Asia/Tokyo'")
+    column = transform.rstrip(")")[-1]
+    both.spark(f"INSERT OVERWRITE t PARTITION ({column}) SELECT i, z FROM t WHERE i = 3")
+    kept = {i for i, file in files.items() if file != files[3]} | {3}
+    assert {i for i, _ in both.rows("SELECT i, z FROM t")} == kept

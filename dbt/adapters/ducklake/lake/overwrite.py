@@ -9,8 +9,8 @@ from ..errors import StatementError
 from ..format.identifiers import backquoted
 from ..format.objects import Table
 from ..spark.rows.cached import cached
-from ..spark.rows.partition_match import rows_of_same_partitions
 from ..spark.values.extremes import measure
+from ..spark.write.partition_match import rows_of_same_partitions
 from .context import Context, RowCounts
 from .delete import delete, truncate
 from .insert import insert

@@ -97,9 +97,6 @@ def run_update(env: Environment, statement: Update) -> Result:
     target, table = _target(env, statement.name)
     alias = statement.alias or statement.name.parts[-1]
     plan, within = target.plan(table, statement.condition, alias)
-    if not plan.files and not plan.inlined and not plan.pruned_files:
-        target.transaction.rows.depends_on_rows(table, within)
-        return changed("UPDATE", RowCounts())
     bind = partial(_text, env, statement.name)
     values = _values(table, statement.assignments, alias, bind)
     named = (*statement.condition.virtual,) if statement.condition else ()
@@ -202,9 +199,6 @@ def _target(env: Environment, name: Name) -> tuple[Environment, Table]:
 def _delete_where(env: Environment, target: Environment, table: Table, name: Name, alias: str, condition: Sql) -> RowCounts:
     plan, within = target.plan(table, condition, alias)
     text = _text(env, name, condition)
-    if not plan.files and not plan.inlined and not plan.pruned_files:
-        target.transaction.rows.depends_on_rows(table, within)  # the result depends on the absence of rows
-        return RowCounts()
     virtual = virtual_columns(condition.virtual, table)
     scanned = TargetScan(target.context, plan, virtual)
     return delete(target.context, table, scanned, lambda rows: rows.alias(alias).where(text), within)
