@@ -18,7 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,25 @@ from bench_peers import DELTA, ICEBERG, SPARK
 from timing import report
 
 ADAPTERS = ("dbt-ducklake", "dbt-spark, Iceberg", "dbt-spark, Delta Lake", "dbt-duckdb")
-FORMATS = {"dbt-spark, Iceberg": "iceberg", "dbt-spark, Delta Lake": "delta"}
+FORMATS = {"dbt-spark, Parquet": "parquet", "dbt-spark, Iceberg": "iceberg", "dbt-spark, Delta Lake": "delta"}
+HERE = "spark.sql.catalog.spark_catalog"
+SETTINGS: dict[str, dict[str, str]] = {
+    "parquet": {},
+    "iceberg": {
+        "spark.jars.packages": ICEBERG,
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        HERE: "org.apache.iceberg.spark.SparkSessionCatalog",
+        f"{HERE}.type": "hadoop",
+        f"{HERE}.warehouse": "spark-warehouse",
+    },
+    "delta": {
+        "spark.jars.packages": DELTA,
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        HERE: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.databricks.delta.snapshotPartitions": SPARK["spark.sql.shuffle.partitions"],
+    },
+}
+"""Table format → Spark's settings for it."""
 CUSTOMERS = (
     "{{ config(materialized='table') }} select id as customer_id, concat('name ', cast(id % 5000 as varchar(20))) as name, "
     "id % 50 as region from range(%d) r(id)"
@@ -72,47 +91,42 @@ def profile(adapter: str) -> dict[str, Any]:
         return {"type": "ducklake", "path": "sqlite:///lake.sqlite", "data_path": "data/", "schema": "bench", "threads": 4}
     if adapter == "dbt-duckdb":
         return {"type": "duckdb", "path": "bench.duckdb", "schema": "bench", "threads": 4}
-    here = "spark.sql.catalog.spark_catalog"
-    own = (
-        {
-            "spark.jars.packages": ICEBERG,
-            "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-            here: "org.apache.iceberg.spark.SparkSessionCatalog",
-            f"{here}.type": "hadoop",
-            f"{here}.warehouse": "spark-warehouse",
-        }
-        if FORMATS[adapter] == "iceberg"
-        else {
-            "spark.jars.packages": DELTA,
-            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-            here: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-            "spark.databricks.delta.snapshotPartitions": SPARK["spark.sql.shuffle.partitions"],
-        }
-    )
     # Views and the list of Delta's tables must outlive the process, so Spark needs a metastore.
-    settings = SPARK | own | {"spark.sql.catalogImplementation": "hive"}
+    settings = SPARK | SETTINGS[FORMATS[adapter]] | {"spark.sql.catalogImplementation": "hive"}
     target = {"type": "spark", "method": "session", "schema": "bench", "host": "localhost", "threads": 4}
     return target | {"server_side_parameters": settings}
 
 
-def write_project(folder: Path, adapter: str, rows: int, small: int) -> None:
-    """Write the project with the profile of an adapter."""
-    for name in ("models", "snapshots"):
-        (folder / name).mkdir(parents=True)
-    form = f", file_format='{FORMATS[adapter]}'" if adapter in FORMATS else ""
-    project: dict[str, Any] = {"name": "bench", "version": "1.0", "profile": "bench", "flags": {"send_anonymous_usage_stats": False}}
+def write_project(folder: Path, adapter: str, models: Mapping[str, str], **more: Any) -> None:
+    """Write a project with the profile of an adapter.
+
+    Args:
+        folder: the folder of the project, which does not exist.
+        adapter: one of `ADAPTERS`.
+        models: name → SQL.
+        more: fields of `dbt_project.yml`.
+    """
+    (folder / "models").mkdir(parents=True)
+    project = {"name": "bench", "version": "1.0", "profile": "bench", "flags": {"send_anonymous_usage_stats": False}, **more}
     if adapter in FORMATS:
         project["models"] = {"bench": {"+file_format": FORMATS[adapter]}}
     (folder / "dbt_project.yml").write_text(json.dumps(project))  # JSON is YAML
     (folder / "profiles.yml").write_text(json.dumps({"bench": {"target": "dev", "outputs": {"dev": profile(adapter)}}}))
+    for name, text in models.items():
+        (folder / "models" / f"{name}.sql").write_text(text)
+
+
+def write_shop(folder: Path, adapter: str, rows: int, small: int) -> None:
+    """Write the project of orders with the profile of an adapter."""
     customers = rows // 100
     texts = MODELS | {"orders": MODELS["orders"] % (customers, rows), "customers": CUSTOMERS.replace("%d", str(customers))}
     for number in range(small):
         parent = f"small_{number - 1}" if number % 5 else "by_region"
         texts[f"small_{number}"] = SMALL.format(number=number, parent=parent)
-    for name, text in texts.items():
-        (folder / "models" / f"{name}.sql").write_text(text)
+    write_project(folder, adapter, texts)
     (folder / "models" / "tests.yml").write_text(TESTS)
+    (folder / "snapshots").mkdir()
+    form = f", file_format='{FORMATS[adapter]}'" if adapter in FORMATS else ""
     (folder / "snapshots" / "regions.sql").write_text(SNAPSHOT.replace("{}", form))
 
 
@@ -126,10 +140,15 @@ def dbt(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def summary(folder: Path) -> dict[str, list[str]]:
-    """Return numbers of each compared model."""
+def summary(folder: Path, compared: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return numbers of each compared model.
+
+    Args:
+        folder: the folder of the project.
+        compared: model → aggregates, separated by a comma and a space.
+    """
     found = {}
-    for model, columns in COMPARED.items():
+    for model, columns in compared.items():
         names = ", ".join(f"{each} as c{i}" for i, each in enumerate(columns.split(", ")))
         query = f"select {names} from {{{{ ref('{model}') }}}}"
         output = dbt(folder, "show", "--inline", query, "--output", "json", "--quiet", "--vars", "day: 1")
@@ -157,6 +176,27 @@ def measured(folders: Mapping[str, Path], rounds: int, day: Callable[[int], int]
     return times
 
 
+@contextmanager
+def projects(adapters: Sequence[str]) -> Iterator[dict[str, Path]]:
+    """Return the folder of a project for each adapter. The folders do not exist, and are removed at the end."""
+    base = Path(tempfile.mkdtemp(prefix="bench-projects-"))
+    try:
+        yield {name: base / name.replace(", ", "-").replace(" ", "-") for name in adapters}
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def compare(folders: Mapping[str, Path], compared: Mapping[str, str]) -> None:
+    """Compare the models of the adapters.
+
+    Raises:
+        SystemExit: they differ.
+    """
+    found = {name: summary(folder, compared) for name, folder in folders.items()}
+    if len({json.dumps(each) for each in found.values()}) != 1:
+        raise SystemExit(f"the models differ: {json.dumps(found, indent=1)}")
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -164,20 +204,14 @@ def main() -> None:
     parser.add_argument("--small", type=int, default=20, help="small tables, in chains of five")
     parser.add_argument("--rounds", type=int, default=3, help="builds after the first one")
     options = parser.parse_args()
-    base = Path(tempfile.mkdtemp(prefix="bench-projects-"))
-    try:
-        folders = {name: base / name.replace(", ", "-").replace(" ", "-") for name in ADAPTERS}
+    with projects(ADAPTERS) as folders:
         for name, folder in folders.items():
-            write_project(folder, name, options.rows, options.small)
+            write_shop(folder, name, options.rows, options.small)
         first = measured(folders, 1, lambda _: 0)
         report(f"first dbt build, {options.rows:,} orders and {options.small} small tables", first, baseline=ADAPTERS[0])
         again = measured(folders, options.rounds, lambda number: number + 1)
         report("dbt build after 1 % of the orders changed", again, baseline=ADAPTERS[0])
-        found = {name: summary(folder) for name, folder in folders.items()}
-        if len({json.dumps(each) for each in found.values()}) != 1:
-            raise SystemExit(f"the models differ: {json.dumps(found, indent=1)}")
-    finally:
-        shutil.rmtree(base, ignore_errors=True)
+        compare(folders, COMPARED)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,13 @@ def compare_with_spark(folder: Path, rounds: int, files: int) -> None:
             "dbt-ducklake": lambda n: lake.execute(f"SELECT * FROM small WHERE id > {n}").fetch(),
         }
         report("select from 100 rows", in_turn(ways, 3 * rounds), "read.parquet")
+        totals = "SELECT name, count(*) AS n, max(day) AS day FROM {source} GROUP BY name"
+        spark.read.parquet(f"{folder}/small").createOrReplaceTempView("files")
+        ways = {
+            "write.parquet": lambda _: spark.sql(totals.format(source="files")).write.mode("overwrite").parquet(f"{folder}/totals"),
+            "dbt-ducklake": lambda _: lake.execute(f"CREATE OR REPLACE TABLE totals AS {totals.format(source='small')}"),
+        }
+        report("CTAS of an aggregate of 100 rows", in_turn(ways, 3 * rounds), "write.parquet")
 
 
 def compare_with_duckdb(folder: Path, rounds: int) -> None:
