@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.ducklake.errors import DataError
+from dbt.adapters.ducklake.errors import DataError, StatementError
 from dbt.adapters.ducklake.lake import small, target
 from dbt.adapters.ducklake.spark.read import local
 from dbt.adapters.ducklake.spark.rows.plans import limit_partitions
+from dbt.adapters.ducklake.spark.write import few_rows
 from tests.interop.conftest import Both
 
 pytestmark = pytest.mark.local_rows
@@ -42,6 +43,12 @@ STATEMENTS = [
 FIRST_ROWS = 20
 """How many rows a table begins with. The row ids of later rows depend on the order of their files, which is not defined."""
 LAYOUTS = ["", "PARTITIONED BY (part)", "PARTITIONED BY (bucket(3, id), year(day))", "SORTED BY (amount)"]
+
+
+@pytest.fixture(autouse=True)
+def first_rows_by_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have Spark write the results of queries, so that the first rows get the same ids in all tables."""
+    monkeypatch.setattr(few_rows, "MAX_ROWS", -1)
 
 
 def play(both: Both, table: str, layout: str) -> list[Any]:
@@ -147,3 +154,20 @@ def test_inlined_deletes_and_deletion_vectors_are_left_out(both: Both, writer: s
     assert both.session.execute("DELETE FROM t WHERE id < 45").rowcount == 13
     assert both.rows("SELECT count(*), sum(n) FROM t") == [(55, sum(range(45, 100)) + 5)]
     both.check_history("t")
+
+
+@pytest.mark.parametrize("read_here", [True, False])
+@pytest.mark.parametrize(
+    "statement", ["UPDATE t SET n = 1 WHERE id IN (SELECT id FROM nowhere)", "UPDATE t SET n = nope(n)", "DELETE FROM t WHERE nope = 1"]
+)
+def test_a_statement_is_analyzed_although_its_table_is_empty(
+    both: Both, statement: str, read_here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both.spark("CREATE TABLE t (id INTEGER, n INTEGER)")
+    if not read_here:
+        monkeypatch.setattr(local, "MAX_ROWS", -1)
+    with pytest.raises(StatementError, match=r"nowhere|nope"):
+        both.spark(statement)
+    both.spark("UPDATE t SET n = 1")
+    both.spark("DELETE FROM t WHERE id = 1")
+    assert both.rows("SELECT * FROM t") == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -73,6 +74,7 @@ def modules() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
+@functools.cache
 def imports(path: Path) -> list[str]:
     """Return the absolute name of each module and member that a file imports, except those for type checking only."""
     tree = ast.parse(path.read_text())

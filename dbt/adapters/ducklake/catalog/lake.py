@@ -21,7 +21,7 @@ from .read.known_files import schema_uuids
 from .read.lake_metrics import FileTotals, LakeMetrics, read_lake_metrics, read_written
 from .read.reader import DefinitionCache, SnapshotReader
 from .read.table_log import TableLogEntry, created, read_table_log
-from .store.attach import LakeFacts, NoLakeError, attach
+from .store.attach import LakeFacts, NoLakeError, attach, data_path_with
 from .store.database import Database
 from .store.location import CatalogLocation
 from .store.migrations.migrate import migrate
@@ -79,17 +79,27 @@ class LakeCatalog:
 
     @classmethod
     def find(cls, settings: CatalogSettings) -> LakeCatalog | None:
-        """Open a lake if it exists, and never create it; None if there is none and the settings allow its creation.
+        """Open a lake if it exists, and never create or change it; None if there is none and the settings allow its creation.
+
+        The data path of the settings is not compared with that of the lake; see `data_path_with`.
 
         Raises:
             DuckLakeError: as of `open`.
         """
         try:
-            return cls.open(replace(settings, create_if_not_exists=False))
+            return cls.open(replace(settings, create_if_not_exists=False, data_path=None))
         except NoLakeError:
             if not settings.creates:
                 raise
             return None
+
+    def data_path_with(self, settings: CatalogSettings) -> str:
+        """Return the data path that the lake has when it is opened with these settings; see `attach.data_path_with`.
+
+        Raises:
+            ConfigurationError: the lake cannot be opened with the data path of the settings.
+        """
+        return data_path_with(self._opened.database, self.data_path, settings)
 
     def try_writing(self) -> None:
         """Try the changes of a commit, and undo them; see `trial.try_writing`."""
@@ -113,6 +123,11 @@ class LakeCatalog:
     def is_new(self) -> bool:
         """Whether opening the lake created it."""
         return self._opened.facts.is_new
+
+    @property
+    def former_data_path(self) -> str | None:
+        """The data path that opening the lake replaced, because it had no tables yet."""
+        return self._opened.facts.former_data_path
 
     def identities(self) -> list[str]:
         """Return the UUIDs of all schemas in the catalog, oldest first. They identify the lake, because no other lake has them."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Set
+from collections.abc import Collection, Set
 from dataclasses import dataclass, field
 
 from ..catalog.lake import LakeCatalog
 from ..errors import ConfigurationError
-from ..spark.files.storage import is_local, list_folder, make_directory, read_small, write_small
+from ..format.paths import with_separator
+from ..spark.files.storage import is_local, list_folder, make_directory, read_small, remove, write_small
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +62,15 @@ def mark(catalog: LakeCatalog) -> None:
         write_small(data_path + MARK, content.encode())
     except (OSError, ValueError) as error:
         logger.warning("the data path %s could not be marked as that of this lake: %s", data_path, error)
+
+
+def remove_mark(data_path: str, own: Collection[str]) -> None:
+    """Remove the mark from the former data path of a lake with these uuids, so that another lake can use it; failures are only logged."""
+    try:
+        if owner_of(with_separator(data_path)) in own:
+            remove([with_separator(data_path) + MARK])
+    except (OSError, ValueError) as error:
+        logger.warning("the former data path %s still has the mark of this lake: %s", data_path, error)
 
 
 def owner_of(folder: str) -> str | None:

@@ -13,28 +13,10 @@ from ..format.objects import Table
 from ..format.row_statistics import stats_of_rows
 from ..spark.arrow.rows import python_rows
 from ..spark.values.rules import check_rules, null_text
-from ..spark.write.local_rows import fitted_rows, local_row_count
 from .context import Context
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
-
-
-def inline_query(context: Context, table: Table, rows: DataFrame) -> int | None:
-    """Stage the rows of a query of constants as inlined rows.
-
-    Returns:
-        The number of rows; None if nothing was staged, because the query does not consist of constants or has too many rows.
-
-    Raises:
-        DataError: a value does not fit its column.
-    """
-    limit = _limit(context, table)
-    count = local_row_count(rows) if limit else None
-    if not count or count > limit:
-        return None
-    return count if inline_arrow(context, table, fitted_rows(rows, table.columns)) else None
 
 
 def inline_arrow(context: Context, table: Table, data: pa.Table) -> bool:
@@ -47,7 +29,7 @@ def inline_arrow(context: Context, table: Table, data: pa.Table) -> bool:
     Raises:
         DataError: a value does not fit its column.
     """
-    if not 0 < data.num_rows <= _limit(context, table):
+    if not 0 < data.num_rows <= inlining_limit(context, table):
         return False
     rows = python_rows(data, table.columns)
     if not context.catalog.can_inline(table.columns, rows):
@@ -61,7 +43,7 @@ def inline_arrow(context: Context, table: Table, data: pa.Table) -> bool:
     return True
 
 
-def _limit(context: Context, table: Table) -> int:
+def inlining_limit(context: Context, table: Table) -> int:
     """Return how many rows may be inlined; 0 if the catalog database cannot store the table's columns."""
     if not context.catalog.can_inline(table.columns):
         return 0

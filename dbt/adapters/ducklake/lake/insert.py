@@ -11,11 +11,12 @@ from ..format.types import data_type_of, spark_name
 from ..spark.arrow.write import arrow_table
 from ..spark.rows.frames import local_frame
 from ..spark.values.checks import checked
+from ..spark.write.few_rows import bound_of_rows, fitted_rows
 from ..spark.write.write import write_rows
 from .context import Context
-from .inlining import inline_arrow, inline_query
+from .inlining import inline_arrow, inlining_limit
 from .order import spark_order
-from .small import most_rows, write_small
+from .small import fetch_result, most_rows, write_small
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,9 +43,9 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
     checks = checks_of(table.tags)
     if checks:
         rows = checked(rows, table.columns, checks, f"{table.schema_name}.{table.name}", row_ids=row_ids)
-    inlined = None if row_ids or checks else inline_query(context, table, rows)
-    if inlined is not None:
-        return inlined
+    few = None if row_ids or checks else _insert_few(context, table, rows)
+    if few is not None:
+        return few
     options = context.transaction.write_options(table)
     files = write_rows(
         rows,
@@ -59,6 +60,29 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
     if files:
         context.transaction.rows.add_files(table, files)
     return sum(file.record_count for file in files)
+
+
+def _insert_few(context: Context, table: Table, rows: DataFrame) -> int | None:
+    """Stage the rows of a query that Spark knows to be small: inlined, if it is a local relation within the limit, or else in files.
+
+    Returns:
+        The number of rows; None if nothing was staged, because they may be too many, or because only Spark can write them.
+
+    Raises:
+        DataError: a value does not fit its column.
+    """
+    limit, most = inlining_limit(context, table), most_rows(context, table)
+    bound = bound_of_rows(rows) if limit or most else None
+    if bound is None:
+        return None
+    inlines, writes = bound.is_exact and 0 < bound.rows <= limit, bound.is_few and bound.rows <= most
+    if inlines:
+        data = fitted_rows(rows, table.columns)
+        if inline_arrow(context, table, data):
+            return bound.rows
+    else:
+        data = fetch_result(rows, table) if writes else None
+    return write_small(context, table, data) if writes and data is not None else None
 
 
 def insert_values(context: Context, table: Table, rows: Sequence[Sequence[Any]]) -> int | None:

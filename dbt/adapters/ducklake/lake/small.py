@@ -15,6 +15,7 @@ from ..spark.errors import translate
 from ..spark.rows.deleted import drop_deleted
 from ..spark.rows.positions import Positions, by_file, collect_positions, fetch_positions
 from ..spark.rows.small import can_fetch, fetch_small
+from ..spark.write.few_rows import fitted_rows
 from .context import Context
 from .order import stored_order
 from .target import TargetScan
@@ -78,8 +79,31 @@ def fetch(
         most = min(most, MAX_BYTES * sum(file.record_count for file in plan.files) // size)
     if at_most is None or at_most > most:
         most = min(most, MAX_ROWS_OF_UNKNOWN_SIZE)
+    return _unless_spark_fails(
+        lambda: fetch_small(rows, columns, most + allowance, extra=extra, at_most=at_most, few_partitions=few_partitions)
+    )
+
+
+def fetch_result(rows: DataFrame, table: Table) -> pa.Table | None:
+    """Fetch the result of a query in the shape of the table's files.
+
+    Args:
+        rows: the table's columns by position.
+        table: the table that gets the rows.
+
+    Returns:
+        The rows; None if Spark failed. The general way of the statement then decides.
+
+    Raises:
+        CancelledError: the statement was cancelled.
+        DataError: a value does not fit its column.
+    """
+    return _unless_spark_fails(lambda: fitted_rows(rows, table.columns))
+
+
+def _unless_spark_fails(fetched: Callable[[], pa.Table | None]) -> pa.Table | None:
     try:
-        return fetch_small(rows, columns, most + allowance, extra=extra, at_most=at_most, few_partitions=few_partitions)
+        return fetched()
     except DataError:
         raise
     except Exception as error:

@@ -92,11 +92,14 @@ def _lake(place: _Place) -> Iterator[Finding]:
             require_own_path(new_data_path(place.settings))
             return f"there is no lake in {place.settings.location}, and one can be created"
         with found:
+            data_path = found.data_path_with(place.settings)
             snapshot = found.reader().snapshot
             found.reader().schemas()
             if found.encrypted:
                 require_packages()
-            place.data_path, place.encrypted = found.data_path, found.encrypted
+            place.data_path, place.encrypted = data_path, found.encrypted
+            if data_path != found.data_path:
+                require_own_path(data_path)
             clock = found.clock_ahead()
             if not found.read_only and found.format_version == CURRENT:
                 found.try_writing()

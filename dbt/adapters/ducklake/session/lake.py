@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from ..catalog.store.settings import CatalogSettings
 from ..catalog.transaction.transaction import Transaction
 from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..format.identifiers import fold
-from ..lake.data_path import mark, require_own_path
+from ..lake.data_path import mark, remove_mark, require_own_path
 from ..lake.migrate import migrate
 from ..spark.encrypted.keys import require_packages
 from ..spark.files.s3 import use_secrets
@@ -29,6 +30,8 @@ from .transactions import TablesByLake
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -235,7 +238,15 @@ def _open_once(settings: LakeSettings) -> LakeCatalog:
         except BaseException:
             catalog.close()
             raise
-    if catalog.is_new:
+    if catalog.former_data_path is not None:
+        logger.warning(
+            "The lake %s had no tables yet: its files go to %s from now on, and not to %s",
+            settings.database,
+            catalog.data_path,
+            catalog.former_data_path,
+        )
+        remove_mark(catalog.former_data_path, catalog.identities())
+    if catalog.is_new or catalog.former_data_path is not None:
         mark(catalog)
     if settings.automatic_migration:
         try:

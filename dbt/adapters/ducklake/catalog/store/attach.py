@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from sqlalchemy import inspect, select
+from sqlalchemy import exists, inspect, select, update
 from sqlalchemy.engine import Connection
 from sqlalchemy.schema import CreateIndex, CreateSchema
 
@@ -41,15 +41,18 @@ class LakeFacts:
     """Whether the lake's files are encrypted."""
     is_new: bool = False
     """Whether opening the lake created it."""
+    former_data_path: str | None = None
+    """The data path that opening the lake replaced, because it had no tables yet."""
 
 
 def attach(database: Database, settings: CatalogSettings, before_creation: Callable[[str], None]) -> LakeFacts:
-    """Open a lake, creating it if necessary.
+    """Open a lake, creating it if necessary. A lake without tables gets the `data_path` of the settings.
 
     Args:
         database: the catalog database.
         settings: the settings of the lake.
-        before_creation: called with the data path of a lake that is about to be created; raises an error to refuse it.
+        before_creation: called with the data path of a lake that is about to be created, or with a new data path; raises an error to
+            refuse it.
 
     Raises:
         ConfigurationError: the catalog does not exist and must not be created, `data_path` is missing or different, or `encrypted` is
@@ -77,10 +80,14 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
         )
     if has_password(stored):
         raise LakeError(f"'data_path' in ducklake_metadata of {database.location} contains a password or a secret key; {WITHOUT_PASSWORD}")
-    _require_same_path(stored, settings.data_path)
     encrypted = truth(facts.get("encrypted"))
     _require_same_encryption(encrypted, settings.encrypted)
-    return LakeFacts(with_separator(stored), facts.get("created_by"), encrypted, is_new)
+    data_path = data_path_with(database, stored, settings)
+    if data_path != stored:
+        before_creation(data_path)
+        if not _replace_data_path(database, stored, data_path):
+            return attach(database, settings, before_creation)  # another process has changed the lake
+    return LakeFacts(with_separator(data_path), facts.get("created_by"), encrypted, is_new, stored if data_path != stored else None)
 
 
 def _require_file(database: Database, creates: bool) -> None:
@@ -207,10 +214,35 @@ def _require_same_encryption(stored: bool, given: bool | None) -> None:
     )
 
 
-def _require_same_path(stored: str, given: str | None) -> None:
+def data_path_with(database: Database, stored: str, settings: CatalogSettings) -> str:
+    """Return the data path that a lake has when it is opened with these settings: theirs if the lake has no tables, else the stored one.
+
+    Raises:
+        ConfigurationError: the settings have another data path, and the lake has tables or must not be changed.
+    """
+    given = settings.data_path
     if given is None or with_separator(given) == with_separator(stored) or absolute(given) == absolute(stored):
-        return
+        return stored
+    if database.older is None and settings.creates and not _has_files(database):
+        return absolute(given)
     raise ConfigurationError(
         f"the lake stores its files at {stored}, but data_path is {given}; correct data_path, or remove it: "
         "it is needed only to create a lake"
     )
+
+
+_HAVE_PATHS = (t.table, t.files_scheduled_for_deletion)
+"""The metadata tables whose rows are of files below the data path, now or in the past."""
+
+
+def _has_files(database: Database) -> bool:
+    with database.reading() as connection:
+        return any(connection.execute(select(table.c[0]).limit(1)).first() is not None for table in _HAVE_PATHS)
+
+
+def _replace_data_path(database: Database, stored: str, data_path: str) -> bool:
+    """Replace the data path of a lake without tables; return False if another process has changed the lake in the meantime."""
+    entry = t.metadata.c.key == "data_path", t.metadata.c.value == stored, t.metadata.c.scope.is_(None)
+    unused = (~exists(select(table.c[0])) for table in _HAVE_PATHS)
+    with database.creating() as connection:
+        return bool(connection.execute(update(t.metadata).where(*entry, *unused).values(value=data_path)).rowcount)

@@ -25,7 +25,7 @@ class CatalogSettings:
     """The catalog database: an SQLAlchemy URL, DuckDB's `ducklake:…` attach string, or a file name; see `parse_location`."""
     data_path: str | None = field(default=None, repr=False)
     """The directory or URL of a new lake's Parquet files; a relative path is relative to the working directory and stored absolute. An
-    existing lake has it in its catalog, and a different one is an error.
+    existing lake has it in its catalog, and a different one is an error unless the lake has no tables yet.
     """
     database: str = "lake"
     """The name of the lake in SQL, `database.schema.table`, and in errors."""
