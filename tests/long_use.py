@@ -39,6 +39,9 @@ POOLS = (
     *("dispatcher-", "map-output-", "task-result-getter", "shuffle-", "rpc-", "files-", "Common-Cleaner", "serve-", "process reaper"),
 )
 """How the names of threads begin that Spark and Java keep in pools of limited size."""
+SETTLED = 3
+"""The number of collections without a change after which a process is measured. Spark's cleaner works after a collection, later on a busy machine."""
+MAX_COLLECTIONS = 40
 EPHEMERAL = ("LakeSession", "Transactions", "Transaction", "Journal", "Step", "Environment", "Staged", "SparkRuntime", "Lake", "Scope")
 """Classes of ours whose objects live as long as a statement, a transaction, a connection or a command."""
 
@@ -68,9 +71,9 @@ class Sample:
     objects: int
     """Objects of the classes `EPHEMERAL`."""
     uncollected: int
-    """Temporary files and folders before the collection. Spark removes the files of shuffles after a collection in Java."""
+    """Temporary files before the collection. Spark removes the files of shuffles after a collection in Java."""
     files: int
-    """Temporary files and folders."""
+    """Temporary files. Folders are not counted: Spark keeps up to 64 for its blocks."""
     bytes: int
     heap: int
     """MiB in use in Java's heap."""
@@ -132,22 +135,23 @@ def measure(done: int) -> Sample:
     from py4j.finalizer import ThreadSafeFinalizer
     from pyspark import SparkContext
 
-    temporary = Path(tempfile.gettempdir())
-    uncollected = len(list(temporary.rglob("*")))
-    gc.collect()
+    uncollected = len(_files())
     jvm: Any = SparkContext._jvm
     context = SparkContext._active_spark_context
     assert context is not None
-    for number in range(20):  # Spark's cleaner removes listeners, cached rows and shuffle files after a collection, later on a busy machine
+    client: Any = context._gateway._gateway_client  # type: ignore[union-attr]
+    counts: list[tuple[int, ...]] = []
+    while len(counts) < MAX_COLLECTIONS and not _has_settled(counts):
+        gc.collect()
         jvm.java.lang.System.gc()
         jvm.java.lang.Thread.sleep(300)
-        if number > 0 and context._jsc.getPersistentRDDs().isEmpty():
-            break
+        listeners = int(context._jsc.sc().listenerBus().listeners().size())
+        counts.append((int(context._jsc.getPersistentRDDs().size()), listeners, len(client.deque), len(_threads(jvm)), len(_files())))
     beans = jvm.java.lang.management.ManagementFactory
     scala = context._jsc.sc()
     found = [each for each in gc.get_objects() if _is_ours(each)]
     sessions = [each._spark for each in found if isinstance(each, LakeSession) and each._spark is not None]
-    paths = list(temporary.rglob("*"))
+    paths = _files()
     java = int(beans.getRuntimeMXBean().getPid())
     shared = next((each._jsparkSession.sharedState() for each in sessions), None)
     return Sample(
@@ -156,7 +160,7 @@ def measure(done: int) -> Sample:
         persistent=int(context._jsc.getPersistentRDDs().size()) + (0 if shared is None else int(shared.cacheManager().numCachedEntries())),
         listeners=int(scala.listenerBus().listeners().size()),
         pools=int(scala.getAllPools().size()),
-        connections=len(context._gateway._gateway_client.deque),  # type: ignore[union-attr]
+        connections=len(client.deque),
         java_threads=int(beans.getThreadMXBean().getThreadCount()),
         other_threads=len(_threads(jvm)),
         python_threads=threading.active_count(),
@@ -187,6 +191,16 @@ def _memory(process: int) -> int:
     """Return the MiB of memory of a process."""
     found = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], capture_output=True, text=True, check=True)
     return int(found.stdout) >> 10
+
+
+def _has_settled(counts: list[tuple[int, ...]]) -> bool:
+    """Return whether the last collections changed nothing, and no cached rows are left."""
+    return len(counts) >= SETTLED and len(set(counts[-SETTLED:])) == 1 and counts[-1][0] == 0
+
+
+def _files() -> list[Path]:
+    """Return the temporary files."""
+    return [path for path in Path(tempfile.gettempdir()).rglob("*") if path.is_file()]
 
 
 def _size(path: Path) -> int:

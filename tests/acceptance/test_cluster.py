@@ -237,6 +237,7 @@ def test_connect_in_short(project: Project, python_of_executors: None) -> None:
         check_rows(shared, "one")
 
 
+@only_nightly
 def test_an_encrypted_lake_on_a_cluster_and_over_connect(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python of the executors has DuckDB; `tests/unit/spark/test_encrypted.py` shows that it needs no dbt-ducklake."""
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)

@@ -37,13 +37,13 @@ def assert_no_growth(found: Use, **tolerated: int) -> None:
 def test_transactions_leave_nothing(tmp_path: Path) -> None:
     found = use("transactions", 60, 20, tmp_path, **FAST)
     assert_no_growth(found, persistent=0, listeners=1, pools=0, connections=1, other_threads=3, objects=1)
-    assert found.samples[-1].files < found.samples[0].files + 20, found.table()
+    assert found.samples[-1].files <= found.samples[0].files + 2, found.table()
 
 
 @pytest.mark.slow
 def test_commands_leave_nothing(tmp_path: Path) -> None:
     found = use("commands", 4, 2, tmp_path, **FAST)
-    assert_no_growth(found, views=0, persistent=0, listeners=1, pools=0, connections=1, other_threads=3, objects=1, files=20)
+    assert_no_growth(found, views=0, persistent=0, listeners=1, pools=0, connections=1, other_threads=3, objects=1, files=2)
 
 
 @pytest.mark.slow

@@ -126,6 +126,16 @@ def test_a_wrong_data_path_is_not_kept(tmp_path: Path) -> None:
         assert lake.catalog.data_path == f"{tmp_path}/files/"
 
 
+def test_the_data_path_of_a_lake_without_tables_is_examined_and_not_changed(tmp_path: Path) -> None:
+    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/files/"):
+        pass
+    (tmp_path / "file").write_text("not a folder")
+    assert list(of_catalog(settings(tmp_path, data_path=f"{tmp_path}/file/files/"))) == [DATA_PATH]
+    assert of_catalog(settings(tmp_path, data_path=f"{tmp_path}/elsewhere/")) == {}
+    with connect(f"ducklake:sqlite:{tmp_path}/lake.sqlite") as lake:
+        assert lake.catalog.data_path == f"{tmp_path}/files/"
+
+
 @pytest.mark.postgres
 def test_a_lake_on_a_server(postgres_url: str, tmp_path: Path) -> None:
     on_server = settings(tmp_path, path=postgres_url)
@@ -162,8 +172,9 @@ def broken_file(folder: Path) -> LakeSettings:
 
 
 def broken_other_data_path(folder: Path) -> LakeSettings:
-    with connect(f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/"):
-        return settings(folder, data_path=f"{folder}/others/")
+    with connect(f"ducklake:sqlite:{folder}/lake.sqlite", f"{folder}/files/") as lake:
+        lake.execute("CREATE TABLE t (id INTEGER)")
+    return settings(folder, data_path=f"{folder}/others/")
 
 
 def broken_by_encryption(folder: Path) -> LakeSettings:

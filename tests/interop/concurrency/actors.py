@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
-from duckdb_extensions import import_extension
 
 from dbt.adapters.ducklake.errors import ConflictError, DataError, EngineError, StatementError
 from dbt.adapters.ducklake.session import LakeSession
 from tests.catalogs import CatalogUnderTest
+from tests.duckdb_instances import open_duckdb
 from tests.interop import oracle
 
 from .history import Answer, Done, Kind, State, Statement, TableRows, ViewText, in_order
@@ -105,10 +105,7 @@ class DuckDB:
     replays = 0
 
     def __init__(self) -> None:
-        self.connection = duckdb.connect(config={"threads": 1})
-        for extension in oracle.EXTENSIONS:
-            import_extension(extension, con=self.connection)
-            self.connection.execute(f"LOAD {extension}")
+        self.connection = open_duckdb(*oracle.EXTENSIONS, threads=1)
         self.connection.execute("SET TimeZone = 'UTC'")
 
     def attach(self, place: CatalogUnderTest, inlining: int) -> None:

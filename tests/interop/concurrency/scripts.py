@@ -53,7 +53,7 @@ class Writer:
         length = self.rng.randint(10, 16)
         while len(self.steps) < length and self.commits < MAX_COMMITS:
             self._step(self._actor())
-        for actor in sorted(self._open, key=lambda _: self.rng.random()):
+        for actor in sorted(self._open, key=lambda actor: (self.spanning or actor != "duckdb", self.rng.random())):
             self._end(actor)
         return Script(self.inlining, setup, tuple(self.steps))
 

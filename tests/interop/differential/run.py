@@ -20,7 +20,8 @@ from .statements import Statements
 from .words import Statement
 
 LIMITS = (None, None, 0, 0, 3, 10, 30)
-COMPACTION = ("CALL ducklake_merge_adjacent_files", "CALL ducklake_rewrite_data_files")
+REWRITE = "CALL ducklake_rewrite_data_files"
+COMPACTION = ("CALL ducklake_merge_adjacent_files", REWRITE)
 FLUSH = ("CALL ducklake_flush_inlined_data",)
 SORTING = COMPACTION + FLUSH
 REPORTED = 50
@@ -193,6 +194,12 @@ class Run:
             del self.seen[version]
         if call.startswith(SORTING) and side is self.duck and self.duck.confuses_layouts("rewrite" in call):
             return
+        if call.startswith(REWRITE):
+            # After a rewrite, DuckDB's flush of the deletes of an ended file repeats their rows: see test_found_faults.
+            self._maintain(self.ours, f"{FLUSH[0]}('lake')")
+        self._maintain(side, call)
+
+    def _maintain(self, side: Side, call: str) -> None:
         self._call(side, call)
         if call.startswith(COMPACTION if side is self.duck else FLUSH):
             # DuckDB's cache of definitions is wrong after its own compaction. After a flush by another client it uses inlined-data tables

@@ -16,7 +16,7 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
 from dbt.adapters.ducklake.errors import ConfigurationError, EngineError, LakeError
 from dbt.adapters.ducklake.session import Lake, LakeSettings
-from tests.catalog_objects import COLUMNS
+from tests.catalog_objects import COLUMNS, committed, table_of
 from tests.places import CatalogPlace, empty_place
 from tests.unit.catalog.conftest import create, metadata
 
@@ -35,8 +35,39 @@ def test_an_existing_lake_needs_no_data_path_and_refuses_another(lake: LakeCatal
         assert again.data_path == place.data_path
     with replace(place, data_path=place.data_path.rstrip("/")).open():
         pass
+    create(lake)
     with pytest.raises(ConfigurationError, match="data_path"):
         replace(place, data_path="/elsewhere/").open()
+
+
+def test_a_lake_without_tables_gets_the_given_data_path(lake: LakeCatalog, place: CatalogPlace, tmp_path: Path) -> None:
+    elsewhere = replace(place, data_path=f"{tmp_path}/elsewhere")
+    for options in ({"read_only": True}, {"create_if_not_exists": False}):
+        with pytest.raises(ConfigurationError, match="data_path"):
+            elsewhere.open(**options)
+    with pytest.raises(ConfigurationError, match="not there"):
+        LakeCatalog.open(CatalogSettings(elsewhere.path, elsewhere.data_path, metadata_schema=elsewhere.metadata_schema), None, refuse)
+    with replace(place, data_path=None).open() as again:  # type: ignore[arg-type]
+        assert again.data_path == place.data_path, "a refused data path is not stored"
+    with elsewhere.open() as corrected:
+        assert (corrected.data_path, corrected.former_data_path) == (f"{tmp_path}/elsewhere/", place.data_path)
+    with elsewhere.open() as again:
+        assert (again.data_path, again.former_data_path) == (f"{tmp_path}/elsewhere/", None)
+    with ThreadPoolExecutor(2) as threads:
+        for found in threads.map(lambda _: place.open(), range(2)):
+            assert found.data_path == place.data_path
+            found.close()
+
+
+def test_a_lake_that_once_had_a_table_keeps_its_data_path(lake: LakeCatalog, place: CatalogPlace) -> None:
+    create(lake)
+    committed(lake, lambda transaction: transaction.objects.drop_table(table_of(transaction, "t")))
+    with pytest.raises(ConfigurationError, match="data_path"):
+        replace(place, data_path="/elsewhere/").open()
+
+
+def refuse(path: str) -> None:
+    raise ConfigurationError(f"not there: {path}")
 
 
 def test_a_new_lake_needs_a_data_path_and_stores_it_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
 from dbt.adapters.ducklake.lake.data_path import MARK, Owners, owner_of, require_own_path
+from dbt.adapters.ducklake.session import Lake, LakeSettings
 from dbt.adapters.ducklake.spark.files.storage import filesystem, write_small
 
 
@@ -52,3 +54,20 @@ def test_only_a_path_without_files_of_a_lake_is_free(lake: str) -> None:
         require_own_path(lake)  # a lake with other schemas
     files.delete_dir(inner + "nested")
     require_own_path(lake)
+
+
+def test_a_corrected_data_path_takes_the_mark_along(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def settings(folder: str) -> LakeSettings:
+        return LakeSettings(f"ducklake:sqlite:{tmp_path}/lake.sqlite", f"{tmp_path}/{folder}/")
+
+    with Lake.open(settings("one")):
+        assert owner_of(f"{tmp_path}/one/") is not None
+    with caplog.at_level("WARNING"), Lake.open(settings("two")):
+        assert f"its files go to {tmp_path}/two/ from now on, and not to {tmp_path}/one/" in caplog.text
+    assert owner_of(f"{tmp_path}/one/") is None, "another lake can use it"
+    assert owner_of(f"{tmp_path}/two/") is not None
+    (tmp_path / "three" / "main" / "t").mkdir(parents=True)
+    with pytest.raises(ConfigurationError, match="already has files of another lake"):
+        Lake.open(settings("three"))
+    with Lake.open(settings("two")) as lake:
+        assert lake.catalog.data_path == f"{tmp_path}/two/"

@@ -20,8 +20,6 @@ def test_a_second_statement_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("macro", ["create_lake_table_as", "ducklake__create_temporary_view", "ducklake__create_view_as"])
-def test_each_macro_that_creates_a_relation_of_a_query_checks_it(macro: str) -> None:
-    macros = Macros()
-    macros.reset()
+def test_each_macro_that_creates_a_relation_of_a_query_checks_it(macro: str, macros: Macros) -> None:
     getattr(macros, macro)(relation("t"), "select 1; select 2")
     assert ("only_query", "select 1; select 2") in macros.adapter.calls
