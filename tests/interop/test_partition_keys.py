@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from sqlalchemy import text
 
+from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.lake import small
 from tests.interop.conftest import Both
 
@@ -84,3 +87,29 @@ def test_an_overwrite_replaces_the_partitions_of_the_files(both: Both, transform
     both.spark(f"INSERT OVERWRITE t PARTITION ({column}) SELECT i, z FROM t WHERE i = 3")
     kept = {i for i, file in files.items() if file != files[3]} | {3}
     assert {i for i, _ in both.rows("SELECT i, z FROM t")} == kept
+
+
+@pytest.mark.parametrize(
+    ("named", "kept"),
+    [
+        ("PARTITION (day(z))", {0, 1, 2, 3, 9, 10, 11}),
+        ("PARTITION (z)", {0, 1, 2, 3, 9, 10, 11}),
+        ("PARTITION (i)", set(range(12)) - {3}),
+        ("PARTITION (day(z), i)", set(range(12))),
+    ],
+)
+def test_an_overwrite_compares_the_keys_that_it_names(both: Both, named: str, kept: set[int]) -> None:
+    both.spark("CREATE TABLE t (i BIGINT, z TIMESTAMP, v STRING) PARTITIONED BY (day(z), i)")
+    both.spark("INSERT INTO t SELECT id, timestamp_seconds(1704034800 + id * 14400), 'old' FROM range(12)")
+    both.spark("SET TIME ZONE 'Asia/Tokyo'")
+    moved = "z + INTERVAL 10 DAYS" if named == "PARTITION (i)" else "z"
+    both.spark(f"INSERT OVERWRITE t {named} SELECT i, {moved}, 'new' FROM t WHERE i = 3")
+    found = both.rows("SELECT i, v FROM t")
+    assert found == sorted([(i, "old") for i in kept - {3}] + [(3, "new")])
+
+
+@pytest.mark.parametrize("key", ["month(z)", "bucket(4, i)", "year(v)", "day(i)"])
+def test_an_overwrite_names_only_keys_of_the_table(both: Both, key: str) -> None:
+    both.spark("CREATE TABLE t (i BIGINT, z TIMESTAMP, v STRING) PARTITIONED BY (day(z), i, bucket(5, v))")
+    with pytest.raises(StatementError, match=re.escape(f"{key} is not a partition key of the table")):
+        both.spark(f"INSERT OVERWRITE t PARTITION ({key}) SELECT 1, NULL, 'x'")

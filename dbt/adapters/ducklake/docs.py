@@ -133,5 +133,5 @@ def _optional_stat(name: str, label: str, value: str | int | None, description: 
 
 
 def _partition_keys(table: Table) -> list[str]:
-    fields = table.partitioning.fields if table.partitioning else ()
+    fields = table.partition_fields
     return key_texts(key_columns(table.columns, fields), fields)

@@ -30,15 +30,23 @@ class TestInsertOverwrite:
                 dates.format("1 as id", 2020, "01", 2, 2021),
                 dates.format("10 as id", 2021, "03", 20, 2022),
             ),
+            "buckets.sql": incremental("incremental_strategy='insert_overwrite', partitioned_by=['part'], clustered_by='id', buckets=3"),
+            "repartitioned.sql": incremental(
+                "incremental_strategy='insert_overwrite', partitioned_by=['year(at)'] if var('again', false) else 'id'",
+                dates.format("1 as id", 2020, "01", 2, 2021),
+                dates.format("10 as id", 2021, "07", 20, 2022),
+            ),
         }
 
     def test_insert_overwrite(self, project):
         run_dbt(["run"])
-        run_dbt(["run"])
+        run_dbt(["run", "--vars", "again: true"])
 
         assert rows(project, "whole") == [(20, "b"), (30, None), (40, "c")]
         assert rows(project, "parts") == [(1, "a"), (20, "b"), (30, None), (40, "c")]
         assert [row[0] for row in rows(project, "years")] == [1, 10, 20]
+        assert rows(project, "buckets") == [(1, "a"), (20, "b"), (30, None), (40, "c")]
+        assert [row[0] for row in rows(project, "repartitioned")] == [1, 10, 20]
 
 
 class TestSourceIsComputedOnce:

@@ -136,25 +136,12 @@ def test_insert_overwrite_replaces_the_partitions_of_the_source(macros: Macros) 
     )
 
 
-def test_insert_overwrite_of_expressions_deletes_the_partitions_first(macros: Macros) -> None:
-    macros.config["partitioned_by"] = ["year(sold_at)", "region"]
-    given = arguments(macros)
+def test_insert_overwrite_names_keys_with_transforms(macros: Macros) -> None:
+    macros.config["partitioned_by"] = ["year(sold_at)", "region", "bucket(8, id)"]
 
-    sql = macros.get_incremental_insert_overwrite_sql(given)
-
-    assert sql.startswith(
-        "delete from `lake`.`main`.`orders` as DBT_INTERNAL_DEST where exists ( select 1 from ( "
-        "select distinct year(sold_at) as key_1, region as key_2 from `orders__dbt_tmp` ) as DBT_INTERNAL_SOURCE "
-        "where DBT_INTERNAL_SOURCE.key_1 <=> year(sold_at) and DBT_INTERNAL_SOURCE.key_2 <=> region ); insert into"
-    )
-    assert ("materialize_temp_view", given["temp_relation"]) in macros.adapter.calls
-
-
-def test_insert_overwrite_refuses_buckets(macros: Macros) -> None:
-    macros.config["partition_by"] = "bucket(8, id)"
-
-    with pytest.raises(CompilationError, match=r"partitions of bucket\(8, id\)"):
+    assert "insert overwrite `lake`.`main`.`orders` partition (year(sold_at), region, bucket(8, id)) (`id`" in (
         macros.get_incremental_insert_overwrite_sql(arguments(macros))
+    )
 
 
 def test_microbatch_replaces_its_window(macros: Macros) -> None:
@@ -216,6 +203,4 @@ def test_buckets_of_clustered_by_are_not_partitions_to_overwrite(macros: Macros)
     macros.config.update(partition_by="region", clustered_by="id", buckets=8)
 
     assert macros.partitioned_by_clause() == "partitioned by (region, bucket(8, id))"
-    assert macros.get_incremental_insert_overwrite_sql(arguments(macros)).startswith(
-        "delete from `lake`.`main`.`orders` as DBT_INTERNAL_DEST where exists ( select 1 from ( select distinct region as key_1 from"
-    )
+    assert "partition (region) (" in macros.get_incremental_insert_overwrite_sql(arguments(macros))

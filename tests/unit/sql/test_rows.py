@@ -15,6 +15,8 @@ from dbt.adapters.ducklake.sql.values import (
     Merge,
     MergeClause,
     Name,
+    PartitionKey,
+    PartitionTarget,
     Qualifier,
     Reference,
     Sql,
@@ -60,11 +62,20 @@ INSERT = [
     ("insert overwrite t select * from s.u", Insert(T, SELECT, overwrite=True)),
     (
         "insert overwrite table t partition (a = 'x', b) select * from s.u",
-        Insert(T, SELECT, overwrite=True, partition=(("a", "'x'"), ("b", None))),
+        Insert(T, SELECT, overwrite=True, partition=(PartitionTarget(PartitionKey("a"), "'x'"), PartitionTarget(PartitionKey("b")))),
     ),
     (
         "insert into t partition (a = date '2020-01-01') (b) select * from s.u",
-        Insert(T, SELECT, ("b",), partition=(("a", "date '2020-01-01'"),)),
+        Insert(T, SELECT, ("b",), partition=(PartitionTarget(PartitionKey("a"), "date '2020-01-01'"),)),
+    ),
+    (
+        "insert overwrite t partition (days(a), bucket(4, b)) select * from s.u",
+        Insert(
+            T,
+            SELECT,
+            overwrite=True,
+            partition=(PartitionTarget(PartitionKey("a", "day")), PartitionTarget(PartitionKey("b", "bucket(4)"))),
+        ),
     ),
     ("insert into t replace where a > 1 select * from s.u", Insert(T, SELECT, replace_where=Sql("a > 1"))),
     (
@@ -346,6 +357,7 @@ REFUSED = [
     ("from u insert into t select a insert into v select b", "FROM … INSERT is not supported"),
     ("update t set a = 1 from u where t.i = u.i", "UPDATE … FROM is not supported: write MERGE INTO"),
     ("delete from a.t using b.t where a.t.i = b.t.i", "both relations are called t"),
+    ("insert overwrite t partition (week(a)) select 1", "week is not a DuckLake transform"),
     ("truncate table t partition (a = 1)", "write DELETE FROM"),
     ("merge into t a using u b on a.i = b.i when not matched then insert values (1)", "INSERT needs its columns"),
     ("merge into t a using u b on a.i = b.i when not matched then insert (a, b) values (1)", "names 2 columns and 1 values"),

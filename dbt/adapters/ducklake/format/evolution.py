@@ -101,7 +101,7 @@ def drop_column(table: Table, path: tuple[str, ...]) -> Table:
     siblings = table.columns if len(path) == 1 else find_column(table, path[:-1]).children
     if len(siblings) == 1:
         raise StatementError(f"column {'.'.join(path)} is the only one of {table.name}; drop the table instead")
-    partitioned = table.partitioning.fields if table.partitioning else ()
+    partitioned = table.partition_fields
     if any(key.column_id == column.column_id for key in partitioned):
         raise StatementError(f"column {'.'.join(path)} is a partition key of {table.name}; ALTER TABLE … RESET PARTITIONED BY first")
     if len(path) == 1 and any(fold(column.name) in names_in(key.expression) for key in table.sorting):

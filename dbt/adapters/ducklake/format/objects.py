@@ -136,6 +136,11 @@ class Table:
     tags: Mapping[str, str] = field(default_factory=dict)
     """Tags other than `comment`; DuckDB ignores them. Ours begin with `dbt_ducklake.`"""
 
+    @property
+    def partition_fields(self) -> tuple[PartitionField, ...]:
+        """The keys by which the table is partitioned, in order."""
+        return self.partitioning.fields if self.partitioning else ()
+
     def column(self, name: str) -> Column | None:
         """Return the top-level column with this name, ignoring case, or None."""
         folded = fold(name)

@@ -103,7 +103,7 @@ def set_partitioning(context: Context, table: Table, keys: Sequence[tuple[str, s
         StatementError: the keys have buckets and the table has data files.
     """
     fields = partition_fields(table.columns, keys, f"{table.schema_name}.{table.name}")
-    current = table.partitioning.fields if table.partitioning else ()
+    current = table.partition_fields
     buckets = any(bucket_count(field.transform) is not None for field in fields)
     if buckets and fields != current and context.transaction.scan_plan(table).files:
         raise StatementError(

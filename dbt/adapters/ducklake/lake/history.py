@@ -96,7 +96,7 @@ def delta_history(context: Context, table: Table, limit: int | None = None) -> l
 def details(context: Context, lake: str, table: Table) -> tuple[Any, ...]:
     """Return the row of `DETAIL_COLUMNS` of a table, whose metrics are those of its committed state."""
     facts = context.catalog.table_facts(context.transaction.snapshot, [table]).get(table.table_id)
-    fields = table.partitioning.fields if table.partitioning else ()
+    fields = table.partition_fields
     return (
         "ducklake",
         table.uuid,

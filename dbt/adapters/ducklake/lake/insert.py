@@ -53,7 +53,7 @@ def insert(context: Context, table: Table, rows: DataFrame, *, row_ids: bool = F
         table.path,
         options,
         row_ids=row_ids,
-        partition_fields=table.partitioning.fields if table.partitioning else (),
+        partition_fields=table.partition_fields,
         order=spark_order(table, options),
         row_bytes=context.transaction.row_bytes(table),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import StatementError
 from ..format.identifiers import backquoted
-from ..format.objects import Table
+from ..format.objects import PartitionField, Table
 from ..spark.rows.cached import cached
 from ..spark.values.extremes import measure
 from ..spark.write.partition_match import rows_of_same_partitions
@@ -26,8 +26,14 @@ def overwrite(context: Context, table: Table, rows: DataFrame) -> RowCounts:
     return RowCounts(inserted=insert(context, table, rows))
 
 
-def overwrite_partitions(context: Context, table: Table, rows: DataFrame) -> RowCounts:
+def overwrite_partitions(context: Context, table: Table, rows: DataFrame, fields: tuple[PartitionField, ...]) -> RowCounts:
     """Stage replacing the partitions that `rows` has rows of.
+
+    Args:
+        context: the transaction and Spark.
+        table: the partitioned table.
+        rows: the new rows, with the columns of the table in order.
+        fields: partition fields of the table. Rows with other values in further fields are replaced too.
 
     Raises:
         StatementError: the table is not partitioned.
@@ -38,10 +44,10 @@ def overwrite_partitions(context: Context, table: Table, rows: DataFrame) -> Row
             "ALTER TABLE … SET PARTITIONED BY (…) first, or INSERT OVERWRITE without PARTITION to replace every row"
         )
     names = {column.column_id: column for column in table.columns}
-    keys = [names[key.column_id] for key in table.partitioning.fields if key.transform == "identity"]
+    keys = [names[key.column_id] for key in fields if key.transform == "identity"]
     with cached(rows.toDF(*[column.name for column in table.columns])) as new:
         _, ranges = measure(new, "new", [(key, backquoted(key.name)) for key in keys])
         within = [replace(key.column_filter(), nulls=True) for key in ranges]
         target = TargetScan(context, context.transaction.scan_plan(table, within=within))
-        ended = delete(context, table, target, lambda found: rows_of_same_partitions(found, new, table), within)
+        ended = delete(context, table, target, lambda found: rows_of_same_partitions(found, new, table.columns, fields), within)
         return RowCounts(inserted=insert(context, table, new), deleted=ended.deleted)

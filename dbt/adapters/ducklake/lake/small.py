@@ -172,7 +172,7 @@ def changed_positions(target: TargetScan, changed: Changed) -> Positions:
 
 
 def _partition_fields(table: Table) -> tuple[PartitionField, ...]:
-    return table.partitioning.fields if table.partitioning else ()
+    return table.partition_fields
 
 
 def write_small(context: Context, table: Table, data: pa.Table, *, row_ids: bool = False) -> int:

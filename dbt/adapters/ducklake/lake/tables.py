@@ -206,7 +206,7 @@ def partition_fields(columns: Sequence[Column], keys: Sequence[tuple[str, str]],
 
 def repartitioned(table: Table, fields: Sequence[PartitionField]) -> Table:
     """Return the table with these partition keys for future rows; existing files stay as they are."""
-    current = table.partitioning.fields if table.partitioning else ()
+    current = table.partition_fields
     if tuple(fields) == current:
         return table
     return replace(table, partitioning=Partitioning(-1, tuple(fields)) if fields else None)  # negative: not committed
@@ -233,5 +233,5 @@ def _rebuild(context: Context, table: Table, request: TableRequest) -> Table:
 def _keys_by_name(table: Table, changed: Table) -> list[tuple[str, str]]:
     """Return the partition keys of `table`, or no keys if `changed` lacks one of their columns."""
     names = {column.column_id: column.name for column in table.columns}
-    keys = [(names[key.column_id], key.transform) for key in (table.partitioning.fields if table.partitioning else ())]
+    keys = [(names[key.column_id], key.transform) for key in table.partition_fields]
     return keys if all(changed.column(name) for name, _ in keys) else []

@@ -156,7 +156,7 @@ def _details(env: Environment, relation: Relation) -> list[tuple[str, str, str |
         rows.append(("Table Properties", f"[{kept}]", ""))
     if isinstance(relation, View):
         return [*rows, ("View Text", text_of_view(relation, env.lake, env.transaction), "")]
-    fields = relation.partitioning.fields if relation.partitioning else ()
+    fields = relation.partition_fields
     keys = key_texts(key_columns(relation.columns, fields), fields)
     rows += [("Location", relation.path, ""), ("Partitioned by", ", ".join(keys), ""), ("Provider", "ducklake", "")]
     constraints = constraints_of(relation.tags)

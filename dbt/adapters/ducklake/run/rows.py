@@ -11,7 +11,7 @@ from ..errors import StatementError
 from ..format.evolution import NewColumn, find_column
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..format.identifiers import backquoted, fold, spark_literal
-from ..format.objects import Column, Table
+from ..format.objects import Column, PartitionField, Table
 from ..format.types import data_type_of, spark_name
 from ..lake.alter import add_columns
 from ..lake.context import RowCounts
@@ -30,7 +30,7 @@ from ..plan.virtual import source_with_virtual, virtual_columns, virtual_columns
 from ..spark.rows.match import When
 from ..spark.values.types import fields_of
 from ..sql.rows import fill_defaults
-from ..sql.values import Assignment, Delete, Insert, Merge, MergeClause, Name, Sql, Truncate, Update
+from ..sql.values import Assignment, Delete, Insert, Merge, MergeClause, Name, PartitionKey, Sql, Truncate, Update
 from .constant_rows import insert_constants
 from .environment import Environment
 from .result import Result, changed
@@ -44,7 +44,7 @@ _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
 def run_insert(env: Environment, statement: Insert) -> Result:
     """Run INSERT INTO, INSERT OVERWRITE and INSERT … REPLACE WHERE."""
     target, table = _target(env, statement.name)
-    _require_partition_keys(table, statement)
+    named = _named_partition_fields(table, statement)
     query = _with_defaults(table, statement)
     inserted = insert_constants(env, target.context, table, statement, query)
     if inserted is not None:
@@ -55,25 +55,27 @@ def run_insert(env: Environment, statement: Insert) -> Result:
         return changed("INSERT", RowCounts(inserted=insert(target.context, table, rows), deleted=removed.deleted))
     if not statement.overwrite:
         return changed("INSERT", RowCounts(inserted=insert(target.context, table, rows)))
-    return changed("INSERT OVERWRITE", _overwrite(env, target, table, statement, rows))
+    return changed("INSERT OVERWRITE", _overwrite(env, target, table, statement, rows, named))
 
 
-def _overwrite(env: Environment, target: Environment, table: Table, statement: Insert, rows: DataFrame) -> RowCounts:
+def _overwrite(
+    env: Environment, target: Environment, table: Table, statement: Insert, rows: DataFrame, named: tuple[PartitionField, ...]
+) -> RowCounts:
     """Replace rows of a table.
 
     Replaces the partition with the values in PARTITION, even if there are no new rows; without values the partitions that occur in
-    `rows`; otherwise all rows.
+    `rows`, by the keys that PARTITION names; otherwise all rows.
     """
-    values = {fold(key): value for key, value in statement.partition if value is not None}
-    keys = table.partitioning.fields if table.partitioning else ()
-    if values and not (_dynamic_overwrite(env, table) and len(values) < len(keys)):
+    values = statement.static_values
+    dynamic = _dynamic_overwrite(env, table)
+    if values and not (dynamic and len(values) < len(table.partition_fields)):
         columns = [column for column in table.columns if fold(column.name) in values]
         assigned = partial(_assigned, strict=env.planning.settings().ansi)
         condition = " AND ".join(f"{backquoted(column.name)} <=> {assigned(values[fold(column.name)], column)}" for column in columns)
         removed = _delete_where(env, target, table, statement.name, statement.name.parts[-1], Sql(condition))
         return RowCounts(inserted=insert(target.context, table, rows), deleted=removed.deleted)
-    if statement.partition or _dynamic_overwrite(env, table):
-        return overwrite_partitions(target.context, table, rows)
+    if statement.partition or dynamic:
+        return overwrite_partitions(target.context, table, rows, table.partition_fields if dynamic else named)
     return overwrite(target.context, table, rows)
 
 
@@ -204,18 +206,33 @@ def _delete_where(env: Environment, target: Environment, table: Table, name: Nam
     return delete(target.context, table, scanned, lambda rows: rows.alias(alias).where(text), within)
 
 
-def _require_partition_keys(table: Table, statement: Insert) -> None:
-    """Refuse a PARTITION clause with a column that is not a partition key, or with a value for a key that has a transform."""
-    keys = {key.column_id: key.transform for key in (table.partitioning.fields if table.partitioning else ())}
-    for name, value in statement.partition:
-        transform = keys.get(find_column(table, (name,)).column_id)
-        if transform is None:
-            raise StatementError(f"INSERT into {statement.name}: {name} is not a partition key of the table; leave it out of PARTITION")
-        if value is not None and transform != "identity":
+def _named_partition_fields(table: Table, statement: Insert) -> tuple[PartitionField, ...]:
+    """Return the partition fields that PARTITION names; a plain column names all fields of this column.
+
+    Raises:
+        StatementError: a key is not a partition key of the table, or has a value and a transform.
+    """
+    named: list[PartitionField] = []
+    for target in statement.partition:
+        column = find_column(table, (target.key.column,))
+        wanted = target.key.transform
+        fields = [
+            field
+            for field in table.partition_fields
+            if field.column_id == column.column_id and (wanted == "identity" or wanted == field.transform)
+        ]
+        if not fields:
             raise StatementError(
-                f"INSERT into {statement.name}: its partition key is {transform}({name}), so {name} cannot have a value in PARTITION; "
-                "select it, and write INSERT INTO … REPLACE WHERE for the rows to replace"
+                f"INSERT into {statement.name}: {target.key} is not a partition key of the table; leave it out of PARTITION"
             )
+        transformed = next((PartitionKey(column.name, field.transform) for field in fields if field.transform != "identity"), None)
+        if target.value is not None and transformed is not None:
+            raise StatementError(
+                f"INSERT into {statement.name}: its partition key is {transformed}, so {column.name} cannot have a value "
+                "in PARTITION; select it, and write INSERT INTO … REPLACE WHERE for the rows to replace"
+            )
+        named += [field for field in fields if field not in named]
+    return tuple(named)
 
 
 def _dynamic_overwrite(env: Environment, table: Table) -> bool:
@@ -232,7 +249,7 @@ def _text(env: Environment, target: Name, sql: Sql) -> str:
 
 def _arranged(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
     """Return the rows with the table's columns in the table's order: by name, by the column list, or by position."""
-    static = {fold(key): value for key, value in statement.partition if value is not None}
+    static = statement.static_values
     if statement.by_name:
         given = list(rows.columns)
     elif statement.columns is not None:
@@ -256,11 +273,10 @@ def _arranged(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
 
 def _with_defaults(table: Table, statement: Insert) -> Sql:
     """Return the query with each DEFAULT in its VALUES replaced by the default of its column."""
-    static = {fold(key) for key, value in statement.partition if value is not None}
     if statement.columns is not None:
         targets = [find_column(table, (name,)) for name in statement.columns]
     else:
-        targets = [column for column in table.columns if fold(column.name) not in static]
+        targets = [column for column in table.columns if fold(column.name) not in statement.static_values]
 
     def default(index: int) -> str:
         return default_sql(targets[index]) if index < len(targets) else "NULL"

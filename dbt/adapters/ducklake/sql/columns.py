@@ -139,7 +139,7 @@ def partition_keys(group: Cursor) -> tuple[tuple[PartitionKey, ...], tuple[Colum
     for item in group.items():
         name = item.identifier()
         if item.at("("):
-            keys.append(_transform(name, item.group()))
+            keys.append(transform(name, item.group()))
             item.finish()
         elif item.done:
             keys.append(PartitionKey(name))
@@ -151,12 +151,17 @@ def partition_keys(group: Cursor) -> tuple[tuple[PartitionKey, ...], tuple[Colum
     return tuple(keys), tuple(columns)
 
 
-def _transform(name: str, arguments: Cursor) -> PartitionKey:
-    transform = _TRANSFORMS.get(name.lower())
-    if transform is not None:
+def transform(name: str, arguments: Cursor) -> PartitionKey:
+    """Parse the arguments of the transform of a partition key, such as `c` of year(c).
+
+    Raises:
+        StatementError: DuckLake has no such transform.
+    """
+    known = _TRANSFORMS.get(name.lower())
+    if known is not None:
         column = arguments.identifier()
         arguments.finish()
-        return PartitionKey(column, transform)
+        return PartitionKey(column, known)
     if name.lower() == "bucket":
         number = arguments.peek()
         if number.kind is not Kind.NUMBER or not number.text.isdecimal() or int(number.text) == 0:
@@ -166,7 +171,7 @@ def _transform(name: str, arguments: Cursor) -> PartitionKey:
         column = arguments.identifier()
         arguments.finish()
         return PartitionKey(column, f"bucket({int(number.text)})")
-    raise StatementError(f"PARTITIONED BY: {name} is not a DuckLake transform; use year, month, day, hour or bucket(n, column)")
+    raise StatementError(f"{name} is not a DuckLake transform of partition keys; use year, month, day, hour or bucket(n, column)")
 
 
 def properties(group: Cursor) -> tuple[tuple[str, str], ...]:

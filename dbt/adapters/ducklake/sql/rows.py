@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 from ..errors import StatementError
 from ..format.identifiers import fold
+from .columns import transform
 from .references import fragment, piece, references
 from .relation import NOT_AN_ALIAS, relation_at
 from .tokens import Cursor, Source
-from .values import Assignment, Delete, Insert, Name, Sql, Truncate, Update
+from .values import Assignment, Delete, Insert, Name, PartitionKey, PartitionTarget, Sql, Truncate, Update
 from .with_clause import WithClause
 
 _QUERY = ("SELECT", "VALUES", "TABLE", "FROM", "WITH", "MAP", "REDUCE")
@@ -76,13 +77,14 @@ def _before_query(cursor: Cursor) -> Cursor:
     return found
 
 
-def _partition(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:
+def _partition(cursor: Cursor) -> tuple[PartitionTarget, ...]:
     if not cursor.accept("PARTITION"):
         return ()
-    keys: list[tuple[str, str | None]] = []
+    keys = []
     for item in cursor.group().items():
-        key = item.identifier()
-        keys.append((key, item.rest().text if item.accept("=") else None))
+        name = item.identifier()
+        key = transform(name, item.group()) if item.at("(") else PartitionKey(name)
+        keys.append(PartitionTarget(key, item.rest().text if item.accept("=") else None))
         item.finish()
     return tuple(keys)
 

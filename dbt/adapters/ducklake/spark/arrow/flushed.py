@@ -42,7 +42,7 @@ def write_flushed(versions: InlinedVersions, table: Table, options: WriteOptions
         DataError: a value cannot be stored in a file.
         StatementError: PyArrow cannot write a column's type.
     """
-    fields = table.partitioning.fields if table.partitioning else ()
+    fields = table.partition_fields
     layout = versions.columns
     known = {column.column_id for column in layout}
     later = tuple(column for column in key_columns(table.columns, fields) if column.column_id not in known)

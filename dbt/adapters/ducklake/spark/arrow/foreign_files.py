@@ -221,7 +221,7 @@ def _partition_values(path: str, table: Table) -> tuple[str | None, ...]:
         StatementError: the path lacks a key.
         DataError: the value of a bucket or time key is not a number.
     """
-    fields = table.partitioning.fields if table.partitioning else ()
+    fields = table.partition_fields
     columns = key_columns(table.columns, fields)
     values: list[str | None] = []
     for column, field, name in zip(columns, fields, key_names(columns, fields), strict=True):

@@ -85,7 +85,7 @@ def write_rows(
 ) -> list[WrittenFile]:
     """Write rows of the table's columns, with their row ids, as new data files."""
     data = arrow_table(rows, table.columns).append_column(LINEAGE_ROW_ID, pa.array(row_ids, pa.int64()))
-    fields = table.partitioning.fields if table.partitioning else ()
+    fields = table.partition_fields
     return write_arrow(data, table.columns, table.path, options, row_ids=True, partition_fields=fields, order=order)
 
 

@@ -31,7 +31,7 @@ from .definitions import (
     SetType,
     SortKey,
 )
-from .rows import Assignment, Delete, Insert, Merge, MergeClause, Truncate, Update
+from .rows import Assignment, Delete, Insert, Merge, MergeClause, PartitionTarget, Truncate, Update
 from .session import (
     Argument,
     Begin,
@@ -121,6 +121,7 @@ __all__ = [
     "MergeClause",
     "Name",
     "PartitionKey",
+    "PartitionTarget",
     "PassThrough",
     "Qualifier",
     "Query",

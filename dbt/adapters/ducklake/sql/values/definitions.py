@@ -28,6 +28,12 @@ class PartitionKey:
     column: str
     transform: str = "identity"
 
+    def __str__(self) -> str:
+        if self.transform == "identity":
+            return self.column
+        word, _, number = self.transform.rstrip(")").partition("(")
+        return f"{word}({number}, {self.column})" if number else f"{word}({self.column})"
+
 
 @dataclass(frozen=True)
 class SortKey:

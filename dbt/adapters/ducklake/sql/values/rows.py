@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...format.identifiers import fold
+from .definitions import PartitionKey
 from .text import Name, Sql
+
+
+@dataclass(frozen=True)
+class PartitionTarget:
+    """`key [= value]` in the PARTITION clause of INSERT."""
+
+    key: PartitionKey
+    value: str | None = None
+    """SQL text; None if each row has its own value."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +30,14 @@ class Insert:
     by_name: bool = False
     """Whether the statement has BY NAME."""
     overwrite: bool = False
-    partition: tuple[tuple[str, str | None], ...] = ()
-    """(key, value) of PARTITION (a = 1, b): the value is SQL text for the static key `a`, and None for the dynamic key `b`."""
+    partition: tuple[PartitionTarget, ...] = ()
     replace_where: Sql | None = None
     """The condition of INSERT INTO … REPLACE WHERE."""
+
+    @property
+    def static_values(self) -> dict[str, str]:
+        """The SQL text of the values in PARTITION, by the folded names of their columns."""
+        return {fold(target.key.column): target.value for target in self.partition if target.value is not None}
 
 
 @dataclass(frozen=True)
