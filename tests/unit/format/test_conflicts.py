@@ -99,15 +99,38 @@ def test_a_rollback_of_the_lake_conflicts_with_every_change_but_maintenance() ->
 
 
 def test_a_rollback_of_a_schema_conflicts_with_the_changes_in_it() -> None:
-    mine = Action(Act.ROLL_BACK_ALL, 7, "s", "t")
-    assert conflicts(mine, Change(Kind.CREATED_VIEW, schema="S", name="new"))
-    assert conflicts(mine, Change(Kind.CREATED_TABLE_MACRO, schema="s", name="new"))
+    schema, mine = Action(Act.ROLL_BACK_ALL, 3, "s"), Action(Act.ROLL_BACK_ALL, 7, "s", "t")
+    assert conflicts(schema, Change(Kind.CREATED_VIEW, schema="S", name="new"))
+    assert conflicts(schema, Change(Kind.CREATED_TABLE_MACRO, schema="s", name="new"))
+    assert conflicts(schema, Change(Kind.DROPPED_SCHEMA, 3))
     assert conflicts(mine, Change(Kind.ALTERED_VIEW, 7))
+    assert not conflicts(schema, Change(Kind.CREATED_VIEW, schema="other", name="t"))
     assert not conflicts(mine, Change(Kind.CREATED_VIEW, schema="other", name="t"))
     assert not conflicts(mine, Change(Kind.ALTERED_VIEW, 8))
     assert not conflicts(mine, Change(Kind.MERGE_ADJACENT, 7))
     (found,) = find_conflicts([Action(Act.ROLL_BACK_ALL)], [("snapshot 5", Change(Kind.CREATED_TABLE, schema="s", name="t"))])
     assert found.describe() == "cannot roll back the lake: snapshot 5 created a table in it"
+    (found,) = find_conflicts([Action(Act.ROLL_BACK_ALL)], [("snapshot 5", Change(Kind.DROPPED_TABLE, 7))])
+    assert found.describe() == "cannot roll back the lake: snapshot 5 changed or dropped something in it"
+
+
+def test_a_creation_in_a_schema_that_is_rolled_back_is_listed_once() -> None:
+    mine = [Action(Act.ROLL_BACK_ALL, 3, "s"), Action(Act.ROLL_BACK_ALL, 7, "s", "t"), Action(Act.ROLL_BACK_ALL, 8, "s", "u")]
+    (found,) = find_conflicts(mine, [("snapshot 5", Change(Kind.CREATED_TABLE, schema="s", name="new"))])
+    assert found.describe() == "cannot roll back s: snapshot 5 created a table in it"
+
+
+@pytest.mark.parametrize(
+    ("mine", "kind", "sentence"),
+    [
+        (Action(Act.CREATE, 3, "s", "t"), Kind.DROPPED_SCHEMA, "cannot create s.t: another dropped its schema"),
+        (Action(Act.DROP_SCHEMA, 3, "s"), Kind.DROPPED_SCHEMA, "cannot drop schema s: another dropped it"),
+        (Action(Act.DROP_MACRO, 3, "s", "m"), Kind.DROPPED_TABLE_MACRO, "cannot drop macro s.m: another dropped it"),
+    ],
+)
+def test_a_concurrent_drop_is_described_from_the_side_of_this_action(mine: Action, kind: Kind, sentence: str) -> None:
+    (found,) = find_conflicts([mine], [("another", Change(kind, 3))])
+    assert found.describe() == sentence
 
 
 def test_a_change_of_unknown_kind_conflicts_with_everything() -> None:

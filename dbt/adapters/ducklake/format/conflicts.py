@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from .changes import CREATIONS, Change, Kind
+from .changes import CHANGES_OF_ROWS, CREATIONS, Change, Kind
 from .identifiers import fold
 
 
@@ -84,19 +84,27 @@ class Conflict:
         """Return a sentence for the user, with names instead of ids where they are known."""
         writer = self.writer or "a concurrent transaction"
         target = ".".join(part for part in (self.mine.schema, self.mine.name) if part)
-        change = "renamed it" if isinstance(self.theirs, Renamed) else _SENTENCES[self.theirs.kind]
+        change = self._change()
         if isinstance(self.theirs, Change) and self.theirs.kind in CREATIONS:
             change += " with that name" if self.mine.act in _CLAIMS_NAME | {Act.CREATE_SCHEMA} else " in it"
         if self.mine.act is Act.ROLL_BACK_ALL and not target:
             target = "the lake"
         return f"cannot {self.mine.act.value} {target or f'object {self.mine.object_id}'}: {writer} {change}"
 
+    def _change(self) -> str:
+        if isinstance(self.theirs, Renamed):
+            return "renamed it"
+        if self.theirs.kind is Kind.DROPPED_SCHEMA and self.mine.act is Act.CREATE:
+            return "dropped its schema"
+        if self.mine.act is Act.ROLL_BACK_ALL and self.mine.object_id is None and self.theirs.kind not in CREATIONS | {Kind.UNKNOWN}:
+            return "changed or dropped something in it"
+        return _SENTENCES[self.theirs.kind]
+
 
 _INSERTS = frozenset({Kind.INSERTED_INTO_TABLE, Kind.INLINED_INSERT})
 _DELETES = frozenset({Kind.DELETED_FROM_TABLE, Kind.INLINED_DELETE})
 _COMPACTIONS = frozenset({Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE})
 _FLUSH = frozenset({Kind.INLINE_FLUSH})
-ROW_CHANGES = _INSERTS | _DELETES
 MOVES = _COMPACTIONS | _FLUSH
 """Changes that move rows without changing them; afterwards the files no longer show earlier changes of the rows."""
 _GONE = frozenset({Kind.DROPPED_TABLE})
@@ -126,7 +134,7 @@ _CLAIMS_NAME = frozenset({Act.CREATE, Act.RENAME_TABLE, Act.RENAME_VIEW})
 _NEW_RELATIONS = frozenset({Kind.CREATED_TABLE, Kind.CREATED_VIEW})
 _NEW_MACROS = frozenset({Kind.CREATED_SCALAR_MACRO, Kind.CREATED_TABLE_MACRO})
 _SENTENCES: dict[Kind, str] = {
-    Kind.DROPPED_SCHEMA: "dropped its schema",
+    Kind.DROPPED_SCHEMA: "dropped it",
     Kind.DROPPED_TABLE: "dropped it",
     Kind.DROPPED_VIEW: "dropped it",
     Kind.CREATED_SCHEMA: "created a schema",
@@ -134,8 +142,8 @@ _SENTENCES: dict[Kind, str] = {
     Kind.CREATED_VIEW: "created a view",
     Kind.CREATED_SCALAR_MACRO: "created a macro",
     Kind.CREATED_TABLE_MACRO: "created a macro",
-    Kind.DROPPED_SCALAR_MACRO: "dropped a macro",
-    Kind.DROPPED_TABLE_MACRO: "dropped a macro",
+    Kind.DROPPED_SCALAR_MACRO: "dropped it",
+    Kind.DROPPED_TABLE_MACRO: "dropped it",
     Kind.INSERTED_INTO_TABLE: "inserted rows into it",
     Kind.DELETED_FROM_TABLE: "deleted rows from it",
     Kind.ALTERED_TABLE: "altered it",
@@ -145,7 +153,7 @@ _SENTENCES: dict[Kind, str] = {
     Kind.INLINE_FLUSH: "flushed its inlined rows",
     Kind.MERGE_ADJACENT: "merged its files",
     Kind.REWRITE_DELETE: "rewrote its files",
-    Kind.UNKNOWN: "made a change that this version does not know",
+    Kind.UNKNOWN: "made a change of a kind that this version of dbt-ducklake does not know; upgrade dbt-ducklake",
 }
 
 
@@ -167,7 +175,7 @@ def conflicts(mine: Action, theirs: Change | Renamed) -> bool:
         return mine.act in _CLAIMS_NAME and same_name(mine.schema, theirs.schema) and same_name(mine.name, theirs.name)
     kinds = _SAME_OBJECT.get(mine.act, frozenset())
     if mine.rows_known:
-        kinds -= ROW_CHANGES
+        kinds -= CHANGES_OF_ROWS
     return mine.object_id is not None and mine.object_id == theirs.object_id and theirs.kind in kinds
 
 
@@ -177,7 +185,9 @@ def _is_in(mine: Action, theirs: Change) -> bool:
         return False
     if mine.schema is None:
         return True
-    return same_name(mine.schema, theirs.schema) if theirs.kind in CREATIONS else mine.object_id == theirs.object_id
+    if theirs.kind in CREATIONS:
+        return mine.name is None and same_name(mine.schema, theirs.schema)
+    return mine.object_id == theirs.object_id
 
 
 def find_conflicts(mine: Iterable[Action], theirs: Iterable[tuple[str | None, Change | Renamed]]) -> list[Conflict]:

@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import Select, select
 
 from ...errors import ConflictError
-from ...format.changes import Change
-from ...format.conflicts import MOVES, ROW_CHANGES, Act, Action, Conflict, Renamed, find_conflicts
+from ...format.changes import CHANGES_OF_ROWS, Change
+from ...format.conflicts import MOVES, Act, Action, Conflict, Renamed, find_conflicts
 from ...format.objects import Table, View
 from ...format.paths import normalize, resolve
 from ..read.history import SnapshotRecord, require_kept, snapshot_records
@@ -160,7 +160,7 @@ def _input_actions(base: SnapshotReader, staged: Staged) -> Iterator[Action]:
 
 def _tables_of_known_rows(state: CommitState, theirs: Sequence[Change]) -> list[int]:
     """Return the tables whose rows a concurrent writer changed and whose read set is known."""
-    changed = {change.object_id for change in theirs if change.kind in ROW_CHANGES}
+    changed = {change.object_id for change in theirs if change.kind in CHANGES_OF_ROWS}
     moved = {change.object_id for change in theirs if change.kind in MOVES}
     return [
         table_id
@@ -182,7 +182,7 @@ def _require_untouched_rows(state: CommitState, table_id: int, records: Sequence
 
 
 def _changes_rows_of(table_id: int, change: Change) -> bool:
-    return change.kind in ROW_CHANGES and change.object_id == table_id
+    return change.kind in CHANGES_OF_ROWS and change.object_id == table_id
 
 
 def _schema_id(base: SnapshotReader, name: str) -> int | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from sqlalchemy import Column, MetaData, Table, and_, bindparam, delete, inspect, literal, select, text, update
+from sqlalchemy import Column, MetaData, Table, and_, bindparam, delete, inspect, literal, select, update
 from sqlalchemy.engine import Connection
 from sqlalchemy.schema import CreateTable
 
@@ -224,7 +224,7 @@ def _require_current_tables(connection: Connection, schema: str | None) -> None:
 
 
 def _run(connection: Connection, statement: str) -> None:
-    connection.execute(text(statement.replace(":", r"\:")))
+    connection.exec_driver_sql(statement)
 
 
 def _quoted(connection: Connection, name: str) -> str:
