@@ -59,6 +59,16 @@ def test_a_lake_without_tables_gets_the_given_data_path(lake: LakeCatalog, place
             found.close()
 
 
+def test_a_process_that_opened_a_lake_with_its_former_data_path_creates_no_table(
+    lake: LakeCatalog, place: CatalogPlace, tmp_path: Path
+) -> None:
+    replace(place, data_path=f"{tmp_path}/elsewhere").open().close()
+    with pytest.raises(LakeError, match=r"elsewhere/? now"):
+        create(lake)
+    with replace(place, data_path=None).open() as again:  # type: ignore[arg-type]
+        create(again)
+
+
 def test_a_lake_that_once_had_a_table_keeps_its_data_path(lake: LakeCatalog, place: CatalogPlace) -> None:
     create(lake)
     committed(lake, lambda transaction: transaction.objects.drop_table(table_of(transaction, "t")))

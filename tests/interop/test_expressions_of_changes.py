@@ -1,0 +1,105 @@
+"""Expressions of UPDATE, DELETE and MERGE mean the same however the rows are read: by a scan, a join, or as local relations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.errors import StatementError
+from dbt.adapters.ducklake.lake import small, target
+from dbt.adapters.ducklake.spark.read import local
+from tests.interop.conftest import Both
+
+pytestmark = pytest.mark.local_rows
+CATALOGS = ["sqlite"]
+
+
+@pytest.fixture(params=["here", "fetched", "by Spark"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The three ways to change rows."""
+    if request.param != "here":
+        monkeypatch.setattr(local, "MAX_ROWS", 0)
+    if request.param == "by Spark":
+        monkeypatch.setattr(small, "MAX_VALUES", 0)
+        monkeypatch.setattr(target, "MAX_DELETED", 0)
+    return str(request.param)
+
+
+def rows(both: Both, query: str = "SELECT * FROM t ORDER BY id") -> list[tuple[Any, ...]]:
+    return both.session.execute(query).fetch()
+
+
+@pytest.fixture
+def tables(both: Both, way: str) -> Both:
+    both.spark("CREATE TABLE t AS SELECT id, 'a' AS v, '' AS j FROM range(4)")
+    both.spark("CREATE TABLE status AS SELECT id + 2 AS id, 'new' AS v, IF(id = 0, NULL, 'shipped') AS status FROM range(3)")
+    return both
+
+
+def test_a_star_in_an_update_has_the_columns_of_the_table(tables: Both) -> None:
+    expected = rows(tables, "SELECT to_json(struct(*)), xxhash64(*) FROM t ORDER BY id")
+    tables.spark("UPDATE t SET j = concat(to_json(struct(*)), xxhash64(t.*)) WHERE hash(*) IN (SELECT hash(*) FROM t WHERE id > 0)")
+    assert [row[2] for row in rows(tables)] == ["", *(f"{json}{number}" for json, number in expected[1:])]
+    tables.spark("UPDATE t SET v = to_json(struct(* EXCEPT (j, t.v))) WHERE rowid = 0")
+    assert rows(tables)[0][1] == '{"id":0}'
+    with pytest.raises(StatementError, match="EXCEPT"):
+        tables.spark("UPDATE t SET v = to_json(struct(* EXCEPT (nowhere)))")
+
+
+def test_a_star_in_a_delete_has_the_columns_of_the_table(tables: Both) -> None:
+    tables.spark("DELETE FROM t WHERE xxhash64(*) = (SELECT xxhash64(*) FROM t WHERE id = 2) OR rowid = 0")
+    assert [row[0] for row in rows(tables)] == [1, 3]
+
+
+def test_stars_in_a_merge_have_the_columns_of_their_side(tables: Both) -> None:
+    tables.spark(
+        "MERGE INTO t USING (SELECT id, v, '' AS j FROM t WHERE id < 2 UNION ALL SELECT 3, 'b', '' UNION ALL SELECT 9, 'n', '') s ON t.id = s.id "
+        "WHEN MATCHED AND xxhash64(s.*) <> xxhash64(t.*) THEN UPDATE SET v = s.v, j = to_json(struct(s.*)) "
+        "WHEN NOT MATCHED THEN INSERT (id, v, j) VALUES (s.id, to_json(struct(*)), to_json(struct(s.* EXCEPT (v))))"
+    )
+    assert rows(tables) == [
+        *((id, "a", "") for id in range(3)),
+        (3, "b", '{"id":3,"v":"b","j":""}'),
+        (9, '{"id":9,"v":"n","j":""}', '{"id":9,"j":""}'),
+    ]
+
+
+def test_a_column_that_is_called_like_the_source(tables: Both) -> None:
+    tables.spark("MERGE INTO t USING status ON t.id = status.id WHEN MATCHED AND status IS NOT NULL THEN UPDATE SET v = status")
+    assert [row[1] for row in rows(tables)] == ["a", "a", "a", "shipped"]
+    tables.spark("MERGE INTO t USING status ON t.id = status.id WHEN MATCHED AND status IS NULL THEN DELETE")
+    assert [row[0] for row in rows(tables)] == [0, 1, 3]
+    with pytest.raises(StatementError):
+        tables.spark("MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED AND s IS NOT NULL THEN DELETE")
+
+
+def test_the_file_of_a_row(tables: Both) -> None:
+    tables.spark("INSERT INTO t SELECT id + 10, 'second file', '' FROM range(2)")
+    tables.spark("UPDATE t SET j = input_file_name() WHERE id IN (3, 11)")
+    names = {row[0]: row[2] for row in rows(tables)}
+    assert names[3].endswith(".parquet")
+    assert names[11].endswith(".parquet")
+    assert names[3] != names[11]
+    tables.spark(f"DELETE FROM t WHERE input_file_name() = '{names[3]}'")
+    assert [row[0] for row in rows(tables)] == [3, 10, 11]
+    tables.spark(f"MERGE INTO t USING (SELECT 10 AS id) s ON t.id = s.id WHEN MATCHED AND input_file_name() = '{names[11]}' THEN DELETE")
+    assert [row[0] for row in rows(tables)] == [3, 11]
+
+
+@pytest.mark.parametrize("query", ["BY NAME SELECT 1 AS id, 'y' AS v", "(id, v) SELECT 1, 'y'"])
+def test_a_column_cannot_have_a_value_in_partition_and_in_the_query(tables: Both, query: str) -> None:
+    tables.spark("CREATE TABLE p (id BIGINT, v STRING) PARTITIONED BY (v)")
+    tables.spark("INSERT INTO p VALUES (0, 'x')")
+    for how in ("OVERWRITE", "INTO"):
+        with pytest.raises(StatementError, match="column v has a value in PARTITION"):
+            tables.spark(f"INSERT {how} p PARTITION (v = 'x') {query}")
+    assert rows(tables, "SELECT * FROM p") == [(0, "x")]
+
+
+def test_partitions_of_rounded_timestamps_are_replaced(tables: Both) -> None:
+    tables.duckdb("CREATE TABLE p (id INTEGER, ts TIMESTAMP_S)")
+    tables.duckdb("ALTER TABLE p SET PARTITIONED BY (ts)")
+    tables.duckdb("INSERT INTO p VALUES (0, '2024-01-01 10:00:01'), (1, '2024-01-01 10:00:02')")
+    tables.spark("INSERT OVERWRITE p PARTITION (ts) SELECT 5, TIMESTAMP_NTZ'2024-01-01 10:00:00.6'")
+    assert tables.rows("SELECT id FROM p ORDER BY id") == [(1,), (5,)]

@@ -1,0 +1,83 @@
+"""Columns that a transaction creates, fills, and then drops, renames or retypes: their files have them, and no snapshot does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.interop.conftest import Both
+from tests.places import REFERENCE_DATABASES
+
+CATALOGS = REFERENCE_DATABASES
+NEW = {
+    "dropped": [
+        "CREATE TABLE t (id INT, v INT)",
+        "BEGIN",
+        "ALTER TABLE t ADD COLUMN tmp INT",
+        "INSERT INTO t SELECT id, id, id * 100 FROM range(1000)",
+        "ALTER TABLE t DROP COLUMN tmp",
+        "COMMIT",
+    ],
+    "new table": [
+        "BEGIN",
+        "CREATE TABLE t AS SELECT CAST(id AS INT) AS id, id AS v, id * 100 AS tmp FROM range(1000)",
+        "ALTER TABLE t DROP COLUMN tmp",
+        "COMMIT",
+    ],
+    "nested": [
+        "BEGIN",
+        "CREATE TABLE t AS SELECT CAST(id AS INT) AS id, named_struct('a', id, 'b', id) AS v FROM range(1000)",
+        "ALTER TABLE t DROP COLUMN v.b",
+        "COMMIT",
+    ],
+}
+REUSED = {
+    "renamed": ["RENAME COLUMN a TO x", "RENAME COLUMN b TO a"],
+    "dropped": ["DROP COLUMN a", "RENAME COLUMN b TO a"],
+    "added": ["RENAME COLUMN a TO x", "ADD COLUMN a BIGINT DEFAULT 7"],
+}
+
+
+@pytest.mark.parametrize("writer", ["duckdb", "spark"])
+@pytest.mark.parametrize("history", NEW)
+@pytest.mark.parity
+def test_the_id_of_a_column_is_not_used_again(both: Both, history: str, writer: str) -> None:
+    for statement in NEW[history]:
+        both.spark(statement)
+    add = both.duckdb if writer == "duckdb" else both.spark
+    column = "v.w" if history == "nested" else "w"
+    add(f"ALTER TABLE t ADD COLUMN {column} {'INTEGER' if writer == 'duckdb' else 'INT'}")
+    assert both.rows(f"SELECT count(*), count(id), count({column}) FROM t") == [(1000, 1000, 0)]
+    both.spark("UPDATE t SET id = id + 1 WHERE id < 3")
+    both.duckdb("DELETE FROM t WHERE id = 999")
+    assert both.rows(f"SELECT count(*), sum(id), count({column}) FROM t") == [(999, 498504, 0)]
+    both.check_history("t")
+
+
+@pytest.mark.parametrize("read_in", ["transaction", "snapshot"])
+@pytest.mark.parametrize("change", REUSED)
+def test_a_name_of_two_columns_finds_all_rows(both: Both, change: str, read_in: str) -> None:
+    query = "SELECT count(*) FROM t WHERE a = 7" if change == "added" else "SELECT count(*) FROM t WHERE a = 1000005"
+    expected = [(20000 if change == "added" else 1,)]
+    both.spark("BEGIN")
+    both.spark("CREATE TABLE t (a BIGINT, b BIGINT)")
+    both.spark("INSERT INTO t SELECT id + 10, id + 1000000 FROM range(20000)")
+    for clause in REUSED[change]:
+        both.spark(f"ALTER TABLE t {clause}")
+    if read_in == "transaction":
+        assert both.session.execute(query).fetch() == expected
+    both.spark("COMMIT")
+    assert both.rows(query) == expected
+    assert both.session.execute(query.replace("SELECT count(*) FROM", "DELETE FROM")).rowcount == expected[0][0]
+
+
+def test_a_type_that_was_promoted_after_the_rows_were_written(both: Both) -> None:
+    both.spark("BEGIN")
+    both.spark("CREATE TABLE t (a INT, f FLOAT)")
+    both.spark("INSERT INTO t SELECT id, id / 3 FROM range(20000)")
+    both.spark("ALTER TABLE t ALTER COLUMN a SET DATA TYPE BIGINT")
+    both.spark("ALTER TABLE t ALTER COLUMN f SET DATA TYPE DOUBLE")
+    both.spark("INSERT INTO t VALUES (5000000000, 0.1)")
+    assert both.session.execute("SELECT count(*) FROM t WHERE a > 19998").fetch() == [(2,)]
+    both.spark("COMMIT")
+    assert both.rows("SELECT count(*), min(a), max(a) FROM t WHERE a > 19998") == [(2, 19999, 5000000000)]
+    assert both.rows("SELECT count(*) FROM t WHERE f >= 0.1 AND f < 0.2") == [(1,)]
