@@ -26,8 +26,7 @@ from .cursor import LakeCursor, LakeHandle, Outcome
 from .errors import ConfigurationError, DuckLakeError
 from .provenance import provenance_of
 from .publish_plans import plans
-from .publish_tested import publish_tested
-from .publishing import RUN, Publishing, names, publish_run
+from .publishing import RUN, Publishing, names, publish_run, publish_tested
 from .spark.session.s3_secrets import with_storage
 
 if TYPE_CHECKING:

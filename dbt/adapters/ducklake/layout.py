@@ -7,14 +7,14 @@ by hand is kept.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from .bigquery_partitions import partition_keys
-from .format.identifiers import fold, spark_literal
+from .format.identifiers import backquoted, fold, spark_literal
 from .format.objects import PROPERTY_TAG, Relation, Table
 from .format.option_values import is_option, stored_value
 from .format.options import Options
@@ -22,6 +22,12 @@ from .format.options import Options
 CONFIGURED = "dbt.configured"
 """The property that lists the parts of the layout that configs have set."""
 TAGS, META = "dbt.tags", "dbt.meta"
+_BIGQUERY_FIELDS = ("field", "data_type", "granularity", "copy_partitions")
+"""The fields of `partition_by` in dbt-bigquery's form."""
+_TIMES = ("timestamp", "datetime")
+_PARTS = ("year", "month", "day", "hour")
+"""The partition keys of calendar parts; a granularity needs all parts up to its own, since `month` alone is the same in every year."""
+_PLAIN_NAME = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -168,7 +174,38 @@ def _property(relation: Relation, key: str) -> str | None:
 
 
 def _keys(name: str, given: Any) -> tuple[str, ...]:
-    return partition_keys(given) if name in PARTITIONED and isinstance(given, Mapping) else _listed(name, given)
+    return _bigquery_keys(given) if name in PARTITIONED and isinstance(given, Mapping) else _listed(name, given)
+
+
+def _bigquery_keys(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the keys of a lake for `partition_by` in dbt-bigquery's form, which packages use for every adapter that they do not know.
+
+    Args:
+        given: a map with `field`, a column; `data_type`: `date` (the default), `timestamp` or `datetime`; `granularity`: `day` (the
+            default), `month`, `year`, or for times `hour`. `copy_partitions` is about how BigQuery replaces partitions, and has no effect.
+
+    Raises:
+        DbtRuntimeError: a lake has no such partitions; the message names the config.
+    """
+    field, kind = given.get("field"), str(given.get("data_type") or "date").lower()
+    granularity = str(given.get("granularity") or "day").lower()
+    unknown = [name for name in given if name not in _BIGQUERY_FIELDS and given[name]]
+    if not isinstance(field, str) or not field:
+        raise DbtRuntimeError(f"the config partition_by is a map without a column as its `field`: {dict(given)!r}")
+    if kind not in ("date", *_TIMES) or unknown:
+        reason = f"{', '.join(unknown)} of the map" if unknown else f"the data_type {kind}"
+        raise DbtRuntimeError(
+            f"the config partition_by: a lake has no counterpart of {reason} in {dict(given)!r}; "
+            f"write a column or an expression, such as {field} or bucket(16, {field})"
+        )
+    if granularity not in (_PARTS if kind in _TIMES else _PARTS[:3]):
+        raise DbtRuntimeError(
+            f"the config partition_by: the granularity of a {kind} is {', '.join(_PARTS[: 4 if kind in _TIMES else 3])}, not {granularity}"
+        )
+    column = field if _PLAIN_NAME.fullmatch(field) else backquoted(field)
+    if kind == "date" and granularity == "day":
+        return (column,)
+    return tuple(f"{part}({column})" for part in _PARTS[: _PARTS.index(granularity) + 1])
 
 
 def _listed(name: str, given: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -23,9 +23,9 @@ PUBLISH_ON = (WARN, SUCCESS, ALWAYS)
 """The values of `publish_on`, the default first."""
 STAGED_COMMANDS = ("build", "run", "seed", "snapshot", "test", "retry")
 """The commands whose nodes `publish: run` and `publish: tested` stage; all others commit each statement or node."""
-FAILED = ("error", "fail", "runtime error", "partial success")
+_FAILED = ("error", "fail", "runtime error", "partial success")
 """The statuses of results that failed."""
-MAX_NAMES = 5
+_MAX_NAMES = 5
 """The number of names in a message."""
 
 
@@ -92,7 +92,7 @@ def obstacle(results: Sequence[Any], publish_on: str) -> str | None:
     """Return why the results forbid to publish; None if they do not."""
     if publish_on == ALWAYS:
         return None
-    failed = [each for each in results if each.status in FAILED]
+    failed = [each for each in results if each.status in _FAILED]
     if failed:
         return f"{len(failed)} of {len(results)} nodes failed ({names(each.node.name for each in failed)})"
     warned = [each for each in results if each.status == "warn"]
@@ -126,7 +126,7 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
     changed = run.changed_names()
     try:
         if reason is not None:
-            mark_skipped(results, reason)
+            _mark_skipped(results, reason)
             kept = [(each.node.schema, each.node.alias) for each in results if each.status == "fail" and _stores_failures(each.node)]
             snapshot = run.publish(origin.author, f"{origin.message}: rows of failed tests", origin.extra_info, only=kept) if kept else None
             note = "" if snapshot is None else f" The rows of failed tests are in snapshot {snapshot.snapshot_id}."
@@ -136,17 +136,63 @@ def publish_run(lake: Lake, config: Any, results: Sequence[Any], publish_on: str
             ]
         snapshot = run.publish(origin.author, origin.message, origin.extra_info)
     except DuckLakeError as error:
-        mark_skipped(results, "the run could not be published")
+        _mark_skipped(results, "the run could not be published")
         raise DbtRuntimeError(f"Nothing was published: {error}") from error
     finally:
         lake.end_run()
-    run_deferred(lake, config, run.deferred)
+    _run_deferred(lake, config, run.deferred)
     if snapshot is None:
         return ["Nothing changed, so there is nothing to publish"]
     return [f"Published {len(changed)} relations as snapshot {snapshot.snapshot_id}: {names(changed)}"]
 
 
-def run_deferred(lake: Lake, config: Any, statements: Sequence[str]) -> None:
+def publish_tested(lake: Lake, config: Any, results: Sequence[Any], publish_on: str) -> list[str]:
+    """Publish the nodes that wait only for the end of the command, and discard the rest.
+
+    The results of nodes that are not published, and of their tests, are marked as skipped, so that `dbt retry` builds and tests them again.
+
+    Args:
+        lake: the lake whose nodes are staged.
+        config: dbt's runtime configuration.
+        results: the results of the nodes.
+        publish_on: see `PUBLISH_ON`.
+
+    Returns:
+        Lines for the log.
+
+    Raises:
+        DbtRuntimeError: the changes of a node conflict with those of a concurrent writer; the node was not published.
+    """
+    nodes = lake.nodes
+    if nodes is None:
+        return []
+    built = {each.node.unique_id for each in results if each.status not in (*_FAILED, "skipped")}
+    conflict = None
+    try:
+        nodes.finish(built, untested=publish_on == ALWAYS)
+    except DuckLakeError as error:
+        conflict = error
+    unpublished = nodes.unpublished
+    lake.end_run()
+    for each in results:
+        reasons = _reasons(each.node, unpublished)
+        if reasons:
+            _mark_skipped([each], reasons[0])
+    _run_deferred(lake, config, nodes.deferred)
+    if conflict is not None:
+        raise DbtRuntimeError(str(conflict)) from conflict
+    lines = [f"{node.split('.', 2)[-1]} was not published: {reason}" for node, reason in unpublished.items()]
+    more = len(lines) - _MAX_NAMES
+    return lines[:_MAX_NAMES] + ([f"{more} more nodes were not published"] if more > 0 else [])
+
+
+def _reasons(node: Any, unpublished: Mapping[str, str]) -> list[str]:
+    """Return why a node, or a node that it tests, was not published."""
+    tested = node.depends_on.nodes if node.resource_type == "test" else ()
+    return [unpublished[key] for key in (node.unique_id, *tested) if key in unpublished]
+
+
+def _run_deferred(lake: Lake, config: Any, statements: Sequence[str]) -> None:
     """Run the maintenance statements that hooks of the run have sent.
 
     Raises:
@@ -166,10 +212,10 @@ def _stores_failures(node: Any) -> bool:
     return bool(getattr(node.config, "store_failures", False)) and getattr(node.config, "store_failures_as", None) in (None, "table")
 
 
-def mark_skipped(results: Sequence[Any], reason: str) -> None:
+def _mark_skipped(results: Sequence[Any], reason: str) -> None:
     """Mark results that were successful as skipped, so that `dbt retry` builds and tests their nodes again."""
     for each in results:
-        if each.status not in FAILED:
+        if each.status not in _FAILED:
             each.status = type(each.status)("skipped")
             each.message = f"not published: {reason}"
 
@@ -177,5 +223,5 @@ def mark_skipped(results: Sequence[Any], reason: str) -> None:
 def names(each: Iterable[str]) -> str:
     """Return the first names, in alphabetical order, for a message."""
     found = sorted(each)
-    more = f" and {len(found) - MAX_NAMES} more" if len(found) > MAX_NAMES else ""
-    return ", ".join(found[:MAX_NAMES]) + more
+    more = f" and {len(found) - _MAX_NAMES} more" if len(found) > _MAX_NAMES else ""
+    return ", ".join(found[:_MAX_NAMES]) + more

@@ -23,11 +23,11 @@ from .read.reader import DefinitionCache, SnapshotReader
 from .read.table_log import TableLogEntry, created, read_table_log
 from .store.attach import LakeFacts, NoLakeError, attach, data_path_with
 from .store.database import Database
+from .store.database_checks import clock_ahead, try_writing
 from .store.location import CatalogLocation
 from .store.migrations.migrate import migrate
 from .store.retries import RetrySettings
 from .store.settings import CatalogSettings
-from .store.trial import clock_ahead, try_writing
 from .transaction.shared import SharedTransaction
 from .transaction.staging import Staging
 from .transaction.transaction import Savepoint, Transaction
@@ -45,7 +45,7 @@ class _Opened:
 
 
 class LakeCatalog:
-    """The catalog of a lake. The catalog and its readers are thread-safe, its transactions are not."""
+    """The catalog of a lake. The catalog and its readers are thread-safe; its transactions are not."""
 
     def __init__(self, opened: _Opened) -> None:
         self._opened = opened
@@ -71,7 +71,9 @@ class LakeCatalog:
         database = Database(settings.location, read_only=settings.only_reads, lake=settings.database)
         try:
             facts = attach(database, settings, before_creation)
-            database.at = resolve(database, retry, settings.snapshot_version, settings.snapshot_time) if settings.is_past else None
+            database.opened_at_snapshot = (
+                resolve(database, retry, settings.snapshot_version, settings.snapshot_time) if settings.is_past else None
+            )
         except BaseException:
             database.close()
             raise
@@ -79,12 +81,12 @@ class LakeCatalog:
 
     @classmethod
     def find(cls, settings: CatalogSettings) -> LakeCatalog | None:
-        """Open a lake if it exists, and never create or change it; None if there is none and the settings allow its creation.
+        """Open a lake if it exists, without changing it; return None if it does not exist and the settings allow its creation.
 
         The data path of the settings is not compared with that of the lake; see `data_path_with`.
 
         Raises:
-            DuckLakeError: as of `open`.
+            DuckLakeError: as in `open`.
         """
         try:
             return cls.open(replace(settings, create_if_not_exists=False, data_path=None))
@@ -102,7 +104,7 @@ class LakeCatalog:
         return data_path_with(self._opened.database, self.data_path, settings)
 
     def try_writing(self) -> None:
-        """Try the changes of a commit, and undo them; see `trial.try_writing`."""
+        """Try the changes of a commit, and undo them; see `database_checks.try_writing`."""
         try_writing(self._opened.database)
 
     def clock_ahead(self) -> timedelta | None:
@@ -142,7 +144,7 @@ class LakeCatalog:
     @property
     def format_version(self) -> str:
         """The lake's format version. Until a lake of an older version is migrated, it can only be read."""
-        older = self._opened.database.older
+        older = self._opened.database.older_catalog
         return CURRENT if older is None else older.version
 
     def require_writable(self) -> None:
@@ -249,12 +251,12 @@ class LakeCatalog:
             return read_lake_metrics(connection, snapshot.snapshot_id, bounds, small_below)
 
     def files_written_by(self, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
-        """Return the number and size of the data files that some snapshots added; see `read_written`."""
+        """Return the number and size of the data files that each of these snapshots added; see `read_written`."""
         with self._opened.database.reading() as connection:
             return read_written(connection, self._opened.database, snapshots)
 
     def table_facts(self, snapshot: Snapshot, tables: Collection[Table] | None = None) -> dict[int, TableFacts]:
-        """Return table id → rows, files, bytes and last change; for all tables if none are given."""
+        """Return table id → rows, files, bytes and last change; for all tables if `tables` is None."""
         if tables is None:
             ids = [name.relation_id for name in self.reader(snapshot).names() if name.is_table]
         else:
@@ -274,8 +276,8 @@ class LakeCatalog:
     @property
     def inlining_row_limit(self) -> int:
         """The largest number of rows that is inlined in a table without a stored option `data_inlining_row_limit`."""
-        given = self._opened.settings.data_inlining_row_limit
-        return int(DEFAULTS["data_inlining_row_limit"]) if given is None else given
+        limit = self._opened.settings.data_inlining_row_limit
+        return int(DEFAULTS["data_inlining_row_limit"]) if limit is None else limit
 
     def can_inline(self, columns: Sequence[Column], rows: Sequence[tuple[Any, ...]] = ()) -> bool:
         """Whether the catalog database can store rows with these columns and values so that DuckDB reads them back."""
@@ -283,7 +285,7 @@ class LakeCatalog:
 
     @property
     def maintenance(self) -> Maintenance:
-        """The part of maintenance that the catalog does: expiring snapshots and listing files."""
+        """The maintenance operations of the catalog: expiring snapshots and listing files."""
         return Maintenance(self._opened.database, self.data_path, self._opened.retry)
 
     def close(self) -> None:

@@ -27,6 +27,8 @@ class StagedFile:
     file: WrittenFile
     row_id_offset: int
     partition_id: int | None = None
+    columns: tuple[Column, ...] = ()
+    """The columns that the table had when the file was written; the transaction may change them afterwards."""
 
 
 Redate = Callable[[WrittenDeleteFile, int, int], WrittenDeleteFile]
@@ -174,13 +176,19 @@ class RowChanges:
         """Return the ids of the staged data files."""
         return frozenset(staged.file_id for staged in self.files)
 
-    def with_files(self, files: Sequence[WrittenFile], partition_id: int | None, new_id: Callable[[], int]) -> RowChanges:
-        """Return a copy with more data files of a partition spec; empty files are left out."""
+    def layouts(self) -> list[tuple[Column, ...]]:
+        """Return the columns with which the staged files were written, each once."""
+        return list(dict.fromkeys(staged.columns for staged in self.files))
+
+    def with_files(
+        self, columns: tuple[Column, ...], files: Sequence[WrittenFile], partition_id: int | None, new_id: Callable[[], int]
+    ) -> RowChanges:
+        """Return a copy with more data files of a partition spec, written with these columns; empty files are left out."""
         added, offset = [], self.reserved_row_ids
         for file in files:
             if file.record_count == 0:
                 continue
-            added.append(StagedFile(new_id(), file, offset, partition_id if file.partition_values else None))
+            added.append(StagedFile(new_id(), file, offset, partition_id if file.partition_values else None, columns))
             offset += file.record_count
         return replace(self, files=(*self.files, *added), reserved_row_ids=offset)
 

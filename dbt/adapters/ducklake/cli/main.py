@@ -9,11 +9,8 @@ from dbt_common.exceptions import DbtBaseException
 
 from ..__version__ import version
 from ..errors import ConfigurationError, DuckLakeError
-from .diff import diff
-from .inspection import history, report, snapshots
-from .maintenance import checkpoint, doctor
+from .commands import checkpoint, diff, doctor, history, report, snapshots, sql
 from .place import Place
-from .sql import sql
 from .wrong_input import WrongInput
 
 COMMANDS = (sql, snapshots, history, diff, report, checkpoint, doctor)

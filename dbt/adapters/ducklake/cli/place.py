@@ -1,10 +1,15 @@
-"""The lake that the options of the command line mean, by its path or by a dbt target."""
+"""The lake that the options of the command line mean, by its path or by a dbt target.
+
+Only a dbt target needs `dbt.cli` and `dbt.config`. They are slow to import, so that is done inside functions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +17,7 @@ import click
 from .wrong_input import WrongInput
 
 if TYPE_CHECKING:
+    from ..credentials import DuckLakeCredentials
     from ..session import LakeSession, LakeSettings
 
 
@@ -75,9 +81,7 @@ class Place:
             return name_in_target(attach_to_read(session.lake, LakeSettings(lake), "other"), table[0], name, table, table[0])
         if self.lake is not None:
             raise WrongInput("--other-target needs a dbt target: give --target instead of --lake, or --other-lake")
-        from .target import found_target
-
-        found = found_target(self.profile, target, self.profiles_dir, self.project_dir)
+        found = _found_target(self.profile, target, self.profiles_dir, self.project_dir)
         attached = attach_to_read(session.lake, found.lake_settings(), target or "other")
         return name_in_target(attached, found.schema, name, table, session.schema)
 
@@ -100,10 +104,57 @@ class Place:
         for name in ("data_path", "database", "metadata_schema"):
             if getattr(self, name) is not None:
                 raise WrongInput(f"--{name.replace('_', '-')} needs --lake; a dbt target has its own setting")
-        from .target import found_target
-
-        credentials = found_target(self.profile, self.target, self.profiles_dir, self.project_dir)
+        credentials = _found_target(self.profile, self.target, self.profiles_dir, self.project_dir)
         return credentials.lake_settings(), credentials.schema, credentials.author
+
+
+def _found_target(profile: str | None, target: str | None, profiles_dir: str | None, project_dir: str | None) -> DuckLakeCredentials:
+    """Return a target of type `ducklake`, found and rendered as dbt does it, without a project; what is not given has dbt's default.
+
+    Raises:
+        WrongInput: there is no profiles.yml, or several profiles to choose from.
+        ConfigurationError: the target is of another type, or one of its fields is wrong.
+        DbtBaseException: the profile or target does not exist or is wrong.
+    """
+    from dbt.cli.resolvers import default_profiles_dir
+    from dbt.config.profile import read_profile
+    from dbt_common.context import set_invocation_context
+
+    from ..targets import target_credentials
+
+    folder = _given_folder(profiles_dir, project_dir) or str(default_profiles_dir())
+    raw = {name: each for name, each in read_profile(folder).items() if name != "config"}
+    if not raw:
+        raise WrongInput(f"no lake: give --lake PATH_OR_URL, or --profiles-dir with a profiles.yml; {folder} has none")
+    name = profile or _project_profile(project_dir) or (next(iter(raw)) if len(raw) == 1 else None)
+    if name is None:
+        raise WrongInput(f"{folder}/profiles.yml has several profiles: give --profile with one of {', '.join(raw)}")
+    if not isinstance(raw.get(name), Mapping):
+        raise WrongInput(f"{folder}/profiles.yml has no profile {name}: give --profile with one of {', '.join(raw)}")
+    set_invocation_context(os.environ)
+    return target_credentials(raw[name], name, target)
+
+
+def _given_folder(profiles_dir: str | None, project_dir: str | None) -> str | None:
+    """Return the folder of profiles.yml that the options or the environment give; if it is not set, dbt has a default."""
+    given = profiles_dir or os.environ.get("DBT_PROFILES_DIR")
+    if given is None and project_dir is not None and Path(project_dir, "profiles.yml").exists():
+        return project_dir
+    return given
+
+
+def _project_profile(project_dir: str | None) -> str | None:
+    """Return the profile that dbt_project.yml names; None if there is no project."""
+    from dbt.clients.yaml_helper import load_yaml_text
+
+    file = Path(project_dir or ".", "dbt_project.yml")
+    if not file.exists():
+        if project_dir is not None:
+            raise WrongInput(f"{project_dir} has no dbt_project.yml: check --project-dir")
+        return None
+    found = load_yaml_text(file.read_text(encoding="utf-8"), file)
+    name = found.get("profile") if isinstance(found, Mapping) else None
+    return name if isinstance(name, str) else None
 
 
 def _limited(settings: LakeSettings, reads: bool, creates: bool) -> LakeSettings:

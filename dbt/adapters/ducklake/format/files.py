@@ -284,19 +284,19 @@ class ChangePlan:
     ended: ScanPlan
     """Rows that ended in the range with their whole file, or as inlined rows, without the rows deleted before that. For inlined rows,
     `begin_snapshots` contains the snapshots that ended them."""
-    ends: Mapping[int, int]
+    end_snapshots: Mapping[int, int]
     """Id of a data file of `ended` → the snapshot that ended it."""
-    touched: ScanPlan
+    files_with_deletes: ScanPlan
     """Files from which some rows may have been deleted in the range; the plan reads all their rows, without applying the deletes."""
     delete_files: Mapping[int, tuple[DeleteFile, ...]]
-    """Id of a data file of `touched` → its delete files up to the end of the range, oldest first; later entries do not apply."""
+    """Id of a data file of `files_with_deletes` → its delete files up to the end of the range, oldest first; later entries do not apply."""
     inlined_deletes: Mapping[int, Mapping[int, int]]
-    """Id of a data file of `touched` → position → the snapshot that deleted it, for inlined deletes up to the end of the range."""
+    """Id of a data file of `files_with_deletes` → position → the snapshot that deleted it; inlined deletes up to the end of the range."""
 
     @property
     def is_empty(self) -> bool:
         """Whether no file and no inlined row changed in the range."""
-        parts = (self.inserted, self.ended, self.touched)
+        parts = (self.inserted, self.ended, self.files_with_deletes)
         return not any(part.files or part.inlined for part in parts)
 
 

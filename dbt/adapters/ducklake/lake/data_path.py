@@ -20,24 +20,24 @@ from ..spark.files.storage import is_local, list_folder, make_directory, read_sm
 
 logger = logging.getLogger(__name__)
 
-MARK = "_dbt_ducklake.json"
+MARK_FILE = "_dbt_ducklake.json"
 """The name of the file; Spark ignores files whose names start with an underscore."""
 _NOTE = "The files below this folder belong to the DuckLake whose catalog has a schema with this uuid."
 _UNREADABLE = "unknown"
-_OF_A_JOB = re.compile(r"/(?:ducklake-[0-9a-f-]{36}|__ducklake_(?:key_\d+|group)=[^/]*)/$")
-"""A folder that one of our jobs made in an object store. No lake has its data path there, and each would cost a request."""
+_JOB_FOLDER = re.compile(r"/(?:ducklake-[0-9a-f-]{36}|__ducklake_(?:key_\d+|group)=[^/]*)/$")
+"""A folder that one of our jobs created in an object store. No lake has its data path there, so we send no request for its mark."""
 
 
 def require_own_path(data_path: str) -> None:
-    """Require that a data path can be that of a new lake: nothing is below it that may belong to another lake.
+    """Require that a new lake can use a data path: no file below it may belong to another lake.
 
-    A storage that does not answer is not an error here.
+    If the storage does not answer, this only logs a warning.
 
     Raises:
         ConfigurationError: another lake may have files there.
     """
     try:
-        names = set(list_folder(data_path)) - {MARK}
+        names = set(list_folder(data_path)) - {MARK_FILE}
         marked = bool(names) and owner_of(data_path) is not None
         occupied = marked or ("main" in names and bool(list_folder(data_path + "main/")))
     except (OSError, ValueError) as error:
@@ -50,8 +50,8 @@ def require_own_path(data_path: str) -> None:
         )
 
 
-def mark(catalog: LakeCatalog) -> None:
-    """Write the mark of a lake into its data path; a storage that refuses is only logged."""
+def write_mark(catalog: LakeCatalog) -> None:
+    """Write the mark of a lake into its data path; a failure is only logged."""
     data_path, own = catalog.data_path, catalog.identities()
     if not own:
         return
@@ -59,42 +59,43 @@ def mark(catalog: LakeCatalog) -> None:
     try:
         if is_local(data_path):
             make_directory(data_path)
-        write_small(data_path + MARK, content.encode())
+        write_small(data_path + MARK_FILE, content.encode())
     except (OSError, ValueError) as error:
-        logger.warning("the data path %s could not be marked as that of this lake: %s", data_path, error)
+        logger.warning("the mark of this lake could not be written to the data path %s: %s", data_path, error)
 
 
 def remove_mark(data_path: str, own: Collection[str]) -> None:
     """Remove the mark from the former data path of a lake with these uuids, so that another lake can use it; failures are only logged."""
     try:
         if owner_of(with_separator(data_path)) in own:
-            remove([with_separator(data_path) + MARK])
+            remove([with_separator(data_path) + MARK_FILE])
     except (OSError, ValueError) as error:
         logger.warning("the former data path %s still has the mark of this lake: %s", data_path, error)
 
 
 def owner_of(folder: str) -> str | None:
-    """Return the uuid in the mark of a folder, with its trailing `/`; None if it has no mark."""
-    content = read_small(folder + MARK)
+    """Return the uuid in the mark of `folder/`: `unknown` if the mark is unreadable, and None if there is no mark."""
+    content = read_small(folder + MARK_FILE)
     if content is None:
         return None
     try:
-        found = json.loads(content)["lake"]
+        owner = json.loads(content)["lake"]
     except (ValueError, KeyError, TypeError):
         return _UNREADABLE
-    return found if isinstance(found, str) else _UNREADABLE
+    return owner if isinstance(owner, str) else _UNREADABLE
 
 
 @dataclass(frozen=True)
 class Owners:
-    """Whether folders belong to a lake; each folder's mark is read once."""
+    """Finds the owners of folders below a data path; the mark of each folder is read once."""
 
     data_path: str
     own: Set[str]
+    """The uuids of the lake's schemas."""
     _read: dict[str, str | None] = field(default_factory=dict)
 
     def foreign_mark(self, path: str) -> str | None:
-        """Return the nearest mark above a file up to the data path, if it is another lake's.
+        """Return the path of the nearest mark above a file, up to the data path; None if it is this lake's or there is none.
 
         Args:
             path: a file below the data path, in the same form as the data path.
@@ -102,9 +103,9 @@ class Owners:
         folder = path
         while len(folder) > len(self.data_path):
             folder = folder[: folder.rstrip("/").rfind("/") + 1]
-            owner = None if _OF_A_JOB.search(folder) else self._owner(folder)
+            owner = None if _JOB_FOLDER.search(folder) else self._owner(folder)
             if owner is not None:
-                return None if owner in self.own else folder + MARK
+                return None if owner in self.own else folder + MARK_FILE
         return None
 
     def is_unmarked(self) -> bool:

@@ -16,7 +16,7 @@ from ..format.objects import Table
 from ..spark.rows.cached import cached
 from ..spark.rows.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, Outcome, When, numbered, outcome
 from ..spark.rows.positions import Positions, count, union
-from ..spark.values.extremes import measure, within
+from ..spark.values.key_ranges import filter_to_ranges, measure_key_ranges
 from .context import Context, RowCounts
 from .insert import insert
 from .merge_request import MergeRequest, refuse_repeated
@@ -38,18 +38,20 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
     with cached(numbered(request.source)) as source:
         most = 0 if request.not_matched_by_source else most_rows(context, table)
         small = fetch_source(source, table, request, most) if most else None
-        size, ranges = measure(source, request.source_alias, request.keys) if small is None else (small.rows.num_rows, small.ranges)
+        size, ranges = (
+            measure_key_ranges(source, request.source_alias, request.keys) if small is None else (small.rows.num_rows, small.ranges)
+        )
         if request.not_matched_by_source:
             ranges = []  # WHEN NOT MATCHED BY SOURCE needs every row of the table
         filters = [] if request.not_matched_by_source else [*request.within, *(key.column_filter() for key in ranges)]
         context.transaction.rows.depends_on_rows(table, filters)
         plan = context.transaction.scan_plan(table, within=filters)
         request.planned(plan)
-        target = TargetScan(context, plan, request.virtual)
+        target = TargetScan(context, plan, request.virtual, request.asks_for_files)
 
         def match_in(rows: DataFrame) -> Match:
             return Match(
-                within(rows, ranges),
+                filter_to_ranges(rows, ranges),
                 source,
                 request.target_alias,
                 request.source_alias,

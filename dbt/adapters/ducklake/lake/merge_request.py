@@ -26,7 +26,9 @@ class MergeRequest:
     keys: Sequence[tuple[Column, str]]
     """(target column, SQL over the source) pairs that the condition compares for equality."""
     only_compares: bool = False
-    """Whether the condition only compares columns and literals."""
+    """Whether the condition only compares columns and literals, and no expression names a column that is called like one of the aliases."""
+    only_keys: bool = False
+    """Whether the condition compares nothing but the keys."""
     matched: Sequence[When] = ()
     not_matched: Sequence[When] = ()
     not_matched_by_source: Sequence[When] = ()
@@ -34,6 +36,8 @@ class MergeRequest:
     """Filters that every matching row of the table passes."""
     virtual: tuple[str, ...] = ()
     """The virtual columns of the target that the expressions name."""
+    asks_for_files: bool = False
+    """Whether an expression may ask for the file of a row."""
     planned: Callable[[ScanPlan], None] = lambda _plan: None
     """Called with the scan plan of the table."""
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..catalog.read.rollback_plan import FormerFile, RollbackPlan
+from ..catalog.read.rollback_plan import EarlierFile, RollbackPlan
 from ..catalog.staged import Flush, RestoredFile, RestoredRows, RowChanges, StagedRows
 from ..format.files import DataFile, InlinedRows
 from ..format.inlined_cells import converted, initial_value
@@ -38,7 +38,7 @@ class Difference:
 
     plan: RollbackPlan
     ended: tuple[DataFile, ...]
-    files_restored: tuple[tuple[FormerFile, pa.Array], ...]
+    files_restored: tuple[tuple[EarlierFile, pa.Array], ...]
     """Each file with the positions that were deleted at the earlier snapshot."""
     rows_before: int
     rows_after: int
@@ -73,16 +73,16 @@ def difference(plan: RollbackPlan) -> Difference:
     Raises:
         LakeError: a file to restore is missing from storage.
     """
-    earlier = {former.file.data_file_id: former for former in plan.earlier}
+    earlier = {each.file.data_file_id: each for each in plan.earlier}
     with ThreadPoolExecutor(_THREADS) as pool:
-        excluded_earlier = dict(zip(earlier, pool.map(excluded_positions, (former.file for former in plan.earlier)), strict=True))
+        excluded_earlier = dict(zip(earlier, pool.map(excluded_positions, (each.file for each in plan.earlier)), strict=True))
         excluded_current = dict(zip(plan.current, pool.map(excluded_positions, plan.current.values()), strict=True))
     kept = {file_id for file_id in earlier.keys() & plan.current.keys() if excluded_earlier[file_id].equals(excluded_current[file_id])}
-    rows_earlier = {file_id: former.file.record_count - len(excluded_earlier[file_id]) for file_id, former in earlier.items()}
+    rows_earlier = {file_id: each.file.record_count - len(excluded_earlier[file_id]) for file_id, each in earlier.items()}
     rows_current = sum(file.record_count - len(excluded_current[file_id]) for file_id, file in plan.current.items())
-    restored = tuple((former, excluded_earlier[key]) for key, former in earlier.items() if key not in kept and rows_earlier[key] > 0)
+    restored = tuple((each, excluded_earlier[key]) for key, each in earlier.items() if key not in kept and rows_earlier[key] > 0)
     with ThreadPoolExecutor(_THREADS) as pool:
-        list(pool.map(require_file, (former.file for former, _ in restored)))
+        list(pool.map(require_file, (each.file for each, _ in restored)))
     return Difference(
         plan,
         tuple(file for file_id, file in plan.current.items() if file_id not in kept),
@@ -104,7 +104,7 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
     Raises:
         LakeError: a file is missing from storage; the files written so far were removed.
     """
-    names = [new_name(former.file.path, earlier.path) for former, _ in found.files_restored]
+    names = [new_name(each.file.path, earlier.path) for each, _ in found.files_restored]
     written: list[str] = []
     try:
         flush = _flush(context, earlier, found, written)
@@ -118,7 +118,7 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
             ended_files=frozenset(file.data_file_id for file in found.ended),
             ended_inlined=found.inlined_ended,
             flush=flush,
-            restored=None if nothing else RestoredRows((*files, *more), inlined, found.plan.retyped, former_id),
+            restored=None if nothing else RestoredRows((*files, *more), inlined, found.plan.columns_with_other_types, former_id),
             depends_on_rows=() if earlier.table_id < 0 else ((),),
         )
         context.transaction.restore_object(earlier, changes)
@@ -128,19 +128,19 @@ def stage(context: Context, earlier: Table, found: Difference, former: Table | N
 
 
 def _files(context: Context, earlier: Table, found: Difference, names: Sequence[str], written: list[str]) -> tuple[RestoredFile, ...]:
-    def restore(former: FormerFile, name: str) -> tuple[int, int]:
-        return restore_file(former.file, name, has_snapshot_ids=former.has_snapshot_ids)
+    def restore(copied: EarlierFile, name: str) -> tuple[int, int]:
+        return restore_file(copied.file, name, has_snapshot_ids=copied.has_snapshot_ids)
 
     with ThreadPoolExecutor(_THREADS) as pool:
-        sizes = list(pool.map(restore, (former for former, _ in found.files_restored), names))
+        sizes = list(pool.map(restore, (each for each, _ in found.files_restored), names))
     files = []
-    for (former, excluded), name, (size, footer) in zip(found.files_restored, names, sizes, strict=True):
+    for (copied, excluded), name, (size, footer) in zip(found.files_restored, names, sizes, strict=True):
         deletes = None
         if len(excluded):
             deletes = write_delete_file(name, 0, earlier.path, excluded, encrypted=context.catalog.encrypted)
             written.append(deletes.path)
-        file = replace(former.written, path=name, size_bytes=size, footer_size=footer)
-        files.append(RestoredFile(file, former.file.row_id_start, former.partition_id, deletes))
+        file = replace(copied.as_written_file, path=name, size_bytes=size, footer_size=footer)
+        files.append(RestoredFile(file, copied.file.row_id_start, copied.partition_id, deletes))
     return tuple(files)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ..catalog.lake import LakeCatalog
 from ..format.paths import normalize
 from ..spark.files.storage import is_local, remove_each
-from .data_path import Owners, mark
+from .data_path import Owners, write_mark
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class SafeRemoval:
         if not self._is_marked and not self._dry_run:
             self._is_marked = True
             if self._owners.is_unmarked():
-                mark(self._catalog)
+                write_mark(self._catalog)
 
 
 def is_inside(path: str, data_path: str) -> bool:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from ..errors import CancelledError, DataError
 from ..format.constraints import checks_of
 from ..format.files import ScanPlan
-from ..format.objects import Column, PartitionField, Table
+from ..format.objects import Column, Table
 from ..format.sort_text import bare_column
 from ..spark.arrow.write import write_arrow
 from ..spark.errors import translate
 from ..spark.rows.deleted import drop_deleted
-from ..spark.rows.positions import Positions, by_file, collect_positions, fetch_positions
+from ..spark.rows.positions import Positions, collect_positions, fetch_positions, positions_by_file
 from ..spark.rows.small import can_fetch, fetch_small
 from ..spark.write.few_rows import fitted_rows
 from .context import Context
@@ -167,12 +167,8 @@ def changed_positions(target: TargetScan, changed: Changed) -> Positions:
             if isinstance(translate(error), CancelledError):
                 raise
         else:
-            return by_file(drop_deleted(found, target.plan.files))
+            return positions_by_file(drop_deleted(found, target.plan.files))
     return collect_positions(changed(target.rows()))
-
-
-def _partition_fields(table: Table) -> tuple[PartitionField, ...]:
-    return table.partition_fields
 
 
 def write_small(context: Context, table: Table, data: pa.Table, *, row_ids: bool = False) -> int:
@@ -200,7 +196,7 @@ def write_small(context: Context, table: Table, data: pa.Table, *, row_ids: bool
         table.path,
         options,
         row_ids=row_ids,
-        partition_fields=_partition_fields(table),
+        partition_fields=table.partition_fields,
         order=stored_order(table, options),
     )
     context.transaction.rows.add_files(table, files)

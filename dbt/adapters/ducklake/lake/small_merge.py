@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ..errors import DataError
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ..format.objects import Table
-from ..spark.rows.local_match import MAX_PAIRS, SOURCE_COLUMNS, LocalSource, local_pairs, source_columns
+from ..spark.rows.local_match import MAX_PAIRS, SOURCE_COLUMNS, LocalSource, copied_pairs, local_pairs, source_columns
 from ..spark.rows.match import ACTION, SOURCE_ROW, candidates, outcome_of, rows_of_clauses, rows_to_insert
 from ..spark.rows.positions import count, union
-from ..spark.values.extremes import KeyRange, key_columns, key_names, ranges_of, usable_keys, value_names
+from ..spark.values.key_ranges import KeyRange, key_columns, key_names, ranges_of, usable_keys, value_names
 from .context import Context, RowCounts
 from .merge_request import MergeRequest, refuse_repeated
 from .row_changes import end_rows
@@ -108,6 +108,10 @@ def _local_pairs(context: Context, table: Table, request: MergeRequest, target: 
     if source.local is None or target.local is None:
         return None
     aliases = (request.target_alias, request.source_alias)
+    if request.only_keys and len(source.local.keys) == len(request.keys):
+        copied = copied_pairs(target.local, source.local, request.source_alias, request.matched, request.not_matched, table.columns)
+        if copied is not None:
+            return copied
     found = local_pairs(context.spark(), target.local, source.local, aliases, request.condition, request.matched, table.columns)
     if found is None:
         return None

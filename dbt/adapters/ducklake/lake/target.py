@@ -27,6 +27,8 @@ class TargetScan:
     plan: ScanPlan
     virtual: tuple[str, ...] = ()
     """The virtual columns that the statement names."""
+    asks_for_files: bool = False
+    """Whether the statement may ask for the file of a row, which only a scan knows."""
 
     def rows(self) -> DataFrame:
         """Return the rows."""
@@ -41,7 +43,7 @@ class TargetScan:
     @cached_property
     def local(self) -> LocalRows | None:
         """The rows, read by this process; None if Spark must read them, or if they are too many."""
-        return None if self.virtual else local_rows(self.plan, lineage=True)
+        return None if self.virtual or self.asks_for_files else local_rows(self.plan, lineage=True)
 
     def local_rows(self) -> DataFrame | None:
         """Return the rows as a local relation; None if there is no `local`."""

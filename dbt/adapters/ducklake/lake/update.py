@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ColumnFilter
 from ..format.objects import Table
 from ..spark.rows.cached import cached
-from ..spark.rows.positions import by_file, collect_positions
+from ..spark.rows.positions import collect_positions, positions_by_file
 from .context import Context, RowCounts
 from .insert import insert
 from .row_changes import end_rows
@@ -31,7 +31,7 @@ def update(context: Context, table: Table, target: TargetScan, changed: Changed,
     most = most_rows(context, table)
     small = fetch_changed(target, changed, table.columns, most, extra=_LINEAGE, at_most=target.plan.max_rows) if most else None
     if small is not None:
-        positions = by_file(small)
+        positions = positions_by_file(small)
         write_small(context, table, small.drop_columns([LINEAGE_FILE, LINEAGE_POSITION]), row_ids=True)
         return RowCounts(updated=end_rows(context, table, target.plan, positions))
     with cached(changed(target.rows())) as rows:

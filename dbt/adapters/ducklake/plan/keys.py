@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from sqlglot import exp
 
 from ..format.identifiers import fold
 from ..format.objects import Column, Table
+from ..sql.tokens import tokenize
 from .filters import parsed
 
 _COMPARISONS = (
@@ -25,12 +28,8 @@ def equal_keys(condition: str, table: Table, target_alias: str, source_alias: st
 
     Both sides must be qualified. A condition that cannot be parsed has no keys.
     """
-    tree = parsed(condition)
-    if tree is None:
-        return []
-    conjuncts = list(tree.flatten()) if isinstance(tree, exp.And) else [tree]
     found: list[tuple[Column, str]] = []
-    for conjunct in conjuncts:
+    for conjunct in _conjuncts(condition):
         conjunct = conjunct.unnest()
         if not isinstance(conjunct, exp.EQ):
             continue
@@ -40,6 +39,29 @@ def equal_keys(condition: str, table: Table, target_alias: str, source_alias: st
                 found.append((column, other.sql("spark")))
                 break
     return found
+
+
+def _conjuncts(condition: str) -> list[exp.Expr]:
+    tree = parsed(condition)
+    if tree is None:
+        return []
+    return list(tree.flatten()) if isinstance(tree, exp.And) else [tree]
+
+
+def only_equal_keys(condition: str, keys: Sequence[tuple[Column, str]]) -> bool:
+    """Whether a condition is the conjunction of its `equal_keys` and nothing else."""
+    return 0 < len(keys) == len(_conjuncts(condition))
+
+
+def uses_as_column(expressions: Iterable[str], aliases: Iterable[str]) -> bool:
+    """Whether an expression may name a column that is called like a relation: the alias is not followed by a dot."""
+    called = {fold(alias) for alias in aliases}
+    for text in expressions:
+        tokens = tokenize(text)
+        after = [token.word for token in tokens[1:]] + [""]
+        if any(token.is_identifier and fold(token.identifier) in called and word != "." for token, word in zip(tokens, after, strict=True)):
+            return True
+    return False
 
 
 def _target_column(node: exp.Expr, table: Table, alias: str) -> Column | None:

@@ -11,20 +11,27 @@ from typing import TypeVar
 from ..errors import LakeError, NotFoundError, StatementError
 from ..format.identifiers import backquoted, fold
 from ..format.objects import Macro, Table, View
+from ..format.view_columns import view_columns
 from ..sql.references import references
+from ..sql.tokens import Kind, tokenize
 from ..sql.values import Name, Reference, Sql
 from ..translate.dialects import PLACEHOLDER
 from ..translate.view_text import spark_text
 from .bound import Bound, BoundCall, BoundFunction, BoundQuery, BoundRelation, BoundRows, BoundTable, RowsRead
 from .filters import filters_for_reference
 from .names import Found, Names, TemporaryView
-from .quoted_strings import QUOTED_COLUMN_WARNING, strings_like_columns
 from .scans import Filters, ScanPlans
 from .view import LakeView, Settings, Version
 from .virtual import virtual_columns
 
 MAX_DEPTH = 64
 """How deep views and functions may be nested."""
+_QUOTED_COLUMN_WARNING = (
+    'The query has "{name}" in double quotes, which is a string in Spark\'s SQL, not the column of this name: the rows would have the '
+    "string {name!r}. Write `{name}` for the column, or '{name}' for the string. For packages and models that use double quotes, set "
+    "`target_type: spark` in the profile, or `spark.sql.ansi.doubleQuotedIdentifiers: true` in `spark_config`"
+)
+"""DuckDB reads the column, Spark a string."""
 
 T = TypeVar("T")
 
@@ -63,11 +70,46 @@ def resolve(sql: Sql, names: Names, planning: Planning, known: tuple[Name, ...] 
         LakeError: a view or function that the SQL uses is broken, or refers to itself.
     """
     bound = _Resolver(names, planning).bind(sql, known)
-    quoted = strings_like_columns(sql.text, bound)
+    quoted = _strings_like_columns(sql.text, bound)
     if quoted and planning.usual_literals():
         for name in quoted:
-            planning.warn(QUOTED_COLUMN_WARNING.format(name=name))
+            planning.warn(_QUOTED_COLUMN_WARNING.format(name=name))
     return bound
+
+
+def _strings_like_columns(text: str, bound: Bound) -> list[str]:
+    """Return the strings in double quotes that are columns of the relations that a statement reads, each once, as written.
+
+    Args:
+        text: the statement.
+        bound: the resolved statement.
+    """
+    if '"' not in text:
+        return []
+    quoted = {token.text[1:-1] for token in tokenize(text) if token.kind is Kind.STRING and token.text[0] == '"'}
+    if not quoted:
+        return []
+    columns = {fold(name) for name in _column_names(bound, set())}
+    return sorted(each for each in quoted if fold(each) in columns)
+
+
+def _column_names(bound: Bound, seen: set[int]) -> Iterator[str]:
+    """Return the names of the columns of all relations. A temporary view without its own column names has those of what it reads."""
+    if id(bound) in seen:
+        return
+    seen.add(id(bound))
+    for relation in bound.relations:
+        match relation:
+            case BoundTable(table=table):
+                yield from (column.name for column in table.columns)
+            case BoundQuery(columns=columns) if columns:
+                yield from columns
+            case BoundQuery(view=View() as view):
+                yield from (column.name for column in view_columns(view))
+            case BoundQuery(body=body):
+                yield from _column_names(body, seen)
+            case _:
+                pass
 
 
 def version_of(names: Names, view: LakeView) -> Version:

@@ -18,7 +18,7 @@ def virtual_columns(named: Iterable[str], table: Table) -> tuple[str, ...]:
 
 def virtual_columns_of_target(statement: Merge, table: Table, alias: str, source_columns: Sequence[str]) -> tuple[str, ...]:
     """Return the virtual columns of the target. An unqualified name belongs to the source, if the source has such a column."""
-    parts = list(_parts(statement, with_inserts=False))
+    parts = list(expressions(statement, with_inserts=False))
     own = _qualified(parts, alias)
     in_source = {fold(name) for name in source_columns} - own
     named = {name for part in parts for name in part.virtual} - in_source
@@ -28,14 +28,15 @@ def virtual_columns_of_target(statement: Merge, table: Table, alias: str, source
 def source_with_virtual(statement: Merge, alias: str) -> Sql:
     """Return the source; if it is a name, it shows the virtual columns that the statement qualifies with its alias."""
     source = statement.source
-    named = _qualified(_parts(statement, with_inserts=True), alias)
+    named = _qualified(expressions(statement), alias)
     if not named or len(source.references) != 1 or source.references[0].end - source.references[0].start != len(source.text):
         return source
     shown = tuple(name for name in VIRTUAL_COLUMNS if name in named)
     return replace(source, references=(replace(source.references[0], virtual=shown),))
 
 
-def _parts(statement: Merge, *, with_inserts: bool) -> Iterator[Sql]:
+def expressions(statement: Merge, *, with_inserts: bool = True) -> Iterator[Sql]:
+    """Return the conditions and the assigned values of a MERGE; without `with_inserts`, not those of rows to insert."""
     yield statement.condition
     for clause in statement.clauses:
         if with_inserts or clause.kind != "not_matched":

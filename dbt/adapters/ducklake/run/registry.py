@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_VIEWS = 64
 """The maximum number of views of tables that are kept between statements. A DataFrame that was analyzed with a view no longer needs it."""
 
-FILE_FUNCTIONS = "input_file_"
+_FILE_FUNCTIONS = "input_file_"
 """The beginning of the names of Spark's functions for the file of a row, which a local relation does not have."""
 
 FrameOfCall = Callable[[BoundCall], "DataFrame"]
@@ -72,7 +72,7 @@ class ScanRegistry:
         Raises:
             LakeError: a view or a file of the lake is broken.
         """
-        names_files = names_files or any(isinstance(piece, str) and FILE_FUNCTIONS in piece.lower() for piece in bound.pieces)
+        names_files = names_files or ask_for_files(piece for piece in bound.pieces if isinstance(piece, str))
 
         def inner(query: Bound) -> str:
             return self.text(query, spark, settings, frame_of_call, names_files=names_files)
@@ -188,6 +188,11 @@ class ScanRegistry:
                 raise broken_view(relation.user_name, found) from error
             raise
         return frame.toDF(*relation.columns) if relation.columns else frame
+
+
+def ask_for_files(texts: Iterable[str]) -> bool:
+    """Whether SQL may ask for the file of a row."""
+    return any(_FILE_FUNCTIONS in text.lower() for text in texts)
 
 
 def _rows(table: BoundTable, spark: SparkSession, *, names_files: bool) -> DataFrame:

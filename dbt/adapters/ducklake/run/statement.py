@@ -31,9 +31,10 @@ from .definitions import (
 )
 from .environment import Environment
 from .inspect import run_describe, run_describe_detail, run_describe_history, run_show, run_show_properties
+from .merge import run_merge
 from .procedures import run_call
 from .result import FilesWritten, Result, ResultColumn
-from .rows import run_delete, run_insert, run_merge, run_truncate, run_update
+from .rows import run_delete, run_insert, run_truncate, run_update
 from .temporary_views import run_create_temporary_view
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from ..format.identifiers import fold
 from ..plan.bound import BoundRows
 from ..plan.names import TemporaryView
 from ..spark.rows.fetch import column_types
-from ..spark.rows.plans import as_leaf
+from ..spark.rows.plans import as_single_node
 from ..spark.session.temporary import drop_temporary_view
 from ..sql.references import rows_of
 from ..sql.values import CreateTemporaryView, Name
@@ -55,7 +55,7 @@ def cache_rows(env: Environment, name: str) -> int:
     frame, view = env.rows(bound).persist(), env.state.registry.new_name(name)
     env.state.frames.append((frame, view))
     count = int(frame.count())
-    as_leaf(frame).createOrReplaceTempView(view)
+    as_single_node(frame).createOrReplaceTempView(view)
     rows = BoundRows(view, name, tuple(bound.reads), tuple(bound.depends_on))
     env.state.cached = {**env.state.cached, fold(name): rows}
     return count

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..catalog.lake import LakeCatalog
 from ..catalog.store.attach import new_data_path
-from ..catalog.store.trial import try_creation
+from ..catalog.store.database_checks import try_creation
 from ..errors import CancelledError, ConfigurationError, DuckLakeError, EngineError
 from ..format.paths import is_url
 from ..format.versions import CURRENT

@@ -16,7 +16,7 @@ from ..catalog.store.settings import CatalogSettings
 from ..catalog.transaction.transaction import Transaction
 from ..errors import ConfigurationError, DuckLakeError, EngineError
 from ..format.identifiers import fold
-from ..lake.data_path import mark, remove_mark, require_own_path
+from ..lake.data_path import remove_mark, require_own_path, write_mark
 from ..lake.migrate import migrate
 from ..spark.encrypted.keys import require_packages
 from ..spark.files.s3 import use_secrets
@@ -247,7 +247,7 @@ def _open_once(settings: LakeSettings) -> LakeCatalog:
         )
         remove_mark(catalog.former_data_path, catalog.identities())
     if catalog.is_new or catalog.former_data_path is not None:
-        mark(catalog)
+        write_mark(catalog)
     if settings.automatic_migration:
         try:
             migrate(catalog)

@@ -15,10 +15,10 @@ from ..format.identifiers import fold
 from .relation import NOT_AN_ALIAS, alias_at, name_at, relation_at
 from .scopes import Scope, shows
 from .tokens import Cursor, Source, Token, words
-from .values import VIRTUAL_COLUMNS, FunctionCall, Name, Qualifier, Reference, Sql, Star, TimeTravel
+from .values import VIRTUAL_COLUMNS, FunctionCall, Name, OuterStar, Qualifier, Reference, Sql, Star, TimeTravel
 
 CTES = frozenset[str]
-Place = TypeVar("Place", Reference, Qualifier, FunctionCall)
+Place = TypeVar("Place", Reference, Qualifier, FunctionCall, OuterStar)
 
 ENDS_FROM = words(
     "WHERE GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW UNION EXCEPT MINUS SETMINUS INTERSECT SELECT",
@@ -63,6 +63,7 @@ def fragment(source: Source, start: int = 0, stop: int | None = None, *, outer: 
         tuple(_shifted(found, begin) for found in finder.qualifiers()),
         tuple(_shifted(found, begin) for found in finder.calls),
         tuple(Star(star.end - begin, star.excepts, tuple(_shifted(each, begin) for each in star.references)) for star in finder.stars()),
+        tuple(_shifted(found, begin) for found in finder.outer_stars()),
         finder.virtual(),
     )
 
@@ -110,6 +111,24 @@ class _Finder:
                 shown = [each for each in scope.final() if each.called is not None and shows(qualifier, each)]
                 found.append(Star(self.tokens[index + 2 * excepts].end, excepts, tuple(shown)))
         return found
+
+    def outer_stars(self) -> list[OuterStar]:
+        """Return the stars that are in no SELECT."""
+        first = self._scopes[0]
+        found = []
+        for qualifier, index in () if first.selects else first.stars:
+            start, end = self.tokens[index - 2 * len(qualifier)].start, self.tokens[index].end
+            excepts: tuple[str, ...] = ()
+            if self.source.token(index + 1).word == "EXCEPT" and self.source.token(index + 2).word == "(":
+                close = self.source.partner[index + 2]
+                end, excepts = self.tokens[close].end, self._names(index + 3, close)
+            found.append(OuterStar(start, end, qualifier, excepts))
+        return found
+
+    def _names(self, index: int, stop: int) -> tuple[str, ...]:
+        """Return the folded last part of each name in a list."""
+        ends = (each for each in range(index, stop) if self.source.token(each + 1).word in (",", ")"))
+        return tuple(fold(self.tokens[each].identifier) for each in ends if self.tokens[each].is_identifier)
 
     def virtual(self) -> tuple[str, ...]:
         """Return the virtual columns that are named in any scope."""

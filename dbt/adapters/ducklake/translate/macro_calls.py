@@ -1,7 +1,7 @@
-"""Replace calls of DuckDB's macros by the macros' bodies, so that the text can be translated.
+"""Replace calls to DuckDB macros with the macros' bodies, so that the text can be translated.
 
 Specification: the pages "ducklake_macro" and "ducklake_macro_parameters". As in DuckDB, the number of arguments selects the
-implementation, arguments may be named (`f(x, y := 3)`), and a parameter hides columns with its name.
+implementation, arguments may be named (`f(x, y := 3)`), and a parameter hides columns with the same name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Find = Callable[[tuple[str, ...], bool], Macro | None]
 
 
 def expand_macros(text: str, find: Find) -> str | None:
-    """Return a query without calls of macros; None if a call is ambiguous. Text without calls is returned unchanged."""
+    """Return a query with its macro calls replaced; None if one cannot be replaced. Text without macro calls is returned unchanged."""
     try:
         tree = sqlglot.parse_one(plain_duckdb(text, keep_main=True).replace(PLACEHOLDER, f'"{PLACEHOLDER}"'), read="duckdb")
         expanded = _expand(tree, find, 0)
@@ -40,7 +40,7 @@ class _UnclearError(Exception):
 
 
 def _expand(tree: exp.Expr, find: Find, depth: int) -> exp.Expr | None:
-    """Return the tree with its calls replaced; None if it has no calls."""
+    """Return the tree with its macro calls replaced; None if it has none."""
     if depth > MAX_MACRO_DEPTH:
         raise _UnclearError("a macro that calls itself")
     for function in tree.find_all(exp.Func):
@@ -57,18 +57,18 @@ def _expand(tree: exp.Expr, find: Find, depth: int) -> exp.Expr | None:
         replaced = True
         if table is not None:
             alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(macro.name))
-            new: exp.Expr = exp.Subquery(this=body, alias=alias)
+            replacement: exp.Expr = exp.Subquery(this=body, alias=alias)
         else:
-            new = body if isinstance(body, exp.Paren) else exp.Paren(this=body)
+            replacement = body if isinstance(body, exp.Paren) else exp.Paren(this=body)
         if node is tree:
-            tree = new
+            tree = replacement
         else:
-            node.replace(new)
+            node.replace(replacement)
     return tree if replaced else None
 
 
 def _place_of(call: exp.Anonymous) -> tuple[exp.Expr, tuple[str, ...], exp.Table | None]:
-    """Return (the node to replace, the parts of the name, the relation if the call is in FROM)."""
+    """Return the node to replace, the parts of the macro's name, and the relation if the call is in FROM."""
     node: exp.Expr = call
     parts: list[str] = [call.name]
     while isinstance(node.parent, exp.Dot) and node.parent.expression is node:
@@ -82,7 +82,7 @@ def _place_of(call: exp.Anonymous) -> tuple[exp.Expr, tuple[str, ...], exp.Table
 
 
 def _body(macro: Macro, given: Sequence[exp.Expr]) -> exp.Expr:
-    """Return the implementation that fits these arguments, with its parameters replaced by them."""
+    """Return the body of the implementation that fits the arguments, with its parameters replaced by them."""
     for body in macro.bodies:
         arguments = _arguments(body, given)
         if arguments is not None:
@@ -91,25 +91,26 @@ def _body(macro: Macro, given: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _arguments(body: MacroBody, given: Sequence[exp.Expr]) -> dict[str, exp.Expr] | None:
+    """Return parameter → argument or default; None if the arguments do not fit this implementation."""
     named = {fold(each.this.name): each.expression for each in given if isinstance(each, exp.PropertyEQ)}
     positional = [each for each in given if not isinstance(each, exp.PropertyEQ)]
     names = [fold(parameter.name) for parameter in body.parameters]
     if len(positional) > len(names) or not set(named) <= set(names[len(positional) :]):
         return None
-    found = dict(zip(names, positional, strict=False)) | named
+    arguments = dict(zip(names, positional, strict=False)) | named
     for parameter in body.parameters:
         key = fold(parameter.name)
-        if key not in found:
+        if key not in arguments:
             if parameter.default is None:
                 return None
-            found[key] = _default(parameter.default.text, parameter.default.kind)
+            arguments[key] = _default(parameter.default.text, parameter.default.kind)
         if parameter.type is not None:
-            found[key] = exp.cast(found[key], exp.DataType.build(spark_name(from_stored(parameter.type)), dialect="spark"))
-    return found
+            arguments[key] = exp.cast(arguments[key], exp.DataType.build(spark_name(from_stored(parameter.type)), dialect="spark"))
+    return arguments
 
 
 def _default(text: str, kind: str) -> exp.Expr:
-    """Return a parameter's default, which is stored as plain text with its type."""
+    """Return a parameter's default as a typed literal; the lake stores it as plain text and a type."""
     return exp.cast(exp.Literal.string(text), exp.DataType.build(spark_name(from_stored(kind)), dialect="spark"))
 
 

@@ -52,6 +52,28 @@ def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...],
     return bool(ended or changed)
 
 
+def write_interim_columns(state: CommitState, table_id: int, layouts: Iterable[tuple[Column, ...]], known: Iterable[Column]) -> None:
+    """Write the columns that only files of this commit have, because it changed or dropped them afterwards, as rows that no snapshot sees.
+
+    Their ids must not be used again, and their names and types are needed to read these files.
+
+    Args:
+        state: the attempt.
+        table_id: the table.
+        layouts: the columns with which the files were written.
+        known: the columns that have rows already.
+    """
+    stored = {_identity(row) for row in _rows(known, None)}
+    interim = {_identity(row): row for layout in layouts for row in _rows(layout, None)}
+    for identity, row in interim.items():
+        if identity not in stored:
+            _add(state, table_id, row, row.column_id, end=state.snapshot_id)
+
+
+def _identity(row: _Row) -> tuple[int, int | None, str, str]:
+    return row.column_id, row.parent, row.name, row.type
+
+
 def layout_changed(before: tuple[Column, ...], after: tuple[Column, ...]) -> bool:
     """Whether rows that are inlined by position would get other columns or types."""
     return _layout(before) != _layout(after)
@@ -111,13 +133,14 @@ def _comments(columns: Iterable[Column]) -> dict[int, str | None]:
     return {each.column_id: each.comment for column in columns for each in column.walk()}
 
 
-def _add(state: CommitState, table_id: int, row: _Row, order: int) -> None:
+def _add(state: CommitState, table_id: int, row: _Row, order: int, end: int | None = None) -> None:
     nested = row.type in ("list", "struct", "map")
     default = row.default
     state.add(
         t.column,
         column_id=row.column_id,
         begin_snapshot=state.snapshot_id,
+        end_snapshot=end,
         table_id=table_id,
         column_order=order,
         column_name=row.name,

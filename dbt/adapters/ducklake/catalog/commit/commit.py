@@ -11,10 +11,13 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from ...errors import ConflictError, EngineError, StatementError
+from sqlalchemy import select
+
+from ...errors import ConflictError, EngineError, LakeError, StatementError
 from ...format.changes import format_changes
 from ...format.objects import Snapshot
 from ...format.options import truth
+from ...format.paths import with_separator
 from ..read.history import latest_snapshot
 from ..read.reader import DefinitionCache, SnapshotReader
 from ..staged import CommitMessage, RowChanges, Staged, StagedDeleteFile
@@ -122,6 +125,7 @@ def _commit_once(
 
 def _write_changes(state: CommitState, next_row_ids: Mapping[int, int], progress: CommitProgress) -> Snapshot:
     _require_message(state)
+    _require_same_data_path(state)
     require_no_conflict(state)
     progress.staged = dated(state.staged, state.base.snapshot.snapshot_id, state.snapshot_id, progress.rewritten)
     state.staged = progress.staged
@@ -159,6 +163,19 @@ def _require_message(state: CommitState) -> None:
         return
     if truth(read_options(state.connection).get("require_commit_message")):
         raise StatementError("the lake has require_commit_message = true; write CALL set_commit_message(author, message) before the commit")
+
+
+def _require_same_data_path(state: CommitState) -> None:
+    """Require that the lake has the data path with which this process opened it. Another one may correct it while there are no tables."""
+    if not any(table_id < 0 for table_id in state.staged.tables):
+        return
+    facts = t.metadata.c
+    stored = state.connection.scalar(select(facts.value).where(facts.key == "data_path", facts.scope.is_(None)))
+    if stored is not None and with_separator(stored) != state.data_path:
+        raise LakeError(
+            f"the lake stores its files at {stored} now, but at {state.data_path} when this process opened it; nothing was committed, "
+            "so run it again"
+        )
 
 
 _THREADS = 8

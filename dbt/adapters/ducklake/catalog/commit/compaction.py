@@ -1,8 +1,8 @@
 """A compaction in a commit: new files replace old ones.
 
 Specification: the pages "Merge Adjacent Files" and "Rewrite Heavily Deleted Files". A merged file replaces the old ones at every snapshot,
-so their catalog rows are removed. A rewritten file lacks the deleted rows, so the old files only end. If a concurrent writer has deleted
-rows of the old files, inlined or not, the commit fails, so that no delete is lost.
+so their catalog rows are removed. A rewritten file lacks the deleted rows, so the old files only end: older snapshots read them. If a
+concurrent writer has deleted rows of the old files, inlined or not, the commit fails, so that no delete is lost.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def write_compaction(state: CommitState, table: Table, table_id: int, compaction
         state.end(t.data_file, t.data_file.c.data_file_id, ids)
         state.end(t.delete_file, t.delete_file.c.data_file_id, ids)
     else:
-        for source in (t.data_file, t.file_column_stats, t.file_variant_stats, t.file_partition_value, t.delete_file):
-            state.remove(source, source.c.data_file_id, ids)
+        for metadata_table in (t.data_file, t.file_column_stats, t.file_variant_stats, t.file_partition_value, t.delete_file):
+            state.remove(metadata_table, metadata_table.c.data_file_id, ids)
         for candidate in sources:
             schedule(state, candidate.file.data_file_id, candidate.file.path)
     for unit in compaction.units:
@@ -45,24 +45,24 @@ def write_compaction(state: CommitState, table: Table, table_id: int, compaction
 def _require_unchanged(state: CommitState, table: Table, table_id: int, sources: Sequence[Candidate]) -> None:
     """Require that all old files are live and have the same deletes as when they were read."""
     ids = [candidate.file.data_file_id for candidate in sources]
-    alive: set[int] = set()
+    live_ids: set[int] = set()
     inlined: Counter[int] = Counter()
     entries = positions(state.connection, table_id) if has_delete_table(state.connection, state.database.schema, table_id) else None
     files = t.data_file
     for batch in batches(ids, state.database.dialect.batch_size):
         live = select(files.c.data_file_id).where(files.c.data_file_id.in_(batch), files.c.end_snapshot.is_(None))
-        alive.update(state.connection.scalars(live))
+        live_ids.update(state.connection.scalars(live))
         if entries is not None:
-            counted = select(entries.c.file_id, func.count(entries.c.row_id.distinct()).label("number"))
-            rows = state.connection.execute(counted.where(entries.c.file_id.in_(batch)).group_by(entries.c.file_id))
+            count_query = select(entries.c.file_id, func.count(entries.c.row_id.distinct()).label("number"))
+            rows = state.connection.execute(count_query.where(entries.c.file_id.in_(batch)).group_by(entries.c.file_id))
             inlined.update({row.file_id: row.number for row in rows})
     deletes = live_delete_files(state, ids)
     for candidate in sources:
         file = candidate.file
         now = deletes.get(file.data_file_id)
         before = None if file.delete_file is None else file.delete_file.delete_file_id
-        same = (None if now is None else now.delete_file_id) == before and inlined[file.data_file_id] == len(file.inlined_deletes)
-        if file.data_file_id not in alive or not same:
+        unchanged = (None if now is None else now.delete_file_id) == before and inlined[file.data_file_id] == len(file.inlined_deletes)
+        if file.data_file_id not in live_ids or not unchanged:
             raise ConflictError(
                 f"files of {table.schema_name}.{table.name} have changed since their compaction began; nothing was written, so run it again"
             )

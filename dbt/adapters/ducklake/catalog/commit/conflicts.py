@@ -16,7 +16,7 @@ from ...format.changes import CHANGES_OF_ROWS, Change
 from ...format.conflicts import MOVES, Act, Action, Conflict, Renamed, find_conflicts
 from ...format.objects import Table, View
 from ...format.paths import normalize, resolve
-from ..read.history import SnapshotRecord, require_kept, snapshot_records
+from ..read.history import SnapshotRecord, require_not_expired, snapshot_records
 from ..read.known_files import scheduled_paths, table_directories
 from ..read.reader import SnapshotReader
 from ..staged import RowChanges, Staged
@@ -40,7 +40,7 @@ def require_no_conflict(state: CommitState) -> None:
     start = state.base.snapshot
     if state.latest.snapshot_id == start.snapshot_id:
         return
-    require_kept(state.connection, state.database, start.snapshot_id)
+    require_not_expired(state.connection, state.database, start.snapshot_id)
     records = snapshot_records(state.connection, after=start.snapshot_id)
     if len(records) != state.latest.snapshot_id - start.snapshot_id:
         raise ConflictError(

@@ -2,7 +2,7 @@
 
 Specification: the pages "ducklake_data_file", "ducklake_delete_file", "ducklake_file_column_stats", "ducklake_file_variant_stats",
 "ducklake_file_partition_value", "ducklake_files_scheduled_for_deletion". At most one delete file per data file is live: a later one
-contains all positions, and the row of the earlier one is removed physically.
+contains all positions, and the row of the earlier one is deleted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FileEntry:
     partition_id: int | None
     """The partition spec of the file; None if unpartitioned."""
     partial_max: int | None = None
-    """The greatest snapshot id in the rows of the file; None if they have none."""
+    """The greatest snapshot id in the rows of the file; None if the rows have no snapshot ids."""
 
 
 def write_data_file(state: CommitState, table: Table, table_id: int, file: WrittenFile, entry: FileEntry) -> None:
@@ -64,7 +64,7 @@ def write_data_file(state: CommitState, table: Table, table_id: int, file: Writt
         partition_id=entry.partition_id,
         partial_max=entry.partial_max,
         encryption_key=file.encryption_key,
-        mapping_id=None if file.mapping is None else mapping_id(state, table_id, file.mapping),
+        mapping_id=None if file.mapping is None else register_mapping(state, table_id, file.mapping),
     )
     _write_details(state, table_id, entry.file_id, file, entry.partition_id)
 
@@ -131,7 +131,7 @@ def write_delete_file(
         file: the delete file.
         data_file_id: the id of its data file in the catalog.
         begin_snapshot: the first snapshot that uses it.
-        partial_max: the greatest snapshot id in it; None if it has none.
+        partial_max: the greatest snapshot id in its entries; None if the entries have no snapshot ids.
         end_snapshot: the snapshot that ends it; None if it is live.
     """
     path, is_relative = relative_to(table.path, file.path)
@@ -161,17 +161,17 @@ def live_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, 
 def _newest_delete_files(state: CommitState, file_ids: Sequence[int]) -> dict[int, Any]:
     """Return data file id → the row of its newest delete file, which is live or ended with the data file.
 
-    Formats before 1.0 kept earlier delete files, each ended by the next, for older snapshots.
+    Before format 1.0, a new delete file ended the earlier one, whose row stayed for older snapshots.
     """
-    found = {}
+    newest = {}
     for batch in batches(file_ids, state.database.dialect.batch_size):
         query = select(t.delete_file).where(t.delete_file.c.data_file_id.in_(batch)).order_by(t.delete_file.c.delete_file_id)
-        found.update({row.data_file_id: row for row in state.connection.execute(query)})
-    return found
+        newest.update({row.data_file_id: row for row in state.connection.execute(query)})
+    return newest
 
 
 def supersede_delete_files(state: CommitState, table: Table, file_ids: Sequence[int]) -> dict[int, Any]:
-    """Remove the newest delete files of these data files, which are replaced, and return data file id → removed row."""
+    """Remove the newest delete file of each data file, because a new one replaces it, and return data file id → removed row."""
     superseded = _newest_delete_files(state, file_ids)
     for old in superseded.values():
         schedule(state, old.delete_file_id, resolve(table.path, old.path, old.path_is_relative))
@@ -180,7 +180,7 @@ def supersede_delete_files(state: CommitState, table: Table, file_ids: Sequence[
 
 
 def schedule(state: CommitState, file_id: int, path: str) -> None:
-    """Schedule a replaced file for deletion. Relative paths in this table are relative to `data_path`."""
+    """Schedule a replaced file for deletion. A relative path in the row is relative to the data path, not to the table's path."""
     path, is_relative = relative_to(state.data_path, path)
     state.add(
         t.files_scheduled_for_deletion,
@@ -191,10 +191,10 @@ def schedule(state: CommitState, file_id: int, path: str) -> None:
     )
 
 
-Mapping = tuple[MappedField, ...]
+NameMapping = tuple[MappedField, ...]
 
 
-def mapping_id(state: CommitState, table_id: int, mapping: Mapping) -> int:
+def register_mapping(state: CommitState, table_id: int, mapping: NameMapping) -> int:
     """Return the id of a name mapping of a table, registering the mapping if it is new."""
     known = state.mappings.get(table_id)
     if known is None:
@@ -205,31 +205,31 @@ def mapping_id(state: CommitState, table_id: int, mapping: Mapping) -> int:
     return known[mapping]
 
 
-def _known(state: CommitState, table_id: int) -> dict[Mapping, int]:
+def _known(state: CommitState, table_id: int) -> dict[NameMapping, int]:
     source = t.column_mapping.c
     query = select(source.mapping_id).where(source.table_id == table_id, source.type == "map_by_name")
     ids: list[int] = list(state.connection.scalars(query))
-    return {mapping: known for known, mapping in read_mappings(state.connection, state.database, ids).items()}
+    return {mapping: known_id for known_id, mapping in read_mappings(state.connection, state.database, ids).items()}
 
 
-def _write(state: CommitState, table_id: int, new_id: int, mapping: Mapping) -> None:
+def _write(state: CommitState, table_id: int, new_id: int, mapping: NameMapping) -> None:
     state.add(t.column_mapping, mapping_id=new_id, table_id=table_id, type="map_by_name")
-    written = 0
+    next_id = 0
 
     def write(fields: Iterable[MappedField], parent: int | None) -> None:
-        nonlocal written
+        nonlocal next_id
         for field in fields:
-            number = written
-            written += 1
+            column_id = next_id
+            next_id += 1
             state.add(
                 t.name_mapping,
                 mapping_id=new_id,
-                column_id=number,
+                column_id=column_id,
                 source_name=field.source_name,
                 target_field_id=field.column_id,
                 parent_column=parent,
                 is_partition=field.is_partition,
             )
-            write(field.children, number)
+            write(field.children, column_id)
 
     write(mapping, None)

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ...format.changes import Kind
-from ...format.objects import Macro, Schema, Table, View
+from ...format.objects import Column, Macro, Schema, Table, View
 from ...format.paths import relative_to
 from ...format.positions import committed
 from ..read.definition_rows import format_aliases
 from ..store import tables as t
-from .columns import layout_changed, write_column_comments, write_columns
+from .columns import layout_changed, write_column_comments, write_columns, write_interim_columns
 from .inlined import renew_data_table
 from .state import CommitState
 
@@ -93,6 +93,7 @@ def _create_table(state: CommitState, table: Table) -> None:
     table_id = state.catalog_id(table.table_id)
     _write_table_row(state, table_id, table)
     write_columns(state, table_id, (), table.columns)
+    write_interim_columns(state, table_id, _layouts(state, table), table.columns)
     write_column_comments(state, table_id, (), table.columns)
     if table.partitioning is not None:
         _write_partitioning(state, table_id, table)
@@ -111,6 +112,7 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
         _write_table_row(state, table_id, table)
         state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
     structural = write_columns(state, table_id, before.columns, table.columns)
+    write_interim_columns(state, table_id, _layouts(state, table), (*before.columns, *table.columns))
     repartitioned = before.partitioning != table.partitioning
     if repartitioned:
         state.end(t.partition_info, t.partition_info.c.table_id, [table_id])
@@ -127,6 +129,11 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
         renew_data_table(state, table_id, table.columns)
     if replace(table, schema_name=before.schema_name, name=before.name) != before:
         state.log(Kind.ALTERED_TABLE, table_id)
+
+
+def _layouts(state: CommitState, table: Table) -> list[tuple[Column, ...]]:
+    rows = state.staged.rows.get(table.table_id)
+    return [] if rows is None else rows.layouts()
 
 
 def _write_table_row(state: CommitState, table_id: int, table: Table) -> None:

@@ -1,9 +1,9 @@
-"""Table statistics in a commit: bounds only widen, and are left out if they could be too narrow.
+"""Table statistics in a commit: bounds only widen, and bounds that could be too narrow are left out.
 
 Specification: the pages "ducklake_table_stats" and "ducklake_table_column_stats". Counts are gross: deletes never lower them. Only
-`next_row_id` must be exact. DuckDB answers min() and max() from the bounds and skips whole tables by them. It treats NULL bounds as "no
-value yet" and then stores the bounds of its next insert only. So if the bounds are unknown we write no row: DuckDB updates only existing
-rows.
+`next_row_id` must be exact. DuckDB answers min() and max() from the bounds and uses them to skip tables. It treats NULL bounds as
+"no value yet", and its next insert then stores only its own bounds. So if the bounds are unknown, we write no row: DuckDB updates only
+existing rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read_table_stats(connection: Connection, table_id: int) -> TableStats:
     """Return the stored statistics of a table, or zeros.
 
     Raises:
-        LakeError: they are damaged.
+        LakeError: the row is damaged.
     """
     row = connection.execute(select(t.table_stats).where(t.table_stats.c.table_id == table_id)).first()
     if row is None:
@@ -64,8 +64,8 @@ def write_table_stats(state: CommitState, table_id: int, table: Table, stats: Ta
         file_size_bytes=stats.size_bytes + sum(file.size_bytes for file in files),
     )
     leaves = {leaf.column_id: leaf for column in table.columns for leaf in column.walk() if not leaf.children}
-    found = [*(file.column_stats for file in files), *(staged.column_stats for staged in changes.inlined)]
-    by_file = [{each.column_id: each for each in column_stats} for column_stats in found]
+    written = [*(file.column_stats for file in files), *(staged.column_stats for staged in changes.inlined)]
+    by_file = [{each.column_id: each for each in column_stats} for column_stats in written]
     added = {
         column_id: reduce(
             lambda left, right, leaf=leaf: merge_stats(leaf.type, left, right),  # type: ignore[misc]
@@ -95,7 +95,7 @@ def _write_columns(
         if before is None:
             continue
         merged = merge_stats(leaf.type, before, added[column_id])
-        if is_known(leaf.type, merged):
+        if has_storable_bounds(leaf.type, merged):
             _add(state, table_id, merged)
     for batch in batches(rewritten, state.database.dialect.batch_size):
         state.connection.execute(delete(source).where(source.c.table_id == table_id, source.c.column_id.in_(batch)))
@@ -120,7 +120,7 @@ def _before(row: Any, leaf: Column, stats: TableStats, is_new: bool) -> ColumnSt
     return ColumnStats(leaf.column_id, 0, stats.record_count, 0, value, value) if decode(leaf.type, value) is not None else None
 
 
-def is_known(type_name: str, stats: ColumnStats) -> bool:
+def has_storable_bounds(type_name: str, stats: ColumnStats) -> bool:
     """Whether the bounds can be stored: both are known, or there are no values.
 
     Geometries and variants need `extra_stats` instead: the extent or the parts.

@@ -1,4 +1,4 @@
-"""Maintenance of the catalog: expire snapshots, and list needed, known and scheduled files. None of it creates a snapshot.
+"""Maintenance of the catalog: expire snapshots, and list needed, known and scheduled files. None of these operations creates a snapshot.
 
 Specification: "Maintenance".
 """
@@ -35,7 +35,7 @@ class Maintenance:
     retry: RetrySettings
 
     def expire(self, *, versions: Collection[int] | None = None, older_than: datetime | None = None, dry_run: bool) -> list[SnapshotRecord]:
-        """Expire snapshots with some versions, or those older than a timestamp, and return them; with `dry_run` only return them.
+        """Expire the snapshots with these versions, or those older than a timestamp, and return them; with `dry_run` only return them.
 
         Raises:
             ConfigurationError: the lake is opened read-only.
@@ -53,18 +53,18 @@ class Maintenance:
             return expirable(connection, self.database, versions, older_than)
 
     def scheduled(self, older_than: datetime | None) -> list[ScheduledFile]:
-        """Return the files scheduled for deletion before a timestamp, or all."""
+        """Return the files that were scheduled for deletion before `older_than`, or all of them if it is None."""
         with self.database.reading() as connection:
             return read_scheduled(connection, self.database.dialect, self.data_path, older_than)
 
-    def forget(self, files: Collection[ScheduledFile]) -> None:
+    def remove_scheduled_rows(self, files: Collection[ScheduledFile]) -> None:
         """Remove the catalog rows of scheduled files that have been deleted.
 
         Raises:
             ConfigurationError: the lake is opened read-only.
         """
         if files:
-            self._write(lambda connection: forget_scheduled(connection, files))
+            self._write(lambda connection: remove_scheduled_rows(connection, files))
 
     def needed_files(self) -> set[str]:
         """Return the paths of the files that some snapshot reads."""
@@ -92,8 +92,8 @@ class Maintenance:
 
         try:
             return self.retry.policy(ConcurrentWriteError)(attempt)
-        except ConcurrentWriteError as reason:
-            raise ConflictError(f"other writers kept the catalog busy ({reason}); nothing was changed, so run it again") from reason
+        except ConcurrentWriteError as error:
+            raise ConflictError(f"other writers kept the catalog busy ({error}); nothing was changed, so run it again") from error
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class ScheduledFile:
 
 
 def read_scheduled(connection: Connection, dialect: CatalogDialect, data_path: str, older_than: datetime | None) -> list[ScheduledFile]:
-    """Return the files scheduled before a timestamp, or all, oldest first."""
+    """Return the files that were scheduled before `older_than`, or all of them if it is None; oldest first."""
     source = t.files_scheduled_for_deletion
     time = dialect.comparable_timestamp(source.c.schedule_start)
     query = select(source).order_by(time, source.c.data_file_id)
@@ -119,7 +119,7 @@ def read_scheduled(connection: Connection, dialect: CatalogDialect, data_path: s
     ]
 
 
-def forget_scheduled(connection: Connection, files: Iterable[ScheduledFile]) -> None:
+def remove_scheduled_rows(connection: Connection, files: Iterable[ScheduledFile]) -> None:
     """Remove the catalog rows of files that have been deleted."""
     source = t.files_scheduled_for_deletion
     for file in files:

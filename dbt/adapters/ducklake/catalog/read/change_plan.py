@@ -24,47 +24,53 @@ from .file_rows import DELETE_COLUMNS, data_file, delete_file, read_mappings
 
 
 def read_changes(connection: Connection, database: Database, table: Table, start: int, end: int) -> ChangePlan:
-    """Return the plan for the snapshots `start` to `end`, both included; `table` is the definition at `end`."""
+    """Return the plan for the snapshots from `start` through `end`; `table` is the definition at `end`."""
     history = read_history(connection, table.table_id)
     delete_files = _delete_files(connection, table, end)
     inlined_deletes: Mapping[int, Mapping[int, int]] = {}
     if has_delete_table(connection, database.schema, table.table_id):
         inlined_deletes = _inlined_deletes(connection, table.table_id, end)
-    touched = {
+    with_deletes = {
         *(file_id for file_id, files in delete_files.items() if any(_may_reach(row, start) for row in files)),
-        *(file_id for file_id, found in inlined_deletes.items() if any(snapshot >= start for snapshot in found.values())),
+        *(file_id for file_id, snapshots in inlined_deletes.items() if any(snapshot >= start for snapshot in snapshots.values())),
     }
-    rows = _data_files(connection, table.table_id, start, end, touched)
+    rows = _data_files(connection, table.table_id, start, end, with_deletes)
     mappings = read_mappings(connection, database, {row.mapping_id for row in rows if row.mapping_id is not None})
     files = [(row, data_file(row, table, mappings)) for row in rows]
-    deletes = {file_id: tuple(filter(None, (delete_file(row, table, end) for row in found))) for file_id, found in delete_files.items()}
+    deletes = {file_id: tuple(filter(None, (delete_file(row, table, end) for row in group))) for file_id, group in delete_files.items()}
     begun, ended = _inlined(connection, database, table, history, start, end)
     plan = history.plan(table)
-    ends = {row.data_file_id: row.end_snapshot for row, _ in files if row.end_snapshot is not None and start <= row.end_snapshot <= end}
+    end_snapshots = {
+        row.data_file_id: row.end_snapshot for row, _ in files if row.end_snapshot is not None and start <= row.end_snapshot <= end
+    }
     inserted_files = tuple(_inserted(row, file, start, end) for row, file in files if _has_new_rows(row, start, end))
     ended_files = tuple(
         _remaining(
-            table, file, ends[file.data_file_id], delete_files.get(file.data_file_id, ()), inlined_deletes.get(file.data_file_id, {})
+            table,
+            file,
+            end_snapshots[file.data_file_id],
+            delete_files.get(file.data_file_id, ()),
+            inlined_deletes.get(file.data_file_id, {}),
         )
         for _, file in files
-        if file.data_file_id in ends
+        if file.data_file_id in end_snapshots
     )
     return ChangePlan(
         inserted=replace(plan, files=inserted_files, inlined=begun),
         ended=replace(plan, files=ended_files, inlined=ended),
-        ends=ends,
-        touched=replace(plan, files=tuple(file for _, file in files if file.data_file_id in touched)),
-        delete_files={file_id: deletes.get(file_id, ()) for file_id in touched},
-        inlined_deletes={file_id: inlined_deletes.get(file_id, {}) for file_id in touched},
+        end_snapshots=end_snapshots,
+        files_with_deletes=replace(plan, files=tuple(file for _, file in files if file.data_file_id in with_deletes)),
+        delete_files={file_id: deletes.get(file_id, ()) for file_id in with_deletes},
+        inlined_deletes={file_id: inlined_deletes.get(file_id, {}) for file_id in with_deletes},
     )
 
 
-def _data_files(connection: Connection, table_id: int, start: int, end: int, touched: Collection[int]) -> list[Any]:
+def _data_files(connection: Connection, table_id: int, start: int, end: int, with_deletes: Collection[int]) -> list[Any]:
     data = t.data_file
     began = and_(data.c.begin_snapshot <= end, or_(data.c.begin_snapshot >= start, data.c.partial_max >= start))
     condition = and_(data.c.table_id == table_id, or_(began, data.c.end_snapshot.between(start, end)))
     rows = {row.data_file_id: row for row in connection.execute(select(data).where(condition))}
-    for batch in batches(sorted(set(touched) - rows.keys()), 500):
+    for batch in batches(sorted(set(with_deletes) - rows.keys()), 500):
         rows.update({row.data_file_id: row for row in connection.execute(select(data).where(data.c.data_file_id.in_(batch)))})
     return [rows[file_id] for file_id in sorted(rows)]
 
@@ -74,15 +80,16 @@ def _has_new_rows(row: Any, start: int, end: int) -> bool:
 
 
 def _inserted(row: Any, file: DataFile, start: int, end: int) -> DataFile:
+    """Return the file, restricted to the rows that the range inserted."""
     later = row.partial_max is not None and row.partial_max > end
     earlier = row.partial_max is not None and row.begin_snapshot < start
     return replace(file, rows_until_snapshot=end if later else None, rows_from_snapshot=start if earlier else None)
 
 
 def _remaining(table: Table, file: DataFile, ended: int, deletes: Sequence[Any], inlined: Mapping[int, int]) -> DataFile:
-    """Return the file with the deletes from before its end; `deletes` are all its rows of `ducklake_delete_file`."""
-    begun = [row for row in deletes if row.delete_begin_snapshot < ended]
-    *others, last = [row for row in begun if row.delete_end_snapshot is None or row.delete_end_snapshot >= ended] or begun[-1:] or [None]
+    """Return the file with the deletes that precede its end; `deletes` has all its rows of `ducklake_delete_file`."""
+    prior = [row for row in deletes if row.delete_begin_snapshot < ended]
+    *others, last = [row for row in prior if row.delete_end_snapshot is None or row.delete_end_snapshot >= ended] or prior[-1:] or [None]
     return replace(
         file,
         delete_file=None if last is None else delete_file(last, table, ended - 1, others),
@@ -98,26 +105,27 @@ def _delete_files(connection: Connection, table: Table, end: int) -> dict[int, l
         .where(source.c.table_id == table.table_id, source.c.begin_snapshot <= end)
         .order_by(source.c.begin_snapshot, source.c.delete_file_id)
     )
-    found: dict[int, list[Any]] = defaultdict(list)
+    by_file: dict[int, list[Any]] = defaultdict(list)
     for row in connection.execute(query):
-        found[row.data_file_id].append(row)
-    return found
+        by_file[row.data_file_id].append(row)
+    return by_file
 
 
 def _may_reach(row: Any, start: int) -> bool:
-    """Whether a delete file may have entries from snapshot `start` on; a flush may leave `partial_max` NULL."""
+    """Whether a delete file may have entries from snapshot `start` on; a flush can leave `partial_max` NULL."""
     return bool(row.delete_begin_snapshot >= start or row.partial_max is None or row.partial_max >= start)
 
 
 def _inlined_deletes(connection: Connection, table_id: int, end: int) -> dict[int, dict[int, int]]:
+    """Return data file id → position → the first snapshot that deleted it."""
     source = positions(connection, table_id)
     query = select(source.c.file_id, source.c.row_id, source.c.begin_snapshot).where(source.c.begin_snapshot <= end)
-    found: dict[int, dict[int, int]] = defaultdict(dict)
+    by_file: dict[int, dict[int, int]] = defaultdict(dict)
     rows: list[Any] = list(connection.execute(query))
     for file_id, position, snapshot in rows:
-        known = found[file_id].get(position, snapshot)
-        found[file_id][position] = min(known, snapshot)
-    return found
+        known = by_file[file_id].get(position, snapshot)
+        by_file[file_id][position] = min(known, snapshot)
+    return by_file
 
 
 def _inlined(
@@ -128,16 +136,16 @@ def _inlined(
     ended: list[InlinedRows] = []
     for name, version in registered(connection, [table.table_id]).get(table.table_id, []):
         versions = read_versions(connection, database.dialect, InlinedTable(name, version, history.layout(version)), end)
-        for snapshots, found in ((versions.begin_snapshots, begun), (versions.end_snapshots, ended)):
-            chosen = [(place, snapshot) for place, snapshot in enumerate(snapshots) if snapshot is not None and start <= snapshot <= end]
-            if chosen:
-                found.append(
+        for snapshots, parts in ((versions.begin_snapshots, begun), (versions.end_snapshots, ended)):
+            in_range = [(index, snapshot) for index, snapshot in enumerate(snapshots) if snapshot is not None and start <= snapshot <= end]
+            if in_range:
+                parts.append(
                     InlinedRows(
                         name,
                         versions.columns,
-                        [versions.row_ids[place] for place, _ in chosen],
-                        [snapshot for _, snapshot in chosen],
-                        [versions.rows[place] for place, _ in chosen],
+                        [versions.row_ids[index] for index, _ in in_range],
+                        [snapshot for _, snapshot in in_range],
+                        [versions.rows[index] for index, _ in in_range],
                     )
                 )
     return tuple(begun), tuple(ended)

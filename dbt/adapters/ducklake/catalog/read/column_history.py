@@ -6,8 +6,8 @@ Specification: the tables `ducklake_column` and `ducklake_schema_versions`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import select
@@ -65,19 +65,29 @@ class TableHistory:
         for row in self.rows:
             ids[row.parent_column, row.column_name.lower()].add(row.column_id)
             names[row.column_id].add(row.column_name.lower())
-        live = list(_with_parents(columns, None))
+        live = list(with_parents(columns))
         for parent, column in live:
             ids[parent, column.name.lower()].add(column.column_id)
             names[column.column_id].add(column.name.lower())
         moved = {(parent, column.name.lower()) for parent, column in live if len(names[column.column_id]) > 1}
         return frozenset({key for key, owners in ids.items() if len(owners) > 1} | moved)
 
+    def with_layouts(self, layouts: Iterable[tuple[Column, ...]]) -> TableHistory:
+        """Return the history with further columns, which are not stored: those of files that a transaction has staged."""
+        nodes = dict.fromkeys((parent, node.column_id, node.name, node.type) for layout in layouts for parent, node in with_parents(layout))
+        begin = self.begin
+        more = (
+            ColumnRow(column_id, begin, begin, 0, column_id, name, kind, None, None, None, parent, None, None)
+            for parent, column_id, name, kind in nodes
+        )
+        return replace(self, rows=(*self.rows, *more))
+
     def retyped(self, columns: Iterable[Column]) -> frozenset[int]:
         """Return the ids of columns that ever had another stored type."""
         types: dict[int, set[str]] = defaultdict(set)
         for row in self.rows:
             types[row.column_id].add(row.column_type.lower())
-        for _, column in _with_parents(columns, None):
+        for _, column in with_parents(columns):
             types[column.column_id].add(column.type.lower())
         return frozenset(column_id for column_id, found in types.items() if len(found) > 1)
 
@@ -92,10 +102,11 @@ class TableHistory:
         return ScanPlan(name, wanted, reused_names=self.reused_names(wanted), retyped=self.retyped(wanted))
 
 
-def _with_parents(columns: Iterable[Column], parent: int | None) -> Iterable[tuple[int | None, Column]]:
+def with_parents(columns: Iterable[Column], parent: int | None = None) -> Iterator[tuple[int | None, Column]]:
+    """Yield each column and nested field with the id of the column that contains it."""
     for column in columns:
         yield parent, column
-        yield from _with_parents(column.children, column.column_id)
+        yield from with_parents(column.children, column.column_id)
 
 
 EMPTY_HISTORY = TableHistory((), (), 0)

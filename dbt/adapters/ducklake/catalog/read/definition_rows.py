@@ -27,12 +27,12 @@ from ..store.row_rules import damaged_row, rule_violations
 from ..store.visibility import visible
 
 LOAD_ALL_THRESHOLD = 20
-"""If more relations than this, and more than a third of the lake's, are needed, all are loaded: a full read is cheaper than many ids."""
+"""If more relations than this and more than a third of the lake's are needed, all are loaded: one full read is cheaper than many ids."""
 
 
 @dataclass(frozen=True)
 class NamedRow:
-    """A relation in the list of names, whose definition may not be loaded."""
+    """A relation in the list of names, whose definition may not be loaded yet."""
 
     relation_id: int
     schema_id: int
@@ -48,21 +48,19 @@ Definition = Relation | LakeError | None
 
 
 class DefinitionLoader:
-    """Runs the queries, for the objects with the given `ids`. If `ids` is None, all objects are read.
-
-    `errors` has the first damaged row of each relation or schema, by its id.
-    """
+    """Reads the objects with the ids `ids`, or all objects if `ids` is None."""
 
     def __init__(self, connection: Connection, snapshot_id: int) -> None:
         self._connection = connection
         self._snapshot_id = snapshot_id
         self._errors: dict[Any, LakeError] = {}
+        """Id of a relation or schema → the error of its first damaged row."""
 
     def schemas(self, data_path: str) -> tuple[dict[int, Schema], list[tuple[str | None, LakeError]]]:
         """Return the schemas by id, and the damaged ones as (name, error)."""
-        found = self._rows(select(t.schema).where(visible(t.schema, self._snapshot_id)))
-        errors = rule_violations(t.schema, found)
-        rows = [row for index, row in enumerate(found) if index not in errors]
+        all_rows = self._rows(select(t.schema).where(visible(t.schema, self._snapshot_id)))
+        errors = rule_violations(t.schema, all_rows)
+        rows = [row for index, row in enumerate(all_rows) if index not in errors]
         tags = self._tags([row.schema_id for row in rows] if len(rows) <= LOAD_ALL_THRESHOLD else None)
         schemas = {
             row.schema_id: Schema(
@@ -75,24 +73,24 @@ class DefinitionLoader:
             )
             for row in rows
         }
-        return schemas, [(found[index].schema_name, error) for index, error in errors.items()]
+        return schemas, [(all_rows[index].schema_name, error) for index, error in errors.items()]
 
     def names(self, schemas: dict[int, Schema], ids: list[int] | None = None) -> dict[tuple[int, str], NamedRow]:
-        """Return (schema id, folded name) → the row of a table or view; damaged rows are among them if their names can be read."""
+        """Return (schema id, folded name) → the row of a table or view, including damaged rows whose names can be read."""
         tables = self._visible(t.table, t.table.c.table_id, ids)
         views = self._visible(t.view, t.view.c.view_id, ids)
         columns = select(t.column.c.table_id).where(visible(t.column, self._snapshot_id)).distinct()
         live: set[int] = set(self._connection.scalars(_restricted(columns, t.column.c.table_id, ids)))
-        wrong_tables, wrong_views = rule_violations(t.table, tables), rule_violations(t.view, views)
-        found = [
-            NamedRow(row.table_id, row.schema_id, row.table_name, row, True, wrong_tables.get(index))
+        table_errors, view_errors = rule_violations(t.table, tables), rule_violations(t.view, views)
+        entries = [
+            NamedRow(row.table_id, row.schema_id, row.table_name, row, True, table_errors.get(index))
             for index, row in enumerate(tables)
             if row.table_id in live
         ]
-        found += [
-            NamedRow(row.view_id, row.schema_id, row.view_name, row, False, wrong_views.get(index)) for index, row in enumerate(views)
+        entries += [
+            NamedRow(row.view_id, row.schema_id, row.view_name, row, False, view_errors.get(index)) for index, row in enumerate(views)
         ]
-        named = (entry for entry in found if entry.schema_id in schemas and isinstance(entry.name, str))
+        named = (entry for entry in entries if entry.schema_id in schemas and isinstance(entry.name, str))
         return {(entry.schema_id, fold(entry.name)): entry for entry in named}
 
     def relations(self, entries: Iterable[NamedRow], schemas: dict[int, Schema], ids: list[int] | None) -> dict[int, Definition]:
@@ -103,14 +101,14 @@ class DefinitionLoader:
         greatest = self._greatest_column_ids(ids) if tables else {}
         partitionings = self._partitionings(ids) if tables else {}
         sortings = self._sortings(ids) if tables else {}
-        found: dict[int, Definition] = {}
+        definitions: dict[int, Definition] = {}
         for entry in entries:
             error = entry.error or self._errors.get(entry.relation_id)
             if error is not None:
-                found[entry.relation_id] = error
+                definitions[entry.relation_id] = error
                 continue
             schema, own_tags = schemas[entry.schema_id], tags.get(entry.relation_id, {})
-            found[entry.relation_id] = (
+            definitions[entry.relation_id] = (
                 Table(
                     entry.relation_id,
                     entry.row.table_uuid,
@@ -127,7 +125,7 @@ class DefinitionLoader:
                 if entry.is_table
                 else _view(entry.row, schema, own_tags)
             )
-        return found
+        return definitions
 
     def _columns(self, ids: list[int] | None) -> dict[int, tuple[Column, ...]]:
         query = select(t.column).where(visible(t.column, self._snapshot_id)).order_by(t.column.c.column_order)
@@ -229,7 +227,7 @@ def column_tree(rows: Iterable[Any], comments: dict[tuple[int, int], str]) -> tu
 
 
 def other_tags(tags: dict[str, str]) -> dict[str, str]:
-    """Return the tags without the comment, which is stored separately."""
+    """Return the tags without the comment, which a definition has in a field of its own."""
     return {key: value for key, value in tags.items() if key != "comment"}
 
 
@@ -255,12 +253,12 @@ def _view(row: Any, schema: Schema, tags: dict[str, str]) -> View:
 
 
 def parse_aliases(text: str | None) -> tuple[str, ...]:
-    """Parse the stored list of a view's column names: `"x","y z"`, with quotes inside doubled."""
+    """Return a view's column names from their stored list: `"x","y z"`, in which quotes inside a name are doubled."""
     return tuple(next(csv.reader([text], skipinitialspace=True))) if text else ()
 
 
 def format_aliases(names: Iterable[str]) -> str:
-    """Format the list of a view's column names. Without names it is an empty string, because DuckDB cannot open a lake with NULL here."""
+    """Return a view's column names as they are stored: without names an empty string, because DuckDB cannot open a lake with NULL here."""
     return ",".join('"' + name.replace('"', '""') + '"' for name in names)
 
 

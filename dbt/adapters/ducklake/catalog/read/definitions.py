@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import Table as MetadataTable
 from sqlalchemy.engine import Connection
 
 from ...errors import ConflictError, LakeError
@@ -18,10 +19,20 @@ from ...format.identifiers import fold
 from ...format.objects import Macro, Relation, Schema, Snapshot
 from ..store import tables as t
 from ..store.database import Database, batches
-from .definition_changes import read_changes
 from .definition_rows import LOAD_ALL_THRESHOLD, Definition, DefinitionLoader, NamedRow
-from .history import require_kept
+from .history import require_not_expired
 from .macros import read_macros
+
+_TABLES_OF_RELATIONS = (
+    (t.table, "table_id"),
+    (t.view, "view_id"),
+    (t.column, "table_id"),
+    (t.tag, "object_id"),
+    (t.column_tag, "table_id"),
+    (t.partition_info, "table_id"),
+    (t.sort_info, "table_id"),
+)
+"""The metadata tables whose rows define tables and views, and the column with the id of the table or view."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +52,7 @@ class Definitions:
     """
 
     def __init__(self, database: Database, data_path: str, snapshot: Snapshot, earlier: Definitions | None = None) -> None:
-        """Initialize without reading; unchanged definitions will be taken from `earlier`, those of an earlier snapshot."""
+        """Initialize without reading. `earlier` has the definitions of an earlier snapshot; the unchanged ones are reused."""
         self._database = database
         self._data_path = data_path
         self.snapshot_id = snapshot.snapshot_id
@@ -56,8 +67,8 @@ class Definitions:
         self._macros: list[Macro] | None = None
 
     @property
-    def are_read(self) -> bool:
-        """Whether the names have been read."""
+    def is_loaded(self) -> bool:
+        """Whether the names have been loaded."""
         return self._schemas is not None
 
     def schemas(self) -> list[Schema]:
@@ -136,14 +147,14 @@ class Definitions:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        """Open a reading transaction and require that a snapshot of the schema version exists; each has all its definitions.
+        """Open a reading transaction and require that a snapshot of the schema version still exists; all of them have the same definitions.
 
         Raises:
             ConflictError: all snapshots of the schema version have expired.
         """
         with self._database.reading() as connection:
             try:
-                require_kept(connection, self._database, self.snapshot_id)
+                require_not_expired(connection, self._database, self.snapshot_id)
             except ConflictError:
                 version = t.snapshot.c.schema_version
                 if connection.execute(select(version).where(version == self._schema_version).limit(1)).first() is None:
@@ -154,7 +165,7 @@ class Definitions:
         with self._lock:
             if self._schemas is None:
                 with self._reading() as connection:
-                    self._schemas = self._carried(connection) or self._read(connection)
+                    self._schemas = self._reuse(connection) or self._read(connection)
                 self._ids = {entry.relation_id: entry for entry in self._names.values()}
                 self._earlier = None
             return self._schemas
@@ -165,21 +176,21 @@ class Definitions:
         self._names = loader.names(schemas)
         return schemas
 
-    def _carried(self, connection: Connection) -> dict[int, Schema] | None:
+    def _reuse(self, connection: Connection) -> dict[int, Schema] | None:
         """Reuse unchanged definitions of the earlier snapshot and read the names of the rest; None if everything must be read."""
-        if self._earlier is None or self._database.older is not None:
+        if self._earlier is None or self._database.older_catalog is not None:
             return None
-        known = self._earlier.known()
-        if known is None:
+        cached = self._earlier.known()
+        if cached is None:
             return None
-        schemas, names, relations, since, self._broken_schemas = known
-        changes = read_changes(connection, since, self.snapshot_id)
+        schemas, names, relations, since, self._broken_schemas = cached
+        changes = _definition_changes(connection, since, self.snapshot_id)
         if changes.schemas or len(changes.relations) > LOAD_ALL_THRESHOLD:
             return None
         fresh = DefinitionLoader(connection, self.snapshot_id).names(schemas, list(changes.relations))
         self._names = {key: entry for key, entry in names.items() if entry.relation_id not in changes.relations} | fresh
-        kept = ((key, found) for key, found in relations.items() if key not in changes.relations)
-        self._relations = {key: found for key, found in kept if not isinstance(found, LakeError)}
+        unchanged = ((key, definition) for key, definition in relations.items() if key not in changes.relations)
+        self._relations = {key: definition for key, definition in unchanged if not isinstance(definition, LakeError)}
         return schemas
 
     def known(self) -> _Known | None:
@@ -212,3 +223,37 @@ def _required(found: Definition) -> Relation | None:
     if isinstance(found, LakeError):
         raise found
     return found
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """The definitions that are different at the later snapshot. The others need not be read again.
+
+    In a lake with thousands of relations, a dbt run creates thousands of schema versions, and each differs from the last by one relation.
+    """
+
+    schemas: bool
+    """Whether everything must be read: a schema was created, dropped or changed, or the changes are not known."""
+    relations: frozenset[int] = frozenset()
+    """The ids of changed, new and dropped tables and views."""
+
+
+def _definition_changes(connection: Connection, after: int, until: int) -> _Changes:
+    """Return the changes of snapshots in (`after`, `until`], in a fixed number of queries with results in proportion to the changes.
+
+    If `after` has expired, rows that ended since may have been removed, so the changes are not known.
+    """
+    if connection.execute(select(t.snapshot.c.snapshot_id).where(t.snapshot.c.snapshot_id == after)).first() is None:
+        return _Changes(schemas=True)
+    if connection.execute(select(t.schema.c.schema_id).where(_began_or_ended(t.schema, after, until)).limit(1)).first() is not None:
+        return _Changes(schemas=True)
+    found: set[int] = set()
+    for table, key in _TABLES_OF_RELATIONS:
+        found.update(connection.scalars(select(table.c[key]).where(_began_or_ended(table, after, until)).distinct()))
+    schemas: set[int] = set(connection.scalars(select(t.schema.c.schema_id)))
+    return _Changes(bool(found & schemas), frozenset(found))
+
+
+def _began_or_ended(table: MetadataTable, after: int, until: int) -> ColumnElement[bool]:
+    begin, end = table.c.begin_snapshot, table.c.end_snapshot
+    return or_(and_(begin > after, begin <= until), and_(end > after, end <= until))

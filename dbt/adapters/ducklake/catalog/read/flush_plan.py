@@ -31,7 +31,7 @@ class FlushPlan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to write."""
+        """Whether there is nothing to flush."""
         return not self.versions and not self.deletes
 
 
@@ -63,13 +63,13 @@ def read_inlined_deletes(connection: Connection, database: Database, table: Tabl
     rows: list[Any] = list(connection.execute(query))
     for row in rows:
         by_file.setdefault(row.file_id, []).append(row)
-    earlier = (
+    delete_query = (
         select(delete.c.data_file_id, *DELETE_COLUMNS)
         .where(delete.c.table_id == table.table_id, delete.c.data_file_id.in_(select(entries.c.file_id)))
         .order_by(delete.c.delete_file_id)
     )
-    # The newest delete file of a data file is the last one here, and contains all positions of earlier ones.
-    delete_files = {row.data_file_id: row for row in connection.execute(earlier)}
+    # The last row of each data file wins: its newest delete file contains all positions of the earlier ones.
+    delete_files = {row.data_file_id: row for row in connection.execute(delete_query)}
     return tuple(_deletes_of_file(table, file_id, rows, delete_files.get(file_id)) for file_id, rows in by_file.items())
 
 

@@ -49,8 +49,8 @@ def resolve(database: Database, retry: RetrySettings, version: int | None, times
         NotFoundError: the snapshot does not exist.
         LakeError: the catalog has no snapshots.
     """
-    if version is None and timestamp is None and database.at is not None:
-        return database.at
+    if version is None and timestamp is None and database.opened_at_snapshot is not None:
+        return database.opened_at_snapshot
 
     def read(connection: Connection) -> Snapshot:
         if version is not None:
@@ -85,7 +85,7 @@ def snapshot_of_version(connection: Connection, version: int) -> Snapshot:
     return _snapshot(row)
 
 
-def require_kept(connection: Connection, database: Database, snapshot_id: int) -> None:
+def require_not_expired(connection: Connection, database: Database, snapshot_id: int) -> None:
     """Require that a snapshot has not expired while it is read, because an expired snapshot's catalog rows may be incomplete.
 
     Raises:
@@ -95,7 +95,7 @@ def require_kept(connection: Connection, database: Database, snapshot_id: int) -
     key = t.snapshot.c.snapshot_id
     if connection.execute(select(key).where(key == snapshot_id)).first() is not None:
         return
-    if database.at is not None and database.at.snapshot_id == snapshot_id:
+    if database.opened_at_snapshot is not None and database.opened_at_snapshot.snapshot_id == snapshot_id:
         raise NotFoundError("snapshot", str(snapshot_id), f"{database.title} was opened at it, and it has expired since")
     raise ConflictError(
         f"snapshot {snapshot_id}, which this transaction reads, was expired by a concurrent expire_snapshots; "

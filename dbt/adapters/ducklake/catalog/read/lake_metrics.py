@@ -1,6 +1,6 @@
 """Metrics of a whole lake: its snapshots, how its data grew, the sizes of its files, and what each snapshot wrote.
 
-Every metric is one query for any number of tables and files.
+Each metric is one query, however many tables and files there are.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class LakeMetrics:
     """The metrics of a lake at a snapshot."""
 
     snapshots: tuple[SnapshotPoint, ...]
-    """All kept snapshots, oldest first."""
+    """All snapshots that have not expired, oldest first."""
     changes: Mapping[int, FileTotals]
-    """Snapshot → the change of the number and size of the live data files; without the snapshots that changed neither."""
+    """Snapshot → by how much it changed the number and size of the live data files, if it added or ended any."""
     sizes: tuple[FileTotals, ...]
-    """Live data files by size: for each bound the files below it that are not below the bound before, and the rest."""
+    """Live data files by size: for each bound, the files below it that are not below the previous bound; then the remaining files."""
     small: Mapping[int, int]
     """Table id → live data files below the size that counts as small."""
     ended: Mapping[int, FileTotals]
@@ -77,7 +77,7 @@ def read_lake_metrics(connection: Connection, snapshot_id: int, bounds: Sequence
 
 
 def read_written(connection: Connection, database: Database, snapshots: Mapping[int, Collection[int]]) -> dict[int, FileTotals | None]:
-    """Return snapshot → the data files that began at it; None if some of them have been merged with files of other snapshots.
+    """Return snapshot → the totals of the data files that it added; None if some of them have been merged with files of other snapshots.
 
     Args:
         connection: a reading transaction.
@@ -85,21 +85,22 @@ def read_written(connection: Connection, database: Database, snapshots: Mapping[
         snapshots: snapshot → ids of the tables that it changed.
     """
     data = t.data_file
-    found: dict[int, FileTotals | None] = dict.fromkeys(snapshots, FileTotals())
+    written: dict[int, FileTotals | None] = dict.fromkeys(snapshots, FileTotals())
     for batch in batches(snapshots, database.dialect.batch_size):
         query = select(data.c.begin_snapshot, func.count(), func.sum(data.c.file_size_bytes)).where(data.c.begin_snapshot.in_(batch))
         for row in connection.execute(query.group_by(data.c.begin_snapshot)):
-            found[row[0]] = _totals(row[1], row[2])
+            written[row[0]] = _totals(row[1], row[2])
     merged: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    several = data.c.partial_max > data.c.begin_snapshot
-    recent = data.c.partial_max >= min(snapshots, default=0)
-    for row in connection.execute(select(data.c.table_id, data.c.begin_snapshot, data.c.partial_max).where(several, recent).distinct()):
+    has_several_snapshots = data.c.partial_max > data.c.begin_snapshot
+    may_overlap = data.c.partial_max >= min(snapshots, default=0)
+    ranges_query = select(data.c.table_id, data.c.begin_snapshot, data.c.partial_max).where(has_several_snapshots, may_overlap)
+    for row in connection.execute(ranges_query.distinct()):
         merged[row[0]].append((row[1], row[2]))
     ranges = {table_id: Ranges(each) for table_id, each in merged.items()}
     for snapshot_id, table_ids in snapshots.items():
         if any(snapshot_id in ranges[table_id] for table_id in table_ids if table_id in ranges):
-            found[snapshot_id] = None
-    return found
+            written[snapshot_id] = None
+    return written
 
 
 def _snapshots(connection: Connection, snapshot_id: int) -> tuple[SnapshotPoint, ...]:
@@ -115,22 +116,22 @@ def _changes(connection: Connection, snapshot_id: int) -> dict[int, FileTotals]:
     for key, sign in ((data.c.begin_snapshot, 1), (data.c.end_snapshot, -1)):
         sums = (key.label("snapshot"), (func.count() * sign).label("files"), (func.sum(data.c.file_size_bytes) * sign).label("size"))
         parts.append(select(*sums).where(key <= snapshot_id).group_by(key))
-    found: dict[int, FileTotals] = {}
+    changes: dict[int, FileTotals] = {}
     for row in connection.execute(union_all(*parts)):
-        before, now = found.get(row[0], FileTotals()), _totals(row[1], row[2])
-        found[row[0]] = FileTotals(before.count + now.count, before.size_bytes + now.size_bytes)
-    return found
+        before, change = changes.get(row[0], FileTotals()), _totals(row[1], row[2])
+        changes[row[0]] = FileTotals(before.count + change.count, before.size_bytes + change.size_bytes)
+    return changes
 
 
 def _sizes(connection: Connection, snapshot_id: int, bounds: Sequence[int]) -> tuple[FileTotals, ...]:
     data = t.data_file
-    bucket = case(*((data.c.file_size_bytes < bound, literal(place)) for place, bound in enumerate(bounds)), else_=literal(len(bounds)))
+    bucket = case(*((data.c.file_size_bytes < bound, literal(index)) for index, bound in enumerate(bounds)), else_=literal(len(bounds)))
     inner = select(bucket.label("bucket"), data.c.file_size_bytes.label("size")).where(visible(data, snapshot_id)).subquery()
     query = select(inner.c.bucket, func.count(), func.sum(inner.c.size)).group_by(inner.c.bucket)
-    found = {int(row[0]): _totals(row[1], row[2]) for row in connection.execute(query)}
-    return tuple(found.get(place, FileTotals()) for place in range(len(bounds) + 1))
+    totals = {int(row[0]): _totals(row[1], row[2]) for row in connection.execute(query)}
+    return tuple(totals.get(index, FileTotals()) for index in range(len(bounds) + 1))
 
 
 def _totals(count: Any, size: Any) -> FileTotals:
-    """Return totals of sums, which some drivers return as decimals."""
+    """Return the totals with integers, because some drivers return sums as decimals."""
     return FileTotals(int(count), int(size or 0))

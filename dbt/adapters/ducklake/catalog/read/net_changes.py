@@ -26,27 +26,31 @@ def read_net_changes(connection: Connection, database: Database, table: Table, e
         database: the catalog database.
         table: the table's definition, the same at both snapshots.
         earlier: the earlier snapshot.
-        later: the snapshot of `after`, or on which its staged changes are based.
-        after: the later rows.
+        later: the snapshot of `after`, or the one on which its staged changes are based.
+        after: the scan plan of the later rows.
     """
     history = read_history(connection, table.table_id)
     before = read_rows(connection, database, table, history, earlier)
     feed = read_changes(connection, database, table, earlier + 1, later)
     former, current = ({file.data_file_id: file for file in rows.files} for rows in (before, after))
     ended = tuple(file for file_id, file in former.items() if file_id not in current)
-    staged = {
+    staged_deletes = {
         key: file.delete_file for key, file in current.items() if file.delete_file is not None and file.delete_file.delete_file_id < 0
     }
-    changed = {file.data_file_id for file in feed.touched.files} | staged.keys()
-    ids = sorted(changed & former.keys() & current.keys())
+    changed = {file.data_file_id for file in feed.files_with_deletes.files} | staged_deletes.keys()
+    changed_ids = sorted(changed & former.keys() & current.keys())
     plan = history.plan(table)
     return ChangePlan(
         inserted=replace(plan, files=_created(former, current, earlier), inlined=_only_in(after, before)),
         ended=replace(plan, files=ended, inlined=_with_ends(_only_in(before, after), feed.ended.inlined, later)),
-        ends={file.data_file_id: feed.ends.get(file.data_file_id, later) for file in ended},
-        touched=replace(plan, files=tuple(replace(former[each], delete_file=None, inlined_deletes=()) for each in ids)),
-        delete_files={each: _delete_files(former[each], feed, staged.get(each)) for each in ids},
-        inlined_deletes={each: feed.inlined_deletes.get(each) or dict.fromkeys(former[each].inlined_deletes, earlier) for each in ids},
+        end_snapshots={file.data_file_id: feed.end_snapshots.get(file.data_file_id, later) for file in ended},
+        files_with_deletes=replace(
+            plan, files=tuple(replace(former[file_id], delete_file=None, inlined_deletes=()) for file_id in changed_ids)
+        ),
+        delete_files={file_id: _delete_files(former[file_id], feed, staged_deletes.get(file_id)) for file_id in changed_ids},
+        inlined_deletes={
+            file_id: feed.inlined_deletes.get(file_id) or dict.fromkeys(former[file_id].inlined_deletes, earlier) for file_id in changed_ids
+        },
     )
 
 
@@ -68,12 +72,13 @@ def _created(former: dict[int, DataFile], current: dict[int, DataFile], earlier:
 
 
 def _only_in(these: CommittedRows | ScanPlan, others: CommittedRows | ScanPlan) -> tuple[InlinedRows, ...]:
-    known = {version for rows in others.inlined for version in rows.versions}
-    return tuple(part for rows in these.inlined if (part := rows.without(known)).rows)
+    """Return the inlined rows of `these` that `others` does not have."""
+    other_versions = {version for rows in others.inlined for version in rows.versions}
+    return tuple(part for rows in these.inlined if (part := rows.without(other_versions)).rows)
 
 
 def _with_ends(ended: tuple[InlinedRows, ...], feed: tuple[InlinedRows, ...], default: int) -> tuple[InlinedRows, ...]:
-    """Return inlined rows with the snapshot that ended each in place of the one that began it."""
+    """Return the ended inlined rows, each with its end snapshot in place of its begin snapshot."""
     ends: dict[tuple[str, int], int] = {}
     for rows in feed:
         for name, row_id, end in rows.versions:

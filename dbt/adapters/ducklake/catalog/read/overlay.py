@@ -33,7 +33,7 @@ def staged_scan_plan(base: SnapshotReader, table: Table, changes: RowChanges, fi
     inlined = [_without_rows(each, changes.ended_inlined.get(each.table_name, frozenset())) for each in rows.inlined]
     inlined += [_inlined_rows(each, begin, next_row_id) for each in changes.inlined]
     return replace(
-        history.plan(table),
+        history.with_layouts(changes.layouts()).plan(table),
         files=tuple(files),
         inlined=tuple(each for each in inlined if each.row_ids),
         pruned_files=rows.pruned_files,

@@ -58,7 +58,7 @@ class Prefilter:
 
     def candidates(self, visible: ColumnElement[bool]) -> CompoundSelect[Any] | None:
         """Return a query of the ids of the visible data files that may have a needed row; None if every file may."""
-        if self.dialect.number is None:
+        if self.dialect.parse_number is None:
             return None
         excluded = [*self._by_statistics(), *self._by_partition()]
         ids = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == self.table_id, visible)
@@ -122,12 +122,12 @@ class Prefilter:
 
     def _comparable(self, type_name: str, text: ColumnElement[str]) -> ColumnElement[Any] | None:
         """Return an expression for the value of a string, which is NULL if the string has an unexpected form."""
-        number, encoding = self.dialect.number, leaf_type(type_name).encoding
-        assert number is not None
+        parse_number, encoding = self.dialect.parse_number, leaf_type(type_name).encoding
+        assert parse_number is not None
         if encoding is Encoding.TEXT:
             return self.dialect.ordered_text(func.lower(text) if type_name == "uuid" else text)
         if encoding in _NUMBERS:
-            return number(text)
+            return parse_number(text)
         if encoding is Encoding.DATE:
             return case((text.like("____-__-__"), self.dialect.ordered_text(text)))
         if encoding is Encoding.TIMESTAMP:

@@ -23,7 +23,7 @@ from .change_plan import read_changes
 from .column_history import TableHistory, read_history
 from .definitions import Definitions
 from .flush_plan import FlushPlan, read_flush_plan, read_inlined_deletes
-from .history import require_kept
+from .history import require_not_expired
 from .net_changes import read_net_changes
 from .rollback_plan import RollbackPlan, read_rollback_plan
 from .scan_plan import CommittedRows, read_files, read_rows
@@ -46,7 +46,7 @@ class DefinitionCache:
         with self._lock:
             found = self._definitions.get(snapshot.schema_version)
             if found is None:
-                earlier = [each for version, each in self._definitions.items() if version < snapshot.schema_version and each.are_read]
+                earlier = [each for version, each in self._definitions.items() if version < snapshot.schema_version and each.is_loaded]
                 found = Definitions(self.database, self.data_path, snapshot, max(earlier, key=lambda each: each.snapshot_id, default=None))
                 self._definitions[snapshot.schema_version] = found
             self._definitions.move_to_end(snapshot.schema_version)
@@ -101,7 +101,7 @@ class SnapshotReader(CatalogView):
         """
         database = self._database_with_feed()
         with self._reading() as connection:
-            require_kept(connection, database, start)
+            require_not_expired(connection, database, start)
             return read_changes(connection, database, table, start, self.snapshot.snapshot_id)
 
     def net_changes(self, table: Table, earlier: int, after: ScanPlan) -> ChangePlan:
@@ -117,14 +117,14 @@ class SnapshotReader(CatalogView):
         """
         database = self._database_with_feed()
         with self._reading() as connection:
-            require_kept(connection, database, earlier)
+            require_not_expired(connection, database, earlier)
             return read_net_changes(connection, database, table, earlier, self.snapshot.snapshot_id, after)
 
     def _database_with_feed(self) -> Database:
         database = self._cache.database
-        if database.older is not None:
+        if database.older_catalog is not None:
             raise LakeError(
-                f"the lake has format version {database.older.version}, which has no change feed; migrate it: CALL ducklake_migrate"
+                f"the lake has format version {database.older_catalog.version}, which has no change feed; migrate it: CALL ducklake_migrate"
             )
         return database
 
@@ -147,7 +147,7 @@ class SnapshotReader(CatalogView):
         """Return the plan for restoring this snapshot of a table after the snapshot `until`; with None as a new table."""
         with self._reading() as connection:
             if until is not None:
-                require_kept(connection, self._cache.database, until.snapshot_id)
+                require_not_expired(connection, self._cache.database, until.snapshot_id)
             current = None if until is None else until.snapshot_id
             return read_rollback_plan(connection, self._cache.database, table, self.snapshot.snapshot_id, current)
 
@@ -155,7 +155,7 @@ class SnapshotReader(CatalogView):
     def _reading(self) -> Iterator[Connection]:
         """Open a reading transaction and require that the snapshot has not expired."""
         with self._cache.database.reading() as connection:
-            require_kept(connection, self._cache.database, self.snapshot.snapshot_id)
+            require_not_expired(connection, self._cache.database, self.snapshot.snapshot_id)
             yield connection
 
 

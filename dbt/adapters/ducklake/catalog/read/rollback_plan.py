@@ -1,7 +1,7 @@
 """Plan the rollback or the clone of a table: its files and inlined rows at an earlier snapshot and at the current one.
 
-Specification: "Queries", reading data. The rows at a snapshot are those that a scan at that snapshot reads: if files have been merged
-since, the merged file without its newer rows.
+Specification: "Queries", reading data. The rows at a snapshot are those that a scan at that snapshot reads. If files were merged later, the
+scan reads the merged file without its newer rows.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .scan_plan import read_files, read_rows
 
 
 @dataclass(frozen=True)
-class FormerFile:
+class EarlierFile:
     """A data file, with the deletes that apply at the earlier snapshot."""
 
     file: DataFile
-    written: WrittenFile
-    """The same file, as a commit would register it again; without statistics if they cannot be needed."""
+    as_written_file: WrittenFile
+    """The same file, as a commit would register it again; without statistics if it will not be registered again."""
     partition_id: int | None
     has_snapshot_ids: bool
     """Whether its rows have embedded snapshot ids."""
@@ -39,13 +39,13 @@ class FormerFile:
 class RollbackPlan:
     """The rows of one table at the earlier snapshot (`earlier`) and at the current one (`current`)."""
 
-    earlier: tuple[FormerFile, ...]
+    earlier: tuple[EarlierFile, ...]
     current: Mapping[int, DataFile]
     """Data file id → data file."""
     inlined_earlier: tuple[InlinedRows, ...]
     inlined_current: tuple[InlinedRows, ...]
-    retyped: frozenset[int]
-    """Ids of columns that had, at any snapshot, another type than at the earlier one."""
+    columns_with_other_types: frozenset[int]
+    """Ids of the columns whose type at any other snapshot differs from the type at the earlier one."""
 
 
 def read_rollback_plan(connection: Connection, database: Database, table: Table, earlier: int, current: int | None) -> RollbackPlan:
@@ -55,11 +55,11 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
     """
     history = read_history(connection, table.table_id)
     former = read_files(connection, database, table, earlier)
-    present = {} if current is None else {file.data_file_id: file for _, file in read_files(connection, database, table, current)}
-    ids = [row.data_file_id for row, file in former if not _has_same_rows(file, present.get(row.data_file_id))]
-    stats, values = _column_stats(connection, database, ids), _partition_values(connection, database, ids)
+    current_files = {} if current is None else {file.data_file_id: file for _, file in read_files(connection, database, table, current)}
+    ids = [row.data_file_id for row, file in former if not _has_same_rows(file, current_files.get(row.data_file_id))]
+    stats, partition_values = _column_stats(connection, database, ids), _partition_values(connection, database, ids)
     files = tuple(
-        FormerFile(
+        EarlierFile(
             file,
             WrittenFile(
                 file.path,
@@ -67,7 +67,7 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
                 file.size_bytes,
                 file.footer_size or 0,
                 tuple(stats.get(file.data_file_id, ())),
-                tuple(values.get(file.data_file_id, ())),
+                tuple(partition_values.get(file.data_file_id, ())),
                 mapping=file.mapping,
                 encryption_key=file.encryption_key,
             ),
@@ -78,31 +78,31 @@ def read_rollback_plan(connection: Connection, database: Database, table: Table,
     )
     inlined_earlier = read_rows(connection, database, table, history, earlier).inlined
     inlined_current = () if current is None else read_rows(connection, database, table, history, current).inlined
-    return RollbackPlan(files, present, inlined_earlier, inlined_current, history.retyped(table.columns))
+    return RollbackPlan(files, current_files, inlined_earlier, inlined_current, history.retyped(table.columns))
 
 
 def _has_same_rows(earlier: DataFile, current: DataFile | None) -> bool:
-    """Whether the file still exists, without deleted rows and without rows newer than the earlier snapshot."""
+    """Whether the current snapshot reads the file without deletes, and the file has no rows newer than the earlier snapshot."""
     return current is not None and not current.has_deletes and earlier.rows_until_snapshot is None
 
 
 def _column_stats(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, list[ColumnStats]]:
-    found: dict[int, list[ColumnStats]] = defaultdict(list)
+    stats: dict[int, list[ColumnStats]] = defaultdict(list)
     for row in _rows_of_files(connection, database, t.file_column_stats, ids):
-        found[row.data_file_id].append(column_stats(row))
-    return found
+        stats[row.data_file_id].append(column_stats(row))
+    return stats
 
 
 def _partition_values(connection: Connection, database: Database, ids: Collection[int]) -> dict[int, list[str | None]]:
     rows = _rows_of_files(connection, database, t.file_partition_value, ids)
-    found: dict[int, list[str | None]] = defaultdict(list)
+    values: dict[int, list[str | None]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: (row.data_file_id, row.partition_key_index)):
-        found[row.data_file_id].append(row.partition_value)
-    return found
+        values[row.data_file_id].append(row.partition_value)
+    return values
 
 
 def _rows_of_files(connection: Connection, database: Database, source: Any, ids: Collection[int]) -> list[Any]:
-    found: list[Any] = []
+    rows: list[Any] = []
     for batch in batches(ids, database.dialect.batch_size):
-        found += connection.execute(select(source).where(source.c.data_file_id.in_(batch))).all()
-    return found
+        rows += connection.execute(select(source).where(source.c.data_file_id.in_(batch))).all()
+    return rows

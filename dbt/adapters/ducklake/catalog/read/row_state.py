@@ -11,7 +11,7 @@ from ..store.database import Database
 from ..store.inlined import has_rows, registered
 from ..store.row_rules import checked
 from ..store.visibility import visible
-from .history import require_kept
+from .history import require_not_expired
 
 _MIN_ROWS = 10_000
 """Files with fewer rows are mostly overhead."""
@@ -20,7 +20,7 @@ _MIN_ROWS = 10_000
 def base_has_rows(database: Database, table_id: int, snapshot_id: int) -> bool:
     """Whether a table has a visible data file or inlined row; a file whose rows are all deleted counts."""
     with database.reading() as connection:
-        require_kept(connection, database, snapshot_id)
+        require_not_expired(connection, database, snapshot_id)
         query = select(t.data_file.c.data_file_id).where(t.data_file.c.table_id == table_id, visible(t.data_file, snapshot_id))
         if connection.execute(query.limit(1)).first() is not None:
             return True

@@ -69,7 +69,7 @@ def _kept_rows(
     pruning = Pruning.of(connection, table, retyped, filters) if total else None
     if pruning is None:
         return _file_rows(connection, table.table_id, snapshot_id), 0
-    in_sql = total > _FEW_FILES and database.older is None
+    in_sql = total > _FEW_FILES and database.older_catalog is None
     candidates = pruning.candidates(database.dialect, live) if in_sql else None
     if candidates is None:
         rows = pruning.kept(connection, _file_rows(connection, table.table_id, snapshot_id), file_ids(table, live))
@@ -120,8 +120,8 @@ def _data_files(connection: Connection, database: Database, table: Table, rows: 
     deletes: Mapping[int, list[int]] = {}
     if has_delete_table(connection, database.schema, table.table_id):
         deletes = read_deletes(connection, table.table_id, snapshot_id)
-    if database.older is not None:
-        hidden = database.older.hidden_rows(connection, table.table_id, snapshot_id)
+    if database.older_catalog is not None:
+        hidden = database.older_catalog.hidden_rows(connection, table.table_id, snapshot_id)
         deletes = {**deletes, **{file_id: sorted({*deletes.get(file_id, ()), *found}) for file_id, found in hidden.items()}}
     for _, same_file in groupby(rows, key=lambda row: row.data_file_id):
         *others, row = same_file

@@ -35,8 +35,8 @@ class TableMetrics:
     """The snapshots whose rows are in files with those of others."""
     merged_deletes: Ranges = field(default_factory=lambda: Ranges(()))
     """The snapshots whose deletes are in delete files with those of others."""
-    after_kept: frozenset[int] = frozenset()
-    """The snapshots that follow one that is kept."""
+    with_kept_predecessor: frozenset[int] = frozenset()
+    """The snapshots whose predecessor is kept; only for these is it known what they removed."""
 
     def inserted(self, snapshot_id: int) -> int | None:
         """Return the number of rows that began at a snapshot."""
@@ -44,12 +44,12 @@ class TableMetrics:
 
     def deleted(self, snapshot_id: int) -> int | None:
         """Return the number of rows that ended at a snapshot."""
-        known = snapshot_id in self.after_kept and snapshot_id not in self.merged_deletes
+        known = snapshot_id in self.with_kept_predecessor and snapshot_id not in self.merged_deletes
         return self.rows_deleted[snapshot_id] if known else None
 
     def files(self, snapshot_id: int) -> tuple[int | None, int | None, int | None]:
         """Return the number of data files that began at a snapshot, the number of those that ended, and the bytes of those that began."""
-        removed = self.files_removed[snapshot_id] if snapshot_id in self.after_kept else None
+        removed = self.files_removed[snapshot_id] if snapshot_id in self.with_kept_predecessor else None
         if snapshot_id in self.merged_rows:
             return None, removed, None
         return self.files_added[snapshot_id], removed, self.bytes_added[snapshot_id]
@@ -80,7 +80,7 @@ def read_table_metrics(connection: Connection, database: Database, table_id: int
     found = TableMetrics(
         merged_rows=_merged(connection, t.data_file, table_id),
         merged_deletes=_merged(connection, t.delete_file, table_id),
-        after_kept=frozenset(each + 1 for each in kept),
+        with_kept_predecessor=frozenset(each + 1 for each in kept),
     )
     _add_files(found, read, table_id)
     for name, _ in registered(connection, [table_id]).get(table_id, ()):

@@ -69,7 +69,7 @@ def attach(database: Database, settings: CatalogSettings, before_creation: Calla
     version = facts.get("version")
     if is_older(version):
         with database.reading() as connection:
-            database.older = OlderCatalog.of(read_source(connection, database.schema, str(version)))
+            database.older_catalog = OlderCatalog.of(read_source(connection, database.schema, str(version)))
     stored = facts.get("data_path")
     if stored is None:
         raise LakeError(f"the catalog {database.location} has no entry 'data_path' in ducklake_metadata; it is not a usable lake")
@@ -223,7 +223,7 @@ def data_path_with(database: Database, stored: str, settings: CatalogSettings) -
     given = settings.data_path
     if given is None or with_separator(given) == with_separator(stored) or absolute(given) == absolute(stored):
         return stored
-    if database.older is None and settings.creates and not _has_files(database):
+    if database.older_catalog is None and settings.creates and not _has_files(database):
         return absolute(given)
     raise ConfigurationError(
         f"the lake stores its files at {stored}, but data_path is {given}; correct data_path, or remove it: "

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CACHED_STATEMENTS = 200
-"""How many compiled statements SQLAlchemy caches. Most of its usual 500 would be for tables of inlined rows that no longer exist."""
+"""How many compiled statements SQLAlchemy caches. Most of its default of 500 would be for inlined-data tables that no longer exist."""
 
 
 class ConcurrentWriteError(Exception):
-    """A concurrent writer committed first, or holds its lock too long; a retry of the same transaction may succeed."""
+    """A concurrent writer committed first, or held its lock for too long; a retry of the same transaction may succeed."""
 
 
 class Database:
@@ -42,13 +42,13 @@ class Database:
         self.read_only = read_only
         self.title = "the lake" if lake is None else f"the lake {lake}"
         """The lake's name in errors."""
-        self.at: Snapshot | None = None
-        """The snapshot at which the lake was opened, which readers treat as the newest; None if it was not opened at one."""
+        self.opened_at_snapshot: Snapshot | None = None
+        """The snapshot at which the lake was opened, which readers treat as the newest; None if it was opened without one."""
         url = make_url(location.url)
         self._url = url if location.file is None else url.set(database=location.file)
         self.dialect: CatalogDialect = dialect_of(url.get_backend_name())
         self.schema = location.metadata_schema or self.dialect.default_schema
-        self.older: OlderCatalog | None = None
+        self.older_catalog: OlderCatalog | None = None
         """Set while the lake has an older format: queries are translated to the older tables, and nothing is written."""
         self._engine = self._create_engine(self.dialect.engine_options)
         writing = self.dialect.writing_engine_options
@@ -59,7 +59,7 @@ class Database:
             engine = create_engine(self._url, query_cache_size=_CACHED_STATEMENTS, **options)
         except ModuleNotFoundError as error:
             raise ConfigurationError(
-                f"the catalog {self.location} needs the Python package {error.name}; pip install 'dbt-ducklake[{self.dialect.package}]'"
+                f"the catalog {self.location} needs the Python package {error.name}; pip install 'dbt-ducklake[{self.dialect.extra}]'"
             ) from error
         if self.schema:
             engine = engine.execution_options(schema_translate_map={None: self.schema})
@@ -84,10 +84,10 @@ class Database:
             raise self._busy(error) from error
 
     def read(self, work: Callable[[Connection], T], retry: RetrySettings) -> T:
-        """Call a function with such a transaction, again with the waits of a commit while other writers keep the database busy.
+        """Return the result of a function that gets a reading transaction. While other writers keep the database busy, wait and retry.
 
         Raises:
-            EngineError: as of `reading`.
+            EngineError: as in `reading`.
         """
 
         def attempt() -> T:
@@ -115,14 +115,14 @@ class Database:
             EngineError: the database failed.
             LakeError: the lake has an older format.
         """
-        if self.older is not None:
-            raise migration_required(self.older.version)
+        if self.older_catalog is not None:
+            raise migration_required(self.older_catalog.version)
         with self.migrating() as connection:
             yield connection
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
-        """Open a writing transaction, also on a lake of an older format."""
+        """Open a writing transaction, even on a lake of an older format."""
         with self.creating() as connection:
             self.dialect.begin_commit(connection, self.schema)
             yield connection
@@ -142,15 +142,15 @@ class Database:
             ConfigurationError: the lake was opened read-only or at a snapshot.
             LakeError: the lake has an older format version.
         """
-        if self.at is not None:
+        if self.opened_at_snapshot is not None:
             raise ConfigurationError(
-                f"{self.title} is opened at its snapshot {self.at.snapshot_id} and can only be read; "
+                f"{self.title} is opened at its snapshot {self.opened_at_snapshot.snapshot_id} and can only be read; "
                 "remove snapshot_version and snapshot_time to change it"
             )
         if self.read_only:
             raise ConfigurationError(f"{self.title} is opened read-only; set read_only: false to change it")
-        if self.older is not None:
-            raise migration_required(self.older.version)
+        if self.older_catalog is not None:
+            raise migration_required(self.older_catalog.version)
 
     def close(self) -> None:
         """Close all connections."""
@@ -158,7 +158,7 @@ class Database:
         self._writing_engine.dispose()
 
     def _translate_statement(self, _connection: Connection, statement: Any, many: Any, one: Any, _options: Any) -> tuple[Any, Any, Any]:
-        return (statement if self.older is None else self.older.translate(statement)), many, one
+        return (statement if self.older_catalog is None else self.older_catalog.translate(statement)), many, one
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -170,9 +170,8 @@ class Database:
             cause = error.orig if error.orig is not None else error
             if self.dialect.is_write_conflict(cause):
                 raise ConcurrentWriteError(str(cause).strip()) from error
-            hint = (
-                "" if self.older is None else f" (the lake had format version {self.older.version}; open it again if it was migrated since)"
-            )
+            older = self.older_catalog
+            hint = "" if older is None else f" (the lake had format version {older.version}; open it again if it was migrated since)"
             raise EngineError(f"the catalog database {self.location} failed: {str(cause).strip()}{hint}") from error
         except sa_exc.SQLAlchemyError as error:
             raise EngineError(f"the catalog database {self.location} failed: {error}") from error

@@ -131,7 +131,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _readable(dialect: CatalogDialect, cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
-    readable = dialect.inlined_readable(cell, column)
+    readable = dialect.readable_inlined(cell, column)
     return cast(readable, VARCHAR()) if base_type(column.type) in dialect.read_as_text else readable
 
 

@@ -41,7 +41,7 @@ class RowStaging:
         current = self._view.by_id(table.table_id)
         partitioning = (current if isinstance(current, Table) else table).partitioning
         partition_id = None if partitioning is None else partitioning.partition_id
-        self._staging.put_rows(table, self._staging.rows_of(table).with_files(files, partition_id, self._staging.new_id))
+        self._staging.put_rows(table, self._staging.rows_of(table).with_files(table.columns, files, partition_id, self._staging.new_id))
 
     def add_inlined(self, table: Table, rows: Sequence[tuple[Any, ...]], column_stats: tuple[ColumnStats, ...]) -> None:
         """Stage rows to be inlined in the catalog.

@@ -54,7 +54,7 @@ def deletions(spark: SparkSession, plan: ChangePlan, start: int) -> DataFrame:
     parts = [inlined] if plan.ended.inlined else []
     output = [*(F.col(name) for name in map(backquoted, names)), F.col(SNAPSHOT), F.col(LINEAGE_ROW_ID).alias(ROW)]
     if plan.ended.files:
-        ends = pa.table({_FILE: pa.array(plan.ends, pa.int64()), SNAPSHOT: pa.array(plan.ends.values(), pa.int64())})
+        ends = pa.table({_FILE: pa.array(plan.end_snapshots, pa.int64()), SNAPSHOT: pa.array(plan.end_snapshots.values(), pa.int64())})
         frame = scan(spark, replace(plan.ended, inlined=()), lineage=True)
         parts.append(frame.join(F.broadcast(spark.createDataFrame(ends)), F.col(LINEAGE_FILE) == F.col(_FILE)).select(*output))
     positions = _positions(plan, start)
@@ -62,7 +62,7 @@ def deletions(spark: SparkSession, plan: ChangePlan, start: int) -> DataFrame:
         found = spark.createDataFrame(positions)
         if positions.num_rows <= BROADCAST_LIMIT:
             found = F.broadcast(found)
-        frame = scan(spark, plan.touched, lineage=True)
+        frame = scan(spark, plan.files_with_deletes, lineage=True)
         condition = (F.col(LINEAGE_FILE) == F.col(_FILE)) & (F.col(LINEAGE_POSITION) == F.col(_POSITION))
         parts.append(frame.join(found, condition).select(*output))
     return reduce(lambda one, other: one.unionAll(other), parts) if parts else inlined
@@ -97,8 +97,8 @@ def _with_change_type(frame: DataFrame, others: DataFrame, names: list[str], alo
 
 
 def _positions(plan: ChangePlan, start: int) -> pa.Table:
-    """Return the positions that were deleted in `start` or later, in all touched files, with the snapshot that deleted each."""
-    tables = [_positions_of(file.data_file_id, plan, start) for file in plan.touched.files]
+    """Return the positions that were deleted in `start` or later, in all files with deletes, with the snapshot that deleted each."""
+    tables = [_positions_of(file.data_file_id, plan, start) for file in plan.files_with_deletes.files]
     empty = pa.table({name: pa.array([], pa.int64()) for name in (_POSITION, SNAPSHOT, _FILE)})
     return pa.concat_tables([empty, *tables]).combine_chunks()  # Spark 4.3 stops reading at an empty chunk
 

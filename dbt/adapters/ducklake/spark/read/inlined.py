@@ -1,4 +1,4 @@
-"""Inlined rows as a local relation with the table's present columns.
+"""Inlined rows as a local relation with the table's current columns.
 
 The rows have the columns of the schema version that wrote them: columns match by id, missing columns get their initial default, and older
 types are converted as in old files.
@@ -50,18 +50,18 @@ def inlined_columns(plan: ScanPlan, rows: InlinedRows) -> list[InlinedColumn]:
         LakeError: Spark cannot represent a value; the message names table and column.
     """
     layout = {column.column_id: column for column in rows.columns}
-    index = {column.column_id: number for number, column in enumerate(rows.columns)}
+    index_of = {column.column_id: index for index, column in enumerate(rows.columns)}
     lookup = ColumnLookup(plan.name, frozenset(), tuple(_as_file_field(column) for column in rows.columns))
-    found = []
+    inlined = []
     for column in plan.columns:
         old = layout.get(column.column_id)
         if old is None:
-            found.append(InlinedColumn(column, None, None))
+            inlined.append(InlinedColumn(column, None, None))
             continue
         reading = read_column(column, lookup)
-        values = [row[index[column.column_id]] for row in rows.rows]
-        found.append(InlinedColumn(column, reading, _array(plan.name, column, old, reading, values)))
-    return found
+        values = [row[index_of[column.column_id]] for row in rows.rows]
+        inlined.append(InlinedColumn(column, reading, _array(plan.name, column, old, reading, values)))
+    return inlined
 
 
 def read_inlined(spark: SparkSession, plan: ScanPlan, rows: InlinedRows) -> tuple[DataFrame, list[SparkColumn]]:
@@ -94,17 +94,17 @@ def _default(column: Column) -> SparkColumn:
 def _array(table: str, column: Column, old: Column, reading: Reading, values: Sequence[object]) -> pa.Array:
     requested = reading.field.dataType
     try:
-        plain = [to_arrow(value, column, old, requested) for value in values]
-        return pa.array(plain, arrow_type(requested))
+        converted = [to_arrow(value, column, old, requested) for value in values]
+        return pa.array(converted, arrow_type(requested))
     except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
         raise LakeError(
             f"column {column.name} of table {table} has an inlined value of type {old.type} that Spark cannot represent: {error}. "
-            "Change it with DuckDB"
+            "Update this value in DuckDB to one that Spark can represent, or delete its row there"
         ) from error
 
 
 def _as_file_field(column: Column) -> FileField:
-    """Describe a column of inlined rows as the field of a file."""
+    """Return a column of inlined rows as the field of a file."""
     kind = from_stored(column.type).name
     if kind not in NESTED and not kind.startswith("decimal"):
         kind = leaf_type(kind).inlined_kind

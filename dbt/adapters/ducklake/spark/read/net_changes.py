@@ -47,7 +47,7 @@ def net_changes(spark: SparkSession, plan: ChangePlan, start: int, *, old_versio
     """
     columns = plan.inserted.columns
     new = insertions(spark, plan).withColumn(_IS_NEW, F.lit(True))
-    if plan.ended.files or plan.ended.inlined or plan.touched.files:
+    if plan.ended.files or plan.ended.inlined or plan.files_with_deletes.files:
         both = new.unionAll(deletions(spark, plan, start).withColumn(_IS_NEW, F.lit(False)))
         values = [groupable(F.col(backquoted(column.name)), column) for column in columns]
         changed = _paired(_without_equals(both, values))

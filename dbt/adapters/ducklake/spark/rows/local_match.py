@@ -6,6 +6,7 @@ the same SQL that is written for a join gives the same values. Spark evaluates i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,10 +15,11 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import types as T
 
+from ...format.files import LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID
 from ...format.identifiers import backquoted, fold
 from ...format.objects import Column
 from ..values.local import LocalRows, can_be_local
-from .match import SOURCE_ROW, When, pairs_in
+from .match import ACTION, SOURCE_ROW, When, pairs_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -79,13 +81,75 @@ def local_pairs(
         return None
 
 
-def _pairs_of_keys(spark: SparkSession, target: LocalRows, source: LocalSource, aliases: tuple[str, str]) -> DataFrame | None:
-    """Return the pairs with equal keys: a struct for each alias, and SOURCE_ROW."""
+def copied_pairs(
+    target: LocalRows,
+    source: LocalSource,
+    source_alias: str,
+    matched: Sequence[When],
+    not_matched: Sequence[When],
+    columns: Sequence[Column],
+) -> pa.Table | None:
+    """Return the matching pairs in the shape of `Match.pairs`, without Spark, for a MERGE ON keys alone that only copies columns.
+
+    That is a MERGE whose one WHEN MATCHED clause has no condition and assigns columns of the source, each of which the one WHEN NOT MATCHED
+    clause inserts into the same column: so the fetched values to insert are the new values too.
+
+    Args:
+        target: the rows of the target, with lineage.
+        source: the rows of the source, with the values to insert; rows with equal keys match.
+        source_alias: the alias of the source.
+        matched: the WHEN MATCHED clauses.
+        not_matched: the WHEN NOT MATCHED clauses.
+        columns: the columns of the target.
+
+    Returns:
+        The pairs; None if Spark must find them, because the MERGE is another one or too many pairs have equal keys.
+    """
+    if len(matched) > 1 or any(clause.condition is not None for clause in (*matched, *not_matched)):
+        return None
+    assigned = matched[0].values if matched else {}
+    inserted = not_matched[0].values if not_matched else {}
+    copies = {name: _column_of(source_alias, value) for name, value in assigned.items()}
+    if any(column is None or column != _column_of(source_alias, inserted.get(name, "")) for name, column in copies.items()):
+        return None
+    found = _equal_keys(target, source)
+    if found is None:
+        return None
+    of_source, of_target = source.rows.take(found.column("s")), target.rows.take(found.column("t"))
+    pairs = {ACTION: pa.array([0 if matched else None] * found.num_rows, pa.int32())}
+    pairs |= {name: of_target.column(name) for name in (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)}
+    pairs[SOURCE_ROW] = of_source.column(SOURCE_ROW)
+    if matched and matched[0].action == "update":
+        pairs |= {each.name: (of_source if each.name in assigned else of_target).column(each.name) for each in columns}
+    return pa.table(pairs)
+
+
+def _column_of(alias: str, value: str) -> str | None:
+    """Return the folded name of a column that is qualified by an alias; None for other SQL."""
+    found = re.fullmatch(rf"\s*(`?){re.escape(alias)}\1\s*\.\s*(`[^`]+`|\w+)\s*", value, re.IGNORECASE)
+    return None if found is None else fold(found[2].strip("`"))
+
+
+def _equal_keys(target: LocalRows, source: LocalSource) -> pa.Table | None:
+    """Return the pairs with equal keys as the numbers of a row of the source, `s`, and of the target, `t`.
+
+    Returns:
+        The pairs; None if there are too many, or if Arrow cannot compare the keys.
+    """
     names = [f"k{number}" for number in range(len(source.keys))]
     left = source.rows.select([key for _, key in source.keys]).rename_columns(names).append_column("s", _numbers(source.rows))
     right = target.rows.select([column for column, _ in source.keys]).rename_columns(names).append_column("t", _numbers(target.rows))
-    found = left.join(right, names, join_type="inner", use_threads=False)
-    if found.num_rows > MAX_PAIRS:
+    try:
+        found = left.join(right, names, join_type="inner", use_threads=False)
+    except pa.ArrowException:
+        return None
+    return None if found.num_rows > MAX_PAIRS else found
+
+
+def _pairs_of_keys(spark: SparkSession, target: LocalRows, source: LocalSource, aliases: tuple[str, str]) -> DataFrame | None:
+    """Return the pairs with equal keys: a struct for each alias, and SOURCE_ROW."""
+    found = _equal_keys(target, source)
+    if found is None:
         return None
     chosen = source.rows.select([SOURCE_COLUMNS, SOURCE_ROW]).take(found.column("s"))
     columns = [target.rows.take(found.column("t")).to_struct_array(), chosen.column(0), chosen.column(1)]

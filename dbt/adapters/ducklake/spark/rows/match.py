@@ -21,7 +21,7 @@ from ..values.assignment import assigned
 from ..values.conversions import same_type
 from ..values.expressions import Expression, can_be_sql, select
 from ..values.types import struct_type
-from .positions import Positions, by_file, repeats
+from .positions import Positions, has_duplicates, positions_by_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -182,8 +182,8 @@ def outcome_of(rows: pa.Table) -> Outcome:
     if rows.num_rows == 0:
         return Outcome({}, repeated=False)
     chosen = pc.unique(rows.column(ACTION)).drop_null().to_pylist()
-    actions = {action: by_file(rows.filter(pc.equal(rows.column(ACTION), action))) for action in sorted(chosen)}
-    return Outcome(actions, repeated=repeats(rows))
+    actions = {action: positions_by_file(rows.filter(pc.equal(rows.column(ACTION), action))) for action in sorted(chosen)}
+    return Outcome(actions, repeated=has_duplicates(rows))
 
 
 def rows_of_clauses(pairs: pa.Table, clauses: Sequence[int]) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Plans that PySpark has no function for: built from Spark's own classes, which classic mode gives access to, but not Spark Connect."""
+"""Plans that PySpark has no function for. They use Spark's JVM classes, which classic PySpark can reach, but not Spark Connect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def limit_partitions(frame: DataFrame, number: int) -> DataFrame:
-    """Return at most `number` rows of each partition, without the shuffle of `frame.limit`; with Spark Connect at most `number` rows."""
+    """Return at most `number` rows of each partition, without the shuffle of `frame.limit`; with Spark Connect at most `number` in all."""
     java: Any = getattr(frame, "_jdf", None)
     if java is None:
         return frame.limit(number)
@@ -19,7 +19,7 @@ def limit_partitions(frame: DataFrame, number: int) -> DataFrame:
     return _of_plan(session, spark.catalyst.plans.logical.LocalLimit(literal, java.queryExecution().analyzed()))
 
 
-def as_leaf(persisted: DataFrame) -> DataFrame:
+def as_single_node(persisted: DataFrame) -> DataFrame:
     """Return a persisted DataFrame as a plan of one node.
 
     Otherwise Spark analyzes the whole query again for every DataFrame that uses it, which takes most of the time of a small statement on a
@@ -29,11 +29,11 @@ def as_leaf(persisted: DataFrame) -> DataFrame:
     if java is None:
         return persisted
     session: Any = persisted.sparkSession
-    found = session._jsparkSession.sharedState().cacheManager().lookupCachedData(java)
-    if found.isEmpty():
+    cached = session._jsparkSession.sharedState().cacheManager().lookupCachedData(java)
+    if cached.isEmpty():
         return persisted
     names = java.queryExecution().analyzed().output()  # the same rows may be cached under other names
-    plan = found.get().cachedRepresentation().withOutput(names)
+    plan = cached.get().cachedRepresentation().withOutput(names)
     return _of_plan(session, plan)
 
 

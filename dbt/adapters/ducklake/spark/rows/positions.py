@@ -24,23 +24,23 @@ Positions: TypeAlias = Mapping[int, PositionArray]
 
 
 def collect_positions(frame: DataFrame) -> dict[int, pa.Array]:
-    """Fetch the positions of the rows of a frame with lineage, by file, without duplicates."""
-    return by_file(fetch_positions(frame))
+    """Fetch the positions of a frame's rows and return them by file, without duplicates. The frame must have lineage columns."""
+    return positions_by_file(fetch_positions(frame))
 
 
 def fetch_positions(frame: DataFrame) -> pa.Table:
-    """Fetch the columns LINEAGE_FILE and LINEAGE_POSITION of a frame."""
+    """Fetch and return the columns LINEAGE_FILE and LINEAGE_POSITION of a frame."""
     return frame.select(LINEAGE_FILE, LINEAGE_POSITION).toArrow()
 
 
-def by_file(rows: pa.Table) -> dict[int, pa.Array]:
-    """Group the positions in the columns LINEAGE_FILE and LINEAGE_POSITION, which contain no NULL, by file, without duplicates."""
+def positions_by_file(rows: pa.Table) -> dict[int, pa.Array]:
+    """Return the positions by file, without duplicates. The columns LINEAGE_FILE and LINEAGE_POSITION must contain no NULL."""
     keys, files = keys_of(rows)
-    del rows  # the sort needs as much memory as these rows, which the caller need not keep
+    del rows  # frees memory for the sort, if the caller has dropped its reference too
     return _split(_in_order(keys), files)
 
 
-def repeats(rows: pa.Table) -> bool:
+def has_duplicates(rows: pa.Table) -> bool:
     """Whether `rows` contains the same file and position more than once."""
     keys = _in_order(keys_of(rows)[0])
     return len(keys) > 1 and bool(pc.any(pc.equal(keys.slice(1), keys.slice(0, len(keys) - 1))).as_py())
@@ -48,15 +48,15 @@ def repeats(rows: pa.Table) -> bool:
 
 def union(parts: Iterable[Positions]) -> dict[int, pa.Array]:
     """Return the union of several sets of positions."""
-    found: dict[int, list[pa.Array]] = {}
+    by_id: dict[int, list[pa.Array]] = {}
     for part in parts:
         for file_id, positions in part.items():
-            found.setdefault(file_id, []).append(positions)
-    return {file_id: arrays[0] if len(arrays) == 1 else ascending(pa.concat_arrays(arrays)) for file_id, arrays in found.items()}
+            by_id.setdefault(file_id, []).append(positions)
+    return {file_id: arrays[0] if len(arrays) == 1 else ascending(pa.concat_arrays(arrays)) for file_id, arrays in by_id.items()}
 
 
 def ascending(values: pa.Array) -> pa.Array:
-    """Sort the values and remove duplicates."""
+    """Return the values sorted and without duplicates."""
     values = _in_order(values)
     if len(values) < 2:
         return values
@@ -71,7 +71,7 @@ def count(positions: Positions) -> int:
 
 
 def keys_of(rows: pa.Table) -> tuple[pa.Array, list[int]]:
-    """Return a key for each row, `index of its file << POSITION_BITS | position`, and the list of files."""
+    """Return a key for each row, `index of its file << POSITION_BITS | position`, and the LINEAGE_FILEs by this index."""
     files = rows.column(LINEAGE_FILE).combine_chunks().dictionary_encode()
     if rows.num_rows == 0:
         return pa.array([], pa.int64()), []
@@ -89,9 +89,9 @@ def _in_order(values: pa.Array) -> pa.Array:
 def _split(keys: pa.Array, files: list[int]) -> dict[int, pa.Array]:
     keys = ascending(keys)
     counts = {each["values"]: each["counts"] for each in pc.value_counts(pc.shift_right(keys, POSITION_BITS)).to_pylist()}
-    found, start = {}, 0
+    positions, start = {}, 0
     for index, file_id in enumerate(files):
-        number = counts.get(index, 0)
-        found[file_id] = pc.subtract(keys.slice(start, number), index << POSITION_BITS)
-        start += number
-    return found
+        size = counts.get(index, 0)
+        positions[file_id] = pc.subtract(keys.slice(start, size), index << POSITION_BITS)
+        start += size
+    return positions

@@ -1,4 +1,4 @@
-"""The process of Spark's driver: start it with `spark-submit`, as PySpark does, and attach PySpark to it.
+"""The process of Spark's driver: start it with `spark-submit`, as PySpark does, attach PySpark to it, and cache the names of its classes.
 
 PySpark starts and attaches in one call. Here these are two steps, so that a start can be ended before it is complete.
 """
@@ -31,6 +31,16 @@ JAVA_TEMPORARY = "java.io.tmpdir"
 _JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 LAUNCHER_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For the JVM that only computes the command line for the driver's JVM."""
+CACHED_NAMES = (
+    "functions",
+    "PythonUtils",
+    "PythonSQLUtils",
+    "org.apache.spark.sql.functions",
+    "org.apache.spark.sql.classic.SparkSession",
+    "org.apache.spark.sql.types.Metadata",
+    "org.apache.spark.storage.StorageLevel",
+)
+"""The Java classes that PySpark uses, as it writes them. Most statements use the first five several times."""
 
 
 class JvmEndedError(Exception):
@@ -204,3 +214,32 @@ def await_address(address: Path, process: subprocess.Popen[bytes]) -> tuple[int,
     data = address.read_bytes()
     (port, length), text = struct.unpack("!ii", data[:8]), data[8:]
     return port, text[:length].decode()
+
+
+def cache_names(jvm: Any) -> None:
+    """Store the classes of `CACHED_NAMES` in the view, where Python finds them before Py4J asks the JVM for each name at each use.
+
+    Names that this Spark lacks are skipped. A name without its package, such as `functions`, is slow: the JVM searches all jars once for
+    each imported package.
+    """
+    from py4j.java_gateway import JavaClass, JavaMember
+    from py4j.protocol import Py4JError
+
+    class CachedClass(JavaClass):
+        """A class that asks for the name of each static method once."""
+
+        def __getattr__(self, name: str) -> Any:
+            member = super().__getattr__(name)  # type: ignore[no-untyped-call]  # Py4J has no types
+            if isinstance(member, JavaMember):
+                setattr(self, name, member)
+            return member
+
+    for name in CACHED_NAMES:
+        if name in vars(jvm):
+            continue
+        try:
+            found = getattr(jvm, name)
+        except Py4JError:
+            continue
+        if isinstance(found, JavaClass):
+            setattr(jvm, name, CachedClass(found._fqn, found._gateway_client))  # type: ignore[no-untyped-call]

@@ -14,7 +14,7 @@ from ...errors import EngineError
 from .application import Application
 from .connect import is_connect
 from .java import require_pair
-from .java_names import cache_names
+from .jvm import cache_names
 from .scopes import Scope, Scopes
 from .settings import SparkSettings
 from .temporary_folder import TemporaryFolder

@@ -37,7 +37,7 @@ from ..read.scan import scan
 from ..values.conform import conform
 from .encrypted import write_files
 from .job import move_files, new_directory, run
-from .sorting import order_of
+from .sorting import sort_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -141,7 +141,7 @@ def _rows(spark: SparkSession, groups: Sequence[Group], job: Job, columns: Seque
         _RANK: pa.array(range(len(members)), pa.int64()),
     }
     rows = rows.join(F.broadcast(spark.createDataFrame(pa.table(sources))), F.col(LINEAGE_FILE) == F.col(_SOURCE))
-    keys = [F.col(_GROUP), *order_of(rows, job.order), F.col(_RANK), F.col(LINEAGE_POSITION)]
+    keys = [F.col(_GROUP), *sort_columns(rows, job.order), F.col(_RANK), F.col(LINEAGE_POSITION)]
     rows = rows.repartition(min(len(groups), _MAX_TASKS), F.col(_GROUP)).sortWithinPartitions(*keys)
     special: Mapping[int, str] = {ROW_ID_FIELD_ID: LINEAGE_ROW_ID, SNAPSHOT_ID_FIELD_ID: _SNAPSHOT}
     read = [*names, *(special[column.column_id] for column in columns[len(names) :])]

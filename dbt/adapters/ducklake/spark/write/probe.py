@@ -21,11 +21,11 @@ _COLUMN = Column(1, "id", "int64")
 
 
 def write_and_read(spark: SparkSession, directory: str, *, encrypted: bool) -> bool:
-    """Return whether this process sees the file that the executors wrote below a directory; the file is removed.
+    """Write a file with the executors and read it, then remove it; return whether this process sees it.
 
     Args:
         spark: the session.
-        directory: the directory.
+        directory: the directory below which the file is written.
         encrypted: write and read an encrypted file, as the models of an encrypted lake do.
 
     Raises:
@@ -35,9 +35,9 @@ def write_and_read(spark: SparkSession, directory: str, *, encrypted: bool) -> b
     with new_directory(directory) as target:
         paths, rows = _encrypted(spark, target) if encrypted else _plain(spark, target)
         if paths:
-            found = rows.count()
-            if found != ROWS:
-                raise LakeError(f"the executors wrote {ROWS} rows to {target} and read {found}")
+            row_count = rows.count()
+            if row_count != ROWS:
+                raise LakeError(f"the executors wrote {ROWS} rows to {target} and read {row_count}")
         storage.remove(paths)
         storage.remove_tree(target)
     return bool(paths)

@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def order_of(rows: DataFrame, keys: Sequence[SortField]) -> list[SparkColumn]:
-    """Return the sort keys, which are Spark SQL, as columns over `rows`, up to the first that Spark refuses."""
-    found: list[SparkColumn] = []
+def sort_columns(rows: DataFrame, keys: Sequence[SortField]) -> list[SparkColumn]:
+    """Return the sort keys, which are Spark SQL, as columns over `rows`. The first key that Spark refuses ends the list."""
+    order: list[SparkColumn] = []
     for key in keys:
         try:
             value = F.expr(key.expression)
-            rows.select(value).schema  # noqa: B018 - a remote Spark analyses only then
+            rows.select(value).schema  # noqa: B018 - Spark Connect analyzes only when the schema is read
         except AnalysisException as error:
             logger.warning("rows are not sorted by %s, which Spark refuses: %s", key.expression, error.getCondition())
             break
         match key.direction.upper() == "DESC", key.nulls.upper() == "NULLS_FIRST":
             case False, False:
-                found.append(value.asc_nulls_last())
+                order.append(value.asc_nulls_last())
             case False, True:
-                found.append(value.asc_nulls_first())
+                order.append(value.asc_nulls_first())
             case True, False:
-                found.append(value.desc_nulls_last())
+                order.append(value.desc_nulls_last())
             case _:
-                found.append(value.desc_nulls_first())
-    return found
+                order.append(value.desc_nulls_first())
+    return order

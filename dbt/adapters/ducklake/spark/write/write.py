@@ -27,7 +27,7 @@ from .encrypted import write_files
 from .job import move_files, new_directory, run
 from .partitions import key_name, values_of, values_of_keys, with_keys
 from .sizes import arranged, large_tasks, rows_per_file
-from .sorting import order_of
+from .sorting import sort_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -73,7 +73,7 @@ def write_rows(
     with new_directory(directory) as target:
         per_file = rows_per_file(written_columns, options.target_file_size, row_bytes)
         with large_tasks(fitted.sparkSession, options.target_file_size):
-            arrangement = arranged(fitted, keys, order_of(fitted, order), options)
+            arrangement = arranged(fitted, keys, sort_columns(fitted, order), options)
             if options.encrypted:
                 written = write_files(arrangement, written_columns, target, options, keys, per_file)
                 files = [replace(file, partition_values=values_of_keys(texts, columns, partition_fields)) for texts, file in written]

@@ -48,7 +48,7 @@ from .session import (
     ShowProperties,
     Use,
 )
-from .text import VIRTUAL_COLUMNS, FunctionCall, Name, Qualifier, Reference, Sql, Star, TimeTravel
+from .text import VIRTUAL_COLUMNS, FunctionCall, Name, OuterStar, Qualifier, Reference, Sql, Star, TimeTravel
 
 Statement = (
     CreateSchema
@@ -120,6 +120,7 @@ __all__ = [
     "Merge",
     "MergeClause",
     "Name",
+    "OuterStar",
     "PartitionKey",
     "PartitionTarget",
     "PassThrough",

@@ -5,13 +5,14 @@ Binding replaces these names in the text. The text is never generated from a syn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from ...format.identifiers import backquoted, fold
 
 T = TypeVar("T")
+P = TypeVar("P", "Reference", "Qualifier", "FunctionCall", "OuterStar")
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,18 @@ class Star:
 
 
 @dataclass(frozen=True)
+class OuterStar:
+    """A `*` or `q.*` outside of a SELECT, such as that of `hash(t.*)`: text[start:end] covers it with its qualifier and its EXCEPT list."""
+
+    start: int
+    end: int
+    qualifier: tuple[str, ...]
+    """The folded parts of the qualifier."""
+    excepts: tuple[str, ...] = ()
+    """The folded names of the columns that it leaves out."""
+
+
+@dataclass(frozen=True)
 class FunctionCall:
     """A place where a function is called by a name of two or three parts: text[start:end] covers the name."""
 
@@ -113,8 +126,38 @@ class Sql:
     qualifiers: tuple[Qualifier, ...] = ()
     calls: tuple[FunctionCall, ...] = ()
     stars: tuple[Star, ...] = ()
+    outer_stars: tuple[OuterStar, ...] = ()
     virtual: tuple[str, ...] = ()
     """All virtual columns that the text names, including its subqueries. Used for conditions, which name columns of the target."""
+
+    def with_columns(self, columns: Callable[[OuterStar], Sequence[str] | None]) -> Sql:
+        """Return the SQL with columns in place of the stars outside of SELECTs.
+
+        Args:
+            columns: returns SQL for each column that a star means; None leaves the star as it is.
+        """
+        expanded = [(star, found) for star in self.outer_stars if (found := columns(star)) is not None]
+        if not expanded:
+            return self
+        edits: list[_Edit[str]] = [_Edit(star.start, star.end, ", ".join(found)) for star, found in expanded]
+        growth = [(edit.end, len(edit.before) - (edit.end - edit.start)) for edit in edits]
+
+        def moved(position: int) -> int:
+            return position + sum(more for end, more in growth if end <= position)
+
+        def shifted(place: P) -> P:
+            return replace(place, start=moved(place.start), end=moved(place.end))
+
+        kept = {star for star, _ in expanded}
+        return Sql(
+            "".join(_spliced(self.text, edits)),
+            tuple(map(shifted, self.references)),
+            tuple(shifted(each) for each in self.qualifiers if not any(star.start <= each.start < star.end for star in kept)),
+            tuple(map(shifted, self.calls)),
+            tuple(replace(each, end=moved(each.end), references=tuple(map(shifted, each.references))) for each in self.stars),
+            tuple(shifted(each) for each in self.outer_stars if each not in kept),
+            self.virtual,
+        )
 
     def pieces(
         self,

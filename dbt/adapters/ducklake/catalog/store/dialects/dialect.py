@@ -22,7 +22,7 @@ from ....format.objects import Column
 from ....format.types import NESTED
 
 
-def types_of_cells(numbers: TypeEngine[Any], strings: TypeEngine[Any], blobs: TypeEngine[Any]) -> Mapping[str, TypeEngine[Any]]:
+def inlined_types_for(numbers: TypeEngine[Any], strings: TypeEngine[Any], blobs: TypeEngine[Any]) -> Mapping[str, TypeEngine[Any]]:
     """Return `inlined_types` for a database that stores only numbers, strings and blobs; nested values are strings."""
     types = {Cell.NUMBER: numbers, Cell.TEXT: strings, Cell.BLOB: blobs}
     leaves = {name: types[leaf.cell] for name, leaf in STORED_NAMES.items() if leaf.cell is not None}
@@ -48,7 +48,7 @@ def unchanged(cell: ColumnElement[Any], _column: Column) -> ColumnElement[Any]:
     return cell
 
 
-def own_order(text: ColumnElement[Any]) -> ColumnElement[Any]:
+def unchanged_text(text: ColumnElement[Any]) -> ColumnElement[Any]:
     """Return the string itself, because the database compares strings byte by byte."""
     return text
 
@@ -84,7 +84,7 @@ class CatalogDialect:
     """Keyword arguments of `create_engine`."""
 
     prepare_engine: Callable[[Engine, bool], None]
-    """Prepares the engine's connections; the flag is true if nothing will be written."""
+    """Prepares the engine's connections; the flag is true if the engine only reads."""
 
     begin_read: Callable[[Connection], None]
     """Begins a reading transaction, whose queries all see the same state of the catalog."""
@@ -106,10 +106,10 @@ class CatalogDialect:
     """Keyword arguments of `create_engine` for writing transactions, if they need other connections than reading ones."""
 
     text_type: TypeEngine[Any] = field(default_factory=VARCHAR)
-    """A string of any length."""
+    """The type of a string of any length."""
 
     write_lock: Callable[[Connection], AbstractContextManager[None]] = no_lock
-    """A lock around a whole writing transaction, for databases where a lock inside it is not enough.
+    """Takes a lock around a writing transaction, for databases where a lock inside the transaction is not enough.
 
     Raises:
         BusyError: another writer held the lock for too long.
@@ -128,9 +128,9 @@ class CatalogDialect:
     """Whether the rollback of a transaction removes the tables that it created."""
 
     clock: ColumnElement[Any] | None = None
-    """The current time by the clock of the server, in UTC if it has no zone. None if the database runs in this process."""
+    """The current time on the server's clock, in UTC if it has no zone. None if the database runs in this process."""
 
-    package: str | None = None
+    extra: str | None = None
     """The extra of dbt-ducklake that installs the driver."""
 
     inlined_cell: Callable[[Any, Column], Any] = text_cell
@@ -139,20 +139,20 @@ class CatalogDialect:
     read_as_text: frozenset[str] = field(default_factory=frozenset)
     """DuckLake types whose inlined values the driver would change; queries cast them to text."""
 
-    inlined_readable: Callable[[ColumnElement[Any], Column], ColumnElement[Any]] = unchanged
-    """Converts an inlined column, before that cast, to an expression that the driver can read."""
+    readable_inlined: Callable[[ColumnElement[Any], Column], ColumnElement[Any]] = unchanged
+    """Converts an inlined column to an expression that the driver can read, before the cast of `read_as_text`."""
 
-    number: Callable[[ColumnElement[Any]], ColumnElement[Any]] | None = None
+    parse_number: Callable[[ColumnElement[Any]], ColumnElement[Any]] | None = None
     """Converts a string to a double, and a string that is not a finite number to NULL. None if scans are not planned in SQL."""
 
-    ordered_text: Callable[[ColumnElement[Any]], ColumnElement[Any]] = own_order
+    ordered_text: Callable[[ColumnElement[Any]], ColumnElement[Any]] = unchanged_text
     """Converts a string to an expression that is compared byte by byte in UTF-8."""
 
     max_identifier_bytes: int | None = None
     """The maximum length of a column name in an inlined-data table, in bytes."""
 
     folds_case: bool = False
-    """Whether unquoted names in statements lose their case; DuckDB does not quote column names that need no quotes in DuckDB."""
+    """Whether unquoted names in statements lose their case. DuckDB quotes only the column names that need quotes in DuckDB."""
 
     batch_size: int = 500
-    """The maximum number of ids in one IN list, below every driver's limit of parameters."""
+    """The maximum number of ids in one IN list, below every driver's limit on parameters."""

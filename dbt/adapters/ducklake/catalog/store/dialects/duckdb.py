@@ -101,7 +101,7 @@ def _inlined_cell(value: Any, column: Column) -> Any:
     return text_cell(value, column)
 
 
-def _inlined_readable(cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
+def _readable_inlined(cell: ColumnElement[Any], column: Column) -> ColumnElement[Any]:
     """Convert variants to Parquet's encoding, because the Python values that the driver returns lose information."""
     if not any(node.type == "variant" for node in column.walk()):
         return cell
@@ -136,7 +136,7 @@ def _compiled_try_cast(element: Any, compiler: SQLCompiler, **options: Any) -> s
     return f"TRY_CAST({compiler.process(element.clause, **options)} AS {compiler.process(element.typeclause, **options)})"
 
 
-def _number(text: ColumnElement[Any]) -> ColumnElement[Any]:
+def _parse_number(text: ColumnElement[Any]) -> ColumnElement[Any]:
     """Convert a string to a double; to NULL if it is not a finite number."""
     number = try_cast(text, Double)
     return case((func.isfinite(number), number))
@@ -170,11 +170,11 @@ DUCKDB = CatalogDialect(
     inlined_types=MappingProxyType({name: DuckDBType(spelling) for name, spelling in NAMES.items()}),
     inlined_type=_inlined_type,
     inlined_cell=_inlined_cell,
-    inlined_readable=_inlined_readable,
+    readable_inlined=_readable_inlined,
     # Python's last date is 9999-12-31, which DuckDB's client also returns for infinity; nested values may contain such dates.
     read_as_text=frozenset(name for name in NAMES if not _is_exact_in_python(leaf_type(name))),
-    number=_number,
+    parse_number=_parse_number,
     write_lock=_write_lock,
     indexes=False,  # DuckDB's scans do not need indexes, which make updates slower
-    package="duckdb",
+    extra="duckdb",
 )

@@ -19,7 +19,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.schema import CreateTable, DropTable
 from sqlalchemy.types import BIGINT, BOOLEAN
 
-from .dialect import BusyError, CatalogDialect, types_of_cells
+from .dialect import BusyError, CatalogDialect, inlined_types_for
 
 BUSY_TIMEOUT_SECONDS = 10
 """How long a writer waits for the write lock, and a statement for a lock."""
@@ -108,7 +108,7 @@ MYSQL = CatalogDialect(
     begin_commit=_begin_commit,
     is_write_conflict=_is_write_conflict,
     inlined_type=lambda found, _column: found,
-    inlined_types=types_of_cells(BIGINT(), _TEXT, LONGBLOB()),
+    inlined_types=inlined_types_for(BIGINT(), _TEXT, LONGBLOB()),
     text_type=_TEXT,
     write_lock=_write_lock,
     create_table=_create_table,
@@ -116,5 +116,5 @@ MYSQL = CatalogDialect(
     max_identifier_bytes=64,
     rolls_back_tables=False,
     clock=func.utc_timestamp(6),
-    package="mysql",
+    extra="mysql",
 )

@@ -81,7 +81,7 @@ def _cell(value: Any, column: Column) -> Any:
     return text
 
 
-def _number(stored: ColumnElement[Any]) -> ColumnElement[Any]:
+def _parse_number(stored: ColumnElement[Any]) -> ColumnElement[Any]:
     """Convert a string that is certainly a number. Most are recognized without the regular expression, which is slow."""
     is_plain = and_(func.translate(stored, "0123456789", "").in_(("", ".")), func.length(stored).between(2, 40))
     return case((or_(is_plain, stored.regexp_match(_NUMBER)), cast(stored, DOUBLE_PRECISION)))
@@ -131,9 +131,9 @@ POSTGRES = CatalogDialect(
     inlined_cell=_cell,
     inlined_types=MappingProxyType({name: _TYPES[type_] for name, type_ in _INLINED.items()}),
     read_as_text=frozenset(name for name, type_ in _INLINED.items() if type_ in _CHANGED_BY_DRIVER),
-    number=_number,
+    parse_number=_parse_number,
     ordered_text=_ordered_text,
     max_identifier_bytes=63,
     clock=func.clock_timestamp(),
-    package="postgres",
+    extra="postgres",
 )

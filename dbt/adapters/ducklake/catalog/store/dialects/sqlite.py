@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.pool import NullPool
 from sqlalchemy.types import BIGINT, NUMERIC, VARCHAR, Double
 
-from .dialect import CatalogDialect, types_of_cells
+from .dialect import CatalogDialect, inlined_types_for
 
 BUSY_TIMEOUT_SECONDS = 5.0
 """How long a commit, or the first read of a transaction, waits for a lock before it is retried; the reference implementation's
@@ -78,7 +78,7 @@ def _is_write_conflict(error: BaseException) -> bool:
     return isinstance(error, sqlite3.OperationalError) and ("locked" in text or "busy" in text)
 
 
-def _number(text: ColumnElement[Any]) -> ColumnElement[Any]:
+def _parse_number(text: ColumnElement[Any]) -> ColumnElement[Any]:
     """Convert a string that equals its number; a cast alone would use the leading digits of any string."""
     number = cast(text, NUMERIC)
     return case((number == type_coerce(text, NUMERIC), cast(text, Double)))
@@ -102,6 +102,6 @@ SQLITE = CatalogDialect(
     begin_commit=_nothing,
     is_write_conflict=_is_write_conflict,
     inlined_type=lambda found, _column: found,
-    inlined_types=types_of_cells(BIGINT(), VARCHAR(), BLOB()),
-    number=_number,
+    inlined_types=inlined_types_for(BIGINT(), VARCHAR(), BLOB()),
+    parse_number=_parse_number,
 )

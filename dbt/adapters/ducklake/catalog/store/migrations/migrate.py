@@ -44,17 +44,17 @@ def migrate(database: Database, data_path: str, rewrite: Rewrite) -> None:
         ConflictError: another process changed or migrated the lake, or kept it busy; nothing was changed.
         LakeError: the tables do not match the lake's version; nothing was changed.
     """
-    if database.older is None:
+    if database.older_catalog is None:
         return
-    merged = _merged_files(database, data_path, database.older.source)
+    merged = _merged_files(database, data_path, database.older_catalog.source)
     rewritten = {file.data_file_id: (file, rewrite(file)) for file in merged}
     try:
         with database.migrating() as connection:
-            _require_unchanged(connection, merged, database.older.source)
-            _migrate(connection, database, database.older.source, rewritten)
+            _require_unchanged(connection, merged, database.older_catalog.source)
+            _migrate(connection, database, database.older_catalog.source, rewritten)
     except ConcurrentWriteError as error:
         raise ConflictError(f"other writers keep the catalog database {database.location} busy; migrate again: {error}") from error
-    database.older = None
+    database.older_catalog = None
 
 
 def _migrate(connection: Connection, database: Database, source: Source, rewritten: Mapping[int, tuple[MergedFile, RewrittenFile]]) -> None:

@@ -31,8 +31,10 @@ _ORDERED = (
     T.TimestampNTZType,
     T.StringType,
 )
-"""Types with the same text form and order in Spark, in column statistics and in literals. Floats differ: NaN and -0.0."""
+"""Types with the same text form and order in Spark, in column statistics and in literals. Floats are left out: NaN and -0.0 differ."""
 
+_CHANGED_WHEN_STORED = frozenset({"uuid", "timestamp_s", "timestamp_ms", "timestamp_ns"})
+"""Types whose values in Spark may differ from the stored ones: texts that can be written in several ways, and rounded timestamps."""
 
 _KEY = "_ducklake_key"
 _TEXT = "_ducklake_key_text"
@@ -40,9 +42,10 @@ _TEXT = "_ducklake_key_text"
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The least and greatest value of a key in Spark's text form; for timestamps with a time zone, as microseconds since 1970.
+    """The least and greatest value of a key in Spark's text form.
 
-    Their text form would depend on the session's time zone, and would be ambiguous when daylight saving time ends.
+    Timestamps with a time zone are microseconds since 1970. Their text form would depend on the session's time zone, and would be ambiguous
+    when daylight saving time ends.
     """
 
     column: Column
@@ -57,7 +60,7 @@ class KeyRange:
         return ColumnFilter.between(self.column.column_id, self.low, self.high)
 
 
-def measure(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -> tuple[int, list[KeyRange]]:
+def measure_key_ranges(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -> tuple[int, list[KeyRange]]:
     """Return the number of rows of `source`, and the range of each key that has values other than NULL.
 
     Args:
@@ -67,24 +70,27 @@ def measure(source: DataFrame, alias: str, keys: Sequence[tuple[Column, str]]) -
     """
     aliased = source.alias(alias)
     usable = usable_keys(aliased, keys)
-    wanted = [F.count(F.lit(1))]
+    aggregates = [F.count(F.lit(1))]
     for column, text in usable:
-        wanted += [F.expr(_text_form(column, end)) for end in (f"min({text})", f"max({text})")]
-    row = aliased.agg(*wanted).collect()[0]
-    ends_of = [(column, row[1 + 2 * i], row[2 + 2 * i]) for i, (column, _) in enumerate(usable)]
-    return int(row[0]), [KeyRange(column, low, high) for column, low, high in ends_of if low is not None]
+        aggregates += [F.expr(_text_form(column, bound)) for bound in (f"min({text})", f"max({text})")]
+    row = aliased.agg(*aggregates).collect()[0]
+    bounds = [(column, row[1 + 2 * i], row[2 + 2 * i]) for i, (column, _) in enumerate(usable)]
+    return int(row[0]), [KeyRange(column, low, high) for column, low, high in bounds if low is not None]
 
 
 def usable_keys(aliased: DataFrame, keys: Sequence[tuple[Column, str]]) -> list[tuple[Column, str]]:
     """Return the keys whose ranges can limit a scan.
 
-    Left out are keys whose type is not exactly the column's, because their order could differ, and UUIDs, whose text can be in upper or
-    lower case in Spark.
+    Keys whose type is not exactly the column's are left out, because their order could differ, and those of `_CHANGED_WHEN_STORED`.
     """
     usable = []
     for column, text in keys:
         expected = struct_type([column], ids=False).fields[0].dataType
-        if column.type != "uuid" and isinstance(expected, _ORDERED) and aliased.selectExpr(text).schema.fields[0].dataType == expected:
+        if (
+            column.type not in _CHANGED_WHEN_STORED
+            and isinstance(expected, _ORDERED)
+            and aliased.selectExpr(text).schema.fields[0].dataType == expected
+        ):
             usable.append((column, text))
     return usable
 
@@ -113,10 +119,10 @@ def ranges_of(rows: pa.Table, usable: Sequence[tuple[Column, str]]) -> list[KeyR
     ranges = []
     for i, (column, _) in enumerate(usable):
         values, texts = rows.column(f"{_KEY}{i}"), rows.column(f"{_TEXT}{i}")
-        present = len(values) - values.null_count
-        if present:
+        value_count = len(values) - values.null_count
+        if value_count:
             order = pc.array_sort_indices(values.combine_chunks())
-            ranges.append(KeyRange(column, texts[order[0].as_py()].as_py(), texts[order[present - 1].as_py()].as_py()))
+            ranges.append(KeyRange(column, texts[order[0].as_py()].as_py(), texts[order[value_count - 1].as_py()].as_py()))
     return ranges
 
 
@@ -124,13 +130,13 @@ def _text_form(column: Column, value: str) -> str:
     return f"CAST({f'unix_micros({value})' if column.type == 'timestamptz' else value} AS STRING)"
 
 
-def within(frame: DataFrame, ranges: Sequence[KeyRange]) -> DataFrame:
+def filter_to_ranges(frame: DataFrame, ranges: Sequence[KeyRange]) -> DataFrame:
     """Return the rows of `frame` whose keys are in the ranges."""
     for key in ranges:
-        kind = struct_type([key.column], ids=False).fields[0].dataType
+        key_type = struct_type([key.column], ids=False).fields[0].dataType
         if key.column.type == "timestamptz":
             low, high = (F.timestamp_micros(F.lit(int(micros))) for micros in (key.low, key.high))
         else:
-            low, high = F.lit(key.low).cast(kind), F.lit(key.high).cast(kind)
+            low, high = F.lit(key.low).cast(key_type), F.lit(key.high).cast(key_type)
         frame = frame.where(F.col(backquoted(key.column.name)).between(low, high))
     return frame

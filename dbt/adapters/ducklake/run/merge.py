@@ -1,0 +1,141 @@
+"""Run MERGE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..errors import StatementError
+from ..format.evolution import NewColumn
+from ..format.identifiers import backquoted, fold
+from ..format.objects import Table
+from ..lake.alter import add_columns
+from ..lake.merge import merge
+from ..lake.merge_request import MergeRequest
+from ..lake.tables import required_table
+from ..plan.defaults import default_sql
+from ..plan.filters import filters_for_join
+from ..plan.keys import equal_keys, only_compares, only_equal_keys, uses_as_column
+from ..plan.virtual import expressions, source_with_virtual, virtual_columns, virtual_columns_of_target
+from ..spark.rows.match import When
+from ..spark.values.types import fields_of
+from ..sql.values import Merge, MergeClause, Name, Sql
+from .environment import Environment
+from .registry import ask_for_files
+from .result import Result, changed
+from .targets import Side, assigned_values, changed_table, side_of, with_columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The two relations of a MERGE, as its expressions name them."""
+
+    target: Side
+    source: Side
+    names: tuple[Name, ...]
+    """The names that may qualify columns."""
+
+    def of(self, kind: str) -> tuple[Side, ...]:
+        """Return the sides whose columns the expressions of a clause may name."""
+        return {"not_matched": (self.source,), "not_matched_by_source": (self.target,)}.get(kind, (self.target, self.source))
+
+
+def run_merge(env: Environment, statement: Merge) -> Result:
+    """Run MERGE INTO."""
+    target, table = changed_table(env, statement.name)
+    source_alias = statement.source_alias or "_ducklake_source"
+    source, plain = _source(env, statement, source_alias)
+    if statement.schema_evolution:
+        table = _evolved(target, table, plain)
+    names = (statement.name, *(reference.name for reference in statement.source.references))
+    sides = _Sides(side_of(table, statement.alias, statement.name), Side(source_alias, plain.columns), names)
+    target_alias = sides.target.alias
+    condition = env.bound(with_columns(statement.condition, *sides.of("matched")), names)
+    settings = env.planning.settings()
+    texts = [part.text for part in expressions(statement)]
+
+    def clauses(kind: str) -> list[When]:
+        return [_clause(env, table, clause, sides) for clause in statement.clauses if clause.kind == kind]
+
+    keys = equal_keys(condition, table, target_alias, source_alias)
+    request = MergeRequest(
+        source,
+        target_alias,
+        source_alias,
+        condition,
+        keys,
+        only_compares=only_compares(condition) and not uses_as_column(texts, (target_alias, source_alias)),
+        only_keys=only_equal_keys(condition, keys),
+        matched=clauses("matched"),
+        not_matched=clauses("not_matched"),
+        not_matched_by_source=clauses("not_matched_by_source"),
+        within=filters_for_join(condition, table, target_alias, lambda: settings.zone_is_utc) if settings.can_prune else (),
+        virtual=virtual_columns_of_target(statement, table, target_alias, plain.columns),
+        asks_for_files=ask_for_files(texts),
+        planned=lambda plan: target.note_scan(table, plan),
+    )
+    return changed("MERGE", merge(target.context, table, request))
+
+
+def _source(env: Environment, statement: Merge, alias: str) -> tuple[DataFrame, DataFrame]:
+    """Return the rows of the source of a MERGE, and the same without the virtual columns that the statement names."""
+    text = source_with_virtual(statement, alias)
+    bound = env.resolve(text)
+    rows = env.rows(replace(bound, pieces=("SELECT * FROM ", *bound.pieces)))
+    reference = text.references[0] if text is not statement.source else None
+    found = None if reference is None else env.find(reference.name, reference.at)
+    if reference is None or found is None or not isinstance(found.relation, Table):
+        return rows, rows
+    return rows, rows.drop(*virtual_columns(reference.virtual, found.relation))
+
+
+def _evolved(env: Environment, table: Table, source: DataFrame) -> Table:
+    """Add the columns that only the source has, for MERGE WITH SCHEMA EVOLUTION, and return the table."""
+    new = [NewColumn(f.name, f.type) for f in fields_of(source.schema) if table.column(f.name) is None]
+    if not new:
+        return table
+    add_columns(env.context, table, [((), column) for column in new])
+    return required_table(env.context, table.schema_name, table.name)
+
+
+def _clause(env: Environment, table: Table, clause: MergeClause, sides: _Sides) -> When:
+    def bind(sql: Sql) -> str:
+        return env.bound(with_columns(sql, *sides.of(clause.kind)), sides.names)
+
+    condition = None if clause.condition is None else bind(clause.condition)
+    if clause.action == "delete":
+        return When(condition, "delete")
+    if clause.star:
+        columns = sides.source.columns
+        sources = _by_position(table, clause, columns) if clause.star == "position" else _by_name(table, clause, columns)
+        values = {name: f"{backquoted(sides.source.alias)}.{backquoted(source)}" for name, source in sources.items()}
+        return When(condition, clause.action, values)
+    values = assigned_values(table, clause.assignments, sides.target.alias, bind)
+    if clause.action == "insert":
+        values = {column.name: values.get(column.name) or default_sql(column) for column in table.columns}
+    return When(condition, clause.action, values)
+
+
+def _by_name(table: Table, clause: MergeClause, source_columns: Sequence[str]) -> dict[str, str]:
+    """Return the source's column for every column of the table, matched by name."""
+    source_names = {fold(name): name for name in source_columns}
+    missing = [column.name for column in table.columns if fold(column.name) not in source_names]
+    if missing:
+        raise StatementError(
+            f"{clause.action.upper()} * of {table.schema_name}.{table.name} needs every column of the table in the source, which lacks: "
+            f"{', '.join(missing)}. Name the columns to set instead"
+        )
+    return {column.name: source_names[fold(column.name)] for column in table.columns}
+
+
+def _by_position(table: Table, clause: MergeClause, source_columns: Sequence[str]) -> dict[str, str]:
+    if len(source_columns) != len(table.columns):
+        raise StatementError(
+            f"{clause.action.upper()} by position of {table.schema_name}.{table.name} needs {len(table.columns)} columns in the source, "
+            f"which has {len(source_columns)}. Name the columns to set instead"
+        )
+    return {column.name: source for column, source in zip(table.columns, source_columns, strict=True)}

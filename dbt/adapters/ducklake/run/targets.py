@@ -1,0 +1,115 @@
+"""The table that a statement changes: the values that it assigns, and the columns that a star in an expression means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..errors import StatementError
+from ..format.evolution import find_column
+from ..format.identifiers import backquoted, fold, spark_literal
+from ..format.objects import Column, Table
+from ..lake.tables import required_table
+from ..plan.defaults import default_sql
+from ..sql.values import Assignment, Name, OuterStar, Sql
+from .environment import Environment
+
+
+def changed_table(env: Environment, name: Name) -> tuple[Environment, Table]:
+    """Return the table that a statement changes, and the environment in its lake; the statement's SQL still uses the names of `env`."""
+    target, schema, table = env.place(name)
+    return target, required_table(target.context, schema, table)
+
+
+@dataclass(frozen=True)
+class Side:
+    """A relation whose columns an expression of UPDATE, DELETE or MERGE may name.
+
+    The rows that Spark gets have further columns, such as the positions of rows, which a star must not mean.
+    """
+
+    alias: str
+    columns: Sequence[str]
+    name: Name | None = None
+    """Its name, which qualifies columns if the user gave no alias."""
+
+    def is_called(self, qualifier: tuple[str, ...]) -> bool:
+        """Whether a folded qualifier means this relation."""
+        parts = () if self.name is None else tuple(fold(part) for part in self.name.parts)
+        return qualifier == (fold(self.alias),) or (bool(qualifier) and parts[-len(qualifier) :] == qualifier)
+
+
+def with_columns(sql: Sql, *sides: Side) -> Sql:
+    """Return an expression with the columns of the relations in place of its stars.
+
+    Raises:
+        StatementError: EXCEPT names a column that does not exist.
+    """
+
+    def columns(star: OuterStar) -> list[str] | None:
+        shown = [side for side in sides if not star.qualifier or side.is_called(star.qualifier)]
+        if not shown:
+            return None  # the fields of a struct
+        found = [(side.alias, column) for side in shown for column in side.columns]
+        unknown = set(star.excepts) - {fold(column) for _, column in found}
+        if unknown:
+            raise StatementError(f"EXCEPT ({', '.join(sorted(unknown))}): there is no such column. Leave it out")
+        return [f"{backquoted(alias)}.{backquoted(column)}" for alias, column in found if fold(column) not in star.excepts]
+
+    return sql.with_columns(columns)
+
+
+def side_of(table: Table, alias: str | None, name: Name) -> Side:
+    """Return the side of the table that a statement changes."""
+    return Side(alias or name.parts[-1], [column.name for column in table.columns], None if alias else name)
+
+
+def assigned_values(table: Table, assignments: Sequence[Assignment], alias: str, bind: Callable[[Sql], str]) -> dict[str, str]:
+    """Return the SQL of each column's new value by name. Fields of one struct that are assigned separately become one new struct.
+
+    Args:
+        table: the table.
+        assignments: the assignments.
+        alias: the name of the table in the SQL.
+        bind: returns SQL for Spark.
+
+    Raises:
+        StatementError: a column or field is assigned twice.
+    """
+    values: dict[str, str] = {}
+    nested: dict[str, dict[tuple[str, ...], str]] = {}
+    for assignment in assignments:
+        column = find_column(table, assignment.column)
+        top = find_column(table, assignment.column[:1])
+        text = default_sql(column) if assignment.value is None else bind(assignment.value)
+        for length in range(1, len(assignment.column)):
+            if find_column(table, assignment.column[:length]).type != "struct":
+                whole, outer = ".".join(assignment.column), ".".join(assignment.column[:length])
+                raise StatementError(f"{whole} of {table.name} cannot be assigned: {outer} is not a struct. Assign the whole of {outer}")
+        path = tuple(fold(part) for part in assignment.column[1:])
+        if top.name in values or path in nested.get(top.name, {}):
+            raise StatementError(f"column {'.'.join(assignment.column)} of {table.name} is assigned twice")
+        if path:
+            nested.setdefault(top.name, {})[path] = text
+        else:
+            values[top.name] = text
+    for name, fields in nested.items():
+        if name in values:
+            raise StatementError(f"column {name} of {table.name} is assigned as a whole and by field")
+        column = find_column(table, (name,))
+        values[name] = _struct(column, (), f"{backquoted(alias)}.{backquoted(name)}", fields)
+    return values
+
+
+def _struct(column: Column, path: tuple[str, ...], old: str, fields: dict[tuple[str, ...], str]) -> str:
+    """Return SQL of a struct with some new fields."""
+    parts = []
+    for child in column.children:
+        child_path = (*path, fold(child.name))
+        value = fields.get(child_path)
+        if value is None:
+            value = f"{old}.{backquoted(child.name)}"
+            if any(key[: len(child_path)] == child_path for key in fields):
+                value = _struct(child, child_path, value, fields)
+        parts.append(f"{spark_literal(child.name)}, {value}")
+    return f"named_struct({', '.join(parts)})"
