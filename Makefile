@@ -6,7 +6,7 @@ SHELL := bash
 
 PYTHON ?= python3
 VENV ?= .venv
-WORKERS ?= 2
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 ARGS ?=
 STEPS ?= 1000
 HISTORIES ?= 500

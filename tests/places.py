@@ -55,6 +55,11 @@ def selected_databases(databases: Sequence[Any], *, parity: bool = False) -> Seq
     return databases if parity or FULL_MATRIX else databases[:1]
 
 
+def nightly(*values: Any) -> list[Any]:
+    """Return parameters of a test that run in the full matrix only, for the variants of a long test."""
+    return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
+
+
 def empty_place(database: str, request: pytest.FixtureRequest, tmp_path: Path) -> CatalogPlace:
     path, schema = address_of(database, request)
     return CatalogPlace(path, f"{tmp_path}/files/", schema)

@@ -20,7 +20,7 @@ import duckdb
 import pytest
 from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem, S3FileSystem
 
-from dbt.adapters.ducklake.lake.data_path import MARK
+from dbt.adapters.ducklake.lake.data_path import MARK_FILE
 from tests.acceptance.projects import Project, Rows
 from tests.clusters import Cluster, bare_python, cluster, connect_server, other_user
 from tests.duckdb_instances import open_duckdb
@@ -89,7 +89,7 @@ class Shared:
     def stored(self) -> set[str]:
         """Return the names of the files below the data path, without the mark of the lake."""
         found = self.files.get_file_info(FileSelector(self.root, recursive=True, allow_not_found=True))
-        return {info.path.removeprefix(self.root) for info in found if info.type == FileType.File and info.base_name != MARK}
+        return {info.path.removeprefix(self.root) for info in found if info.type == FileType.File and info.base_name != MARK_FILE}
 
     def listed(self) -> set[str]:
         """Return the names of the files that the newest snapshot reads."""
@@ -223,6 +223,12 @@ def test_a_cluster_in_short(project: Project, python_of_executors: None) -> None
     with cluster(user=None) as running, in_folder(project, on_cluster(running.url, {})) as shared:
         shared.project.dbt("build", "--vars", "run: one")
         check_rows(shared, "one")
+
+
+@only_nightly
+def test_an_executor_is_killed_while_it_writes_to_a_shared_folder(project: Project, python_of_executors: None) -> None:
+    with cluster(user=None) as running, in_folder(project, on_cluster(running.url, {})) as shared:
+        shared.project.dbt("build", "--vars", "run: one")
         kill_while_writing(shared, running, kill_one)
         clean_up(shared)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import duckdb
 import pytest
 
-from dbt.adapters.ducklake.lake.data_path import MARK
+from dbt.adapters.ducklake.lake.data_path import MARK_FILE
 from dbt.adapters.ducklake.spark.files.storage import list_files
 from tests.acceptance.projects import Project, Rows
 from tests.counted_requests import COPIED, DELETED, LISTED
@@ -45,13 +45,14 @@ READ = "SELECT kind, count(*), sum(id), sum(list_sum(ids)), count(DISTINCT run) 
 
 @dataclass(frozen=True)
 class Stored(Project):
-    """A project on a lake with its files in a bucket, in `folder`, which is a folder of this machine."""
+    """A project in the local folder `folder`, on a lake whose files are in a bucket."""
 
     store: ObjectStore
     environment: bool
+    """Whether dbt gets the credentials from environment variables instead of the profile."""
 
     def dbt(self, *arguments: str, code: int = 0) -> str:
-        """Run a dbt command, which reaches the store by the profile's `secrets` or by its environment."""
+        """Run a dbt command with the credentials of the profile's `secrets` or of environment variables, and return its output."""
         with pytest.MonkeyPatch.context() as patch:
             if self.environment:
                 secret = self.store.secret
@@ -63,7 +64,7 @@ class Stored(Project):
 
     def counted(self, *arguments: str) -> Counter[str]:
         """Run a dbt command and return the number of its requests of each kind."""
-        self.store.proxy.counted()
+        self.store.proxy.counted()  # the next call counts from here
         self.dbt(*arguments)
         return self.store.proxy.counted()
 
@@ -71,23 +72,23 @@ class Stored(Project):
 @pytest.fixture(params=["secrets", "environment"])
 def stored(request: pytest.FixtureRequest, project: Project, s3_jars: str, object_store: ObjectStore) -> Stored:
     """A project on a lake with its files in a new bucket."""
-    found = Stored(project.folder, object_store, environment=request.param == "environment")
+    result = Stored(project.folder, object_store, environment=request.param == "environment")
     for name, text in FILES.items():
-        path = found.folder / name
+        path = result.folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    output = found.ducklake("main", threads=2) | {
+    output = result.ducklake("main", threads=2) | {
         "data_path": object_store.folder,
         "spark": {"fast_start": True, "config": {"spark.jars": s3_jars}},
     }
-    if not found.environment:
+    if not result.environment:
         output["secrets"] = [{"type": "s3", **_fields(object_store)}]
-    found.write_profiles("stored", {"test": output}, "test")
-    return found
+    result.write_profiles("stored", {"test": output}, "test")
+    return result
 
 
 def _fields(store: ObjectStore) -> dict[str, object]:
-    """Return the secret as it is written in a profile and for DuckDB."""
+    """Return the fields of the secret, by their names in profiles and in DuckDB."""
     names = ("key_id", "secret", "region", "endpoint", "url_style", "use_ssl", "scope")
     return {name: getattr(store.secret, name) for name in names}
 
@@ -104,9 +105,9 @@ def duck(stored: Stored) -> Iterator[duckdb.DuckDBPyConnection]:
 def read(duck: duckdb.DuckDBPyConnection, stored: Stored, query: str) -> Rows:
     """Return the rows that DuckDB reads from the current lake."""
     duck.execute(f"ATTACH 'ducklake:sqlite:{stored.folder / 'lake.sqlite'}' AS lake")
-    found = duck.execute(query).fetchall()
+    rows = duck.execute(query).fetchall()
     duck.execute("DETACH lake")
-    return found
+    return rows
 
 
 def test_a_project_is_built_maintained_and_shared(stored: Stored, duck: duckdb.DuckDBPyConnection) -> None:
@@ -130,7 +131,7 @@ def test_a_project_is_built_maintained_and_shared(stored: Stored, duck: duckdb.D
             duck, stored, "CALL ducklake_merge_adjacent_files('lake', 'events'); SELECT count(*) FROM ducklake_list_files('lake', 'events')"
         ),
     ]
-    assert after < before, "DuckDB merges files of a partition that both have written"
+    assert after < before, "DuckDB merges files of a partition that both programs have written"
     assert read(duck, stored, READ) == third
     stored.dbt("run-operation", "ducklake_rewrite_data_files", "--args", "{delete_threshold: 0}")
     stored.dbt("run-operation", "ducklake_checkpoint")
@@ -142,7 +143,7 @@ def test_a_project_is_built_maintained_and_shared(stored: Stored, duck: duckdb.D
     stored.dbt("run-operation", "ducklake_cleanup_old_files", "--args", "{cleanup_all: true}")
     stored.dbt("run-operation", "ducklake_delete_orphaned_files", "--args", "{cleanup_all: true}")
     assert read(duck, stored, READ) == first
-    kept = {path for path, _ in list_files(stored.store.folder)}
+    remaining = {path for path, _ in list_files(stored.store.folder)}
     listed = read(
         duck,
         stored,
@@ -151,13 +152,13 @@ def test_a_project_is_built_maintained_and_shared(stored: Stored, duck: duckdb.D
             for table in ("events", "totals", "prices", "single", "merged", "many")
         ),
     )
-    assert {path for path in kept if not path.endswith("/" + MARK)} == {path for (path,) in listed if path}
-    assert len(kept) == len({path for (path,) in listed if path}) + 1
+    assert {path for path in remaining if not path.endswith("/" + MARK_FILE)} == {path for (path,) in listed if path}
+    assert len(remaining) == len({path for (path,) in listed if path}) + 1
 
 
 def test_requests_are_few_and_none_lists_or_renames(stored: Stored, duck: duckdb.DuckDBPyConnection) -> None:
     opened = stored.counted("seed", "--select", "prices")  # inlined rows
-    assert opened == {LISTED: 1, "PUT": 1}  # a new lake: is the data path free, and its mark
+    assert opened == {LISTED: 1, "PUT": 1}  # a new lake checks that its data path is free, and writes its mark
     costs = {
         "seed": stored.counted("seed", "--select", "many"),
         "table": stored.counted("run", "--select", "single", "--vars", "run: one"),

@@ -127,6 +127,7 @@ def read_while_the_second_day_is_built(shop: Path, duckdb: OtherProcess, command
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_demo_and_a_failed_test_on_its_second_day(shop: Path) -> None:
     first = DEMO.index(["dbt", "build"]) + 1
     for command in DEMO[:first]:

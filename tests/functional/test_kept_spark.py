@@ -131,6 +131,7 @@ def test_the_next_commands_use_the_same_spark_and_see_nothing_of_earlier_ones(ca
     wait_for(lambda: not temporary_folders(cache))  # the keeper removes them after the end of Spark
 
 
+@pytest.mark.nightly
 def test_one_command_at_a_time(cache: Path) -> None:
     first = start(WAIT)
     assert first.stdout is not None
@@ -163,6 +164,7 @@ def test_spark_ends_with_a_killed_command(cache: Path) -> None:
     assert not list(states())
 
 
+@pytest.mark.nightly
 def test_dbt(cache: Path) -> None:
     models = {
         "a.sql": "{{ config(materialized='incremental', unique_key='id') }} select id from range({{ var('n') }})",

@@ -44,6 +44,7 @@ def read(folder: Path) -> list[list[tuple[object, ...]]]:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_killed_run_leaves_the_old_lake(project: Path) -> None:
     build(project, 1)
     old = [[(1, 1000)], [(1, 1000)], [(1,)]]

@@ -13,6 +13,7 @@ import pytest
 
 from tests.long_use import WITHOUT_ARCHIVE, Use, use
 
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 FAST = {"LONG_USE_FAST_START": "1"}
 KILLED = """
 import sys
@@ -33,20 +34,17 @@ def assert_no_growth(found: Use, **tolerated: int) -> None:
     assert found.left == []
 
 
-@pytest.mark.slow
 def test_transactions_leave_nothing(tmp_path: Path) -> None:
     found = use("transactions", 60, 20, tmp_path, **FAST)
     assert_no_growth(found, persistent=0, listeners=1, pools=0, connections=1, other_threads=3, objects=1)
     assert found.samples[-1].files <= found.samples[0].files + 2, found.table()
 
 
-@pytest.mark.slow
 def test_commands_leave_nothing(tmp_path: Path) -> None:
     found = use("commands", 4, 2, tmp_path, **FAST)
     assert_no_growth(found, views=0, persistent=0, listeners=1, pools=0, connections=1, other_threads=3, objects=1, files=2)
 
 
-@pytest.mark.slow
 def test_the_next_start_removes_the_files_of_killed_processes(tmp_path: Path) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()

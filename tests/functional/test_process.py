@@ -14,7 +14,7 @@ import pytest
 
 from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.catalog.store.settings import CatalogSettings
-from dbt.adapters.ducklake.lake.data_path import MARK
+from dbt.adapters.ducklake.lake.data_path import MARK_FILE
 from tests.functional.dbt_process import LAKE, SPARK, start_dbt, write_project
 
 LONG = """
@@ -54,10 +54,11 @@ def command_lines(process: subprocess.Popen[str]) -> str:
 
 
 def files(folder: Path) -> set[str]:
-    return {str(path) for path in (folder / "data").rglob("*") if path.is_file() and path.name != MARK}
+    return {str(path) for path in (folder / "data").rglob("*") if path.is_file() and path.name != MARK_FILE}
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_an_interrupted_run_leaves_the_lake_unchanged(project: Path) -> None:
     process = start_dbt(project, "--log-format", "json", "run")
     try:

@@ -87,6 +87,7 @@ def test_the_next_node_starts_spark_again(tmp_path: Path) -> None:
     assert output.count("Spark's process has ended with the status 3; Spark starts again") == 1
 
 
+@pytest.mark.nightly
 def test_a_session_goes_on_after_spark_has_ended(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -97,6 +98,7 @@ def test_a_later_command_of_the_process_starts_spark_again(tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.nightly
 def test_every_session_of_a_process_runs_workers_with_its_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = tmp_path / "bin" / "python3"
     other.parent.mkdir()

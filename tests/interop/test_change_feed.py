@@ -49,7 +49,6 @@ def in_turn(both: Both, order: str) -> Callable[[str], None]:
 
 
 @pytest.mark.parametrize("order", ["ds", "sdd"])
-@pytest.mark.parity
 def test_every_kind_of_change(both: Both, order: str) -> None:
     run = in_turn(both, order)
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 2)")

@@ -17,7 +17,7 @@ from tests.catalogs import CatalogUnderTest
 from tests.interop.conftest import Both, comparable_rows
 from tests.interop.oracle import connect as connect_duckdb
 from tests.interop.test_rollback import HISTORIES, SPARK, make_history
-from tests.places import ENCRYPTED, REFERENCE_DATABASES
+from tests.places import ENCRYPTED, REFERENCE_DATABASES, nightly
 
 CATALOGS = REFERENCE_DATABASES
 CHANGES = [
@@ -88,7 +88,7 @@ def test_a_clone_has_the_rows_and_columns_of_its_original(both: Both, catalog: C
 
 @pytest.mark.parametrize("changed", ["t", "dev.c"])
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
-@pytest.mark.parametrize("name", ["files", "merged files", "added files and deletion vectors", "flushed", "inlined"])
+@pytest.mark.parametrize("name", ["files", *nightly("merged files", "added files and deletion vectors", "flushed"), "inlined"])
 def test_no_change_and_no_maintenance_of_one_side_harms_the_other(
     both: Both, catalog: CatalogUnderTest, name: str, engine: str, changed: str, tmp_path: Path
 ) -> None:

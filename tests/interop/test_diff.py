@@ -73,7 +73,6 @@ def latest(both: Both) -> int:
 
 
 @pytest.mark.parametrize("writer", ["duckdb", "spark"])
-@pytest.mark.parity
 def test_changes_between_snapshots_are_counted_by_row_id_and_by_key(table: Both, writer: str) -> None:
     write: Callable[[str], None] = getattr(table, writer)
     start = latest(table)

@@ -233,6 +233,7 @@ def test_dbt_debug_tries_an_encrypted_file_without_connector_of_spark(
     assert objects(object_store) == before
 
 
+@pytest.mark.nightly
 def test_no_file_of_a_process_has_plain_rows_at_any_time(tmp_path: Path, object_store: ObjectStore) -> None:
     """The process reaches the store by its environment; its scratch files are below the folder."""
     (tmp_path / "tmp").mkdir()

@@ -95,7 +95,6 @@ def test_both_sides_change_one_table_in_turn(both: Both, tmp_path: Path) -> None
     assert plain_files(tmp_path) == []
 
 
-@pytest.mark.parity
 def test_maintenance_keeps_rows_row_ids_and_history(both: Both, tmp_path: Path) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 5)")
     both.spark("CREATE TABLE t (id INT, p STRING, v STRING)")
@@ -378,6 +377,7 @@ def test_the_costs_are_told_once(lake: LakeSession, caplog: pytest.LogCaptureFix
     assert len(told) == 2
 
 
+@pytest.mark.nightly
 def test_no_file_of_a_process_has_plain_rows_at_any_time(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     (tmp_path / "spark").mkdir()

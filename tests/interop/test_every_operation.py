@@ -1,4 +1,4 @@
-"""Each maintenance operation by each side on each catalog database: afterwards both sides read the same rows as before.
+"""Each maintenance operation by each side, in the nightly run on each catalog database: afterwards both sides read the same rows as before.
 
 One history has inlined rows, deletes, updates and partitions; the operations run in sequence on the same lake.
 """
@@ -14,7 +14,6 @@ from tests.interop.conftest import Both, comparable_rows
 from tests.interop.oracle import connect
 from tests.places import REFERENCE_DATABASES
 
-pytestmark = pytest.mark.parity
 CATALOGS = REFERENCE_DATABASES
 TABLES = ("plain", "parts")
 

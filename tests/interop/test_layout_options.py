@@ -1,4 +1,4 @@
-"""Options for files and directories, as DuckDB reads what is written under them; row ids under every maintenance action."""
+"""DuckDB reads files that were written with layout options, and every maintenance action preserves row ids."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def test_duckdb_prunes_by_partitions_with_and_without_directories(both: Both, hi
     assert [("/k=" in file) for file in files] == [hive == "true"] * len(files)
     assert both.rows("SELECT count(*), min(v) FROM t WHERE k = 2") == [(100, 2)]
     plan = both.duck.execute("EXPLAIN ANALYZE SELECT * FROM t WHERE k = 2").fetchall()[0][1]
-    read = int(plan.split("Total Files Read:")[1].split()[0])
-    assert 0 < read < len(files)
-    both.duckdb("INSERT INTO t VALUES (2, 1000)")  # and DuckDB continues in the same way
+    files_read = int(plan.split("Total Files Read:")[1].split()[0])
+    assert 0 < files_read < len(files)
+    both.duckdb("INSERT INTO t VALUES (2, 1000)")
     assert both.rows("SELECT max(v) FROM t WHERE k = 2") == [(1000,)]
 
 

@@ -11,6 +11,7 @@ from dbt.adapters.ducklake.format.objects import Table
 from dbt.adapters.ducklake.lake import small_merge
 from dbt.adapters.ducklake.spark.read.local import local_rows
 from dbt.adapters.ducklake.spark.read.scan import scan
+from dbt.adapters.ducklake.spark.rows import local_match
 from tests.interop.conftest import Both
 from tests.interop.types.cases import CASES, Case, duck_value, our_type, spark_text, spark_value
 
@@ -109,9 +110,20 @@ def test_tables_that_spark_reads(both: Both) -> None:
     assert not any(is_local(both, name) for name in ("nested", "large", "wide"))
 
 
-MERGES = [
+COPIES = [
     ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"),
     ("t.id = s.id AND t.name = s.name", "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"),
+    ("(s.at = t.at) AND `T`.`name` = S.name", "WHEN MATCHED THEN UPDATE SET price = s . price WHEN NOT MATCHED THEN INSERT *"),
+    ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET name = s.same WHEN NOT MATCHED THEN INSERT (name, id) VALUES (s.same, s.id)"),
+    ("t.id = s.id", "WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"),
+    ("t.id = s.id", "WHEN MATCHED THEN DELETE"),
+]
+"""Merges that only copy columns, so that Spark does not see the pairs."""
+MERGES = [
+    ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET name = s.name WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, s.same)"),
+    ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET name = s.name || 1 WHEN NOT MATCHED THEN INSERT (name) VALUES (s.name || 1)"),
+    ("t.id = s.id", "WHEN MATCHED THEN UPDATE SET name = s.name WHEN NOT MATCHED AND s.id > 12 THEN INSERT (name) VALUES (s.name)"),
+    ("t.id = s.id AND t.id > 4", "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"),
     (
         "T.ID = `S`.`id` AND t.at <= s.at",
         "WHEN MATCHED AND t.price < s.price THEN UPDATE SET price = t.price + s.price, name = upper(s.name)",
@@ -124,8 +136,14 @@ MERGES = [
 ]
 
 
-@pytest.mark.parametrize(("on", "clauses"), MERGES)
+@pytest.mark.parametrize(("on", "clauses"), [*COPIES, *MERGES])
 def test_a_merge_of_pairs_is_a_merge_with_a_join(both: Both, monkeypatch: pytest.MonkeyPatch, on: str, clauses: str) -> None:
+    ways: list[str] = []
+    for name in ("copied_pairs", "local_pairs"):
+        real = getattr(local_match, name)
+        monkeypatch.setattr(
+            small_merge, name, lambda *given, name=name, real=real: (found := real(*given)) and (ways.append(name), found)[1]
+        )
     columns = "CAST({id} AS BIGINT) AS id, {name} AS name, CAST({id} AS DECIMAL(9, 2)) / 3 AS price, timestamp_seconds({id} * 60) AS at"
     rows = columns.format(id="IF(n % 7 = 6, NULL, n)", name="IF(n % 5 = 0, NULL, string(n))")
     both.spark("CREATE TABLE other AS SELECT CAST(7 AS BIGINT) AS id")
@@ -133,13 +151,17 @@ def test_a_merge_of_pairs_is_a_merge_with_a_join(both: Both, monkeypatch: pytest
     def play(table: str) -> list[Any]:
         both.spark(f"CREATE TABLE {table} AS SELECT {rows} FROM range(10) AS r(n)")
         both.spark(f"DELETE FROM {table} WHERE id = 3")
-        source = rows.replace("/ 3", "/ 3 + 0")
+        source = rows.replace("/ 3", "/ 3 + 0") + ", upper(string(n)) || 'x' AS same"
         result = both.session.execute(f"MERGE INTO {table} t USING (SELECT {source} FROM range(2, 16) AS r(n)) s ON {on} {clauses}")
         return [result.rowcount, both.rows(f"SELECT * FROM {table}")]
 
+    copied = play("copied")
+    assert ("copied_pairs" in ways) is ((on, clauses) in COPIES)
+    monkeypatch.setattr(small_merge, "copied_pairs", lambda *_: None)
     pairs = play("pairs")
+    assert "local_pairs" in ways or (on, clauses) not in COPIES
     monkeypatch.setattr(small_merge, "_local_pairs", lambda *_: None)
-    assert pairs == play("joined")
+    assert copied == pairs == play("joined")
 
 
 def test_a_random_condition_is_refused_as_in_a_join(both: Both) -> None:

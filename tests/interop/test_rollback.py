@@ -288,7 +288,6 @@ def relations(both: Both) -> set[tuple[Any, ...]]:
     return set(found.fetchall())
 
 
-@pytest.mark.parity
 def test_a_lake_is_usable_after_a_rollback(both: Both, catalog: CatalogUnderTest) -> None:
     both.duckdb("CALL lake.set_option('data_inlining_row_limit', 10)")
     for statement in BEFORE:

@@ -12,6 +12,7 @@ from dbt.adapters.ducklake.spark.read import local
 from dbt.adapters.ducklake.spark.rows.plans import limit_partitions
 from dbt.adapters.ducklake.spark.write import few_rows
 from tests.interop.conftest import Both
+from tests.places import nightly
 
 pytestmark = pytest.mark.local_rows
 CATALOGS = ["sqlite"]
@@ -42,7 +43,7 @@ STATEMENTS = [
 ]
 FIRST_ROWS = 20
 """How many rows a table begins with. The row ids of later rows depend on the order of their files, which is not defined."""
-LAYOUTS = ["", "PARTITIONED BY (part)", "PARTITIONED BY (bucket(3, id), year(day))", "SORTED BY (amount)"]
+LAYOUTS = ["", "PARTITIONED BY (bucket(3, id), year(day))", *nightly("PARTITIONED BY (part)", "SORTED BY (amount)")]
 
 
 @pytest.fixture(autouse=True)

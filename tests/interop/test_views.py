@@ -1,4 +1,4 @@
-"""Views of DuckDB's dialect: read if they can be translated, refused one by one if not."""
+"""Views in DuckDB's dialect: those that can be translated are read, and each of the others is refused on its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.interop.conftest import Both
 CATALOGS = ["sqlite"]
 READ = {
     "plain": "SELECT a, upper(b) AS b FROM t WHERE a >= 2",
-    "casts": "SELECT a::VARCHAR || '!' AS said FROM t",
+    "casts": "SELECT a::VARCHAR || '!' AS note FROM t",
     "on_view": "SELECT count(*) AS n FROM plain",
 }
 REFUSED = {

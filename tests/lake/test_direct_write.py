@@ -117,6 +117,7 @@ spark.stop()
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds the process of an executor in /proc")
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_task_that_runs_twice_leaves_no_file_that_counts(tmp_path: Path) -> None:
     """One attempt fails, one is overtaken by speculation, and the executor of one is killed while it writes."""
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.ducklake.catalog.store import trial
+from dbt.adapters.ducklake.catalog.store import database_checks
 from dbt.adapters.ducklake.lake import probe
 from dbt.adapters.ducklake.session import LakeSettings, connect, doctor
 from dbt.adapters.ducklake.session.doctor import Finding, examine, master_address
@@ -285,7 +285,7 @@ def test_a_clock_that_is_wrong(postgres_url: str, tmp_path: Path, monkeypatch: p
 
     with connect(postgres_url, f"{tmp_path}/files/"):
         pass
-    monkeypatch.setattr(trial, "datetime", Late)
+    monkeypatch.setattr(database_checks, "datetime", Late)
     monkeypatch.setattr(probe, "datetime", Late)
     found = of_catalog(settings(tmp_path, path=postgres_url))
     assert "is 300 seconds ahead of this machine's" in found["the clock of the catalog database of lake is right"]
@@ -303,6 +303,7 @@ def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
     assert (tmp_path / "files").read_text() == "not a folder"
 
 
+@pytest.mark.nightly
 def test_an_object_store_that_does_not_answer_and_spark_without_its_jar(
     tmp_path: Path, runtime: SparkRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:

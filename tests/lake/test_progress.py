@@ -1,4 +1,4 @@
-"""The lines about a long statement: stages, tasks, rows and bytes of its Spark job, and nothing about short ones."""
+"""Progress of long statements: lines with the stages, tasks, rows and bytes of the Spark job. Short statements have none."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lines(lake: LakeSession) -> list[str]:
-    found: list[str] = []
-    lake.notify = found.append
+    notified: list[str] = []
+    lake.notify = notified.append
     lake.node = lambda: "model.p.m"
-    return found
+    return notified
 
 
 def test_a_long_statement_says_how_far_it_has_come(lake: LakeSession, quick: None, lines: list[str]) -> None:
@@ -48,26 +48,26 @@ def test_a_short_statement_says_nothing(lake: LakeSession, lines: list[str]) -> 
 
 
 def test_the_statements_of_a_node_count_together(quick: None) -> None:
-    said: list[str] = []
-    watch, node = Watch(), Watched("model.p.m", time.monotonic(), lambda: None, said.append)
+    messages: list[str] = []
+    watch, node = Watch(), Watched("model.p.m", time.monotonic(), lambda: None, messages.append)
     for _ in range(4):
         with watch.running(node):
             time.sleep(0.2)
-    assert [re.sub(r"\d+ s", "N s", line) for line in said] == ["model.p.m has been running for N s: no Spark job is running"]
+    assert [re.sub(r"\d+ s", "N s", line) for line in messages] == ["model.p.m has been running for N s: no Spark job is running"]
 
 
 def test_an_error_of_spark_does_not_end_the_watch(quick: None) -> None:
-    said = threading.Event()
+    notified = threading.Event()
 
     def broken() -> Progress:
         raise RuntimeError("Spark has ended")
 
     watch = Watch()
-    with watch.running(Watched("a", time.monotonic(), broken, lambda _: said.set())):
-        assert said.wait(10)
-    said.clear()
-    with watch.running(Watched("b", time.monotonic(), lambda: None, lambda _: said.set())):
-        assert said.wait(10)
+    with watch.running(Watched("a", time.monotonic(), broken, lambda _: notified.set())):
+        assert notified.wait(10)
+    notified.clear()
+    with watch.running(Watched("b", time.monotonic(), lambda: None, lambda _: notified.set())):
+        assert notified.wait(10)
 
 
 def test_texts() -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import functions
 from dbt.adapters.ducklake.errors import CancelledError, ConfigurationError
 from dbt.adapters.ducklake.spark.errors import translate
 from dbt.adapters.ducklake.spark.session.java import Releases
-from dbt.adapters.ducklake.spark.session.java_names import NAMES
+from dbt.adapters.ducklake.spark.session.jvm import CACHED_NAMES
 from dbt.adapters.ducklake.spark.session.node_settings import require_protected, restore_protected
 from dbt.adapters.ducklake.spark.session.runtime import SCRATCH, SparkRuntime
 from dbt.adapters.ducklake.spark.session.settings import REQUIRED
@@ -162,4 +162,4 @@ def test_py4j_asks_for_a_name_once(spark_runtime: SparkRuntime) -> None:
     cached = names["org.apache.spark.sql.functions"]
     assert "soundex" in vars(cached)
     assert functions.soundex(functions.lit("a")) is not None
-    assert set(NAMES) <= names.keys()
+    assert set(CACHED_NAMES) <= names.keys()

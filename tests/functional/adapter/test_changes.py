@@ -294,6 +294,7 @@ class TestAConcurrentWriter:
 
 
 @pytest.mark.postgres
+@pytest.mark.nightly
 class TestAConcurrentWriterOnPostgreSQL(TestAConcurrentWriter):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target, postgres_server):

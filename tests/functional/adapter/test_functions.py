@@ -22,7 +22,7 @@ VIEW = "{{ config(materialized=var('materialized', 'view')) }} select {{ functio
 
 
 class InLowerCase:
-    """Our statements are in lower case, and Spark uses DETERMINISTIC and NOT DETERMINISTIC."""
+    """Looks for statements in lower case, as ours are; dbt's tests expect upper case."""
 
     def is_function_create_event(self, event):
         return event.data.node_info.node_name == "price_for_xlarge" and "create or replace function" in event.data.sql
@@ -40,7 +40,7 @@ class TestDeterministic(InLowerCase, DeterministicUDF):
 
 class TestStable(InLowerCase, StableUDF):
     def check_function_volatility(self, sql):
-        """Spark has no equivalent: dbt warns and omits it."""
+        """Spark has no equivalent of STABLE, so dbt warns and omits it."""
         assert "deterministic" not in sql
 
 

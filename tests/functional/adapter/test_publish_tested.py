@@ -236,6 +236,7 @@ class TestReaders(PublishedByNode):
 
 
 @pytest.mark.postgres
+@pytest.mark.nightly
 class TestReadersOnPostgreSQL(TestReaders):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target, postgres_server):

@@ -16,7 +16,7 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.errors import ConfigurationError, LakeError
 from dbt.adapters.ducklake.lake.cleanup import cleanup_old_files
 from dbt.adapters.ducklake.lake.context import Context
-from dbt.adapters.ducklake.lake.data_path import MARK
+from dbt.adapters.ducklake.lake.data_path import MARK_FILE
 from dbt.adapters.ducklake.lake.orphans import delete_orphaned_files
 from tests.interop import oracle
 from tests.interop.catalog.conftest import Connect
@@ -152,7 +152,7 @@ def test_malicious_catalog_rows_remove_no_file(form: str, place: CatalogPlace, g
     treasure = outside / "treasure.parquet"
     treasure.write_bytes(b"mine")
     for each in grown.maintenance.scheduled(None):
-        grown.maintenance.forget([each])
+        grown.maintenance.remove_scheduled_rows([each])
     live = sorted(grown.maintenance.needed_files())[0]
     if form == "link":
         os.symlink(outside, Path(grown.data_path) / "main" / "link")
@@ -259,7 +259,7 @@ class TestTwoLakesWithOneDataPath:
             duck.execute("CREATE TABLE lake.t AS SELECT 1 AS a")
         for marked in (True, False):
             if not marked:
-                os.remove(tmp_path / "files" / MARK)
+                os.remove(tmp_path / "files" / MARK_FILE)
             with pytest.raises(ConfigurationError, match=r"files/ already has files of another lake.*Choose another data_path"):
                 places[1].lake()
             assert (tmp_path / "two.sqlite").stat().st_size == 0
@@ -289,7 +289,7 @@ class TestTwoLakesWithOneDataPath:
             assert len(duck.execute("CALL ducklake_delete_orphaned_files('lake', cleanup_all => true)").fetchall()) == 1
             duck.execute("CHECKPOINT lake")
             assert duck.execute("FROM lake.t").fetchall() == [(1,)]
-        assert (tmp_path / "files" / MARK).exists()
+        assert (tmp_path / "files" / MARK_FILE).exists()
 
     def test_an_empty_data_path_is_refused(self, places: list[CatalogPlace], tmp_path: Path) -> None:
         with places[0].lake():

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from dbt.adapters.ducklake.errors import ConfigurationError
-from dbt.adapters.ducklake.lake.data_path import MARK, Owners, owner_of, require_own_path
+from dbt.adapters.ducklake.lake.data_path import MARK_FILE, Owners, owner_of, require_own_path
 from dbt.adapters.ducklake.session import Lake, LakeSettings
 from dbt.adapters.ducklake.spark.files.storage import filesystem, write_small
 
@@ -27,18 +27,18 @@ def lake() -> str:
 def test_the_nearest_mark_decides(lake: str) -> None:
     ours, nested = lake + "main/t/a.parquet", lake + "nested/main/t/a.parquet"
     assert (Owners(lake, {"1"}).foreign_mark(ours), Owners(lake, {"1"}).is_unmarked()) == (None, True)
-    write_small(lake + MARK, b'{"lake": "1"}')
-    write_small(lake + "nested/" + MARK, b'{"lake": "2"}')
+    write_small(lake + MARK_FILE, b'{"lake": "1"}')
+    write_small(lake + "nested/" + MARK_FILE, b'{"lake": "2"}')
     assert (Owners(lake, {"1"}).foreign_mark(ours), Owners(lake, {"1"}).is_unmarked()) == (None, False)
-    assert Owners(lake, {"1"}).foreign_mark(nested) == lake + "nested/" + MARK
-    assert Owners(lake, {"3"}).foreign_mark(ours) == lake + MARK
+    assert Owners(lake, {"1"}).foreign_mark(nested) == lake + "nested/" + MARK_FILE
+    assert Owners(lake, {"3"}).foreign_mark(ours) == lake + MARK_FILE
     assert Owners(lake + "nested/", {"2"}).foreign_mark(nested) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"lake": 1}', b"\xff"])
 def test_a_mark_that_cannot_be_read_is_anothers(lake: str, content: bytes) -> None:
-    write_small(lake + MARK, content)
-    assert Owners(lake, {"1"}).foreign_mark(lake + "main/t/a.parquet") == lake + MARK
+    write_small(lake + MARK_FILE, content)
+    assert Owners(lake, {"1"}).foreign_mark(lake + "main/t/a.parquet") == lake + MARK_FILE
 
 
 def test_only_a_path_without_files_of_a_lake_is_free(lake: str) -> None:
@@ -49,7 +49,7 @@ def test_only_a_path_without_files_of_a_lake_is_free(lake: str) -> None:
     files, inner = filesystem(lake)
     files.delete_dir(inner + "main")
     require_own_path(lake)
-    write_small(lake + MARK, b'{"lake": "1"}')
+    write_small(lake + MARK_FILE, b'{"lake": "1"}')
     with pytest.raises(ConfigurationError, match="already has files of another lake"):
         require_own_path(lake)  # a lake with other schemas
     files.delete_dir(inner + "nested")

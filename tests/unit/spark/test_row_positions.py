@@ -10,7 +10,7 @@ import pyarrow as pa
 from dbt.adapters.ducklake.format.files import INLINED_BASE, LINEAGE_FILE, LINEAGE_POSITION, DataFile, DeleteFile
 from dbt.adapters.ducklake.spark.files.deletes import write_delete_file, write_deletion_vector
 from dbt.adapters.ducklake.spark.rows.deleted import deleted_rows
-from dbt.adapters.ducklake.spark.rows.positions import by_file, count, repeats, union
+from dbt.adapters.ducklake.spark.rows.positions import count, has_duplicates, positions_by_file, union
 
 
 def places(pairs: list[tuple[int, int]]) -> pa.Table:
@@ -22,23 +22,23 @@ def places(pairs: list[tuple[int, int]]) -> pa.Table:
 def test_positions_are_grouped_by_file_ascending_and_unique() -> None:
     rng = random.Random(7)
     pairs = [(rng.choice([3, -1, 99, INLINED_BASE, INLINED_BASE - 1]), rng.randrange(50)) for _ in range(400)]
-    found = by_file(places(pairs))
+    found = positions_by_file(places(pairs))
     assert {file: positions.to_pylist() for file, positions in found.items()} == {
         file: sorted({p for f, p in pairs if f == file}) for file in dict(pairs)
     }
     assert count(found) == len(set(pairs))
-    assert repeats(places(pairs))
-    assert not repeats(places(list(set(pairs))))
+    assert has_duplicates(places(pairs))
+    assert not has_duplicates(places(list(set(pairs))))
 
 
 def test_no_rows_have_no_positions() -> None:
-    assert by_file(places([])) == {}
-    assert not repeats(places([]))
+    assert positions_by_file(places([])) == {}
+    assert not has_duplicates(places([]))
     assert union([]) == {}
 
 
 def test_the_union_of_positions() -> None:
-    first, second = by_file(places([(1, 5), (2, 0)])), by_file(places([(1, 5), (1, 2)]))
+    first, second = positions_by_file(places([(1, 5), (2, 0)])), positions_by_file(places([(1, 5), (1, 2)]))
     assert {file: positions.to_pylist() for file, positions in union([first, second]).items()} == {1: [2, 5], 2: [0]}
 
 
