@@ -213,8 +213,9 @@ def _stores_failures(node: Any) -> bool:
 
 
 def _mark_skipped(results: Sequence[Any], reason: str) -> None:
-    """Mark results that were successful as skipped, so that `dbt retry` builds and tests their nodes again."""
+    """Mark results that were successful as skipped, so that `dbt retry` builds and tests their nodes again, with all of their batches."""
     for each in results:
+        each.batch_results = None
         if each.status not in _FAILED:
             each.status = type(each.status)("skipped")
             each.message = f"not published: {reason}"

@@ -22,7 +22,7 @@
     {%- do given.append('old_versions => true') -%}
   {%- endif -%}
   {%- set changes = 'ducklake_changes(' ~ given | join(', ') ~ ')' -%}
-  {%- if relation.limit is not none or relation.event_time_filter -%}
+  {%- if relation.limit is not none or relation.event_time_filter or flags.EMPTY or flags.SAMPLE -%}
     {%- set changes = '(select * from ' ~ changes ~ ' where false)' -%}
   {%- endif -%}
   {{ return(changes) }}

@@ -3,9 +3,11 @@
   {%- set event_time = config.get('event_time') -%}
   {%- set start = config.get('__dbt_internal_microbatch_event_time_start') -%}
   {%- set end = config.get('__dbt_internal_microbatch_event_time_end') -%}
-  {%- set window = [] -%}
-  {%- if start -%}{%- do window.append(event_time ~ " >= timestamp '" ~ start ~ "'") -%}{%- endif -%}
-  {%- if end -%}{%- do window.append(event_time ~ " < timestamp '" ~ end ~ "'") -%}{%- endif -%}
+  {%- set window, kinds = [], {} -%}
+  {%- for column in arg_dict['dest_columns'] -%}{%- do kinds.update({column.name | lower: column.data_type}) -%}{%- endfor -%}
+  {%- set kind = kinds.get(event_time | replace('`', '') | lower, 'timestamp') -%}
+  {%- if start -%}{%- do window.append(event_time ~ ' >= ' ~ batch_end(start, kind)) -%}{%- endif -%}
+  {%- if end -%}{%- do window.append(event_time ~ ' < ' ~ batch_end(end, kind)) -%}{%- endif -%}
   {%- for predicate in arg_dict['incremental_predicates'] or [] -%}
     {%- do window.append('(' ~ predicate ~ ')') -%}
   {%- endfor -%}
@@ -17,4 +19,21 @@
   {{ insert_rows_sql(arg_dict['target_relation'], arg_dict['temp_relation'], arg_dict['dest_columns']) }}
   {%- endset -%}
   {% do return(replace_window) %}
+{% endmacro %}
+
+
+{#
+  An end of a batch as a literal of the type of `event_time`. dbt filters the input by comparing with a string, which Spark reads as a value of the
+  column's type; so a date or a timestamp without a zone is the one that is written in UTC, whatever the session's time zone is.
+#}
+{% macro batch_end(time, kind) %}
+  {%- set text = time | string -%}
+  {%- if kind == 'timestamp' -%}
+    {% do return("timestamp '" ~ text ~ "'") %}
+  {%- elif kind == 'timestamp_ntz' -%}
+    {% do return("timestamp_ntz '" ~ text.partition('+')[0] ~ "'") %}
+  {%- elif kind == 'date' -%}
+    {% do return("date '" ~ text[:10] ~ "'") %}
+  {%- endif -%}
+  {% do return("'" ~ text ~ "'") %}
 {% endmacro %}
