@@ -103,3 +103,15 @@ def test_partitions_of_rounded_timestamps_are_replaced(tables: Both) -> None:
     tables.duckdb("INSERT INTO p VALUES (0, '2024-01-01 10:00:01'), (1, '2024-01-01 10:00:02')")
     tables.spark("INSERT OVERWRITE p PARTITION (ts) SELECT 5, TIMESTAMP_NTZ'2024-01-01 10:00:00.6'")
     assert tables.rows("SELECT id FROM p ORDER BY id") == [(1,), (5,)]
+
+
+def test_a_subquery_over_a_table_of_the_same_name(tables: Both) -> None:
+    tables.spark("CREATE SCHEMA staging")
+    tables.spark("CREATE TABLE staging.t AS SELECT id + 2 AS id, concat('new ', id) AS v FROM range(9)")
+    tables.spark("UPDATE main.t SET v = (SELECT max(staging.t.v) FROM staging.t WHERE staging.t.id = main.t.id) WHERE id <> 2")
+    assert [row[1] for row in rows(tables)] == [None, None, "a", "new 1"]
+    tables.spark("DELETE FROM main.t WHERE EXISTS (SELECT 1 FROM staging.t WHERE staging.t.id = main.t.id AND t.v = 'new 0')")
+    assert [row[0] for row in rows(tables)] == [0, 1, 3]
+    assert tables.rows(
+        "SELECT staging.t.id FROM staging.t WHERE EXISTS (SELECT 1 FROM main.t WHERE main.t.id = staging.t.id)",
+    ) == [(3,)]

@@ -157,6 +157,26 @@ def test_microbatch_replaces_its_window(macros: Macros) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "start", "end"),
+    [
+        ("timestamp", "timestamp '2020-01-01 06:00:00+00:00'", "timestamp '2020-01-02 00:00:00+00:00'"),
+        ("timestamp_ntz", "timestamp_ntz '2020-01-01 06:00:00'", "timestamp_ntz '2020-01-02 00:00:00'"),
+        ("date", "date '2020-01-01'", "date '2020-01-02'"),
+        ("string", "'2020-01-01 06:00:00+00:00'", "'2020-01-02 00:00:00+00:00'"),
+    ],
+)
+def test_microbatch_compares_as_dbt_filters_the_input(macros: Macros, kind: str, start: str, end: str) -> None:
+    macros.config.update(
+        event_time="`Sold at`",
+        __dbt_internal_microbatch_event_time_start="2020-01-01 06:00:00+00:00",
+        __dbt_internal_microbatch_event_time_end="2020-01-02 00:00:00+00:00",
+    )
+    given = arguments(macros)
+    given["dest_columns"] = [*COLUMNS, *columns(**{"sold at": kind})]
+    assert f"where `Sold at` >= {start} and `Sold at` < {end}; " in macros.get_incremental_microbatch_sql(given)
+
+
 def test_replace_where_replaces_the_rows_of_its_predicates(macros: Macros) -> None:
     macros.context["run_query"] = lambda sql: macros.statements.append(sql)
     given = arguments(macros, incremental_predicates=["region = 'eu'", "id > 1 or id is null"])

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from ..errors import StatementError
 from ..format.identifiers import fold
+from .qualifiers import qualifiers, separate
 from .relation import NOT_AN_ALIAS, alias_at, name_at, relation_at
 from .scopes import Scope, shows
 from .tokens import Cursor, Source, Token, words
@@ -51,16 +52,17 @@ def fragment(source: Source, start: int = 0, stop: int | None = None, *, outer: 
     stop = len(source.tokens) if stop is None else stop
     if start >= stop:
         return Sql(source.text if whole else "")
-    finder = _Finder(source, outer)
+    finder = _Finder(source)
     try:
         finder.scan(start, stop, frozenset())
+        separate(finder.scopes, source, tuple(outer))
     except RecursionError:
         raise StatementError("the statement is nested too deeply: name parts of it with WITH") from None
     begin, end = (0, len(source.text)) if whole else (source.tokens[start].start, source.tokens[stop - 1].end)
     return Sql(
         source.text[begin:end],
         tuple(_shifted(found, begin) for found in finder.found()),
-        tuple(_shifted(found, begin) for found in finder.qualifiers()),
+        tuple(_shifted(found, begin) for found in qualifiers(finder.scopes, source, tuple(outer))),
         tuple(_shifted(found, begin) for found in finder.calls),
         tuple(Star(star.end - begin, star.excepts, tuple(_shifted(each, begin) for each in star.references)) for star in finder.stars()),
         tuple(_shifted(found, begin) for found in finder.outer_stars()),
@@ -89,23 +91,22 @@ def piece(cursor: Cursor, outer: Iterable[Name] = ()) -> Sql:
 class _Finder:
     """Collects the places in a source that name relations, token by token."""
 
-    def __init__(self, source: Source, outer: Iterable[Name] = ()) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.outer = tuple(outer)
         self.tokens = source.tokens
         self.calls: list[FunctionCall] = []
-        self._scopes: list[Scope] = []
+        self.scopes: list[Scope] = []
         self._scope = Scope(None)
 
     def found(self) -> list[Reference]:
         """Return the references of all scopes in the order of the text."""
-        found = (reference for scope in self._scopes for reference in scope.final())
+        found = (reference for scope in self.scopes for reference in scope.final())
         return sorted(found, key=lambda reference: reference.start)
 
     def stars(self) -> list[Star]:
         """Return the stars of SELECTs in which virtual columns are named."""
         found = []
-        for scope in self._scopes:
+        for scope in self.scopes:
             for qualifier, index in scope.stars if scope.virtual and scope.selects else ():
                 excepts = self.source.token(index + 1).word == "EXCEPT" and self.source.token(index + 2).word == "("
                 shown = [each for each in scope.final() if each.called is not None and shows(qualifier, each)]
@@ -114,7 +115,7 @@ class _Finder:
 
     def outer_stars(self) -> list[OuterStar]:
         """Return the stars that are in no SELECT."""
-        first = self._scopes[0]
+        first = self.scopes[0]
         found = []
         for qualifier, index in () if first.selects else first.stars:
             start, end = self.tokens[index - 2 * len(qualifier)].start, self.tokens[index].end
@@ -132,22 +133,7 @@ class _Finder:
 
     def virtual(self) -> tuple[str, ...]:
         """Return the virtual columns that are named in any scope."""
-        return tuple(name for name in VIRTUAL_COLUMNS if any(name in scope.virtual for scope in self._scopes))
-
-    def qualifiers(self) -> list[Qualifier]:
-        """Return the dotted names that begin with the name of a visible relation without an alias, or with the end of that name."""
-        found = []
-        for scope in self._scopes:
-            names = scope.visible(self.outer) if scope.chains else {}
-            for start, stop in scope.chains if names else ():
-                parts = tuple(fold(token.identifier) for token in self.tokens[start:stop:2] if token.is_identifier)
-                for length in (3, 2):
-                    named = names.get(parts[:length])
-                    after = start + 2 * length - 1
-                    if named is not None and len(parts) >= length and self.source.token(after).word == ".":
-                        found.append(Qualifier(self.tokens[start].start, self.tokens[after - 1].end, *named))
-                        break
-        return found
+        return tuple(name for name in VIRTUAL_COLUMNS if any(name in scope.virtual for scope in self.scopes))
 
     def scan(self, index: int, stop: int, ctes: CTES, *, query: bool = True, listing: bool = False) -> None:
         """Scan [index, stop) in a new scope, or in the scope of a FROM list if `listing`.
@@ -291,7 +277,7 @@ class _Finder:
             index += 1
         if bare and self.source.token(index).word == "(":
             self._add_bare(index + 1, self.source.partner[index], ctes)
-            return alias_at(self.source, self.source.skip(index), stop)[1]
+            return self._alias(self.source.skip(index), stop)
         token = self.source.token(index)
         if index >= stop:
             return index
@@ -300,15 +286,14 @@ class _Finder:
                 self.scan(index + 1, self.source.partner[index], ctes)
             else:
                 self._parenthesized(index, ctes)
-            index = self.source.skip(index)
-            return alias_at(self.source, index, stop)[1]
+            return self._alias(self.source.skip(index), stop)
         if token.word == "VALUES" and self.source.token(index + 1).word not in (".", ""):
             return self._values(index + 1, stop, ctes)
         return self._add(index, stop, ctes)
 
     def _open(self, parent: Scope | None) -> None:
         self._scope = Scope(parent)
-        self._scopes.append(self._scope)
+        self.scopes.append(self._scope)
 
     def _is_keyword_before_relation(self, index: int) -> bool:
         """Whether LATERAL or STREAM is a keyword, because a relation follows it."""
@@ -329,7 +314,14 @@ class _Finder:
             if self.source.token(index).word != "," or self.source.token(index + 1).is_identifier:
                 break
             index += 1
-        return alias_at(self.source, index, stop)[1]
+        return self._alias(index, stop)
+
+    def _alias(self, index: int, stop: int) -> int:
+        """Read the alias of a relation that is not a reference; return the index after it."""
+        alias, after = alias_at(self.source, index, stop)
+        if alias is not None:
+            self._scope.others.append(fold(alias))
+        return after
 
     def _add(self, index: int, stop: int, ctes: CTES, *, bare: bool = False, columns: bool = False) -> int:
         """Collect the relation named at `index`. With `bare` no alias may follow, with `columns` a list of columns may."""
@@ -338,6 +330,7 @@ class _Finder:
             return index
         reference = relation.reference
         if len(reference.name.parts) == 1 and reference.at is None and fold(reference.name.parts[0]) in ctes:
+            self._scope.others.append(fold(relation.alias or reference.name.parts[0]))
             return relation.stop
         if bare:
             after = next(i for i in range(index, stop + 1) if self.source.token(i).start >= reference.end)
@@ -367,6 +360,8 @@ class _Finder:
             self._scope.name_virtual(fold(last.identifier))
         if not called and (index - start >= 4 or (index > start and self.tokens[index].word == "*")):
             self._scope.chains.append((start, index + 1))
+        if not called and index - start == 2:
+            self._scope.pairs.append((start, index + 1))
         return index + 1
 
     @staticmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ..format.identifiers import fold
@@ -15,7 +15,13 @@ class Scope:
 
     parent: Scope | None
     references: list[Reference] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    """The folded names of the relations that are not references: CTEs, and aliases of subqueries."""
     chains: list[tuple[int, int]] = field(default_factory=list)
+    pairs: list[tuple[int, int]] = field(default_factory=list)
+    """The names of two parts, in the same form."""
+    whole: set[int] = field(default_factory=set)
+    """The starts of the references that get their whole name as the alias, because another relation has their last part as its name."""
     aliases: dict[int, str] = field(default_factory=dict)
     """The user's aliases by the start of the reference."""
     stars: list[tuple[tuple[str, ...], int]] = field(default_factory=list)
@@ -49,10 +55,24 @@ class Scope:
                 names.setdefault(parts[-1], set()).add(parts)
         return [
             replace(reference, alias=".".join(reference.name.parts))
-            if not reference.aliased and reference.alias is None and len(names[folded(reference.name)[-1]]) > 1
+            if not reference.aliased
+            and reference.alias is None
+            and (reference.start in self.whole or len(names[folded(reference.name)[-1]]) > 1)
             else reference
             for reference in self.references
         ]
+
+    def enclosing(self) -> Iterator[Scope]:
+        """Yield this scope and those around it, the innermost first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def names(self) -> list[tuple[str, Reference | None]]:
+        """Return what each relation is called in the text for Spark, folded, with its reference if it is one."""
+        references = [(self.aliases.get(each.start) or each.alias or each.name.parts[-1], each) for each in self.with_distinct_aliases()]
+        return [*((fold(name), each) for name, each in references), *((name, None) for name in self.others)]
 
     def visible(self, outer: Iterable[Name]) -> dict[tuple[str, ...], tuple[Name, str | None]]:
         """Map each dotted qualifier of a relation in this or an enclosing scope to the relation's name and its added alias."""

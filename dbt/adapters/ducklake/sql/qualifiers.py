@@ -1,0 +1,97 @@
+"""Find the dotted names of columns that begin with the name of a relation, and keep relations with the same last part apart.
+
+Spark knows a relation of a lake by one name, its alias or the last part of its name. So `prod.orders.id` becomes `orders.id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..errors import StatementError
+from ..format.identifiers import fold
+from .scopes import Scope, folded
+from .tokens import Source
+from .values import Name, Qualifier, Reference
+
+
+def separate(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> None:
+    """Give a relation its whole name as the alias where the last part of a name would mean another relation.
+
+    `prod.orders.id` becomes `orders.id`, which in a subquery over `staging.orders` would be the column of that table.
+
+    Raises:
+        StatementError: neither of the two relations can have another alias than the user's.
+    """
+    while any(_separated(scope, chain, source, outer) for scope in scopes for chain in scope.chains):
+        pass
+
+
+def _separated(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequence[Name]) -> bool:
+    """Rename a relation for one dotted name, and return whether that was necessary."""
+    found = _owner(scope, chain, source, outer)
+    if found is None:
+        return False
+    owner, reference, name = found
+    called = fold(name.parts[-1] if reference is None or reference.alias is None else reference.alias)
+    for inner in scope.enclosing():
+        for other, captor in inner.names():
+            if other != called or (inner is owner and captor == reference):
+                continue
+            if captor is not None and not captor.aliased and captor.alias is None and len(captor.name.parts) > 1:
+                inner.whole.add(captor.start)
+            elif owner is not None and reference is not None and reference.start not in owner.whole:
+                owner.whole.add(reference.start)
+            else:
+                raise StatementError(f"{name} and another relation are both called {name.parts[-1]} here; give one of them an alias")
+            return True
+        if inner is owner:
+            break
+    return False
+
+
+def _owner(
+    scope: Scope, chain: tuple[int, int], source: Source, outer: Sequence[Name]
+) -> tuple[Scope | None, Reference | None, Name] | None:
+    """Return the innermost relation that a dotted name begins with: its scope, reference and name; the name alone for one of `outer`."""
+    start, stop = chain
+    parts = tuple(fold(token.identifier) for token in source.tokens[start:stop:2] if token.is_identifier)
+
+    def begins_with(name: Name) -> bool:
+        lengths = [length for length in (3, 2) if len(parts) >= length and folded(name)[-length:] == parts[:length]]
+        return any(source.token(start + 2 * length - 1).word == "." for length in lengths)
+
+    for inner in scope.enclosing():
+        for reference in inner.with_distinct_aliases():
+            if not reference.aliased and begins_with(reference.name):
+                return inner, reference, reference.name
+    return next(((None, None, name) for name in outer if begins_with(name)), None)
+
+
+def _renamed(scopes: Sequence[Scope], source: Source) -> Iterator[Qualifier]:
+    """Yield the qualifiers of one part that mean a relation which got its whole name as the alias."""
+    for scope in scopes:
+        for start, _ in scope.pairs:
+            called = fold(source.tokens[start].identifier)
+            for inner in scope.enclosing():
+                known = [each for each in inner.references if fold(inner.aliases.get(each.start) or each.name.parts[-1]) == called]
+                if known or called in inner.others:
+                    if len(known) == 1 and known[0].start in inner.whole and called not in inner.others:
+                        token, name = source.tokens[start], known[0].name
+                        yield Qualifier(token.start, token.end, name, ".".join(name.parts))
+                    break
+
+
+def qualifiers(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> list[Qualifier]:
+    """Return the dotted names that begin with the name of a visible relation without an alias, or with the end of that name."""
+    found = list(_renamed(scopes, source))
+    for scope in scopes:
+        names = scope.visible(outer) if scope.chains else {}
+        for start, stop in scope.chains if names else ():
+            parts = tuple(fold(token.identifier) for token in source.tokens[start:stop:2] if token.is_identifier)
+            for length in (3, 2):
+                named = names.get(parts[:length])
+                after = start + 2 * length - 1
+                if named is not None and len(parts) >= length and source.token(after).word == ".":
+                    found.append(Qualifier(source.tokens[start].start, source.tokens[after - 1].end, *named))
+                    break
+    return found
