@@ -125,6 +125,58 @@ def test_hive_directories_are_partitions(both: Both, tmp_path: Path) -> None:
     both.check_history("ours")
 
 
+@pytest.mark.parametrize(
+    ("kind", "key", "directory", "values", "fits"),
+    [
+        ("BIGINT", "k", "k=7", "7, 7", True),
+        ("BIGINT", "k", "k=7", "8, 8", False),
+        ("BIGINT", "k", "k=7", "7, 8", False),
+        ("BIGINT", "k", "k=7", "7, NULL", False),
+        ("BIGINT", "k", "k=__HIVE_DEFAULT_PARTITION__", "NULL, NULL", True),
+        ("BIGINT", "k", "k=__HIVE_DEFAULT_PARTITION__", "NULL, 7", False),
+        ("DECIMAL(5,2)", "k", "k=1.5", "1.50, 1.5", True),
+        ("VARCHAR", "k", "k=a%20b", "'a b', 'a b'", True),
+        ("BOOLEAN", "k", "k=true", "true, true", True),
+        ("DATE", "year(k)", "year=2024", "'2024-01-01', '2024-12-31'", True),
+        ("DATE", "year(k)", "year=2024", "'2024-01-01', '2025-01-01'", False),
+        ("TIMESTAMPTZ", "month(k)", "month=5", "'2024-05-01 00:00:00+00', '2024-05-31 23:59:59+00'", True),
+        ("TIMESTAMP", "month(k)", "month=5", "'2023-05-01', '2024-05-31'", False),
+    ],
+)
+def test_directories_are_proved_if_columns_are_read_from_the_file(
+    both: Both, tmp_path: Path, kind: str, key: str, directory: str, values: str, fits: bool
+) -> None:
+    both.duckdb(f"CREATE TABLE t (k {kind}, i BIGINT)")
+    both.duckdb(f"ALTER TABLE t SET PARTITIONED BY ({key})")
+    add_to_partition(both, tmp_path / directory / "f.parquet", f"SELECT unnest([{values}])::{kind} AS k, 1 AS i", fits=fits)
+    condition = "k IS NULL" if "NULL" in values else f"k <= {values.split(', ')[1]}"
+    assert len(both.rows(f"SELECT * FROM t WHERE {condition}")) == (2 if fits else 0)
+
+
+def test_a_directory_is_proved_to_be_the_bucket_of_the_only_value(both: Both, tmp_path: Path) -> None:
+    both.duckdb("CREATE TABLE t (k BIGINT, i BIGINT)")
+    both.duckdb("ALTER TABLE t SET PARTITIONED BY (bucket(4, k))")
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0, table_name => 't')")
+    both.duckdb("INSERT INTO t VALUES (1, 0)")
+    ((own,),) = both.duck.execute("SELECT partition_value FROM __ducklake_metadata_lake.ducklake_file_partition_value").fetchall()
+    for bucket in range(4):
+        path = tmp_path / f"bucket={bucket}" / "f.parquet"
+        add_to_partition(both, path, f"SELECT 1::BIGINT AS k, {bucket} AS i FROM range(2)", fits=str(bucket) == own)
+    assert len(both.rows("SELECT * FROM t WHERE k = 1")) == 3
+
+
+def add_to_partition(both: Both, path: Path, query: str, *, fits: bool) -> None:
+    """Write a file and add it to the table t, with its columns read from the file; it is refused if its directory does not fit."""
+    path.parent.mkdir(parents=True)
+    both.duckdb(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
+    call = f"CALL ducklake_add_data_files('lake', 't', '{path}', hive_partitioning => false)"
+    if fits:
+        both.spark(call)
+    else:
+        with pytest.raises(DataError, match="does not prove that all its values of k are in the partition of the directory"):
+            both.spark(call)
+
+
 def test_two_added_files_share_a_mapping_that_the_transaction_can_read(both: Both, tmp_path: Path) -> None:
     both.spark("CREATE TABLE t (a BIGINT, s STRING)")
     both.session.begin()

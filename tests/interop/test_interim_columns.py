@@ -81,3 +81,43 @@ def test_a_type_that_was_promoted_after_the_rows_were_written(both: Both) -> Non
     both.spark("COMMIT")
     assert both.rows("SELECT count(*), min(a), max(a) FROM t WHERE a > 19998") == [(2, 19999, 5000000000)]
     assert both.rows("SELECT count(*) FROM t WHERE f >= 0.1 AND f < 0.2") == [(1,)]
+
+
+def test_columns_that_were_renamed_and_renamed_back(both: Both) -> None:
+    """The committed definition does not change, but the file has the names of its two columns exchanged."""
+    both.spark("CALL set_option('data_inlining_row_limit', 0)")
+    both.spark("CREATE TABLE t (a BIGINT, b BIGINT)")
+    both.spark("SELECT count(*) FROM t WHERE a = 1")
+    swap = [f"ALTER TABLE t RENAME COLUMN {names}" for names in ("a TO x", "b TO a", "x TO b")]
+    both.spark("BEGIN")
+    for statement in [*swap, "INSERT INTO t SELECT id + 1000000, id + 10 FROM range(20000)", *swap]:
+        both.spark(statement)
+    both.spark("COMMIT")
+    assert both.rows("SELECT count(*), max(b) FROM t WHERE a = 1001000") == [(1, 1010)]
+    assert both.rows("SELECT count(*) FROM t WHERE b = 15") == [(1,)]
+    both.check_history("t")
+
+
+@pytest.mark.parametrize("rows", [3, 20000])
+@pytest.mark.parametrize("committed", [False, True])
+def test_duckdb_has_no_bounds_of_floats_that_became_doubles(both: Both, rows: int, committed: bool) -> None:
+    """DuckDB casts the text of a bound to the new type, and 0.1 is less than the FLOAT nearest to it."""
+    both.spark("CALL set_option('data_inlining_row_limit', 10)")
+    if not committed:
+        both.spark("BEGIN")
+    both.spark("CREATE TABLE t (x FLOAT, s STRUCT<f: FLOAT>)")
+    both.spark(f"INSERT INTO t SELECT CAST(0.1 AS FLOAT), named_struct('f', CAST(0.1 AS FLOAT)) FROM range({rows})")
+    both.spark("ALTER TABLE t ALTER COLUMN x TYPE DOUBLE")
+    both.spark("ALTER TABLE t ALTER COLUMN s.f TYPE DOUBLE")
+    if not committed:
+        both.spark("COMMIT")
+    exact = 0.10000000149011612
+    for _ in range(2):
+        assert both.rows("SELECT min(x), max(x), max(s.f) FROM t") == [(exact, exact, exact)]
+        for column in ("x", "s.f"):
+            assert both.rows(f"SELECT count(*) FROM t WHERE {column} = CAST({exact} AS DOUBLE)") == [(rows,)]
+            assert both.rows(f"SELECT count(*) FROM t WHERE {column} >= CAST({exact} AS DOUBLE)") == [(rows,)]
+        both.spark("CALL flush_inlined_data()")
+    assert both.rows("SELECT count(*) FROM t WHERE x IS NULL OR s.f IS NULL") == [(0,)]
+    both.spark("INSERT INTO t VALUES (NULL, NULL)")
+    assert both.rows("SELECT count(*), max(x) FROM t WHERE x > 0.05") == [(rows, exact)]

@@ -142,6 +142,19 @@ def test_partition_values_are_used_if_statistics_are_missing(both: Both, transfo
     assert 2 <= found.read < found.total, "the file from before the partitioning is among them"
 
 
+def test_nanoseconds_before_1970_are_found_by_timestamps_only(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB puts them into the year of the next microsecond. Spark reads them as strings."""
+    both.duckdb("CREATE TABLE t (w TIMESTAMP_NS)")
+    both.duckdb("ALTER TABLE t SET PARTITIONED BY (year(w))")
+    both.duckdb("CALL lake.set_option('data_inlining_row_limit', 0, table_name => 't')")
+    both.duckdb("INSERT INTO t VALUES ('1969-12-31 23:59:59.9999999'), ('2024-02-03 00:00:00')")
+    both.duckdb("INSERT INTO t SELECT make_timestamp_ns(1706918400000000000 + i * 3600000000000) FROM range(24) r (i)")
+    assert both.session.execute("SELECT count(*) FROM t WHERE w = DATE'2024-02-03'").fetch() == [(25,)]
+    monkeypatch.setattr("dbt.adapters.ducklake.catalog.read.pruning.Pruning._by_statistics", lambda *anything: set())
+    found = both.session.execute("SELECT count(*) FROM t WHERE w < TIMESTAMP_NTZ'1970-01-01 00:00:00'")
+    assert found.fetch() == [(1,)]
+
+
 @pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT", "STRUCT<x: DOUBLE>"])
 def test_a_negative_zero_in_a_dictionary_is_found(both: Both, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Parquet's filters by dictionary and by Bloom filter take -0.0 for another value than 0.0, which it equals in SQL."""

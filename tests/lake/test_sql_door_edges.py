@@ -201,7 +201,8 @@ class TestCancel:
             patch.setattr(RowStaging, "add_files", cancelled_meanwhile)
             with pytest.raises(CancelledError):
                 lake.execute("INSERT INTO t VALUES (6, 'n6')")
-        lake.execute("COMMIT")
+        with pytest.raises(CancelledError):
+            lake.execute("COMMIT")
         assert rows(lake, "SELECT count(*) FROM t") == [(5,)]
 
 

@@ -64,6 +64,30 @@ def test_a_column_expands_to_types_that_the_lake_can_promote_it_to(old: str, new
     assert DuckLakeColumn("c", old).can_expand_to(DuckLakeColumn("c", new)) is expected
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same", "turned"),
+    [
+        ("struct<lat:int,lng:int>", "struct<lng:int,lat:int>", True, True),
+        ("struct<lat:int,lng:int>", "struct<LAT:int,Lng:int>", True, False),
+        ("struct<lat:int,lng:int>", "struct<lng:int,lat:bigint>", False, True),
+        ("struct<lat:int,lng:int>", "struct<lng:int,lat:int,alt:int>", False, True),
+        ("struct<lat:int,lng:int>", "struct<alt:int,lat:int,lng:int>", False, False),
+        ("struct<lat:int,lng:int>", "struct<x:int,y:int>", False, False),
+        ("array<struct<a:int,b:int>>", "array<struct<b:int,a:int>>", True, True),
+        ("map<string,struct<a:int,b:int>>", "map<string,struct<b:int,a:int>>", True, True),
+        ("struct<s:struct<a:int,b:int>,z:int>", "struct<s:struct<b:int,a:int>,z:int>", True, True),
+        ("struct<s:struct<a:int,b:int>,z:int>", "struct<s:struct<b:int,a:int>,z:int,n:int>", False, True),
+        ("map<int,string>", "map<string,int>", False, False),
+        ("struct<a:int>", "array<int>", False, False),
+        ("int", "int", True, False),
+        ("int", "no such type", False, False),
+    ],
+)
+def test_the_order_of_fields_is_compared_apart_from_types(one: str, other: str, same: bool, turned: bool) -> None:
+    assert DuckLakeColumn("c", one).has_same_fields(DuckLakeColumn("c", other)) is same
+    assert DuckLakeColumn("c", one).has_other_order(DuckLakeColumn("c", other)) is turned
+
+
 def test_names_are_quoted_with_back_quotes() -> None:
     assert DuckLakeColumn("a `b`", "int").quoted == "`a ``b```"
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from dbt.adapters.base.column import Column
 
 from .errors import DuckLakeError
-from .format.identifiers import backquoted
+from .format.datatype import DataType, Field
+from .format.identifiers import backquoted, fold
 from .format.nested_fields import new_fields
 from .format.types import can_promote, decimal_parameters, parse_type, spark_name, stored
 
@@ -74,6 +76,20 @@ class DuckLakeColumn(Column):
             NestedColumn(".".join((other_column.name, *path)), spark_name(kind), path=(other_column.name, *path)) for path, kind in found
         ]
 
+    def has_same_fields(self, other_column: Column) -> bool:
+        """Whether the two types are equal except for the order of the fields of structs, by which values are not stored."""
+        try:
+            return _without_order(parse_type(self.dtype)) == _without_order(parse_type(other_column.dtype))
+        except DuckLakeError:
+            return False
+
+    def has_other_order(self, other_column: Column) -> bool:
+        """Whether fields that a struct has in both types, at any depth, are in another order."""
+        try:
+            return _differ_in_order(parse_type(self.dtype), parse_type(other_column.dtype))
+        except DuckLakeError:
+            return False
+
     def literal(self, value: Any) -> str:
         """Return SQL for `value` in this column's type."""
         return f"cast({value} as {self.dtype})"
@@ -114,3 +130,18 @@ class NestedColumn(DuckLakeColumn):
     def quoted(self) -> str:
         """The path with each name in backquotes."""
         return ".".join(map(backquoted, self.path))
+
+
+def _without_order(type_: DataType) -> DataType:
+    """Return the type with the fields of structs sorted by name, without nullability, comments and the case of names."""
+    fields = [Field(fold(field.name), _without_order(field.type)) for field in type_.fields]
+    return DataType(type_.name, tuple(sorted(fields, key=attrgetter("name")) if type_.name == "struct" else fields))
+
+
+def _differ_in_order(one: DataType, other: DataType) -> bool:
+    if one.name != other.name:
+        return False
+    known = {fold(field.name): field.type for field in other.fields}
+    common = [(fold(field.name), field.type) for field in one.fields if fold(field.name) in known]
+    names = [name for name, _ in common]
+    return names != [name for name in known if name in names] or any(_differ_in_order(type_, known[name]) for name, type_ in common)

@@ -219,9 +219,16 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             lake, self._lake = self._lake, None
         if lake is not None:
             if lake.run is not None and lake.run.writes:
-                logger.warning("Nothing was published, because the run did not end as planned; its changes were discarded")
+                logger.warning(
+                    "Nothing was published, because the run did not end as planned; its changes were discarded. "
+                    "Run the command again: `dbt retry` does not build these nodes again"
+                )
             if lake.nodes is not None and lake.nodes.unpublished:
-                logger.warning(f"The command did not end as planned, so these nodes were not published: {names(lake.nodes.unpublished)}")
+                unpublished = names(lake.nodes.unpublished)
+                logger.warning(
+                    f"The command did not end as planned, so these nodes were not published: {unpublished}. "
+                    "Run the command again: `dbt retry` does not build these nodes again"
+                )
             lake.end_run()
             lake.close_catalogs()
             lake.runtime.release()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import pytest
 from dbt.tests.adapter.simple_snapshot.fixtures import (
     create_seed_sql,
     create_snapshot_expected_sql,
@@ -104,3 +105,43 @@ class TestValidToCurrent(BaseSnapshotDbtValidToCurrent):
 
 class TestMultiUniqueKey(BaseSnapshotMultiUniqueKey):
     pass
+
+
+class TestSpellingsOfColumns:
+    """dbt compares the names of the query's columns with those of the snapshot table, which may have another case."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"orders.sql": "select * from values (1, 'new'), (2, 'paid') as t(id, status)"}
+
+    @pytest.fixture(scope="class")
+    def snapshots(self):
+        head = "unique_key='id', strategy='check', check_cols="
+        spelled = "{{ 'ID, Status' if var('later', false) else 'id, status' }}"
+        deleted = "{{ 'where id = 1' if var('deleted', false) }}"
+        return {
+            "snapshots.sql": f"""
+                {{% snapshot listed %}}
+                {{{{ config({head}['Status']) }}}}
+                select id, status from {{{{ ref('orders') }}}}
+                {{% endsnapshot %}}
+                {{% snapshot every_column %}}
+                {{{{ config({head}'all') }}}}
+                select {spelled} from {{{{ ref('orders') }}}}
+                {{% endsnapshot %}}
+                {{% snapshot deletions %}}
+                {{{{ config({head}['Status'], hard_deletes='new_record') }}}}
+                select {spelled} from {{{{ ref('orders') }}}} {deleted}
+                {{% endsnapshot %}}
+            """,
+        }
+
+    def test_another_spelling_is_no_change_and_a_deletion_record_keeps_its_values(self, project):
+        run_dbt(["run"])
+        run_dbt(["snapshot"])
+        run_dbt(["snapshot", "--vars", "{later: true}"])
+        for name in ("listed", "every_column", "deletions"):
+            assert project.run_sql(f"select count(*) from {{schema}}.{name}", fetch="one")[0] == 2, name
+        run_dbt(["snapshot", "--vars", "{later: true, deleted: true}", "--select", "deletions"])
+        kept = "select id, status, dbt_is_deleted from {schema}.deletions where dbt_valid_to is null order by id"
+        assert project.run_sql(kept, fetch="all") == [(1, "new", "False"), (2, "paid", "True")]

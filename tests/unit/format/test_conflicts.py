@@ -28,7 +28,8 @@ REFERENCE = {
     Act.ALTER_TABLE: {"dropped", "altered"},
 }
 STRICTER = {
-    Act.ALTER_TABLE: {"inserted", "inlined_insert", "deleted", "inlined_delete"},
+    Act.ALTER_TABLE: {"inserted", "inlined_insert", "deleted", "inlined_delete", "flush"},
+    Act.FLUSH: {"altered"},
     Act.DROP_TABLE: {"inserted", "inlined_insert", "deleted", "inlined_delete", "altered"},
     Act.RENAME_TABLE: {"dropped", "altered"},
     Act.DELETE: {"inlined_delete"},
@@ -55,8 +56,8 @@ def test_every_conflict_of_the_matrix_is_found(matrix: dict[Act, set[str]]) -> N
         (Act.DELETE, {"deleted"}),
         (Act.RENAME_TABLE, {"inserted", "inlined_insert", "deleted", "inlined_delete", "flush", "merge", "rewrite"}),
         (Act.DEPEND_ON_ROWS, {"flush", "merge", "rewrite"}),
-        (Act.ALTER_TABLE, {"flush", "merge", "rewrite"}),
-        (Act.FLUSH, {"inserted", "inlined_insert", "altered"}),
+        (Act.ALTER_TABLE, {"merge", "rewrite"}),
+        (Act.FLUSH, {"inserted", "inlined_insert"}),
         (Act.COMPACT, {"inserted", "inlined_insert", "altered"}),
     ],
 )

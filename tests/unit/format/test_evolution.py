@@ -57,6 +57,18 @@ def test_an_added_column_with_a_literal_default_has_it_as_initial_default() -> N
 
 
 @pytest.mark.parametrize(
+    ("type_", "text", "initial"),
+    [
+        ("decimal(10,1)", "1.25", "1.3"),
+        ("decimal(10,1)", "-1.25", "-1.3"),
+        ("decimal(38,1)", "1234567890123456789012345678901234567.25", "1234567890123456789012345678901234567.3"),
+    ],
+)
+def test_the_initial_default_of_a_decimal_is_rounded_as_in_duckdb(type_: str, text: str, initial: str) -> None:
+    assert evolution.add_column(table(column("a")), (), column("d", type_, default=Default(text))).columns[1].initial_default == initial
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda t: evolution.add_column(t, (), column("A")), "already exists"),

@@ -165,6 +165,14 @@ def test_calendar_parts_bound_a_timestamp(parts: tuple[str, ...]) -> None:
     assert dropped > 50
 
 
+def test_calendar_parts_of_nanoseconds_before_1970_may_be_those_of_the_next_microsecond() -> None:
+    """DuckDB rounds a TIMESTAMP_NS towards 1970: the year of 1969-12-31 23:59:59.999999001 is 1970."""
+    for value, excludes in (("1969-12-31 23:59:59.999999001", False), ("1969-12-31 23:59:59.999999000", True)):
+        filter_ = ColumnFilter.between(1, value, value)
+        assert excluded_by_partition(filter_, [KeyValue(1, "year", "1970")], "timestamp_ns", retyped=False) is excludes
+        assert excluded_by_partition(filter_, [KeyValue(1, "year", "1970")], "timestamp", retyped=False)
+
+
 def point(value: str) -> ColumnFilter:
     return ColumnFilter.between(1, value, value)
 

@@ -311,3 +311,15 @@ select * from a-b.c
 
 --- four parts are Spark's
 select * from a.b.c.d join «e»
+
+--- clauses of Spark 4.3 after a relation are no alias
+select * from «a» asof join «b» match_condition (a.x >= b.x) on a.y = b.y asof inner join «c» match_condition (a.x >= c.x) asof left outer join ‹d› z match_condition (a.x >= z.x)
+
+--- a join with the nearest rows is no alias
+select * from «a» join «b» approx nearest 3 by distance abs(a.x - b.x) left join «c» exact nearest 1 by distance abs(a.x - c.x)
+
+--- bins and changes are no alias
+select * from «a» bin by (x), «b» changes from 1 to 3
+
+--- words of these clauses can be an alias elsewhere
+select * from ‹a› asof, ‹b› as asof join ‹c› match_condition on true join ‹d› exact join ‹e› bin join ‹f› changes where approx.x = 1

@@ -79,6 +79,25 @@ INSERT = [
     ),
     ("insert into t replace where a > 1 select * from s.u", Insert(T, SELECT, replace_where=Sql("a > 1"))),
     (
+        "insert into t replace where a is not distinct from 1 or b is distinct from c select * from s.u",
+        Insert(T, SELECT, replace_where=Sql("a is not distinct from 1 or b is distinct from c")),
+    ),
+    (
+        "insert into t replace where map['k'] = 1 and not values or a > reduce(b, 0, x -> x) select * from s.u",
+        Insert(T, SELECT, replace_where=Sql("map['k'] = 1 and not values or a > reduce(b, 0, x -> x)")),
+    ),
+    ("insert into t replace where values is null values (1)", Insert(T, Sql("values (1)"), replace_where=Sql("values is null"))),
+    (
+        "insert into t replace where a = values from s.u select *",
+        Insert(T, references("from s.u select *"), replace_where=Sql("a = values")),
+    ),
+    ("insert into t (values, b) values (1, 2)", Insert(T, Sql("values (1, 2)"), ("values", "b"))),
+    ("insert into t (map, `from`, table) (select 1, 2, 3)", Insert(T, Sql("(select 1, 2, 3)"), ("map", "from", "table"))),
+    ("insert into t (from) select * from s.u", Insert(T, SELECT, ("from",))),
+    ("insert into t (table u)", Insert(T, references("(table u)"))),
+    ("insert into t (values (1), (2))", Insert(T, Sql("(values (1), (2))"))),
+    ("insert into t (values 1, 2)", Insert(T, Sql("(values 1, 2)"))),
+    (
         "insert into s.t replace where s.t.a in (select b from c) (select * from s.u)",
         Insert(
             ST,
@@ -116,6 +135,15 @@ UPDATE = [
     (
         "update t set a = case when b then 'where, set' else f(c, d) end where case when e then f end",
         Update(T, None, (Assignment(("a",), Sql("case when b then 'where, set' else f(c, d) end")),), Sql("case when e then f end")),
+    ),
+    (
+        "update t set changed = a is distinct from b, same = a is not distinct from b where c is distinct from 1",
+        Update(
+            T,
+            None,
+            (Assignment(("changed",), Sql("a is distinct from b")), Assignment(("same",), Sql("a is not distinct from b"))),
+            Sql("c is distinct from 1"),
+        ),
     ),
     (
         "with c as (select * from u) update t set a = (select max(x) from c) where b in (select y from c) and d",

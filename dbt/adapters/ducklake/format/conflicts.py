@@ -3,7 +3,7 @@
 Specification: the page "Conflict Resolution", and the matrix of the reference implementation. Ours is stricter. These actions conflict with
 these changes that a concurrent writer committed after this transaction began:
 - Dropping a table: also with changes of its rows or columns. Altering a table: also with changes of its rows, whose types and defaults may
-  no longer fit.
+  no longer fit, and with a flush, whose files may lack the buckets of new partition keys. So flushing: also with an alter.
 - Dropping a schema: also with a macro created in it, which would be left without a schema.
 - Renaming: with a drop, an alter or a rename, which would leave a live table without columns.
 - Deleting rows: also with deletes in the catalog (`inlined_delete`), compaction and flush, and the reverse; otherwise deletes are lost or
@@ -118,14 +118,14 @@ _SAME_OBJECT: dict[Act, frozenset[Kind]] = {
     Act.DROP_VIEW: frozenset({Kind.DROPPED_VIEW, Kind.ALTERED_VIEW}),
     Act.RENAME_TABLE: _CHANGED,
     Act.RENAME_VIEW: frozenset({Kind.DROPPED_VIEW, Kind.ALTERED_VIEW}),
-    Act.ALTER_TABLE: _CHANGED | _INSERTS | _DELETES,
+    Act.ALTER_TABLE: _CHANGED | _INSERTS | _DELETES | _FLUSH,
     Act.ALTER_VIEW: frozenset({Kind.DROPPED_VIEW, Kind.ALTERED_VIEW}),
     Act.INSERT: _CHANGED | _DELETES,
     Act.DELETE: _CHANGED | _INSERTS | _COMPACTIONS | _FLUSH | {Kind.INLINED_DELETE},
     Act.DELETE_ALL: _CHANGED | _INSERTS | _DELETES | _COMPACTIONS | _FLUSH,
     Act.DELETE_INLINED: _CHANGED | _INSERTS | _DELETES | _COMPACTIONS | _FLUSH,
     Act.DEPEND_ON_ROWS: _CHANGED | _INSERTS | _DELETES,
-    Act.FLUSH: _GONE | _DELETES | _FLUSH | _COMPACTIONS,
+    Act.FLUSH: _CHANGED | _DELETES | _FLUSH | _COMPACTIONS,
     Act.COMPACT: _GONE | _DELETES | _COMPACTIONS | _FLUSH,
     Act.ROLL_BACK: _CHANGED | _INSERTS | _DELETES | _COMPACTIONS | _FLUSH,
 }

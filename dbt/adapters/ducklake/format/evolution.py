@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 
 from ..errors import NotFoundError, StatementError
 from .identifiers import fold
@@ -235,13 +235,13 @@ def _struct_children(table: Table, path: tuple[str, ...], column: Column) -> tup
 
 
 def _initial(default: Default | None, stored_type: str) -> str | None:
-    """Return the text of `initial_default`: a literal default cast to the column's type; None for an expression."""
+    """Return the text of `initial_default`: a literal default cast to the column's type, rounded as in DuckDB; None for an expression."""
     if default is None or default.kind != "literal":
         return None
     if stored_type.startswith("decimal("):
         scale = int(stored_type.rstrip(")").split(",")[1])
         try:
-            return str(Decimal(default.text).quantize(Decimal(1).scaleb(-scale)))
+            return str(Decimal(default.text).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, Context(prec=80)))
         except InvalidOperation:
             return default.text
     return default.text

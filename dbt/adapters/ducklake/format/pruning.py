@@ -127,6 +127,8 @@ def _calendar(keys: Sequence[KeyValue], type_name: str) -> ColumnStats | None:
         first, last = _span(known)
     except ValueError:
         return None
+    if type_name == "timestamp_ns":
+        first -= 999  # DuckDB computes the parts from microseconds, and rounds towards 1970
     if type_name == "date":
         first, last = first // DAY_NANOS, last // DAY_NANOS
     return ColumnStats(keys[0].column_id, None, None, 0, encode_plain(first, type_name), encode_plain(last, type_name))

@@ -10,12 +10,16 @@ from ..format import evolution
 from ..format.constraints import with_renamed_column, without_column
 from ..format.evolution import NewColumn
 from ..format.identifiers import backquoted
+from ..format.leaf_types import Encoding, leaf_type
 from ..format.objects import Default, SortField, Table
-from ..format.partitioning import bucket_count
-from ..format.types import DataType
+from ..format.partitioning import bucket_count, key_texts
+from ..format.types import DataType, data_type_of, decimal_parameters, spark_name
 from ..spark.read.scan import scan
 from .context import Context
 from .tables import kind_of, partition_fields, repartitioned, required_relation, required_table
+
+_MAX_INTEGER_DIGITS = 18
+"""Decimals with more digits are hashed as their text."""
 
 
 def add_columns(
@@ -63,8 +67,44 @@ def _constraints(table: Table, path: tuple[str, ...], to: str | None = None) -> 
 
 
 def set_type(context: Context, table: Table, path: tuple[str, ...], to: DataType) -> None:
-    """Stage a wider type for a column."""
-    context.transaction.objects.put_table(evolution.set_type(table, path, to))
+    """Stage a wider type for a column.
+
+    Raises:
+        StatementError: the column is a bucket key, the table has rows, and values of the new type would be in other buckets.
+    """
+    changed = evolution.set_type(table, path, to)
+    before, after = evolution.find_column(table, path), evolution.find_column(changed, path)
+    keys = [each for each in table.partition_fields if each.column_id == before.column_id and bucket_count(each.transform) is not None]
+    if keys and _hashed_form(before.type) != _hashed_form(after.type):
+        plan = context.transaction.scan_plan(table)
+        if plan.files or plan.inlined:
+            (key, *_) = key_texts([before], keys[:1])
+            raise StatementError(
+                f"{table.schema_name}.{table.name} has rows and the partition key {key}, and DuckDB would not find them by the column: "
+                f"their buckets are those of {spark_name(data_type_of(before))} values. CREATE OR REPLACE TABLE … PARTITIONED BY (…) AS "
+                f"SELECT … with CAST({before.name} AS {spark_name(to)}) rewrites all rows"
+            )
+    context.transaction.objects.put_table(changed)
+
+
+def _hashed_form(type_name: str) -> tuple[str, int, bool]:
+    """Return in which form the values of a type are hashed for a bucket; equal values of types with the same form are in the same bucket.
+
+    The forms are those of `format.buckets.hashed_bytes`. A decimal has a scale, and digits only after its point if it has no others.
+    """
+    leaf, (precision, scale) = leaf_type(type_name), decimal_parameters(type_name) or (0, 0)
+    match leaf.encoding:
+        case Encoding.FLOAT | Encoding.TEXT | Encoding.BLOB:
+            return leaf.encoding.name, 0, False
+        case Encoding.DECIMAL if precision > _MAX_INTEGER_DIGITS:
+            return "digits", scale, precision == scale
+        case Encoding.HUGE:
+            return "digits", 0, False
+        case Encoding.INTEGER if leaf.unsigned:
+            return "digits", 0, False
+        case Encoding.BOOLEAN | Encoding.INTEGER | Encoding.DECIMAL:
+            return "integer", scale, False
+    return type_name, 0, False
 
 
 def set_nullable(context: Context, table: Table, path: tuple[str, ...], nullable: bool) -> None:

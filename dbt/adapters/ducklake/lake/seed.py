@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 from ..format.constraints import checks_of
 from ..format.evolution import NewColumn
-from ..format.objects import Table
+from ..format.leaf_types import leaf_type
+from ..format.objects import Column, Table
+from ..spark.arrow.values import local_time
 from ..spark.arrow.write import arrow_table
 from ..spark.rows.frames import to_dataframe
 from .context import Context
@@ -17,9 +20,19 @@ from .insert import insert
 from .small import write_small
 from .tables import TableRequest, create_table
 
+InZone = Callable[[datetime], datetime]
+"""Returns a time without a time zone in that of the session."""
+
 
 def load_rows(
-    context: Context, schema: str, name: str, columns: Sequence[NewColumn], rows: Iterable[Sequence[Any]], *, rebuild: bool = True
+    context: Context,
+    schema: str,
+    name: str,
+    columns: Sequence[NewColumn],
+    rows: Iterable[Sequence[Any]],
+    *,
+    rebuild: bool = True,
+    in_zone: InZone | None = None,
 ) -> int:
     """Stage a table with exactly these rows.
 
@@ -30,6 +43,7 @@ def load_rows(
         columns: the columns of `rows`.
         rows: Python values, in the order of `columns`.
         rebuild: give an existing table these columns; otherwise it keeps its own.
+        in_zone: finds the instant of a local time; None: local times are those of UTC.
 
     Returns:
         The number of rows.
@@ -39,11 +53,11 @@ def load_rows(
         table = create_table(context, TableRequest(schema, name, columns), replace_existing=True)
     else:
         end_all_rows(context, table)
-    return append_rows(context, table, rows)
+    return append_rows(context, table, rows, in_zone)
 
 
-def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -> int:
-    """Stage rows of Python values, in the order of the table's columns.
+def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]], in_zone: InZone | None = None) -> int:
+    """Stage rows of Python values, in the order of the table's columns; for `in_zone` see `load_rows`.
 
     Returns:
         The number of rows.
@@ -51,7 +65,7 @@ def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -
     Raises:
         DataError: a value does not fit its column; the message names both.
     """
-    data = arrow_table(rows, table.columns)
+    data = arrow_table(rows if in_zone is None else _instants(rows, table.columns, in_zone), table.columns)
     if data.num_rows == 0:
         return 0
     if checks_of(table.tags):  # only Spark can evaluate them
@@ -59,3 +73,17 @@ def append_rows(context: Context, table: Table, rows: Iterable[Sequence[Any]]) -
     if inline_arrow(context, table, data):
         return int(data.num_rows)
     return write_small(context, table, data)
+
+
+def _instants(rows: Iterable[Sequence[Any]], columns: Sequence[Column], in_zone: InZone) -> Iterable[Sequence[Any]]:
+    """Return the rows with local times in columns of instants in the time zone of the session."""
+    places = {place for place, column in enumerate(columns) if leaf_type(column.type).name == "timestamptz"}
+    return [[_instant(value, in_zone) if place in places else value for place, value in enumerate(row)] for row in rows] if places else rows
+
+
+def _instant(value: Any, in_zone: InZone) -> Any:
+    local = local_time(value)
+    try:
+        return value if local is None else in_zone(local).astimezone(timezone.utc)
+    except OverflowError:  # the first or last day that Python has
+        return value

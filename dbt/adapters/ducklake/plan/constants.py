@@ -8,7 +8,7 @@ These are:
 - Strings with a string column. Spark may read a string with a quote, backslash or `$` in it differently.
 - Dates and times in ISO form, as literals, casts or strings, with a date or timestamp column. Comparing an instant with a wall clock
   depends on the session's time zone. The two are always less than a day apart, so the bound is moved outwards by a day unless the
-  zone is known to be UTC.
+  zone is known to be UTC. A `timestamp_ns` is a string in Spark, which only a comparison with a timestamp reads as a timestamp.
 - Booleans with a boolean column.
 """
 
@@ -86,8 +86,11 @@ def _cast(node: exp.Cast, source: str) -> Constant | None:
 
 
 def _text(value: str, source: str) -> Constant | None:
-    """Return a string in single quotes without escapes and without `${…}`, which Spark would replace."""
-    plain = not any(character in value for character in "\\'$\0") and f"'{value}'" in source
+    """Return a string in single quotes without escapes and without `${…}`, which Spark would replace.
+
+    The same word in double quotes may be a column, if the session has `spark.sql.ansi.doubleQuotedIdentifiers`.
+    """
+    plain = not any(character in value for character in "\\'$\0") and f"'{value}'" in source and f'"{value}"' not in source
     return Constant("text", value) if plain else None
 
 
@@ -102,7 +105,9 @@ def comparable(column: Column, constants: Sequence[Constant]) -> bool:
     kinds = {each.kind for each in constants}
     leaf = leaf_type(column.type)
     if leaf.is_dated:
-        allowed = [{"date"}, {"instant"}, {"wall clock"}, {"text"}]
+        allowed = [{"instant"}, {"wall clock"}]
+        if leaf.spark != "string":
+            allowed += [{"date"}, {"text"}]
         return kinds in allowed and all(isinstance(each.value, str) and _timestamp(each.value) for each in constants)
     if leaf.is_float:
         return kinds <= {"number", "double"}

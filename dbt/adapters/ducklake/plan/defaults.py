@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ..errors import StatementError
+from dataclasses import replace
+
+from ..errors import LakeError, StatementError
 from ..format.identifiers import spark_literal
+from ..format.initial_defaults import initial_literal
+from ..format.leaf_types import Encoding, leaf_type
 from ..format.objects import Column, Default
 from ..format.types import data_type_of, spark_name
 from ..translate.dialects import to_duckdb, to_spark
@@ -18,7 +22,7 @@ def default_sql(column: Column) -> str:
     if column.default is None:
         return "NULL"
     if column.default.kind == "literal":
-        return f"CAST({spark_literal(column.default.text)} AS {spark_name(data_type_of(column))})"
+        return _literal_sql(column, column.default.text)
     if column.default.dialect == "spark":
         return column.default.text
     translated = to_spark(f"SELECT {column.default.text}")
@@ -28,6 +32,22 @@ def default_sql(column: Column) -> str:
             "name the column in the statement and give it a value"
         )
     return translated.strip()[len("SELECT ") :]
+
+
+def _literal_sql(column: Column, text: str) -> str:
+    """Return a literal default in Spark's SQL: the value that it has as the initial default of older rows, and in DuckDB.
+
+    Spark's casts from text read bytes, geometries, infinity and years before Christ differently.
+    """
+    leaf = leaf_type(column.type)
+    if leaf.is_dated or leaf.encoding is Encoding.BLOB or leaf.name == "geometry":
+        try:
+            literal = initial_literal(replace(column, initial_default=text))
+        except LakeError:  # then Spark's cast decides, or refuses it
+            literal = None
+        if literal is not None:
+            return literal
+    return f"CAST({spark_literal(text)} AS {spark_name(data_type_of(column))})"
 
 
 def stored_default(default: Default | None) -> Default | None:

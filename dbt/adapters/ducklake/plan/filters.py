@@ -7,7 +7,8 @@ constants. Rows that fail such a conjunct can be dropped before the joins:
   failing row can only change other joined rows by replacing it with NULLs in an outer join. Then the column is NULL, so that they
   fail WHERE as well. So the relation may be on either side of any inner or outer join.
 - A conjunct that is true for NULL (IS NULL) is used only where no outer join can replace the relation's rows by NULLs.
-- WHERE does not apply to the right side of a semi or anti join, and a sample or pivot is computed before WHERE: no filters for these.
+- WHERE does not apply to the right side of a semi or anti join, and a sample, a pivot or an ASOF or NEAREST join is computed before
+  WHERE: no filters for these.
 
 A column belongs to the relation if it is qualified by its alias, or if the relation is the only one of the SELECT, or if all others
 are known and have no column of that name. Text that sqlglot cannot parse, and conditions of any other form, give no filter: the query
@@ -247,11 +248,16 @@ def _sites(text: str) -> dict[int, _Site]:
     found: dict[int, _Site] = {}
     for select in tree.find_all(exp.Select) if tree is not None else ():
         where = select.args.get("where")
-        if where is None or select.args.get("sample") or select.args.get("match") or select.args.get("pivots"):
+        if where is None or any(select.args.get(key) for key in ("sample", "match", "pivots")) or _has_nearest_rows(select):
             continue
         for start, site in _relations(select, tuple(_conjuncts(where.this)), skipped):
             found[start] = site
     return found
+
+
+def _has_nearest_rows(select: exp.Select) -> bool:
+    """Whether an ASOF join chooses the nearest rows; without a row that fails WHERE, it would choose another one."""
+    return any(join.method == "ASOF" for join in select.args.get("joins") or [])
 
 
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:

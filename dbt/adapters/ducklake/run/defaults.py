@@ -1,23 +1,32 @@
-"""Check the DEFAULT of a column against its type when it is declared, so that no later INSERT or read fails."""
+"""Check the DEFAULT of a column against its type when it is declared, so that no later INSERT or read fails; a local time gets a zone."""
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from functools import partial
 
 from ..errors import DuckLakeError, StatementError
+from ..format.initial_defaults import initial_literal
+from ..format.leaf_types import leaf_type
 from ..format.objects import Column, Default
 from ..format.types import DataType, Field, assign_ids, spark_name
+from ..lake.context import Context
 from ..plan.defaults import stored_default
 from ..plan.literals import Clock, NeedsSparkError, can_store, column_values
-from ..spark.arrow.values import converter
+from ..plan.view import Settings
+from ..spark.arrow.values import converter, local_time
 from ..spark.errors import translate
 from ..spark.rows.fetch import column_types
-from ..spark.values.defaults import initial_literal
 from ..sql.constants import constant
 from ..sql.references import fragment
 from ..sql.tokens import Source
-from .environment import Environment
+from .environment import Environment, OpenLakes
 
+_FIXED_ZONE = re.compile(r"(?:UTC|GMT|UT)?(?P<sign>[+-])(?P<hours>\d{1,2})(?::(?P<minutes>\d{2}))?")
+"""Zones of Spark that Python does not have; asking Spark takes long for many values."""
 _NO_VALUE = (ValueError, ArithmeticError, TypeError, KeyError, DuckLakeError)
 
 
@@ -32,9 +41,36 @@ def checked_default(env: Environment, name: str, type_: DataType, default: Defau
     column = assign_ids([Field(name, type_)], 1)[0]
     if default.kind == "literal":
         _require_value(column, type_, default.text)
+        default = _in_utc(env, column, default)
     elif not _is_certain(column, default.text):
         _require_expression(env, column, type_, default.text)
     return stored_default(default)
+
+
+def in_session_zone(lakes: OpenLakes, context: Context) -> Callable[[datetime], datetime] | None:
+    """Return a function that gives a local time the session's time zone; None if that is UTC."""
+    zone = lakes.time_zone()
+    if Settings(zone).zone_is_utc:
+        return None
+    fixed = _FIXED_ZONE.fullmatch(zone)
+    if fixed is None:
+        return partial(lakes.localized, context=context)
+    offset = timedelta(hours=int(fixed["hours"]), minutes=int(fixed["minutes"] or 0))
+    offset_zone = timezone(-offset if fixed["sign"] == "-" else offset)
+    return lambda time: time.replace(tzinfo=offset_zone)
+
+
+def _in_utc(env: Environment, column: Column, default: Default) -> Default:
+    """Return the default with a local time as the same instant in UTC; other sessions, and DuckDB's, may have another time zone."""
+    local = local_time(default.text) if leaf_type(column.type).name == "timestamptz" else None
+    in_zone = None if local is None else in_session_zone(env.lakes, env.context)
+    if local is None or in_zone is None:
+        return default
+    try:
+        instant = in_zone(local).astimezone(timezone.utc)
+    except OverflowError:  # the first or last day that Python has
+        return default
+    return replace(default, text=f"{instant.replace(tzinfo=None).isoformat(' ')}+00")
 
 
 def _require_value(column: Column, type_: DataType, text: str) -> None:

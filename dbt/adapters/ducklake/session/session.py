@@ -23,6 +23,7 @@ from ..plan.names import Names
 from ..plan.resolve import Planning
 from ..run.changes import model_positions, position_obstacles
 from ..run.checkpoint import run_checkpoint
+from ..run.defaults import in_session_zone
 from ..run.environment import Environment, OpenLakes, settings_of
 from ..run.functions import bound_call, frame_of_call
 from ..run.inspect import describe_columns, named_schema
@@ -223,8 +224,13 @@ class LakeSession(TransactionalWork):
         new = [NewColumn(column, parse_type(kind)) for column, kind in columns]
         kept = list(rows)
 
+        def loaded(env: Environment) -> int:
+            context = env.lakes.contexts[lake]()
+            in_zone = in_session_zone(env.lakes, context)
+            return load_rows(context, schema, name, new, kept, rebuild=rebuild, in_zone=in_zone)
+
         def load() -> int:
-            return self._run(lambda env: load_rows(env.lakes.contexts[lake](), schema, name, new, kept, rebuild=rebuild))[0]
+            return self._run(loaded)[0]
 
         with self._working(f"seed {schema}.{name}"):
             return self._record_step(load, not_received)[0]
@@ -318,6 +324,7 @@ class LakeSession(TransactionalWork):
     def _fetched(
         self, fetch: Callable[[DataFrame, int | None], list[tuple[Any, ...]]], frame: DataFrame, limit: int | None
     ) -> list[tuple[Any, ...]]:
+        self._require_not_cancelled()
         try:
             return fetch(frame, limit)
         except Exception as error:

@@ -75,6 +75,7 @@ class TransactionalWork(SparkWork):
         """
         if self._transactions is not None:
             raise StatementError("a transaction is already open; COMMIT or ROLLBACK it first")
+        self._cancelled.clear()
         begun = self._begin()
         begun.on(self.database)
         self._transactions, self._journal = begun, Journal(self.database, self.schema, self._state.temporary)
@@ -259,6 +260,7 @@ class TransactionalWork(SparkWork):
             raise
 
     def _attempt(self, transactions: Transactions, action: Callable[[Environment], T]) -> T:
+        self._require_not_cancelled()  # between two statements of a transaction
         savepoint = transactions.savepoint()
         if self._spark is not None:
             self._state.registry.shrink(self._spark)

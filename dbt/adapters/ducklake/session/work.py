@@ -6,6 +6,7 @@ import itertools
 import logging
 import threading
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,11 @@ class SparkWork:
         self.node: Callable[[], str | None] = lambda: None
         """Returns the node that the session works for."""
 
+    @property
+    @abstractmethod
+    def in_transaction(self) -> bool:
+        """Whether the next statement belongs to an open transaction."""
+
     def spark(self) -> SparkSession:
         """Return this session's Spark session; the first call starts Spark if it is not running, or if its process has ended."""
         if self._spark is None:
@@ -80,7 +86,10 @@ class SparkWork:
         self._settings = settings
 
     def cancel(self) -> None:
-        """Stop the running statement, from any thread; it fails with CancelledError and commits nothing."""
+        """Stop the running statement, from any thread; it fails with CancelledError and commits nothing.
+
+        In a transaction all later statements and COMMIT fail as well, even if none runs now; ROLLBACK ends it.
+        """
         self._cancelled.set()
         self.runtime.cancel(self.group)
 
@@ -105,7 +114,8 @@ class SparkWork:
         if self._scopes is not None:  # one working block inside another
             yield
             return
-        self._cancelled.clear()
+        if not self.in_transaction:
+            self._cancelled.clear()
         self._description = description
         if self._spark is not None and self.runtime.has_lost(self._spark):
             self._spark, self._former = None, {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import StatementError
+from ..errors import DuckLakeError, StatementError
 from ..format.constraints import Constraint
 from .columns import column_definitions, partition_keys, properties
 from .references import piece
@@ -31,6 +31,8 @@ from .values import (
 
 SCHEMA = ("SCHEMA", "DATABASE", "NAMESPACE")
 FORMATS = ("parquet", "ducklake")
+_AFTER_COLUMNS = ("AS", "USING", "STORED", "COMMENT", "PARTITIONED", "SORTED", "CLUSTERED", "LOCATION", "TBLPROPERTIES", "OPTIONS")
+"""Words that may follow the columns of CREATE TABLE, but not a query in parentheses."""
 _CLONE = "CLONE is not supported: write CALL lake.clone(table_name => …, schema => …, into => …), or CREATE TABLE … AS SELECT * FROM …"
 _REFUSED = {
     "LOCATION": "LOCATION is not supported: the lake's data_path determines where its files are",
@@ -71,7 +73,7 @@ def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
     name = cursor.name()
     columns: tuple[ColumnDefinition, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    if cursor.at("(") and not cursor.source.query_starts(cursor.position):
+    if cursor.at("(") and _is_column_list(cursor):
         columns, constraints = column_definitions(cursor.group())
     comment: str | None = None
     keys: tuple[PartitionKey, ...] | None = None
@@ -98,6 +100,21 @@ def create_table(cursor: Cursor, *, replace: bool) -> CreateTable:
     if query is None and not columns:
         raise cursor.error(f"table {name} needs columns, or AS and a query")
     return CreateTable(name, columns, query, replace, if_not_exists, comment, keys, options, sorting, constraints)
+
+
+def _is_column_list(cursor: Cursor) -> bool:
+    """Whether the parentheses that come next contain columns and not a query; a column may be called `map`, as a query may begin."""
+    if not cursor.source.query_starts(cursor.position):
+        return True
+    ahead = Cursor(cursor.source, cursor.position, cursor.stop)
+    group = ahead.group()
+    if group.at_any(("(", "SELECT")) or not (ahead.done or ahead.at_any(_AFTER_COLUMNS)):
+        return False
+    try:
+        column_definitions(group)
+    except DuckLakeError:
+        return False
+    return True
 
 
 def query_after_as(cursor: Cursor) -> Sql:

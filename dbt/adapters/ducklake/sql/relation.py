@@ -20,6 +20,15 @@ NOT_AN_ALIAS = _NOT_A_NAME | words(
     "TABLE OPTIONS DELETE UPDATE SETMINUS DO END",
 )
 """Keywords that cannot be an alias without AS or quotes."""
+_ENDS_RELATION = {
+    "ASOF": words("JOIN INNER LEFT"),
+    "MATCH_CONDITION": words("("),
+    "APPROX": words("NEAREST"),
+    "EXACT": words("NEAREST"),
+    "BIN": words("BY"),
+    "CHANGES": words("FROM"),
+}
+"""Words that cannot be an alias without AS or quotes if one of these words follows: clauses of Spark 4.3 after a relation."""
 _FILE_FORMATS = words("parquet csv json orc text avro xml binaryfile delta iceberg hudi")
 _PATH_CHARACTER = re.compile(r"[/\\:.*]")
 """With such a character, `x` in `` parquet.`x` `` is the path of a file; without it, a table in a schema `parquet`."""
@@ -121,6 +130,14 @@ def _is_file(source: Source, index: int, parts: tuple[str, ...]) -> bool:
     )
 
 
+def may_be_alias(source: Source, index: int) -> bool:
+    """Whether the token at an index can be an alias without AS."""
+    token = source.token(index)
+    if token.kind is not Kind.WORD:
+        return token.is_identifier
+    return token.word not in NOT_AN_ALIAS and source.token(index + 1).word not in _ENDS_RELATION.get(token.word, ())
+
+
 def alias_at(source: Source, index: int, stop: int) -> tuple[str | None, int]:
     """Return the alias at an index, and the index after it and its column list; if there is no alias, None and the index itself."""
     token = source.token(index)
@@ -128,7 +145,7 @@ def alias_at(source: Source, index: int, stop: int) -> tuple[str | None, int]:
     if has_as:
         index += 1
         token = source.token(index)
-    if index >= stop or not token.is_identifier or (token.kind is Kind.WORD and token.word in NOT_AN_ALIAS and not has_as):
+    if index >= stop or not token.is_identifier or not (has_as or may_be_alias(source, index)):
         return None, index - has_as
     if has_as and token.word in QUERY_STARTS:
         return None, index - 1

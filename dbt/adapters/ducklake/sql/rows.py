@@ -8,20 +8,25 @@ from ..errors import StatementError
 from ..format.identifiers import fold
 from .columns import transform
 from .references import fragment, piece, references
-from .relation import NOT_AN_ALIAS, relation_at
-from .tokens import Cursor, Source
+from .relation import may_be_alias, relation_at
+from .tokens import Cursor, Source, words
 from .values import Assignment, Delete, Insert, Name, PartitionKey, PartitionTarget, Sql, Truncate, Update
 from .with_clause import WithClause
 
 _QUERY = ("SELECT", "VALUES", "TABLE", "FROM", "WITH", "MAP", "REDUCE")
+_ALSO_COLUMNS = ("VALUES", "MAP", "REDUCE")
+"""Words of `_QUERY` that are often names of columns or functions."""
+_BEFORE_OPERAND = words(
+    "AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP ANY SOME ALL ESCAPE DIV FROM WHERE = == <=> != <> < <= > >= + - * / % || | & ^ ~ !"
+)
+"""Words and symbols that an expression cannot end with, so that an operand follows."""
 
 
 def alias(cursor: Cursor) -> str | None:
     """Parse `[AS] alias`, if one comes next."""
     if cursor.accept("AS"):
         return cursor.identifier()
-    token = cursor.peek()
-    if token.is_identifier and token.word not in NOT_AN_ALIAS:
+    if not cursor.done and may_be_alias(cursor.source, cursor.position):
         return cursor.identifier()
     return None
 
@@ -46,7 +51,7 @@ def insert(cursor: Cursor, ctes: WithClause) -> Insert:
         replace_where = ctes.into(piece(_before_query(cursor), (name,)))
     elif cursor.at("REPLACE"):
         raise StatementError("INSERT … REPLACE is only supported with WHERE: write INSERT INTO … REPLACE WHERE condition SELECT …")
-    elif not by_name and cursor.at("(") and not cursor.source.query_starts(cursor.position):
+    elif not by_name and cursor.at("(") and _is_column_list(cursor):
         columns = tuple(_column(item) for item in cursor.group().items())
         by_name = False
     if cursor.at("DEFAULT", "VALUES"):
@@ -54,6 +59,21 @@ def insert(cursor: Cursor, ctes: WithClause) -> Insert:
     if cursor.done or not cursor.source.query_starts(cursor.position):
         raise cursor.error("a query was expected: SELECT, VALUES, TABLE or FROM")
     return Insert(name, ctes.before(cursor), columns, by_name, overwrite, partition, replace_where)
+
+
+def _is_column_list(cursor: Cursor) -> bool:
+    """Whether the parentheses that come next contain columns and not a query; a column may be called `values`, as a query may begin."""
+    source, opening = cursor.source, cursor.position
+    if not source.query_starts(opening):
+        return True
+    after = source.skip(opening)
+    items = range(opening + 1, after - 1, 2)
+    return (
+        after < cursor.stop
+        and source.query_starts(after)
+        and (after - opening) % 2 == 1
+        and all(source.token(index).is_identifier and source.token(index + 1).word in (",", ")") for index in items)
+    )
 
 
 def _column(item: Cursor) -> str:
@@ -64,7 +84,7 @@ def _column(item: Cursor) -> str:
 
 def _before_query(cursor: Cursor) -> Cursor:
     """Return the condition of REPLACE WHERE, which ends before the query."""
-    found = cursor.upto(_QUERY)
+    found = _upto(cursor, _QUERY)
     if not cursor.done:
         return found
     position = found.position
@@ -75,6 +95,25 @@ def _before_query(cursor: Cursor) -> Cursor:
             return Cursor(found.source, found.position, position)
         position = after
     return found
+
+
+def _upto(cursor: Cursor, ends: Sequence[str]) -> Cursor:
+    """Return a cursor over the tokens before the next of `ends` that is no part of an expression, and move to that word."""
+    start = cursor.position
+    cursor.upto(ends)
+    while not cursor.done and _is_in_expression(cursor, start):
+        cursor.position += 1
+        cursor.upto(ends)
+    return Cursor(cursor.source, start, cursor.position)
+
+
+def _is_in_expression(cursor: Cursor, start: int) -> bool:
+    """Whether the next word is part of the expression that begins at `start`: the FROM of IS [NOT] DISTINCT FROM, or a name."""
+    source, position = cursor.source, cursor.position
+    before = [source.token(index).word if index >= start else "" for index in (position - 1, position - 2, position - 3)]
+    if cursor.at("FROM"):
+        return before[:2] == ["DISTINCT", "IS"] or before == ["DISTINCT", "NOT", "IS"]
+    return cursor.at_any(_ALSO_COLUMNS) and (position == start or before[0] in _BEFORE_OPERAND)
 
 
 def _partition(cursor: Cursor) -> tuple[PartitionTarget, ...]:
@@ -96,7 +135,7 @@ def update(cursor: Cursor, ctes: WithClause) -> Update:
     given = alias(cursor)
     outer = () if given else (name,)
     cursor.expect("SET")
-    changes = assignments(cursor.upto(("WHERE", "FROM")), target(name, given), outer, ctes)
+    changes = assignments(_upto(cursor, ("WHERE", "FROM")), target(name, given), outer, ctes)
     if cursor.at("FROM"):
         raise StatementError("UPDATE … FROM is not supported: write MERGE INTO … USING … WHEN MATCHED THEN UPDATE SET …")
     condition = where(cursor, outer, ctes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 
 from ...format.objects import Column, Default
 from ..store import tables as t
@@ -48,6 +48,7 @@ def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...],
     retyped = [column_id for column_id in changed & set(old) if old[column_id].type != new[column_id].type]
     if retyped:
         _forget_bounds(state, table_id, retyped)
+        _forget_float_bounds(state, table_id, [each for each in retyped if (old[each].type, new[each].type) == ("float32", "float64")])
         state.new_file_id()  # DuckDB caches statistics by this counter, and fails on statistics of the old type
     return bool(ended or changed)
 
@@ -160,3 +161,15 @@ def _forget_bounds(state: CommitState, table_id: int, column_ids: list[int]) -> 
     condition = (stats.c.table_id == table_id, stats.c.column_id.in_(column_ids))
     if state.connection.execute(delete(stats).where(*condition)).rowcount:
         state.new_file_id()  # DuckDB caches table statistics until this counter increases
+
+
+def _forget_float_bounds(state: CommitState, table_id: int, column_ids: list[int]) -> None:
+    """Remove the bounds of files in columns that become float64, because DuckDB casts their text to the new type.
+
+    It is the shortest text that reads back as the same float32: `0.1`, which is less than the value.
+    """
+    if not column_ids:
+        return
+    stats = t.file_column_stats
+    rows = update(stats).where(stats.c.table_id == table_id, stats.c.column_id.in_(column_ids))
+    state.connection.execute(rows.values(min_value=None, max_value=None))

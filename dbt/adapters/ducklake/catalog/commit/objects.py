@@ -32,6 +32,7 @@ def write_objects(state: CommitState) -> None:
             _alter_table(state, before, table)
         elif table is not None:
             _create_table(state, table)
+    _write_interim_layouts(state)
     for view_id, view in state.staged.views.items():
         before = state.base.by_id(view_id) if view_id >= 0 else None
         if view is not None:
@@ -129,6 +130,16 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
         renew_data_table(state, table_id, table.columns)
     if replace(table, schema_name=before.schema_name, name=before.name) != before:
         state.log(Kind.ALTERED_TABLE, table_id)
+
+
+def _write_interim_layouts(state: CommitState) -> None:
+    """Write the interim columns of tables that this commit does not change: their files may have names that were changed back since."""
+    for table_id, changes in state.staged.rows.items():
+        if table_id < 0 or table_id in state.staged.tables or not changes.files:
+            continue
+        before = state.base.by_id(table_id)
+        if isinstance(before, Table):
+            write_interim_columns(state, table_id, changes.layouts(), before.columns)
 
 
 def _layouts(state: CommitState, table: Table) -> list[tuple[Column, ...]]:

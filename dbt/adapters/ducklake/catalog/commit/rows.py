@@ -22,7 +22,7 @@ from .files import FileEntry, supersede_delete_files, write_data_file, write_del
 from .flush import write_flush, write_flushed_deletes
 from .inlined import end_rows, write_inlined
 from .state import CommitState
-from .stats import TableStats, read_table_stats, write_table_stats
+from .stats import TableStats, read_table_stats, without_former_bounds, write_table_stats
 
 
 def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
@@ -47,6 +47,7 @@ def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
         if changes.restored is not None:
             write_restored(state, table, table_id, changes.restored)
         if changes.adds_rows:
+            changes = without_former_bounds(table, changes)
             stats = read_table_stats(state.connection, table_id)
             _require_row_ids(table, changes, stats, next_row_ids.get(staged_id))
             _write_files(state, table, table_id, changes, file_ids, stats)

@@ -9,7 +9,7 @@ existing rows.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -74,6 +74,29 @@ def write_table_stats(state: CommitState, table_id: int, table: Table, stats: Ta
         for column_id, leaf in leaves.items()
     }
     _write_columns(state, table_id, leaves, added, stats)
+
+
+def without_former_bounds(table: Table, changes: RowChanges) -> RowChanges:
+    """Leave out the bounds of staged files and rows in columns whose type the transaction changed after it wrote them.
+
+    As bounds of the new type they may be too narrow: the text of a float32 is not its exact value.
+    """
+    types = {leaf.column_id: leaf.type for leaf in _walk(table)}
+
+    def known(written: Iterable[ColumnStats], columns: Iterable[Column]) -> tuple[ColumnStats, ...]:
+        former = {leaf.column_id for column in columns for leaf in column.walk() if types.get(leaf.column_id, leaf.type) != leaf.type}
+        return tuple(without_bounds(each) if each.column_id in former else each for each in written)
+
+    files = tuple(
+        replace(staged, file=replace(staged.file, column_stats=known(staged.file.column_stats, staged.columns))) for staged in changes.files
+    )
+    inlined = tuple(replace(staged, column_stats=known(staged.column_stats, staged.columns)) for staged in changes.inlined)
+    return replace(changes, files=files, inlined=inlined)
+
+
+def without_bounds(stats: ColumnStats) -> ColumnStats:
+    """Return statistics that keep their counts and prove nothing about the values."""
+    return replace(stats, min_value=None, max_value=None, extra_stats=None)
 
 
 def _write_columns(

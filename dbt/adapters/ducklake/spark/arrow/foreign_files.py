@@ -10,17 +10,20 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Context, Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...errors import DataError, LakeError, StatementError
+from ...format.buckets import bucket
 from ...format.files import ColumnStats, MappedField, WrittenFile
 from ...format.identifiers import fold
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
-from ...format.partitioning import bucket_count, key_columns, key_names
+from ...format.partitioning import TIME_PARTS, bucket_count, key_columns, key_names, time_part, value_text
 from ...format.row_statistics import stats_of_rows
+from ...format.statistics import Value, decode
 from ...format.types import decimal_parameters
 from ..files import storage
 from ..files.footer_bytes import parse_footer, read_footer
@@ -44,7 +47,8 @@ class Matching:
     Args:
         allow_missing: columns that a file lacks get their initial default, else NULL.
         ignore_extra_columns: fields without a column are ignored.
-        hive_partitioning: directories `key=value` in a file's path are the values of the columns with these names.
+        hive_partitioning: directories `key=value` in a file's path are the values of the columns with these names. Otherwise columns are
+            read from the file, whose footer must prove the partition values of its directories.
     """
 
     allow_missing: bool = False
@@ -95,7 +99,10 @@ def _read(found: FileToRead, table: Table, matching: Matching) -> WrittenFile:
     match = _Match(path, table, matching, metadata)
     mapping = match.fields(schema_of(metadata.schema), table.columns, "")
     file = WrittenFile(path, metadata.num_rows, size, len(footer), tuple(match.stats), mapping=tuple(mapping))
-    return replace(file, partition_values=_partition_values(path, table))
+    values = _partition_values(path, table)
+    if not matching.hive_partitioning and file.record_count:
+        _require_values(file, table, values)
+    return replace(file, partition_values=values)
 
 
 class _Match:
@@ -238,6 +245,52 @@ def _partition_values(path: str, table: Table) -> tuple[str | None, ...]:
         else:
             values.append(None if text is None else str(int(text)))
     return tuple(values)
+
+
+def _require_values(file: WrittenFile, table: Table, values: Sequence[str | None]) -> None:
+    """Require that the statistics of a file prove the partition values of its directories, which its columns do not come from.
+
+    Raises:
+        DataError: a value is not proved.
+    """
+    fields = table.partition_fields
+    columns = key_columns(table.columns, fields)
+    stats = {each.column_id: each for each in file.column_stats}
+    for column, field, name, value in zip(columns, fields, key_names(columns, fields), values, strict=True):
+        found = stats.get(column.column_id)
+        if found is None or not _proves(found, column.type, field.transform, value):
+            raise DataError(
+                f"the footer of {file.path} does not prove that all its values of {column.name} are in the partition of the directory "
+                f"{name}=…, and hive_partitioning => false reads them from the file. Use hive_partitioning => true to take over what the "
+                "directory says, or insert the rows of the file"
+            )
+
+
+def _proves(stats: ColumnStats, type_name: str, transform: str, text: str | None) -> bool:
+    """Whether statistics prove that all values of a column have this text as the value of a partition key."""
+    if stats.null_count != 0:
+        return text is None and stats.null_count is not None and stats.value_count == 0
+    if leaf_type(type_name).is_float and stats.contains_nan is not False:
+        return False
+    least, greatest = _value(type_name, stats.min_value), _value(type_name, stats.max_value)
+    if least is None or greatest is None:
+        return False
+    if transform in TIME_PARTS:
+        counted = "timestamp" if type_name == "timestamptz" else type_name  # its years BC are counted backwards
+        parts = TIME_PARTS[: TIME_PARTS.index(transform) + 1]
+        is_one = all(time_part(counted, part, least) == time_part(counted, part, greatest) is not None for part in parts)
+        return is_one and time_part(type_name, transform, least) == text
+    count = bucket_count(transform)
+    return least == greatest and text == (value_text(type_name, least) if count is None else str(bucket(least, type_name, count)))
+
+
+def _value(type_name: str, bound: str | None) -> Value | None:
+    """Return the value of a bound, None if it is not known; a decimal is unscaled."""
+    value = None if bound is None else decode(type_name, bound)
+    if isinstance(value, Decimal):
+        _, scale = decimal_parameters(type_name) or (38, 0)
+        return int(value.scaleb(scale, Context(prec=80)))
+    return value
 
 
 def _fixed(pattern: str) -> str:

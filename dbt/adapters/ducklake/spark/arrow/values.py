@@ -213,6 +213,25 @@ def _instant(value: Any) -> int:
     return nanos // 1000 - (offset or 0) * 1_000_000
 
 
+def local_time(value: Any) -> datetime | None:
+    """Return the time of a value that is not in any time zone yet, a date at midnight.
+
+    Returns:
+        The time; None for a value in a time zone, for infinity and years that Python does not have, and for other values.
+    """
+    if isinstance(value, datetime):
+        return value if value.tzinfo is None else None
+    if isinstance(value, date):
+        return datetime.combine(value, time())
+    if not isinstance(value, str):
+        return None
+    try:
+        nanos, offset = parse_timestamp(value)
+        return None if offset is not None else _EPOCH + timedelta(microseconds=nanos // 1000)
+    except (ValueError, OverflowError):
+        return None
+
+
 def _micros(value: date) -> int:
     timestamp = value.replace(tzinfo=None) if isinstance(value, datetime) else datetime.combine(value, time())
     return (timestamp - _EPOCH) // timedelta(microseconds=1)

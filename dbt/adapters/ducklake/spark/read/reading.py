@@ -15,12 +15,12 @@ from pyspark.sql.types import ArrayType, DataType, LongType, MapType, StructFiel
 
 from ...errors import LakeError
 from ...format.files import MappedField, ScanPlan
+from ...format.initial_defaults import initial_literal
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column
 from ...format.types import data_type_of, decimal_parameters, from_stored, spark_name
 from ..files.physical import FileField, field_by_id, field_by_name
 from ..values.conversions import Constant, Conversion, Elements, Entries, Fields, Refuse, same_type
-from ..values.defaults import initial_literal
 from ..values.types import spark_type
 from .leaf_reading import leaf_reading, variant_kind
 

@@ -1,7 +1,7 @@
 """Store assignment: cast a value to the type of its column, by strict rules that do not depend on the ANSI setting.
 
 A plain cast follows `spark.sql.ansi.enabled`: without ANSI, 3000000000 becomes the INT -1294967296, and a string that is not a date becomes
-NULL.
+NULL. It also assigns the fields of a struct by position, so that those in another order would get each other's values.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from ...format.identifiers import fold
 from .conversions import same_type
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column:
         case T.StructType(), T.StructType() if len(source) == len(target):
             fields = [
                 assigned(value.getField(old.name), old.dataType, new.dataType, f"{column}.{new.name}").alias(new.name)
-                for old, new in zip(source.fields, target.fields, strict=True)
+                for old, new in zip(_in_order(source, target), target.fields, strict=True)
             ]
             return F.when(value.isNotNull(), F.struct(*fields))
     text = F.concat(F.lit(f"column {column}: "), value.cast("string"), F.lit(f" does not fit the type {target.simpleString()}"))
@@ -73,8 +74,16 @@ def _assigned_map(value: SparkColumn, source: T.MapType, target: T.MapType, colu
     return value.cast(target)
 
 
+def _in_order(source: T.StructType, target: T.StructType) -> list[T.StructField]:
+    """Return the source's fields in the order of the target's with the same names; as they are if the two have other names."""
+    by_name = {fold(field.name): field for field in source.fields}
+    names = [fold(field.name) for field in target.fields]
+    is_same_set = len(names) == len(source) == len(by_name) and by_name.keys() == set(names)
+    return [by_name[name] for name in names] if is_same_set else source.fields
+
+
 def _independent_of_ansi(source: T.DataType, target: T.DataType) -> bool:
-    """Whether a plain cast has the same result with and without ANSI, so that it can be used."""
+    """Whether a plain cast has the same result with and without ANSI, and assigns fields as we do, so that it can be used."""
     if same_type(source, target) or isinstance(source, _ALWAYS_STRICT):
         return True
     match source, target:
@@ -83,8 +92,10 @@ def _independent_of_ansi(source: T.DataType, target: T.DataType) -> bool:
         case T.MapType(), T.MapType():
             return _independent_of_ansi(source.keyType, target.keyType) and _independent_of_ansi(source.valueType, target.valueType)
         case T.StructType(), T.StructType():
-            pairs = zip(source.fields, target.fields, strict=False)
-            return len(source) == len(target) and all(_independent_of_ansi(old.dataType, new.dataType) for old, new in pairs)
+            if len(source) != len(target) or _in_order(source, target) != source.fields:
+                return False
+            pairs = zip(source.fields, target.fields, strict=True)
+            return all(_independent_of_ansi(old.dataType, new.dataType) for old, new in pairs)
     return _leaf_independent_of_ansi(source, target)
 
 

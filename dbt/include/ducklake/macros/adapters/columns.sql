@@ -25,8 +25,16 @@
 {% macro ducklake__alter_column_type(relation, column_name, new_column_type) %}
   {%- set column = adapter.quote(column_name) -%}
   {%- set new_column_type = api.Column.translate_type(new_column_type) -%}
+  {%- set wanted = api.Column.create(column_name, new_column_type) -%}
   {%- set current = adapter.get_columns_in_relation(relation) | selectattr('name', 'equalto', column_name) | first -%}
-  {%- if current is defined and current.can_expand_to(api.Column.create(column_name, new_column_type)) -%}
+  {%- if current is defined and current.has_other_order(wanted) -%}
+    {%- do exceptions.raise_compiler_error(
+      'column ' ~ column_name ~ ' of ' ~ relation.render() ~ ' cannot become ' ~ new_column_type ~ ': it is ' ~ current.data_type
+      ~ ', and a cast would give fields that are in another order the values of each other. '
+      ~ 'Write the fields in the order of the table, with new ones at the end, or rebuild the table with --full-refresh'
+    ) -%}
+  {%- endif -%}
+  {%- if current is defined and current.can_expand_to(wanted) -%}
     {% call statement('alter_column_type') %}
       alter table {{ relation.render() }} alter column {{ column }} type {{ new_column_type }}
     {% endcall %}
@@ -50,7 +58,10 @@
 {% endmacro %}
 
 
-{# Names compare without case, as in DuckLake. New fields at the end of a struct are added to it. #}
+{#
+  Names compare without case, as in DuckLake. New fields at the end of a struct are added to it. Another order of its fields is no change,
+  because values are stored by name.
+#}
 {% macro ducklake__check_for_schema_changes(source_relation, target_relation) %}
   {%- set source_columns = adapter.get_columns_in_relation(source_relation) -%}
   {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}
@@ -66,7 +77,7 @@
     {%- set target = targets.get(column.name | lower) -%}
     {%- if target is none -%}
       {%- do added.append(column) -%}
-    {%- elif column.data_type != target.data_type and not column.can_expand_to(target) -%}
+    {%- elif column.data_type != target.data_type and not column.can_expand_to(target) and not column.has_same_fields(target) -%}
       {%- set fields = column.fields_beyond(target) -%}
       {%- do added.extend(fields) -%}
       {%- if not fields -%}

@@ -21,6 +21,7 @@
   {% if target_relation_exists %}
     {% set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() %}
     {% do adapter.assert_valid_snapshot_target_given_strategy(target_relation, names, strategy) %}
+    {% do add_new_fields(sql, target_relation) %}
     {% set staging_relation = build_snapshot_staging_table(strategy, sql, target_relation) %}
     {% set final_sql = snapshot_merge_sql(
       target=target_relation, source=staging_relation, insert_cols=fit_snapshot_target(strategy, staging_relation, target_relation)
@@ -62,6 +63,25 @@
       {%- do exceptions.warn_snapshot_timestamp_data_types(expected, column.dtype) -%}
     {%- endif -%}
   {%- endfor -%}
+{% endmacro %}
+
+
+{#
+  Adds new fields of structs in the query to the snapshot. The staging query needs them: it compares structs of the query with those of the
+  snapshot, and joins the rows of both by UNION.
+#}
+{% macro add_new_fields(sql, target_relation) %}
+  {%- set structs = {} -%}
+  {%- for column in adapter.get_columns_in_relation(target_relation) if column.data_type.startswith('struct<') -%}
+    {%- do structs.update({column.name | lower: column}) -%}
+  {%- endfor -%}
+  {%- if structs -%}
+    {%- set fields = [] -%}
+    {%- for column in adapter.get_column_schema_from_query(get_empty_subquery_sql(sql)) if column.name | lower in structs -%}
+      {%- do fields.extend(column.fields_beyond(structs[column.name | lower])) -%}
+    {%- endfor -%}
+    {%- do create_columns(target_relation, fields) -%}
+  {%- endif -%}
 {% endmacro %}
 
 

@@ -36,3 +36,28 @@
     drop view if exists {{ staging_relation }}
   {%- endcall %}
 {% endmacro %}
+
+
+{#
+  dbt compares the names of a snapshot's query with those of its table, case included. A name that the table has in another spelling is
+  therefore returned in the table's spelling.
+#}
+{% macro ducklake__get_columns_in_query(select_sql) %}
+  {%- set names = default__get_columns_in_query(select_sql) -%}
+  {%- if model is not defined or model.resource_type != 'snapshot' -%}
+    {{ return(names) }}
+  {%- endif -%}
+  {%- set relation = adapter.get_relation(database=model.database, schema=model.schema, identifier=model.alias) -%}
+  {%- if relation is none -%}
+    {{ return(names) }}
+  {%- endif -%}
+  {%- set spellings = {} -%}
+  {%- for column in adapter.get_columns_in_relation(relation) -%}
+    {%- do spellings.update({column.name | lower: column.name}) -%}
+  {%- endfor -%}
+  {%- set found = [] -%}
+  {%- for name in names -%}
+    {%- do found.append(name if name in spellings.values() else spellings.get(name | lower, name)) -%}
+  {%- endfor -%}
+  {{ return(found) }}
+{% endmacro %}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.ducklake.errors import LakeError
+from dbt.adapters.ducklake.format.initial_defaults import initial_literal
 from dbt.adapters.ducklake.format.objects import Column
-from dbt.adapters.ducklake.spark.values.defaults import initial_literal
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A column's initial default as a Spark SQL literal: the column's value in files that are older than the column.
+"""A literal default as a Spark SQL literal: the value of new rows, or as an initial default that of rows in files older than the column.
 
 `ducklake_column.initial_default` is plain text without quotes (`abc`, `-3`, `2020-01-01`), in the syntax of DuckDB's casts from text.
 """
@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 
-from ...errors import LakeError
-from ...format.geometry import wkb_of_text
-from ...format.identifiers import spark_literal
-from ...format.inlined import base_type
-from ...format.leaf_types import NO_LEAF, STORED_NAMES, Encoding
-from ...format.objects import Column
-from ...format.timestamps import DAY_NANOS, civil_from_days, parse_date, parse_timestamp, time_text, timestamp_text
+from ..errors import LakeError
+from .geometry import wkb_of_text
+from .identifiers import spark_literal
+from .inlined import base_type
+from .leaf_types import NO_LEAF, STORED_NAMES, Encoding
+from .objects import Column
+from .timestamps import DAY_NANOS, civil_from_days, parse_date, parse_timestamp, time_text, timestamp_text
 
 _TRUE = frozenset({"true", "t", "1", "yes", "y", "on"})
 _FALSE = frozenset({"false", "f", "0", "no", "n", "off"})

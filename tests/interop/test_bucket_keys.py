@@ -1,0 +1,88 @@
+"""Bucket keys whose type changes, or that a table gets while its inlined rows are flushed: DuckDB finds all rows by the key."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.errors import ConflictError, StatementError
+from tests.interop.conftest import Both
+
+CATALOGS = ["sqlite"]
+SAME_HASH = [
+    ("INT", "BIGINT", "7"),
+    ("TINYINT", "SMALLINT", "-7"),
+    ("UTINYINT", "UBIGINT", "7"),
+    ("UINTEGER", "DECIMAL(20,0)", "7"),
+    ("INT", "DECIMAL(12,0)", "-7"),
+    ("FLOAT", "DOUBLE", "0.5"),
+    ("BOOLEAN", "INT", "1"),
+    ("DECIMAL(5,2)", "DECIMAL(18,2)", "-1.5"),
+    ("DECIMAL(20,2)", "DECIMAL(30,2)", "-1.5"),
+    ("STRING", "JSON", "'7'"),
+]
+OTHER_HASH = [
+    ("INT", "DOUBLE", "7"),
+    ("INT", "DECIMAL(12,1)", "7"),
+    ("UTINYINT", "INT", "7"),
+    ("BIGINT", "DECIMAL(20,0)", "7"),
+    ("DECIMAL(5,2)", "DECIMAL(19,2)", "1.5"),
+    ("DECIMAL(20,20)", "DECIMAL(21,20)", "0.5"),
+    ("DATE", "TIMESTAMP_NTZ", "DATE'2024-01-01'"),
+]
+
+
+def filled(both: Both, kind: str, value: str) -> None:
+    """Create a table with the bucket of a column of this type, with a file of each writer."""
+    both.spark("CALL set_option('data_inlining_row_limit', 0)")
+    both.duckdb("SET ducklake_default_data_inlining_row_limit = 0")
+    both.spark(f"CREATE TABLE t (a {kind}, n INT) PARTITIONED BY (bucket(1000, a))")
+    both.spark(f"INSERT INTO t VALUES ({value}, 1)")
+    both.duckdb("INSERT INTO t SELECT a, 2 FROM t")
+
+
+def files(both: Both) -> list[tuple[str, ...]]:
+    """Return the data files of the table t."""
+    return both.duck.execute("SELECT data_file FROM ducklake_list_files('lake', 't')").fetchall()
+
+
+@pytest.mark.parametrize(("before", "after", "value"), SAME_HASH)
+def test_a_bucket_key_gets_a_type_with_the_same_hash(both: Both, before: str, after: str, value: str) -> None:
+    filled(both, before, value)
+    both.spark(f"ALTER TABLE t ALTER COLUMN a TYPE {after}")
+    both.spark(f"INSERT INTO t VALUES ({value}, 3)")
+    assert both.rows(f"SELECT n FROM t WHERE a = {value}") == [(1,), (2,), (3,)]
+
+
+@pytest.mark.parametrize(("before", "after", "value"), OTHER_HASH)
+def test_a_bucket_key_keeps_its_type_if_another_has_another_hash(both: Both, before: str, after: str, value: str) -> None:
+    filled(both, before, value)
+    with pytest.raises(StatementError, match=r"main[.]t has rows and the partition key bucket\(1000, a\).*rewrites all rows"):
+        both.spark(f"ALTER TABLE t ALTER COLUMN a TYPE {after}")
+    both.spark(f"CREATE OR REPLACE TABLE t PARTITIONED BY (bucket(1000, a)) AS SELECT CAST(a AS {after}) AS a, n FROM t")
+    assert both.duck.execute(f"SELECT n FROM t WHERE a = {value} ORDER BY n").fetchall() == [(1,), (2,)]
+
+
+def test_the_type_of_a_bucket_key_with_inlined_rows(both: Both) -> None:
+    both.spark("CALL set_option('data_inlining_row_limit', 10)")
+    both.spark("CREATE TABLE t (a INT, n INT) PARTITIONED BY (bucket(1000, a))")
+    both.spark("INSERT INTO t VALUES (7, 1)")
+    assert not files(both)
+    with pytest.raises(StatementError, match="are those of int values"):
+        both.spark("ALTER TABLE t ALTER COLUMN a TYPE DOUBLE")
+    both.spark("ALTER TABLE t ALTER COLUMN n TYPE DOUBLE")
+    both.spark("CREATE TABLE empty (a INT) PARTITIONED BY (bucket(4, a))")
+    both.spark("ALTER TABLE empty ALTER COLUMN a TYPE DOUBLE")
+
+
+def test_buckets_of_a_table_whose_inlined_rows_are_flushed_meanwhile(both: Both) -> None:
+    both.spark("CALL set_option('data_inlining_row_limit', 10)")
+    both.spark("CREATE TABLE t (a INT)")
+    both.spark("INSERT INTO t VALUES (1), (2), (3)")
+    assert not files(both)
+    both.spark("BEGIN")
+    both.spark("ALTER TABLE t SET PARTITIONED BY (bucket(1000, a))")
+    both.duckdb("CALL ducklake_flush_inlined_data('lake')")
+    with pytest.raises(ConflictError, match=r"main[.]t has data files"):
+        both.spark("COMMIT")
+    both.spark("ROLLBACK")
+    assert both.rows("SELECT * FROM t WHERE a = 2") == [(2,)]

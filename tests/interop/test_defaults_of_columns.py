@@ -1,0 +1,152 @@
+"""A literal DEFAULT is the same value in new rows, in rows that are older than the column, and for DuckDB."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from dbt.adapters.ducklake.session import LakeSession
+from tests.interop.conftest import Both, comparable
+
+CATALOGS = ["sqlite"]
+"""The result does not depend on the catalog database."""
+
+UTC = dt.timezone.utc
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "expected"),
+    [
+        ("DECIMAL(10, 1)", "1.25", Decimal("1.3")),
+        ("DECIMAL(10, 1)", "-1.25", Decimal("-1.3")),
+        ("DECIMAL(38, 2)", "12345678901234567890123456789012345.125", Decimal("12345678901234567890123456789012345.13")),
+    ],
+)
+def test_a_decimal_is_rounded_like_the_values_of_new_rows(both: Both, kind: str, default: str, expected: Decimal) -> None:
+    both.spark("CREATE TABLE t (a INT)")
+    both.spark("INSERT INTO t VALUES (1)")
+    both.spark(f"ALTER TABLE t ADD COLUMN d {kind} DEFAULT {default}")
+    both.spark("INSERT INTO t (a) VALUES (2)")
+
+    assert both.duck.execute("SELECT d FROM t ORDER BY a").fetchall() == [(expected,)] * 2
+    assert both.session.execute("SELECT d FROM t ORDER BY a").fetch() == [(expected,)] * 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "shown"),
+    [
+        ("BLOB", "\\xAB'z", "hex(c)"),
+        ("BLOB", "plain", "hex(c)"),
+        ("DATE", "infinity", "CAST(c AS VARCHAR)"),
+        ("DATE", "0044-03-15 (BC)", "CAST(c AS VARCHAR)"),
+        ("DATE", "2020-01-01", "CAST(c AS VARCHAR)"),
+        ("TIMESTAMP", "-infinity", "CAST(c AS VARCHAR)"),
+        ("TIMESTAMP", "0044-03-15 (BC) 10:00:00", "CAST(c AS VARCHAR)"),
+        ("TIMESTAMP_S", "2020-01-01 10:00:01", "CAST(c AS VARCHAR)"),
+        ("TIMESTAMP_NS", "2020-01-01 10:00:00.000000001", "CAST(c AS VARCHAR)"),
+        ("TIMESTAMPTZ", "infinity", "CAST(c AS VARCHAR)"),
+        ("TIMESTAMPTZ", "2020-01-01 10:00:00+02", "CAST(c AS VARCHAR)"),
+    ],
+)
+def test_a_default_of_duckdb_is_the_same_in_old_and_new_rows(both: Both, kind: str, text: str, shown: str) -> None:
+    literal = text.replace("'", "''")
+    both.duckdb("SET TimeZone = 'UTC'")
+    both.duckdb("CREATE TABLE t (a INTEGER)")
+    both.duckdb("INSERT INTO t VALUES (1)")
+    both.duckdb(f"ALTER TABLE t ADD COLUMN c {kind} DEFAULT '{literal}'")
+    both.duckdb("INSERT INTO t (a) VALUES (2)")
+    both.spark("INSERT INTO t (a) VALUES (3)")
+    both.spark("INSERT INTO t (a) SELECT id FROM range(4, 5)")
+    both.spark("UPDATE t SET c = DEFAULT WHERE a = 4")
+
+    found = both.duck.execute(f"SELECT {shown} FROM t ORDER BY a").fetchall()
+    assert found == [found[0]] * 4
+    assert both.session.execute("SELECT count(DISTINCT c), count(c) FROM t").fetch() == [(1, 4)]
+
+
+def test_a_geometry_is_the_same_in_old_and_new_rows(lake: LakeSession) -> None:
+    lake.execute("CREATE TABLE t (a INT)")
+    lake.execute("INSERT INTO t VALUES (1)")
+    lake.execute("ALTER TABLE t ADD COLUMN g GEOMETRY DEFAULT 'POINT (1 2)'")
+    lake.execute("INSERT INTO t (a) VALUES (2)")
+
+    found = lake.execute("SELECT hex(g) FROM t ORDER BY a").fetch()
+    assert found == [("0101000000000000000000F03F0000000000000040",)] * 2
+
+
+def instants(lake: LakeSession, query: str) -> list[Any]:
+    return [comparable(row[0]) for row in lake.execute(query).fetch()]
+
+
+@pytest.mark.parametrize(
+    ("default", "expected"),
+    [
+        ("TIMESTAMP'2020-01-01 00:00:00'", dt.datetime(2019, 12, 31, 23, tzinfo=UTC)),
+        ("TIMESTAMP'2020-07-01 00:00:00.25'", dt.datetime(2020, 6, 30, 22, 0, 0, 250000, tzinfo=UTC)),
+        ("'2020-01-01'", dt.datetime(2019, 12, 31, 23, tzinfo=UTC)),
+        ("TIMESTAMP'2020-01-01 00:00:00Z'", dt.datetime(2020, 1, 1, tzinfo=UTC)),
+        ("'2020-01-01 00:00:00+05:00'", dt.datetime(2019, 12, 31, 19, tzinfo=UTC)),
+    ],
+)
+def test_a_local_time_is_in_the_zone_of_the_session_that_declares_it(both: Both, default: str, expected: dt.datetime) -> None:
+    both.spark("CREATE TABLE t (a INT)")
+    both.spark("INSERT INTO t VALUES (1)")
+    both.spark("SET TIME ZONE 'Europe/Berlin'")
+    both.spark(f"ALTER TABLE t ADD COLUMN ts TIMESTAMP DEFAULT {default}")
+    both.spark("INSERT INTO t (a) VALUES (2)")
+    both.spark("SET TIME ZONE 'UTC'")
+    both.spark("INSERT INTO t (a) VALUES (3)")
+    both.spark("INSERT INTO t (a) SELECT id FROM range(4, 5)")
+
+    assert instants(both.session, "SELECT ts FROM t ORDER BY a") == [expected] * 4
+    assert [comparable(row[0]) for row in both.duck.execute("SELECT ts FROM t ORDER BY a").fetchall()] == [expected] * 4
+
+
+def test_the_default_of_a_new_table_and_a_changed_default_are_in_the_zone_of_the_session(lake: LakeSession) -> None:
+    lake.execute("SET TIME ZONE 'Europe/Berlin'")
+    lake.execute("CREATE TABLE t (a INT, ts TIMESTAMP DEFAULT '2020-01-01 00:00:00', n TIMESTAMP_NTZ DEFAULT '2020-01-01 00:00:00')")
+    lake.execute("INSERT INTO t (a) VALUES (1)")
+    lake.execute("ALTER TABLE t ALTER COLUMN ts SET DEFAULT '2021-01-01 00:00:00'")
+    lake.execute("SET TIME ZONE 'UTC'")
+    lake.execute("INSERT INTO t (a) VALUES (2)")
+
+    assert instants(lake, "SELECT ts FROM t ORDER BY a") == [
+        dt.datetime(2019, 12, 31, 23, tzinfo=UTC),
+        dt.datetime(2020, 12, 31, 23, tzinfo=UTC),
+    ]
+    assert lake.execute("SELECT DISTINCT n FROM t").fetch() == [(dt.datetime(2020, 1, 1),)]
+
+
+def test_in_utc_the_text_of_a_default_stays_as_it_is_written(both: Both) -> None:
+    both.spark("SET TIME ZONE 'UTC'")
+    both.spark("CREATE TABLE t (a INT, ts TIMESTAMP DEFAULT '2020-01-01')")
+
+    assert both.duck.execute("SELECT column_default FROM duckdb_columns() WHERE column_name = 'ts'").fetchall() == [("'2020-01-01'",)]
+
+
+LOCAL = ["2020-01-01 00:00:00", "2020-07-01", "2020-01-01T00:00:00Z", dt.datetime(2020, 1, 1), dt.date(2020, 7, 1), "infinity", None]
+BERLIN = [
+    dt.datetime(2019, 12, 31, 23, tzinfo=UTC),
+    dt.datetime(2020, 6, 30, 22, tzinfo=UTC),
+    dt.datetime(2020, 1, 1, tzinfo=UTC),
+    dt.datetime(2019, 12, 31, 23, tzinfo=UTC),
+    dt.datetime(2020, 6, 30, 22, tzinfo=UTC),
+]
+GREENWICH = [dt.datetime(2020, month, 1, tzinfo=UTC) for month in (1, 7, 1, 1, 7)]
+
+
+@pytest.mark.parametrize(("zone", "expected"), [("Europe/Berlin", BERLIN), ("UTC", GREENWICH), ("GMT+1", None), ("+01:00", None)])
+def test_local_times_of_a_seed_are_in_the_zone_of_the_session(both: Both, zone: str, expected: list[dt.datetime] | None) -> None:
+    both.spark(f"SET TIME ZONE '{zone}'")
+    rows = [(number, value, "2020-01-01 00:00:00") for number, value in enumerate(LOCAL)]
+    both.session.load_seed("main", "s", [("id", "int"), ("ts", "timestamp"), ("n", "timestamp_ntz")], rows)
+
+    found = instants(both.session, "SELECT ts FROM s WHERE id < 5 ORDER BY id")
+    if expected is None:
+        found, expected = found[:2], [dt.datetime(2019, 12, 31, 23, tzinfo=UTC), dt.datetime(2020, 6, 30, 23, tzinfo=UTC)]
+    assert found == expected
+    assert both.duck.execute("SELECT id FROM s WHERE ts = 'infinity' OR ts IS NULL ORDER BY id").fetchall() == [(5,), (6,)]
+    assert both.session.execute("SELECT DISTINCT n FROM s").fetch() == [(dt.datetime(2020, 1, 1),)]

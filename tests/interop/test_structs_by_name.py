@@ -1,0 +1,83 @@
+"""A struct whose fields are in another order than the column's is stored by the names of its fields."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.ducklake.session import LakeSession
+
+CATALOGS = ["sqlite"]
+"""The result does not depend on the catalog database."""
+
+TURNED = "named_struct('lng', 2, 'lat', 1)"
+
+
+@pytest.fixture(params=["true", "false"], ids=["ansi", "not ansi"])
+def session(request: pytest.FixtureRequest, lake: LakeSession) -> LakeSession:
+    lake.execute(f"SET spark.sql.ansi.enabled = {request.param}")
+    return lake
+
+
+def stored(session: LakeSession, query: str = "SELECT to_json(p) FROM t ORDER BY id") -> list[str]:
+    return [row[0] for row in session.execute(query).fetch()]
+
+
+@pytest.mark.parametrize("rows", ["VALUES (1, {})", "SELECT 1, {}", "SELECT id, {} FROM range(1, 2)"])
+@pytest.mark.parametrize("kind", ["INT", "BIGINT", "STRING", "TINYINT"])
+def test_an_inserted_struct_is_stored_by_name(session: LakeSession, rows: str, kind: str) -> None:
+    session.execute(f"CREATE TABLE t (id INT, p STRUCT<lat: {kind}, lng: {kind}>)")
+    session.execute(f"INSERT INTO t {rows.format(TURNED)}")
+
+    assert session.execute("SELECT CAST(p.lat AS INT), CAST(p.lng AS INT) FROM t").fetch() == [(1, 2)]
+
+
+def test_updates_and_merges_store_by_name(session: LakeSession) -> None:
+    session.execute("CREATE TABLE t (id INT, p STRUCT<lat: INT, lng: INT>)")
+    session.execute("INSERT INTO t SELECT id, NULL FROM range(3)")
+    session.execute(f"UPDATE t SET p = {TURNED} WHERE id = 0")
+    source = f"(SELECT id, {TURNED} AS p FROM range(1, 5))"
+    session.execute(
+        f"MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED AND t.id = 1 THEN UPDATE SET p = s.p "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+
+    assert stored(session) == ['{"lat":1,"lng":2}'] * 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("ARRAY<STRUCT<lat: INT, lng: INT>>", f"array({TURNED}, NULL)", '[{"lat":1,"lng":2},null]'),
+        ("MAP<STRING, STRUCT<lat: INT, lng: INT>>", f"map('k', {TURNED})", '{"k":{"lat":1,"lng":2}}'),
+        ("STRUCT<at: STRUCT<lat: INT, lng: INT>, z: INT>", f"named_struct('at', {TURNED}, 'z', 3)", '{"at":{"lat":1,"lng":2},"z":3}'),
+        ("STRUCT<at: STRUCT<lat: INT, lng: INT>, z: INT>", f"named_struct('Z', 3, 'AT', {TURNED})", '{"at":{"lat":1,"lng":2},"z":3}'),
+        ("STRUCT<lat: INT, lng: STRING>", "named_struct('lng', 'east', 'lat', 1)", '{"lat":1,"lng":"east"}'),
+        ("STRUCT<lat: INT, lng: INT>", "named_struct('x', 1, 'y', 2)", '{"lat":1,"lng":2}'),  # other names: by position
+    ],
+)
+def test_structs_at_any_depth_are_stored_by_name(session: LakeSession, kind: str, value: str, expected: str) -> None:
+    session.execute(f"CREATE TABLE t (id INT, p {kind})")
+    session.execute(f"INSERT INTO t SELECT id, {value} FROM range(1)")
+
+    assert stored(session) == [expected]
+
+
+def test_keys_of_maps_are_stored_by_name(session: LakeSession) -> None:
+    session.execute("CREATE TABLE t (id INT, p MAP<STRUCT<lat: INT, lng: INT>, INT>)")
+    session.execute(f"INSERT INTO t SELECT id, map({TURNED}, 1) FROM range(1)")
+
+    assert session.execute("SELECT map_keys(p)[0].lat, map_keys(p)[0].lng FROM t").fetch() == [(1, 2)]
+
+
+def test_no_struct_stays_no_struct(session: LakeSession) -> None:
+    session.execute("CREATE TABLE t (id INT, p STRUCT<lat: INT, lng: INT>)")
+    session.execute(f"INSERT INTO t SELECT id, IF(id = 0, NULL, {TURNED}) FROM range(2)")
+
+    assert session.execute("SELECT p IS NULL, p.lat FROM t ORDER BY id").fetch() == [(True, None), (False, 1)]
+
+
+def test_a_table_with_a_constraint_stores_by_name(session: LakeSession) -> None:
+    session.execute("CREATE TABLE t (id INT, p STRUCT<lat: INT, lng: INT>, CONSTRAINT north CHECK (p.lat < 2))")
+    session.execute(f"INSERT INTO t SELECT id, {TURNED} FROM range(1)")
+
+    assert stored(session) == ['{"lat":1,"lng":2}']
