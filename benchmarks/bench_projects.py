@@ -192,8 +192,8 @@ def projects(adapters: Sequence[str]) -> Iterator[dict[str, Path]]:
 def compare(folders: Mapping[str, Path], compared: Mapping[str, str]) -> None:
     """Compare the models of the adapters.
 
-    With dbt-spark on Iceberg in Spark 4.1, each build leaves in incremental models and snapshots what a first build would. These rows differ,
-    and are printed.
+    With dbt-spark on Iceberg in Spark 4.1, each build leaves in incremental models and snapshots what a first build would. These rows
+    differ, and are printed.
 
     Raises:
         SystemExit: they differ.
