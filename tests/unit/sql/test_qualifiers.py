@@ -42,8 +42,12 @@ def bound(text: str, outer: tuple[Name, ...] = ()) -> str:
             "SELECT `o`.id, o.k FROM V AS `o` JOIN V AS `p` ON `o`.id = p.id",
         ),
         (
-            "SELECT s.t.x FROM s.t JOIN (SELECT 1 AS id) t ON t.id = s.t.id",
-            "SELECT `s.t`.x FROM V AS `s.t` JOIN (SELECT 1 AS id) t ON t.id = `s.t`.id",
+            "WITH t AS (SELECT 1 a) SELECT t.a, t.x FROM t JOIN s.t ON s.t.k = t.a",
+            "WITH t AS (SELECT 1 a) SELECT t.a, t.x FROM t JOIN V AS `t` ON `t`.k = t.a",
+        ),
+        (
+            "SELECT * FROM a.t WHERE id IN (SELECT t.s.x FROM b.t WHERE a.t.y = t.s.f.g)",
+            "SELECT * FROM V AS `t` WHERE id IN (SELECT `b.t`.s.x FROM V AS `b.t` WHERE `t`.y = `b.t`.s.f.g)",
         ),
     ],
 )

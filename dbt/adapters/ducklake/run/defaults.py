@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from functools import partial
+from functools import lru_cache, partial
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..errors import DuckLakeError, StatementError
 from ..format.initial_defaults import initial_literal
@@ -54,7 +55,11 @@ def in_session_zone(lakes: OpenLakes, context: Context) -> Callable[[datetime], 
         return None
     fixed = _FIXED_ZONE.fullmatch(zone)
     if fixed is None:
-        return partial(lakes.localized, context=context)
+        try:
+            region = ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError):  # only Spark knows it
+            return lru_cache(partial(lakes.localized, context=context))
+        return lambda time: time.replace(tzinfo=region)
     offset = timedelta(hours=int(fixed["hours"]), minutes=int(fixed["minutes"] or 0))
     offset_zone = timezone(-offset if fixed["sign"] == "-" else offset)
     return lambda time: time.replace(tzinfo=offset_zone)

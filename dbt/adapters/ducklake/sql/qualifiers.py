@@ -22,8 +22,26 @@ def separate(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> 
     Raises:
         StatementError: neither of the two relations can have another alias than the user's.
     """
-    while any(_separated(scope, chain, source, outer) for scope in scopes for chain in scope.chains):
-        pass
+    ends = {folded(name)[-length:] for name in _dotted(scopes, outer) for length in (2, 3)}
+    chains = [(scope, chain) for scope in scopes for chain in scope.chains if ends & set(_beginnings(chain, source))]
+    changed = True
+    while changed:
+        changed = False
+        for scope, chain in chains:
+            while _separated(scope, chain, source, outer):
+                changed = True
+
+
+def _dotted(scopes: Sequence[Scope], outer: Sequence[Name]) -> Iterator[Name]:
+    """Yield the names of relations of two or three parts whose parts can qualify columns."""
+    names = (*outer, *(each.name for scope in scopes for each in scope.references if not each.aliased))
+    return (name for name in names if len(name.parts) > 1)
+
+
+def _beginnings(chain: tuple[int, int], source: Source) -> Iterator[tuple[str, ...]]:
+    """Yield the first two and the first three parts of a dotted name, folded."""
+    parts = tuple(fold(token.identifier) for token in source.tokens[chain[0] : min(chain[1], chain[0] + 5) : 2] if token.is_identifier)
+    return (parts[:length] for length in (2, 3) if len(parts) >= length)
 
 
 def _separated(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequence[Name]) -> bool:
@@ -33,7 +51,10 @@ def _separated(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequ
         return False
     owner, reference, name = found
     called = fold(name.parts[-1] if reference is None or reference.alias is None else reference.alias)
+    is_star = source.token(chain[1] - 1).word == "*"
     for inner in scope.enclosing():
+        if inner is owner and not is_star:
+            break  # Spark finds a column of two relations in one FROM by its name, or refuses it
         for other, captor in inner.names():
             if other != called or (inner is owner and captor == reference):
                 continue
@@ -67,10 +88,13 @@ def _owner(
     return next(((None, None, name) for name in outer if begins_with(name)), None)
 
 
-def _renamed(scopes: Sequence[Scope], source: Source) -> Iterator[Qualifier]:
+def _renamed(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> Iterator[Qualifier]:
     """Yield the qualifiers of one part that mean a relation which got its whole name as the alias."""
     for scope in scopes:
-        for start, _ in scope.pairs:
+        renamed = any(inner.whole for inner in scope.enclosing())
+        for start, stop in scope.pairs if renamed else ():
+            if _owner(scope, (start, stop), source, outer) is not None:
+                continue
             called = fold(source.tokens[start].identifier)
             for inner in scope.enclosing():
                 known = [each for each in inner.references if fold(inner.aliases.get(each.start) or each.name.parts[-1]) == called]
@@ -83,7 +107,7 @@ def _renamed(scopes: Sequence[Scope], source: Source) -> Iterator[Qualifier]:
 
 def qualifiers(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> list[Qualifier]:
     """Return the dotted names that begin with the name of a visible relation without an alias, or with the end of that name."""
-    found = list(_renamed(scopes, source))
+    found = list(_renamed(scopes, source, outer))
     for scope in scopes:
         names = scope.visible(outer) if scope.chains else {}
         for start, stop in scope.chains if names else ():

@@ -360,7 +360,7 @@ class _Finder:
             self._scope.name_virtual(fold(last.identifier))
         if not called and (index - start >= 4 or (index > start and self.tokens[index].word == "*")):
             self._scope.chains.append((start, index + 1))
-        if not called and index - start == 2:
+        if not called and index - start >= 2:
             self._scope.pairs.append((start, index + 1))
         return index + 1
 

@@ -19,7 +19,7 @@ class Scope:
     """The folded names of the relations that are not references: CTEs, and aliases of subqueries."""
     chains: list[tuple[int, int]] = field(default_factory=list)
     pairs: list[tuple[int, int]] = field(default_factory=list)
-    """The names of two parts, in the same form."""
+    """The names of two parts and more, in the same form."""
     whole: set[int] = field(default_factory=set)
     """The starts of the references that get their whole name as the alias, because another relation has their last part as its name."""
     aliases: dict[int, str] = field(default_factory=dict)
