@@ -9,6 +9,7 @@ _EXPECTED = {
         r"NOT NULL",
         r"cannot become .* in place",
         r"is a (partition|sort) key",
+        r"DuckDB would not find them by the column",
     ),
     # Operations that DuckDB does not support and refuses before it changes anything. Its other errors mean that it cannot read the lake.
     "duckdb": (r"^(Catalog|Binder|Constraint|NotImplemented)Exception",),
