@@ -29,7 +29,7 @@ from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsIte
 
 
 class AnyStats:
-    """Equals table statistics with the expected names, whatever their values, because these differ from run to run."""
+    """Compares equal to any table statistics with the expected names, because their values differ between runs."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, dict) and set(other) == {"row_count", "bytes", "files", "snapshot", "last_modified", "has_stats"}

@@ -321,5 +321,5 @@ select * from «a» join «b» approx nearest 3 by distance abs(a.x - b.x) left 
 --- bins and changes are no alias
 select * from «a» bin by (x), «b» changes from 1 to 3
 
---- words of these clauses can be an alias elsewhere
+--- keywords of these clauses are valid aliases in other places
 select * from ‹a› asof, ‹b› as asof join ‹c› match_condition on true join ‹d› exact join ‹e› bin join ‹f› changes where approx.x = 1

@@ -15,7 +15,7 @@ from .with_clause import WithClause
 
 _QUERY = ("SELECT", "VALUES", "TABLE", "FROM", "WITH", "MAP", "REDUCE")
 _ALSO_COLUMNS = ("VALUES", "MAP", "REDUCE")
-"""Words of `_QUERY` that are often names of columns or functions."""
+"""Keywords of `_QUERY` that can also be the name of a column or a function."""
 _BEFORE_OPERAND = words(
     "AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP ANY SOME ALL ESCAPE DIV FROM WHERE = == <=> != <> < <= > >= + - * / % || | & ^ ~ !"
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ...format.changes import Kind
-from ...format.objects import Column, Macro, Schema, Table, View
+from ...format.objects import Macro, Schema, Table, View
 from ...format.paths import relative_to
 from ...format.positions import committed
 from ..read.definition_rows import format_aliases
@@ -32,7 +32,7 @@ def write_objects(state: CommitState) -> None:
             _alter_table(state, before, table)
         elif table is not None:
             _create_table(state, table)
-    _write_interim_layouts(state)
+    _write_interim_columns(state)
     for view_id, view in state.staged.views.items():
         before = state.base.by_id(view_id) if view_id >= 0 else None
         if view is not None:
@@ -94,7 +94,6 @@ def _create_table(state: CommitState, table: Table) -> None:
     table_id = state.catalog_id(table.table_id)
     _write_table_row(state, table_id, table)
     write_columns(state, table_id, (), table.columns)
-    write_interim_columns(state, table_id, _layouts(state, table), table.columns)
     write_column_comments(state, table_id, (), table.columns)
     if table.partitioning is not None:
         _write_partitioning(state, table_id, table)
@@ -113,7 +112,6 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
         _write_table_row(state, table_id, table)
         state.log(Kind.CREATED_TABLE, schema=table.schema_name, name=table.name)
     structural = write_columns(state, table_id, before.columns, table.columns)
-    write_interim_columns(state, table_id, _layouts(state, table), (*before.columns, *table.columns))
     repartitioned = before.partitioning != table.partitioning
     if repartitioned:
         state.end(t.partition_info, t.partition_info.c.table_id, [table_id])
@@ -132,19 +130,14 @@ def _alter_table(state: CommitState, before: Table, table: Table) -> None:
         state.log(Kind.ALTERED_TABLE, table_id)
 
 
-def _write_interim_layouts(state: CommitState) -> None:
-    """Write the interim columns of tables that this commit does not change: their files may have names that were changed back since."""
-    for table_id, changes in state.staged.rows.items():
-        if table_id < 0 or table_id in state.staged.tables or not changes.files:
-            continue
-        before = state.base.by_id(table_id)
-        if isinstance(before, Table):
-            write_interim_columns(state, table_id, changes.layouts(), before.columns)
-
-
-def _layouts(state: CommitState, table: Table) -> list[tuple[Column, ...]]:
-    rows = state.staged.rows.get(table.table_id)
-    return [] if rows is None else rows.layouts()
+def _write_interim_columns(state: CommitState) -> None:
+    """Write the interim columns of all tables that get files, also of unchanged ones, whose names may have been changed back."""
+    for table_id, rows in state.staged.rows.items():
+        before = state.base.by_id(table_id) if table_id >= 0 and rows.files else None
+        after = state.staged.tables.get(table_id, before)
+        if rows.files and isinstance(after, Table):
+            known = (*(before.columns if isinstance(before, Table) else ()), *after.columns)
+            write_interim_columns(state, state.catalog_id(table_id), rows.layouts(), known)
 
 
 def _write_table_row(state: CommitState, table_id: int, table: Table) -> None:

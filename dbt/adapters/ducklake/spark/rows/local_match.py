@@ -91,8 +91,8 @@ def copied_pairs(
 ) -> pa.Table | None:
     """Return the matching pairs in the shape of `Match.pairs`, without Spark, for a MERGE ON keys alone that only copies columns.
 
-    That is a MERGE whose one WHEN MATCHED clause has no condition and assigns columns of the source, each of which the one WHEN NOT MATCHED
-    clause inserts into the same column: so the fetched values to insert are the new values too.
+    Such a MERGE has at most one WHEN MATCHED clause, without a condition. The clause assigns columns of the source, and WHEN NOT MATCHED
+    inserts each of them into the same column. The values to insert are fetched already, so they serve as the new values.
 
     Args:
         target: the rows of the target, with lineage.

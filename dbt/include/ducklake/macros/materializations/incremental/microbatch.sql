@@ -23,8 +23,8 @@
 
 
 {#
-  An end of a batch as a literal of the type of `event_time`. dbt filters the input by comparing with a string, which Spark reads as a value of the
-  column's type; so a date or a timestamp without a zone is the one that is written in UTC, whatever the session's time zone is.
+  An end of a batch as a literal of the type of `event_time`. dbt compares the input with a string, which Spark casts to the type of the column.
+  The cast drops the time zone for dates and timestamps without a zone, so these literals have the UTC date and time.
 #}
 {% macro batch_end(time, kind) %}
   {%- set text = time | string -%}
