@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
-from functools import lru_cache, partial
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import datetime, timezone
 
 from ..errors import DuckLakeError, StatementError
 from ..format.initial_defaults import initial_literal
@@ -26,8 +23,6 @@ from ..sql.references import fragment
 from ..sql.tokens import Source
 from .environment import Environment, OpenLakes
 
-_FIXED_ZONE = re.compile(r"(?:UTC|GMT|UT)?(?P<sign>[+-])(?P<hours>\d{1,2})(?::(?P<minutes>\d{2}))?")
-"""Zones of Spark that Python does not have; asking Spark takes long for many values."""
 _NO_VALUE = (ValueError, ArithmeticError, TypeError, KeyError, DuckLakeError)
 
 
@@ -50,19 +45,7 @@ def checked_default(env: Environment, name: str, type_: DataType, default: Defau
 
 def in_session_zone(lakes: OpenLakes, context: Context) -> Callable[[datetime], datetime] | None:
     """Return a function that gives a local time the session's time zone; None if that is UTC."""
-    zone = lakes.time_zone()
-    if Settings(zone).zone_is_utc:
-        return None
-    fixed = _FIXED_ZONE.fullmatch(zone)
-    if fixed is None:
-        try:
-            region = ZoneInfo(zone)
-        except (ZoneInfoNotFoundError, ValueError):  # only Spark knows it
-            return lru_cache(partial(lakes.localized, context=context))
-        return lambda time: time.replace(tzinfo=region)
-    offset = timedelta(hours=int(fixed["hours"]), minutes=int(fixed["minutes"] or 0))
-    offset_zone = timezone(-offset if fixed["sign"] == "-" else offset)
-    return lambda time: time.replace(tzinfo=offset_zone)
+    return None if Settings(lakes.time_zone()).zone_is_utc else lakes.in_zone(context)
 
 
 def _in_utc(env: Environment, column: Column, default: Default) -> Default:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from functools import cache
+from datetime import datetime, timedelta, timezone, tzinfo
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -30,6 +31,8 @@ from .registry import ScanRegistry
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_FIXED_ZONE = re.compile(r"(?:UTC|GMT|UT)?(?P<sign>[+-])(?P<hours>\d{1,2})(?::(?P<minutes>\d{2}))?")
+"""Zones of Spark that Python does not have; asking Spark takes long for many values."""
 MAX_CACHED = 64
 """How many views have cached columns. A view is usually described soon after it was created."""
 
@@ -104,12 +107,21 @@ class OpenLakes:
 
     def localized(self, time: datetime, context: Context) -> datetime:
         """Return a timestamp with a zone: the session's if it has none."""
-        if time.tzinfo is not None:
-            return time
-        try:
-            return time.replace(tzinfo=ZoneInfo(self.time_zone()))
-        except (ZoneInfoNotFoundError, ValueError):  # Spark has more zones, such as GMT+8
-            return timestamp_value(context.spark(), spark_literal(str(time)))
+        return time if time.tzinfo is not None else self.in_zone(context)(time)
+
+    def in_zone(self, context: Context) -> Callable[[datetime], datetime]:
+        """Return a function that gives a local time the session's time zone."""
+        zone = self.time_zone()
+        fixed = _FIXED_ZONE.fullmatch(zone)
+        if fixed is not None:
+            offset = timedelta(hours=int(fixed["hours"]), minutes=int(fixed["minutes"] or 0))
+            found: tzinfo = timezone(-offset if fixed["sign"] == "-" else offset)
+        else:
+            try:
+                found = ZoneInfo(zone)
+            except (ZoneInfoNotFoundError, ValueError):  # only Spark knows it
+                return lru_cache(lambda time: timestamp_value(context.spark(), spark_literal(str(time))))
+        return lambda time: time.replace(tzinfo=found)
 
 
 @dataclass(frozen=True)
