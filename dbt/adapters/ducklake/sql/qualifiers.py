@@ -6,6 +6,7 @@ Spark knows a relation of a lake by one name, its alias or the last part of its 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ..errors import StatementError
 from ..format.identifiers import fold
@@ -22,7 +23,7 @@ def separate(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> 
     Raises:
         StatementError: neither of the two relations can have another alias than the user's.
     """
-    ends = {folded(name)[-length:] for name in _dotted(scopes, outer) for length in (2, 3)}
+    ends = _ends(scopes, outer)
     chains = [(scope, chain) for scope in scopes for chain in scope.chains if ends & set(_beginnings(chain, source))]
     changed = True
     while changed:
@@ -32,10 +33,10 @@ def separate(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> 
                 changed = True
 
 
-def _dotted(scopes: Sequence[Scope], outer: Sequence[Name]) -> Iterator[Name]:
-    """Yield the names of relations of two or three parts whose parts can qualify columns."""
+def _ends(scopes: Sequence[Scope], outer: Sequence[Name]) -> set[tuple[str, ...]]:
+    """Return the last two and the last three parts of the names of all relations, folded."""
     names = (*outer, *(each.name for scope in scopes for each in scope.references if not each.aliased))
-    return (name for name in names if len(name.parts) > 1)
+    return {folded(name)[-length:] for name in names if len(name.parts) > 1 for length in (2, 3)}
 
 
 def _beginnings(chain: tuple[int, int], source: Source) -> Iterator[tuple[str, ...]]:
@@ -49,8 +50,8 @@ def _separated(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequ
     found = _owner(scope, chain, source, outer)
     if found is None:
         return False
-    owner, reference, name = found
-    called = fold(name.parts[-1] if reference is None or reference.alias is None else reference.alias)
+    owner, reference, name = found.scope, found.reference, found.name
+    called = fold(found.alias or name.parts[-1])
     is_star = source.token(chain[1] - 1).word == "*"
     for inner in scope.enclosing():
         if inner is owner and not is_star:
@@ -70,29 +71,46 @@ def _separated(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequ
     return False
 
 
-def _owner(
-    scope: Scope, chain: tuple[int, int], source: Source, outer: Sequence[Name]
-) -> tuple[Scope | None, Reference | None, Name] | None:
-    """Return the innermost relation that a dotted name begins with: its scope, reference and name; the name alone for one of `outer`."""
+@dataclass(frozen=True)
+class _Owner:
+    """The relation that a dotted name begins with."""
+
+    name: Name
+    length: int
+    """The number of parts of the dotted name that are parts of `name`."""
+    scope: Scope | None = None
+    reference: Reference | None = None
+    """The place that names the relation; None for a relation named outside of the text."""
+
+    @property
+    def alias(self) -> str | None:
+        """The alias that the relation gets; None if it is the last part of its name."""
+        return None if self.reference is None else self.reference.alias
+
+
+def _owner(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequence[Name]) -> _Owner | None:
+    """Return the innermost relation without an alias of the user that a dotted name begins with, by three parts rather than two."""
     start, stop = chain
     parts = tuple(fold(token.identifier) for token in source.tokens[start:stop:2] if token.is_identifier)
-
-    def begins_with(name: Name) -> bool:
-        lengths = [length for length in (3, 2) if len(parts) >= length and folded(name)[-length:] == parts[:length]]
-        return any(source.token(start + 2 * length - 1).word == "." for length in lengths)
-
-    for inner in scope.enclosing():
-        for reference in inner.with_distinct_aliases():
-            if not reference.aliased and begins_with(reference.name):
-                return inner, reference, reference.name
-    return next(((None, None, name) for name in outer if begins_with(name)), None)
+    for length in (3, 2):
+        if len(parts) < length or source.token(start + 2 * length - 1).word != ".":
+            continue
+        for inner in scope.enclosing():
+            for reference in inner.with_distinct_aliases():
+                whole = ".".join(reference.name.parts)
+                if not reference.aliased and reference.alias in (None, whole) and folded(reference.name)[-length:] == parts[:length]:
+                    return _Owner(reference.name, length, inner, reference)
+        for name in outer:
+            if folded(name)[-length:] == parts[:length]:
+                return _Owner(name, length)
+    return None
 
 
 def _renamed(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> Iterator[Qualifier]:
     """Yield the qualifiers of one part that mean a relation which got its whole name as the alias."""
     for scope in scopes:
         renamed = any(inner.whole for inner in scope.enclosing())
-        for start, stop in scope.pairs if renamed else ():
+        for start, stop in scope.chains if renamed else ():
             if _owner(scope, (start, stop), source, outer) is not None:
                 continue
             called = fold(source.tokens[start].identifier)
@@ -108,14 +126,11 @@ def _renamed(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> 
 def qualifiers(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> list[Qualifier]:
     """Return the dotted names that begin with the name of a visible relation without an alias, or with the end of that name."""
     found = list(_renamed(scopes, source, outer))
+    ends = _ends(scopes, outer)
     for scope in scopes:
-        names = scope.visible(outer) if scope.chains else {}
-        for start, stop in scope.chains if names else ():
-            parts = tuple(fold(token.identifier) for token in source.tokens[start:stop:2] if token.is_identifier)
-            for length in (3, 2):
-                named = names.get(parts[:length])
-                after = start + 2 * length - 1
-                if named is not None and len(parts) >= length and source.token(after).word == ".":
-                    found.append(Qualifier(source.tokens[start].start, source.tokens[after - 1].end, *named))
-                    break
+        for chain in scope.chains:
+            owner = _owner(scope, chain, source, outer) if ends & set(_beginnings(chain, source)) else None
+            if owner is not None:
+                first, last = source.tokens[chain[0]], source.tokens[chain[0] + 2 * owner.length - 2]
+                found.append(Qualifier(first.start, last.end, owner.name, owner.alias))
     return found

@@ -358,10 +358,8 @@ class _Finder:
             self._scope.stars.append((tuple(fold(token.identifier) for token in self.tokens[start : index - 1 : 2]), index))
         elif not called and fold(last.identifier) in VIRTUAL_COLUMNS:
             self._scope.name_virtual(fold(last.identifier))
-        if not called and (index - start >= 4 or (index > start and self.tokens[index].word == "*")):
+        if not called and index > start:
             self._scope.chains.append((start, index + 1))
-        if not called and index - start >= 2:
-            self._scope.pairs.append((start, index + 1))
         return index + 1
 
     @staticmethod

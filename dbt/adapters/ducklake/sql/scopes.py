@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from ..format.identifiers import fold
@@ -18,8 +18,6 @@ class Scope:
     others: list[str] = field(default_factory=list)
     """The folded names of the relations that are not references: CTEs, and aliases of subqueries."""
     chains: list[tuple[int, int]] = field(default_factory=list)
-    pairs: list[tuple[int, int]] = field(default_factory=list)
-    """The names of two parts and more, in the same form."""
     whole: set[int] = field(default_factory=set)
     """The starts of the references that get their whole name as the alias, because another relation has their last part as its name."""
     aliases: dict[int, str] = field(default_factory=dict)
@@ -73,18 +71,6 @@ class Scope:
         """Return what each relation is called in the text for Spark, folded, with its reference if it is one."""
         references = [(self.aliases.get(each.start) or each.alias or each.name.parts[-1], each) for each in self.with_distinct_aliases()]
         return [*((fold(name), each) for name, each in references), *((name, None) for name in self.others)]
-
-    def visible(self, outer: Iterable[Name]) -> dict[tuple[str, ...], tuple[Name, str | None]]:
-        """Map each dotted qualifier of a relation in this or an enclosing scope to the relation's name and its added alias."""
-        seen = self.parent.visible(outer) if self.parent else {}
-        named: list[tuple[Name, str | None]] = [] if self.parent else [(name, None) for name in outer]
-        for reference in self.with_distinct_aliases():
-            if not reference.aliased and reference.alias in (None, ".".join(reference.name.parts)):
-                named.append((reference.name, reference.alias))
-        for name, alias in named:
-            for length in range(2, len(name.parts) + 1):
-                seen[folded(name)[-length:]] = name, alias
-        return seen
 
 
 def folded(name: Name) -> tuple[str, ...]:
