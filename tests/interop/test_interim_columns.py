@@ -121,3 +121,16 @@ def test_duckdb_has_no_bounds_of_floats_that_became_doubles(both: Both, rows: in
     assert both.rows("SELECT count(*) FROM t WHERE x IS NULL OR s.f IS NULL") == [(0,)]
     both.spark("INSERT INTO t VALUES (NULL, NULL)")
     assert both.rows("SELECT count(*), max(x) FROM t WHERE x > 0.05") == [(rows, exact)]
+
+
+@pytest.mark.parametrize("writers", [("spark", "duckdb"), ("duckdb", "spark")])
+@pytest.mark.parity
+def test_columns_that_are_added_after_a_rebuild_moved_columns(both: Both, writers: tuple[str, str]) -> None:
+    both.spark("CREATE TABLE t AS SELECT 1 AS a, 2 AS b, 3 AS c")
+    both.spark("CREATE OR REPLACE TABLE t AS SELECT c, a, b FROM t")
+    for writer, name in zip(writers, ("x", "y"), strict=True):
+        (both.duckdb if writer == "duckdb" else both.spark)(f"ALTER TABLE t ADD COLUMN {name} {'INTEGER' if writer == 'duckdb' else 'INT'}")
+    both.spark("INSERT INTO t VALUES (3, 1, 2, 4, 5)")
+    assert both.rows("SELECT * FROM t WHERE x = 4") == [(3, 1, 2, 4, 5)]
+    orders = both.duck.execute("SELECT column_order FROM __ducklake_metadata_lake.ducklake_column WHERE end_snapshot IS NULL").fetchall()
+    assert len(orders) == len(set(orders)) == 5

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 
 from ...format.objects import Column, Default
 from ..store import tables as t
@@ -43,6 +43,7 @@ def write_columns(state: CommitState, table_id: int, before: tuple[Column, ...],
     for column_id, row in new.items():
         if column_id in changed:
             _add(state, table_id, row, orders[column_id])
+    _reserve_orders(state, table_id, orders)
     if restored := [column_id for column_id in changed if old and column_id not in old]:
         _forget_bounds(state, table_id, restored)  # bounds of a restored column may be of another type; new columns have none
     retyped = [column_id for column_id in changed & set(old) if old[column_id].type != new[column_id].type]
@@ -122,6 +123,21 @@ def _orders(columns: Iterable[Column], stored: Mapping[int, int]) -> Iterator[tu
         last = max(stored.get(column.column_id, column.column_id), last + 1)
         yield column.column_id, last
         yield from _orders(column.children, stored)
+
+
+def _reserve_orders(state: CommitState, table_id: int, orders: Mapping[int, int]) -> None:
+    """Reserve the id that equals the greatest order if columns were moved: each column that is added later then has a greater order.
+
+    DuckDB takes the id of a new column, which is one more than the greatest id of the table, as its order. The id is reserved by a row that
+    no snapshot sees.
+    """
+    greatest = max(orders.values(), default=0)
+    if greatest <= max(orders, default=0):
+        return
+    stored = state.connection.execute(select(func.max(t.column.c.column_id)).where(t.column.c.table_id == table_id)).scalar()
+    if greatest > (stored or 0):
+        row = _Row(greatest, None, f"reserved_{greatest}", "int32", None, None, True)
+        _add(state, table_id, row, greatest, end=state.snapshot_id)
 
 
 def _stored_orders(state: CommitState, table_id: int) -> dict[int, int]:
