@@ -47,3 +47,24 @@ def test_ascii_letters_are_case_insensitive(both: Both) -> None:
     assert both.rows("SELECT ID FROM orders") == [(1,)]
     with pytest.raises(Exception, match="already exists"):
         both.spark("CREATE TABLE oRDERS (a INT)")
+
+
+def test_a_view_over_tables_of_one_name_in_two_schemas(both: Both) -> None:
+    """The columns of the view are those of the text that is stored, in which every name has its schema."""
+    for schema, value in (("a", 1), ("b", 2)):
+        both.spark(f"CREATE SCHEMA {schema}")
+        both.spark(f"CREATE TABLE {schema}.t AS SELECT {value} AS {schema}_value, 7 AS id")
+    both.spark("USE a")
+    both.spark("CREATE VIEW v AS SELECT t.a_value, b.t.b_value, t.id FROM t JOIN b.t ON t.id = b.t.id")
+    both.spark("CREATE VIEW own AS SELECT * FROM t JOIN b.t USING (id)")
+    both.spark("USE main")
+    assert both.session.execute("SELECT * FROM a.v").fetch() == [(1, 2, 7)]  # `t.id` is ambiguous in DuckDB
+    assert both.rows("SELECT * FROM a.own") == [(7, 1, 2)]
+
+
+def test_a_view_over_an_earlier_version_of_a_table_that_is_gone(both: Both) -> None:
+    both.spark("CREATE TABLE t AS SELECT 1 AS a")
+    snapshot = both.session.execute("SELECT max(snapshot_id) FROM ducklake_snapshots('lake')").fetch()[0][0]
+    both.spark("DROP TABLE t")
+    both.spark(f"CREATE VIEW v AS SELECT * FROM t VERSION AS OF {snapshot}")
+    assert both.rows("SELECT * FROM v") == [(1,)]

@@ -18,6 +18,7 @@ QUERIES = (
     "SELECT count(DISTINCT filename) FROM t",
     "SELECT * FROM u ORDER BY rowid",
     "SELECT rowid, * FROM own",
+    "SELECT upper(s) AS filename, count(*) FROM t GROUP BY ALL ORDER BY filename",
 )
 
 
@@ -42,6 +43,12 @@ def test_virtual_columns_equal_those_of_duckdb(filled: Both) -> None:
         ours = filled.session.execute(query)
         assert comparable_rows(ours.fetch()) == comparable_rows(theirs.fetchall()), query
         assert [column.name for column in ours.columns] == names or "count" in query, query
+
+
+def test_a_natural_join_does_not_compare_virtual_columns(filled: Both) -> None:
+    assert filled.rows("SELECT own.rowid, s FROM own JOIN t USING (a)") == []
+    with pytest.raises(StatementError, match="virtual column rowid of t too; write JOIN"):
+        filled.spark("SELECT rowid FROM t NATURAL JOIN u")
 
 
 def test_conditions_of_changes_can_use_virtual_columns(filled: Both) -> None:

@@ -323,3 +323,15 @@ select * from «a» bin by (x), «b» changes from 1 to 3
 
 --- keywords of these clauses are valid aliases in other places
 select * from ‹a› asof, ‹b› as asof join ‹c› match_condition on true join ‹d› exact join ‹e› bin join ‹f› changes where approx.x = 1
+--- values without parentheses
+select v.d, t.a from values 1, 2 as v(d) join «t» on true
+--- values of strings
+select d from values 'a', 'b' as v(d), «t»
+--- a subquery and a relation in parentheses
+select x.a, ⟨s.t⟩.b from ((select 1 a from «u») x join «s.t» on x.a = ⟨s.t⟩.a)
+--- a union in parentheses
+select x.a from ((select 1 a from «u») union all select 2 from «w») x
+--- changes of a table
+select * from «t» changes from version 1 to version 5
+--- a column named changes
+select changes from «t»

@@ -26,11 +26,25 @@ CASES = [
     ),
     (
         "select * from t where exists (select * from u where u.k = t.rowid)",
-        (
-            "select * EXCEPT (`t`.`rowid`) from [t+rowid] AS `t` "
-            "where exists (select * EXCEPT (`u`.`rowid`) from [u+rowid] AS `u` where u.k = t.rowid)"
-        ),
+        ("select * EXCEPT (`t`.`rowid`) from [t+rowid] AS `t` where exists (select * from [u] AS `u` where u.k = t.rowid)"),
     ),
+    (
+        "select (select max(u.k) from s.u where s.u.k < t.rowid and u.snapshot_id > 1) from t",
+        "select (select max(u.k) from [s.u+snapshot_id] AS `u` where `u`.k < t.rowid and u.snapshot_id > 1) from [t+rowid] AS `t`",
+    ),
+    (
+        "select *, x.rowid from t join u x using (a)",
+        "select * EXCEPT (`x`.`rowid`), x.rowid from [t] AS `t` join [u+rowid] x using (a)",
+    ),
+    ("select s.rowid from t", "select s.rowid from [t] AS `t`"),
+    (
+        "select upper(p) as filename, count(*) from t group by filename",
+        "select upper(p) as filename, count(*) from [t] AS `t` group by filename",
+    ),
+    ("select upper(p) filename, length(filename) from t", "select upper(p) filename, length(filename) from [t] AS `t`"),
+    ("select rowid as rowid from t where rowid > 1", "select rowid as rowid from [t+rowid] AS `t` where rowid > 1"),
+    ("select max(rowid) as rowid from t", "select max(rowid) as rowid from [t+rowid] AS `t`"),
+    ("select struct(a as rowid), rowid from t", "select struct(a as rowid), rowid from [t+rowid] AS `t`"),
     (
         "select * from t union all select a from u where rowid = 1",
         "select * from [t] AS `t` union all select a from [u+rowid] AS `u` where rowid = 1",

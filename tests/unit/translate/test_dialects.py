@@ -25,7 +25,7 @@ def fill(reference: Reference) -> Name | None:
         ("with t as (select * from u) select * from t", "with t as (select * from {DUCKLAKE_CATALOG}.`main`.`u`) select * from t"),
         ("select * from t version as of 3 x", "select * from {DUCKLAKE_CATALOG}.`main`.`t` version as of 3 x"),
         ("select * from elsewhere.t", "select * from elsewhere.t"),
-        ("select * from other.s.t, t", "select * from `Other`.`s`.`t`, {DUCKLAKE_CATALOG}.`main`.`t`"),
+        ("select * from other.s.t, t", "select * from `Other`.`s`.`t`, {DUCKLAKE_CATALOG}.`main`.`t` AS `t`"),
         (
             "select 'ü😀' from /* t */ t -- t\n, u",
             "select 'ü😀' from /* t */ {DUCKLAKE_CATALOG}.`main`.`t` -- t\n, {DUCKLAKE_CATALOG}.`main`.`u`",

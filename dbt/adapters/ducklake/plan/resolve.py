@@ -156,6 +156,9 @@ class _Resolver:
         if isinstance(found.relation, View):
             return self._view(found, found.relation, str(reference.name))
         shown[reference] = virtual = virtual_columns(reference.virtual, found.relation)
+        if virtual and reference.joined_naturally:
+            message = f"NATURAL JOIN would compare the virtual column {virtual[0]} of {reference.name} too"
+            raise StatementError(f"{message}; write JOIN … USING with the names of columns")
         return self._table(sql, reference, found, found.relation, virtual)
 
     def _table(self, sql: Sql, reference: Reference, found: Found, table: Table, virtual: tuple[str, ...]) -> BoundTable:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..errors import StatementError
 from ..format.evolution import NewColumn, find_column
-from ..format.identifiers import fold
+from ..format.identifiers import backquoted, fold
 from ..format.objects import PROPERTY_TAG, Function, Table
 from ..format.option_values import is_option, require_property, stored_value
 from ..format.types import data_type_of
@@ -25,6 +25,7 @@ from ..spark.rows.fetch import column_types
 from ..spark.session.plan_types import first_difference
 from ..spark.session.temporary import drop_temporary_view
 from ..spark.values.types import fields_of
+from ..sql.references import references
 from ..sql.values import (
     AddColumns,
     AlterTable,
@@ -54,7 +55,7 @@ from ..sql.values import (
     SetType,
     Sql,
 )
-from ..translate.dialects import qualify, to_duckdb
+from ..translate.dialects import PLACEHOLDER, qualify, to_duckdb
 from .defaults import checked_default
 from .environment import Environment
 from .result import Result, changed
@@ -124,7 +125,7 @@ def run_create_view(env: Environment, statement: CreateView) -> Result:
         required_view(target.context, schema, name)
 
     qualified = _qualified(env, statement.query, "view", statement.name)
-    frame = env.analyzed(statement.query)
+    frame = env.analyzed(references(qualified.replace(PLACEHOLDER, backquoted(target.lake))))
     fields_of(frame.schema)  # raises an error for types that a lake does not have
     types = column_types(frame)
     if statement.columns and len(statement.columns) != len(types):
@@ -157,7 +158,7 @@ def _qualified(env: Environment, sql: Sql, kind: str, owner: Name) -> str:
     def fill(reference: Reference) -> Name | None:
         if reference.arguments is not None:
             return None
-        found = env.find(reference.name)
+        found = env.find(reference.name, reference.at)
         if found is not None:
             parts = (found.relation.schema_name, found.relation.name)
             if found.names.lake != home.lake:

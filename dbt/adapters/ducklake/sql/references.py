@@ -14,8 +14,8 @@ from ..errors import StatementError
 from ..format.identifiers import fold
 from .qualifiers import qualifiers, separate
 from .relation import NOT_AN_ALIAS, alias_at, name_at, relation_at
-from .scopes import Scope, shows
-from .tokens import Cursor, Source, Token, words
+from .scopes import Scope, covers
+from .tokens import Cursor, Kind, Source, Token, words
 from .values import VIRTUAL_COLUMNS, FunctionCall, Name, OuterStar, Qualifier, Reference, Sql, Star, TimeTravel
 
 CTES = frozenset[str]
@@ -26,6 +26,9 @@ ENDS_FROM = words(
     "SET QUALIFY LATERAL INSERT |>",
 )
 SET_OPERATIONS = words("UNION EXCEPT MINUS SETMINUS INTERSECT")
+NATURAL_JOINS = words("JOIN INNER CROSS LEFT RIGHT FULL SEMI ANTI OUTER")
+AFTER_QUERY = SET_OPERATIONS | words("ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW |>")
+BEFORE_BARE_ALIAS = words(") ] END")
 BEFORE_STAR = words("SELECT DISTINCT ALL , (")
 FUNCTIONS_WITH_FROM = words("TRIM EXTRACT SUBSTRING SUBSTR OVERLAY POSITION")
 
@@ -109,7 +112,7 @@ class _Finder:
         for scope in self.scopes:
             for qualifier, index in scope.stars if scope.virtual and scope.selects else ():
                 excepts = self.source.token(index + 1).word == "EXCEPT" and self.source.token(index + 2).word == "("
-                shown = [each for each in scope.final() if each.called is not None and shows(qualifier, each)]
+                shown = [each for each in scope.final() if each.called is not None and covers(qualifier, each)]
                 found.append(Star(self.tokens[index + 2 * excepts].end, excepts, tuple(shown)))
         return found
 
@@ -169,7 +172,7 @@ class _Finder:
             elif token.word == "WITH" and (closed := self._with(index, stop, ctes)):
                 index, ctes = closed
                 first = index
-            elif (token.word == "FROM" and query and not self._is_comparison(index)) or (token.word == "," and listing):
+            elif (token.word == "FROM" and query and not self._continues(index, listing)) or (token.word == "," and listing):
                 index = self._relation(index + 1, stop, ctes)
                 listing = True
             elif token.word == "JOIN":
@@ -182,20 +185,32 @@ class _Finder:
                     self._open(around)
                 merging = merging or (token.word == "MERGE" and index == first)
                 listing = listing and token.word not in ENDS_FROM
-                self._note(index)
+                self._note(index, query)
                 index = self._word(index, stop, ctes, first=index == first)
 
-    def _note(self, index: int) -> None:
-        """Record a SELECT, an unqualified star or an unqualified virtual column in the scope."""
+    def _note(self, index: int, query: bool) -> None:
+        """Record a SELECT, a NATURAL JOIN, an unqualified star or an unqualified virtual column in the scope.
+
+        Args:
+            index: index of the token.
+            query: the token is not in parentheses.
+        """
         token, before, after = self.tokens[index], self.source.token(index - 1).word, self.source.token(index + 1).word
         if token.word == "SELECT":
             self._scope.selects = True
+        elif token.word == "NATURAL" and after in NATURAL_JOINS:
+            self._scope.joins_naturally = True
         elif token.word == "*":
             counts = before == "(" and self.source.token(index - 2).word == "COUNT"
             if before in BEFORE_STAR and not counts:
                 self._scope.stars.append(((), index))
-        elif token.is_identifier and fold(token.identifier) in VIRTUAL_COLUMNS and after != "(" and before != "AS":
-            self._scope.name_virtual(fold(token.identifier))
+        elif token.is_identifier and fold(token.identifier) in VIRTUAL_COLUMNS and after != "(":
+            name = fold(token.identifier)
+            if before == "AS" or (query and before in BEFORE_BARE_ALIAS):
+                if query and fold(self.source.token(index - 2).text) != name:
+                    self._scope.defined.add(name)
+            elif name not in self._scope.defined:
+                self._scope.name_virtual(name)
 
     def _word(self, index: int, stop: int, ctes: CTES, *, first: bool) -> int:
         """Read a word that names a relation without a FROM clause: TABLE t, INTO t, OVERWRITE t, UPDATE t."""
@@ -282,12 +297,13 @@ class _Finder:
         if index >= stop:
             return index
         if token.word == "(":
-            if self.source.query_starts(index):
+            if self.source.query_starts(index) and not self._begins_with_relation(index):
                 self.scan(index + 1, self.source.partner[index], ctes)
             else:
                 self._parenthesized(index, ctes)
             return self._alias(self.source.skip(index), stop)
-        if token.word == "VALUES" and self.source.token(index + 1).word not in (".", ""):
+        after = self.source.token(index + 1)
+        if token.word == "VALUES" and after.word != "." and after.kind not in (Kind.QUOTED, Kind.END):
             return self._values(index + 1, stop, ctes)
         return self._add(index, stop, ctes)
 
@@ -299,6 +315,13 @@ class _Finder:
         """Whether LATERAL or STREAM is a keyword, because a relation follows it."""
         after = self.source.token(index + 1)
         return after.word == "(" or (after.is_identifier and after.word not in NOT_AN_ALIAS)
+
+    def _begins_with_relation(self, index: int) -> bool:
+        """Whether parentheses begin with a subquery that is one of their relations: `((SELECT …) x JOIN t …)`."""
+        after = self.source.skip(index + 1)
+        return (
+            self.source.token(index + 1).word == "(" and after < self.source.partner[index] and self.tokens[after].word not in AFTER_QUERY
+        )
 
     def _parenthesized(self, index: int, ctes: CTES) -> None:
         close = self.source.partner[index]
@@ -354,10 +377,11 @@ class _Finder:
             parts = tuple(token.identifier for token in self.tokens[start : index + 1 : 2])
             self.calls.append(FunctionCall(self.tokens[start].start, self.tokens[index].end, Name(parts)))
         last = self.tokens[index]
+        qualifier = tuple(fold(token.identifier) for token in self.tokens[start : index - 1 : 2])
         if last.word == "*":
-            self._scope.stars.append((tuple(fold(token.identifier) for token in self.tokens[start : index - 1 : 2]), index))
+            self._scope.stars.append((qualifier, index))
         elif not called and fold(last.identifier) in VIRTUAL_COLUMNS:
-            self._scope.name_virtual(fold(last.identifier))
+            self._scope.name_virtual(fold(last.identifier), qualifier)
         if not called and index > start:
             self._scope.chains.append((start, index + 1))
         return index + 1
@@ -366,6 +390,7 @@ class _Finder:
     def _may_follow(token: Token) -> bool:
         return token.is_identifier or token.word == "*"
 
-    def _is_comparison(self, index: int) -> bool:
-        """Whether FROM is part of IS [NOT] DISTINCT FROM."""
-        return self.source.token(index - 1).word == "DISTINCT" and self.source.token(index - 2).word in ("IS", "NOT")
+    def _continues(self, index: int, listing: bool) -> bool:
+        """Whether FROM is part of IS [NOT] DISTINCT FROM, or of the clause CHANGES FROM of a relation."""
+        before = self.source.token(index - 1).word
+        return (before == "CHANGES" and listing) or (before == "DISTINCT" and self.source.token(index - 2).word in ("IS", "NOT"))

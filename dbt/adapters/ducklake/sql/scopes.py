@@ -24,31 +24,39 @@ class Scope:
     """The user's aliases by the start of the reference."""
     stars: list[tuple[tuple[str, ...], int]] = field(default_factory=list)
     """(qualifier, index of the token) of each `*` that shows columns."""
-    virtual: set[str] = field(default_factory=set)
-    """The virtual columns named in this SELECT and its subqueries."""
+    virtual: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
+    """The qualifiers, which may be empty, of the virtual columns named in this SELECT and its subqueries."""
+    defined: set[str] = field(default_factory=set)
+    """The names of virtual columns that the SELECT gave to expressions so far; later they mean these expressions."""
     selects: bool = False
+    joins_naturally: bool = False
 
-    def name_virtual(self, name: str) -> None:
+    def name_virtual(self, name: str, qualifier: tuple[str, ...] = ()) -> None:
         """Record a virtual column, which may belong to this SELECT or to an enclosing one."""
-        self.virtual.add(name)
+        self.virtual.setdefault(name, set()).add(qualifier)
         if self.parent is not None:
-            self.parent.name_virtual(name)
+            self.parent.name_virtual(name, qualifier)
 
     def final(self) -> list[Reference]:
         """Return the references with their final aliases and virtual columns."""
-        wanted = tuple(name for name in VIRTUAL_COLUMNS if name in self.virtual) if self.selects else ()
-        return [
-            replace(each, virtual=wanted, called=self.aliases.get(each.start) or each.alias or each.name.parts[-1])
-            if wanted and each.arguments is None
-            else each
-            for each in self.with_distinct_aliases()
-        ]
+        references = self.with_distinct_aliases()
+        return [self._with_virtual(each) if each.arguments is None else each for each in references] if self.selects else references
+
+    def _with_virtual(self, reference: Reference) -> Reference:
+        """Return a reference with the virtual columns that may belong to it."""
+        called = replace(reference, called=self.aliases.get(reference.start) or reference.alias or reference.name.parts[-1])
+        named = self.virtual
+        wanted = tuple(name for name in VIRTUAL_COLUMNS if any(covers(qualifier, called) for qualifier in named.get(name, ())))
+        return replace(called, virtual=wanted, joined_naturally=self.joins_naturally) if wanted else reference
 
     def with_distinct_aliases(self) -> list[Reference]:
-        """Return the references. Those without a user's alias whose last parts are equal get their whole name as the alias."""
+        """Return the references. One without a user's alias gets its whole name as the alias if its last part means another relation too."""
         names: dict[str, set[tuple[str, ...]]] = {}
         for reference in self.references:
-            if not reference.aliased and reference.alias is None:
+            alias = self.aliases.get(reference.start)
+            if alias is not None:
+                names.setdefault(fold(alias), set()).add(())
+            elif not reference.aliased and reference.alias is None:
                 parts = folded(reference.name)
                 names.setdefault(parts[-1], set()).add(parts)
         return [
@@ -78,7 +86,7 @@ def folded(name: Name) -> tuple[str, ...]:
     return tuple(fold(part) for part in name.parts)
 
 
-def shows(qualifier: tuple[str, ...], reference: Reference) -> bool:
-    """Whether a star with this qualifier, which may be empty, shows the columns of a reference."""
+def covers(qualifier: tuple[str, ...], reference: Reference) -> bool:
+    """Whether a qualifier, which may be empty, can mean a reference."""
     called = fold(reference.called or "")
     return not qualifier or qualifier == (called,) or (len(qualifier) > 1 and folded(reference.name)[-len(qualifier) :] == qualifier)

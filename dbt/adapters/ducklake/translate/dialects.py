@@ -18,7 +18,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from ..errors import StatementError
-from ..format.identifiers import backquoted
+from ..format.identifiers import backquoted, fold
 from ..sql.references import references
 from ..sql.tokens import Cursor, Source
 from ..sql.values import FunctionCall, Name, Reference, Sql
@@ -74,8 +74,18 @@ def qualify(sql: Sql, fill: Callable[[Reference], Name | None], function: Callab
             end = place.start + _name_length(text[place.start : place.end])
             own = [PLACEHOLDER] if len(name.parts) < 3 else []
             full = ".".join([*own, *map(backquoted, name.parts)])
-            text = text[: place.start] + full + text[end:]
+            alias = f" AS {backquoted(name.parts[-1])}" if isinstance(place, Reference) and _needs_alias(place, sql) else ""
+            text = f"{text[: place.start]}{full}{text[end : place.end]}{alias}{text[place.end :]}"
     return text
+
+
+def _needs_alias(reference: Reference, sql: Sql) -> bool:
+    """Whether columns that are qualified by the one part of a name could belong to another relation once the name is written in full."""
+    has_alias = reference.aliased or reference.alias not in (None, reference.name.parts[-1])
+    if len(reference.name.parts) > 1 or has_alias or reference.enclosed:
+        return False
+    own = fold(reference.name.parts[-1])
+    return any(fold(each.name.parts[-1]) == own and len(each.name.parts) > 1 and not each.aliased for each in sql.references)
 
 
 def to_duckdb(text: str, *, approximate: bool = False) -> str | None:

@@ -59,9 +59,11 @@ class Reference:
     arguments: str | None = None
     """The text in the parentheses, if this is a call that may be one of the lake's functions; text[start:end] covers it too."""
     virtual: tuple[str, ...] = ()
-    """The virtual columns (`VIRTUAL_COLUMNS`) that its SELECT, or a subquery of it, names."""
+    """The virtual columns (`VIRTUAL_COLUMNS`) that its SELECT, or a subquery of it, names without a qualifier or with one that fits."""
     called: str | None = None
     """The alias or name that qualifies its columns in the SELECT; set only if `virtual` is not empty."""
+    joined_naturally: bool = False
+    """Whether its SELECT has a NATURAL JOIN, which would compare the virtual columns; set only if `virtual` is not empty."""
 
 
 @dataclass(frozen=True)
