@@ -123,6 +123,44 @@ def test_duckdb_has_no_bounds_of_floats_that_became_doubles(both: Both, rows: in
     assert both.rows("SELECT count(*), max(x) FROM t WHERE x > 0.05") == [(rows, exact)]
 
 
+FLOATS_IN_NEW_FILES = {
+    "flush": (10, ["ALTER TABLE t ALTER COLUMN f TYPE DOUBLE", "CALL flush_inlined_data()"]),
+    "merge": (0, ["ALTER TABLE t ALTER COLUMN f TYPE DOUBLE", "CALL merge_adjacent_files()"]),
+    "rewrite": (
+        0,
+        [
+            "DELETE FROM t WHERE id < 3",
+            "ALTER TABLE t ALTER COLUMN f TYPE DOUBLE",
+            "CALL ducklake_rewrite_data_files('lake', delete_threshold => 0)",
+        ],
+    ),
+    "rollback": (
+        0,
+        [
+            "ALTER TABLE t ALTER COLUMN f TYPE DOUBLE",  # snapshot 5
+            "CALL ducklake_rollback('lake', version => 4)",
+            "CALL merge_adjacent_files()",
+            "DELETE FROM t WHERE id = 3",
+            "CALL ducklake_rollback('lake', version => 5)",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("history", FLOATS_IN_NEW_FILES)
+def test_duckdb_has_no_bounds_of_floats_in_files_that_are_written_for_a_double_column(both: Both, history: str) -> None:
+    limit, statements = FLOATS_IN_NEW_FILES[history]
+    both.spark(f"CALL set_option('data_inlining_row_limit', {limit})")
+    both.spark("CREATE TABLE t (id INT, f FLOAT)")
+    both.spark("INSERT INTO t VALUES (1, CAST(0.1 AS FLOAT)), (2, CAST(0.05 AS FLOAT)), (3, CAST(0.1 AS FLOAT))")
+    both.spark("INSERT INTO t VALUES (4, CAST(0.1 AS FLOAT)), (5, CAST(0.05 AS FLOAT))")
+    for statement in statements:
+        both.spark(statement)
+    expected = [(3,), (4,)] if history == "rewrite" else [(1,), (3,), (4,)]
+    assert both.rows("SELECT id FROM t WHERE f = CAST(0.10000000149011612 AS DOUBLE)") == expected
+    assert both.rows("SELECT id FROM t WHERE f >= CAST(0.10000000149011612 AS DOUBLE)") == expected
+
+
 @pytest.mark.parametrize("writers", [("spark", "duckdb"), ("duckdb", "spark")])
 @pytest.mark.parity
 def test_columns_that_are_added_after_a_rebuild_moved_columns(both: Both, writers: tuple[str, str]) -> None:

@@ -56,10 +56,10 @@ def test_a_view_over_tables_of_one_name_in_two_schemas(both: Both) -> None:
         both.spark(f"CREATE TABLE {schema}.t AS SELECT {value} AS {schema}_value, 7 AS id")
     both.spark("USE a")
     both.spark("CREATE VIEW v AS SELECT t.a_value, b.t.b_value, t.id FROM t JOIN b.t ON t.id = b.t.id")
-    both.spark("CREATE VIEW own AS SELECT * FROM t JOIN b.t USING (id)")
+    both.spark("CREATE VIEW own AS SELECT a_value, b_value FROM t JOIN b.t USING (id)")
     both.spark("USE main")
     assert both.session.execute("SELECT * FROM a.v").fetch() == [(1, 2, 7)]  # `t.id` is ambiguous in DuckDB
-    assert both.rows("SELECT * FROM a.own") == [(7, 1, 2)]
+    assert both.rows("SELECT * FROM a.own") == [(1, 2)]
 
 
 def test_a_view_over_an_earlier_version_of_a_table_that_is_gone(both: Both) -> None:

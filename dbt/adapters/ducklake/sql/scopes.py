@@ -50,7 +50,7 @@ class Scope:
         return replace(called, virtual=wanted, joined_naturally=self.joins_naturally) if wanted else reference
 
     def with_distinct_aliases(self) -> list[Reference]:
-        """Return the references. One without a user's alias gets its whole name as the alias if its last part means another relation too."""
+        """Return the references. One without an alias gets its whole name as the alias if its last part means another relation too."""
         names: dict[str, set[tuple[str, ...]]] = {}
         for reference in self.references:
             alias = self.aliases.get(reference.start)

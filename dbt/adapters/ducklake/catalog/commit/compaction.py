@@ -15,12 +15,14 @@ from sqlalchemy import func, select
 from ...errors import ConflictError
 from ...format.changes import Kind
 from ...format.compaction import Candidate, Compacted, Compaction
+from ...format.files import WrittenFile
 from ...format.objects import Table
 from ..store import tables as t
 from ..store.database import batches
 from ..store.inlined import has_delete_table, positions
 from .files import FileEntry, live_delete_files, schedule, write_data_file
 from .state import CommitState
+from .stats import widened_floats, without_bounds_of
 
 
 def write_compaction(state: CommitState, table: Table, table_id: int, compaction: Compaction) -> None:
@@ -36,9 +38,10 @@ def write_compaction(state: CommitState, table: Table, table_id: int, compaction
             state.remove(metadata_table, metadata_table.c.data_file_id, ids)
         for candidate in sources:
             schedule(state, candidate.file.data_file_id, candidate.file.path)
+    floats = widened_floats(state, table, table_id)
     for unit in compaction.units:
         if unit.file is not None:
-            _write_file(state, table, table_id, unit, compaction.rewrites)
+            _write_file(state, table, table_id, unit, without_bounds_of(unit.file, floats), compaction.rewrites)
     state.log(Kind.REWRITE_DELETE if compaction.rewrites else Kind.MERGE_ADJACENT, table_id)
 
 
@@ -68,8 +71,7 @@ def _require_unchanged(state: CommitState, table: Table, table_id: int, sources:
             )
 
 
-def _write_file(state: CommitState, table: Table, table_id: int, unit: Compacted, rewrites: bool) -> None:
-    assert unit.file is not None
+def _write_file(state: CommitState, table: Table, table_id: int, unit: Compacted, file: WrittenFile, rewrites: bool) -> None:
     entry = FileEntry(
         state.new_file_id(),
         begin_snapshot=state.snapshot_id if rewrites else min(candidate.file.begin_snapshot for candidate in unit.group),
@@ -77,4 +79,4 @@ def _write_file(state: CommitState, table: Table, table_id: int, unit: Compacted
         partition_id=unit.group[0].partition_id,
         partial_max=None if rewrites else max(candidate.newest for candidate in unit.group),
     )
-    write_data_file(state, table, table_id, unit.file, entry)
+    write_data_file(state, table, table_id, file, entry)

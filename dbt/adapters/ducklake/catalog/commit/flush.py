@@ -6,6 +6,8 @@ them, `partial_max` the greatest. Rows that concurrent writers have inlined sinc
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlalchemy import MetaData as SqlMetaData
 from sqlalchemy import Table as SqlTable
 from sqlalchemy import delete, func, select, update
@@ -20,14 +22,17 @@ from ..store import tables as t
 from ..store.inlined import clause, positions, registered
 from .files import FileEntry, supersede_delete_files, write_data_file, write_delete_file
 from .state import CommitState
+from .stats import widened_floats, without_bounds_of
 
 
 def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
     """Register the files and remove their rows and deletes from the catalog."""
     _drop_superseded(state, table_id)
     _remove_rows(state, table, flush)
+    floats = widened_floats(state, table, table_id)
     for flushed in flush.files:
-        _write_file(state, table, table_id, flushed, flush.partition_id)
+        exact = replace(flushed, file=without_bounds_of(flushed.file, floats))
+        _write_file(state, table, table_id, exact, flush.partition_id)
     write_flushed_deletes(state, table, table_id, flush)
     added = sum(flushed.file.size_bytes for flushed in flush.files)
     grown = update(t.table_stats).where(t.table_stats.c.table_id == table_id)

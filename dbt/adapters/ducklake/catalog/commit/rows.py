@@ -22,7 +22,7 @@ from .files import FileEntry, supersede_delete_files, write_data_file, write_del
 from .flush import write_flush, write_flushed_deletes
 from .inlined import end_rows, write_inlined
 from .state import CommitState
-from .stats import TableStats, read_table_stats, without_former_bounds, write_table_stats
+from .stats import TableStats, read_table_stats, widened_floats, without_bounds_of, without_former_bounds, write_table_stats
 
 
 def write_rows(state: CommitState, next_row_ids: Mapping[int, int]) -> None:
@@ -162,10 +162,11 @@ def write_restored(state: CommitState, table: Table, table_id: int, restored: Re
     if restored.former_id is not None:
         _write_column_history(state, table, table_id, restored.former_id)
         stats = TableStats(next_row_id=read_table_stats(state.connection, restored.former_id).next_row_id)
+    floats = widened_floats(state, table, table_id, *(() if restored.former_id is None else (restored.former_id,)))
     for each in restored.files:
         file_id = state.new_file_id()
         entry = FileEntry(file_id, state.snapshot_id, each.row_id_start, state.known_id(each.partition_id))
-        write_data_file(state, table, table_id, each.file, entry)
+        write_data_file(state, table, table_id, without_bounds_of(each.file, floats), entry)
         if each.delete_file is not None:
             write_delete_file(state, table, table_id, each.delete_file, data_file_id=file_id, begin_snapshot=state.snapshot_id)
         state.log(Kind.INSERTED_INTO_TABLE, table_id)

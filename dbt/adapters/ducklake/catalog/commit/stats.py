@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.engine import Connection
 
-from ...format.files import ColumnStats
+from ...format.files import ColumnStats, WrittenFile
 from ...format.leaf_types import leaf_type
 from ...format.objects import Column, Table
 from ...format.statistics import decode, merge_stats
@@ -92,6 +92,30 @@ def without_former_bounds(table: Table, changes: RowChanges) -> RowChanges:
     )
     inlined = tuple(replace(staged, column_stats=known(staged.column_stats, staged.columns)) for staged in changes.inlined)
     return replace(changes, files=files, inlined=inlined)
+
+
+def widened_floats(state: CommitState, table: Table, *table_ids: int) -> frozenset[int]:
+    """Return the ids of the columns that are float64 and were float32. A file with the columns of an earlier schema gets no bounds in them.
+
+    DuckDB casts the text of a bound to the new type, and the shortest text of a float32 is not its exact value.
+
+    Args:
+        state: the attempt.
+        table: the table's definition.
+        table_ids: the table's id in the catalog, and that of the table whose files it gets.
+    """
+    doubles = {leaf.column_id for leaf in _walk(table) if leaf.type == "float64"}
+    if not doubles:
+        return frozenset()
+    source = t.column
+    query = select(source.c.column_id).where(source.c.table_id.in_(table_ids), func.lower(source.c.column_type) == "float32")
+    return frozenset(doubles.intersection(state.connection.execute(query).scalars()))
+
+
+def without_bounds_of(file: WrittenFile, column_ids: frozenset[int]) -> WrittenFile:
+    """Return a file without the bounds of these columns."""
+    stats = (without_bounds(each) if each.column_id in column_ids else each for each in file.column_stats)
+    return replace(file, column_stats=tuple(stats)) if column_ids else file
 
 
 def without_bounds(stats: ColumnStats) -> ColumnStats:
