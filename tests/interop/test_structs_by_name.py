@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.ducklake.errors import StatementError
 from dbt.adapters.ducklake.session import LakeSession
 
 CATALOGS = ["sqlite"]
@@ -53,6 +54,8 @@ def test_updates_and_merges_store_by_name(session: LakeSession) -> None:
         ("STRUCT<at: STRUCT<lat: INT, lng: INT>, z: INT>", f"named_struct('Z', 3, 'AT', {TURNED})", '{"at":{"lat":1,"lng":2},"z":3}'),
         ("STRUCT<lat: INT, lng: STRING>", "named_struct('lng', 'east', 'lat', 1)", '{"lat":1,"lng":"east"}'),
         ("STRUCT<lat: INT, lng: INT>", "named_struct('x', 1, 'y', 2)", '{"lat":1,"lng":2}'),  # other names: by position
+        ("STRUCT<lat: INT, lng: INT>", "struct(1, 2)", '{"lat":1,"lng":2}'),
+        ("STRUCT<id: BIGINT, lng: INT>", "struct(id, 2)", '{"id":0,"lng":2}'),  # its fields are id and col2
     ],
 )
 def test_structs_at_any_depth_are_stored_by_name(session: LakeSession, kind: str, value: str, expected: str) -> None:
@@ -79,5 +82,18 @@ def test_no_struct_stays_no_struct(session: LakeSession) -> None:
 def test_a_table_with_a_constraint_stores_by_name(session: LakeSession) -> None:
     session.execute("CREATE TABLE t (id INT, p STRUCT<lat: INT, lng: INT>, CONSTRAINT north CHECK (p.lat < 2))")
     session.execute(f"INSERT INTO t SELECT id, {TURNED} FROM range(1)")
+
+    assert stored(session) == ['{"lat":1,"lng":2}']
+
+
+@pytest.mark.parametrize(
+    "value", ["named_struct('lng', 20, 'alt', 30)", "named_struct('alt', 3, 'lat', 1)", "named_struct('lat', 1, 'alt', 2)"]
+)
+@pytest.mark.parametrize("change", ["INSERT INTO t SELECT id, {} FROM range(1)", "UPDATE t SET p = {}"])
+def test_a_struct_with_some_of_the_names_is_refused(session: LakeSession, value: str, change: str) -> None:
+    session.execute("CREATE TABLE t (id INT, p STRUCT<lat: INT, lng: INT>)")
+    session.execute(f"INSERT INTO t SELECT id, {TURNED} FROM range(1)")
+    with pytest.raises(StatementError, match="column p has the fields lat, lng, and its new value has"):
+        session.execute(change.format(value))
 
     assert stored(session) == ['{"lat":1,"lng":2}']

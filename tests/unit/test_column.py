@@ -65,14 +65,17 @@ def test_a_column_expands_to_types_that_the_lake_can_promote_it_to(old: str, new
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same", "turned"),
+    ("one", "other", "same", "moved"),
     [
         ("struct<lat:int,lng:int>", "struct<lng:int,lat:int>", True, True),
         ("struct<lat:int,lng:int>", "struct<LAT:int,Lng:int>", True, False),
         ("struct<lat:int,lng:int>", "struct<lng:int,lat:bigint>", False, True),
         ("struct<lat:int,lng:int>", "struct<lng:int,lat:int,alt:int>", False, True),
-        ("struct<lat:int,lng:int>", "struct<alt:int,lat:int,lng:int>", False, False),
-        ("struct<lat:int,lng:int>", "struct<x:int,y:int>", False, False),
+        ("struct<lat:int,lng:int>", "struct<alt:int,lat:int,lng:int>", False, True),
+        ("struct<lat:int,lng:int>", "struct<x:int,y:int>", False, True),
+        ("struct<lat:int,lng:int>", "struct<lng:int,alt:int>", False, True),
+        ("struct<lat:int,lng:int>", "struct<lat:int,lng:string>", False, False),
+        ("struct<lat:int,lng:int>", "struct<lat:int,lng:int,alt:int>", False, False),
         ("array<struct<a:int,b:int>>", "array<struct<b:int,a:int>>", True, True),
         ("map<string,struct<a:int,b:int>>", "map<string,struct<b:int,a:int>>", True, True),
         ("struct<s:struct<a:int,b:int>,z:int>", "struct<s:struct<b:int,a:int>,z:int>", True, True),
@@ -83,9 +86,9 @@ def test_a_column_expands_to_types_that_the_lake_can_promote_it_to(old: str, new
         ("int", "no such type", False, False),
     ],
 )
-def test_the_order_of_fields_is_compared_apart_from_types(one: str, other: str, same: bool, turned: bool) -> None:
+def test_the_order_of_fields_is_compared_apart_from_types(one: str, other: str, same: bool, moved: bool) -> None:
     assert DuckLakeColumn("c", one).has_same_fields(DuckLakeColumn("c", other)) is same
-    assert DuckLakeColumn("c", one).has_other_order(DuckLakeColumn("c", other)) is turned
+    assert DuckLakeColumn("c", one).moves_fields(DuckLakeColumn("c", other)) is moved
 
 
 def test_names_are_quoted_with_back_quotes() -> None:

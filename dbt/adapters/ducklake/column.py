@@ -83,10 +83,10 @@ class DuckLakeColumn(Column):
         except DuckLakeError:
             return False
 
-    def has_other_order(self, other_column: Column) -> bool:
-        """Whether fields that a struct has in both types, at any depth, are in another order."""
+    def moves_fields(self, other_column: Column) -> bool:
+        """Whether a cast to the other type gives fields of a struct, at any depth, the values of fields with other names."""
         try:
-            return _differ_in_order(parse_type(self.dtype), parse_type(other_column.dtype))
+            return _moves_fields(parse_type(self.dtype), parse_type(other_column.dtype))
         except DuckLakeError:
             return False
 
@@ -138,10 +138,9 @@ def _without_order(type_: DataType) -> DataType:
     return DataType(type_.name, tuple(sorted(fields, key=attrgetter("name")) if type_.name == "struct" else fields))
 
 
-def _differ_in_order(one: DataType, other: DataType) -> bool:
+def _moves_fields(one: DataType, other: DataType) -> bool:
     if one.name != other.name:
         return False
-    known = {fold(field.name): field.type for field in other.fields}
-    common = [(fold(field.name), field.type) for field in one.fields if fold(field.name) in known]
-    names = [name for name, _ in common]
-    return names != [name for name in known if name in names] or any(_differ_in_order(type_, known[name]) for name, type_ in common)
+    pairs = list(zip(one.fields, other.fields, strict=False))
+    moved = one.name == "struct" and any(fold(old.name) != fold(new.name) for old, new in pairs)
+    return moved or any(_moves_fields(old.type, new.type) for old, new in pairs)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from ...errors import StatementError
 from ...format.identifiers import fold
 from .conversions import same_type
 
@@ -46,9 +47,15 @@ def assigned(value: SparkColumn, source: T.DataType, target: T.DataType, column:
         case T.MapType(), T.MapType():
             return _assigned_map(value, source, target, column)
         case T.StructType(), T.StructType() if len(source) == len(target):
+            ordered = _in_order(source, target)
+            if ordered is None:
+                raise StatementError(
+                    f"column {column} has the fields {', '.join(target.names)}, and its new value has {', '.join(source.names)}: "
+                    "give the value all these names, in any order, or only other names, which are taken by position"
+                )
             fields = [
                 assigned(value.getField(old.name), old.dataType, new.dataType, f"{column}.{new.name}").alias(new.name)
-                for old, new in zip(_in_order(source, target), target.fields, strict=True)
+                for old, new in zip(ordered, target.fields, strict=True)
             ]
             return F.when(value.isNotNull(), F.struct(*fields))
     text = F.concat(F.lit(f"column {column}: "), value.cast("string"), F.lit(f" does not fit the type {target.simpleString()}"))
@@ -74,12 +81,19 @@ def _assigned_map(value: SparkColumn, source: T.MapType, target: T.MapType, colu
     return value.cast(target)
 
 
-def _in_order(source: T.StructType, target: T.StructType) -> list[T.StructField]:
-    """Return the source's fields in the order of the target's with the same names; as they are if the two have other names."""
+def _in_order(source: T.StructType, target: T.StructType) -> list[T.StructField] | None:
+    """Return the source's fields in the order of the target's.
+
+    They are matched by name, or by position if no name of the source is one of the target. Names that Spark made, such as `col2`, do not
+    count. None if only some of the names are those of the target: it is not clear which field is meant.
+    """
     by_name = {fold(field.name): field for field in source.fields}
     names = [fold(field.name) for field in target.fields]
-    is_same_set = len(names) == len(source) == len(by_name) and by_name.keys() == set(names)
-    return [by_name[name] for name in names] if is_same_set else source.fields
+    if len(names) == len(source) == len(by_name) and by_name.keys() == set(names):
+        return [by_name[name] for name in names]
+    given = [(index, fold(field.name)) for index, field in enumerate(source.fields) if fold(field.name) != f"col{index + 1}"]
+    by_position = not any(name in names for _, name in given) or all(name == names[index] for index, name in given)
+    return source.fields if by_position else None
 
 
 def _independent_of_ansi(source: T.DataType, target: T.DataType) -> bool:

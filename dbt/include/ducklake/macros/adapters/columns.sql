@@ -27,10 +27,10 @@
   {%- set new_column_type = api.Column.translate_type(new_column_type) -%}
   {%- set wanted = api.Column.create(column_name, new_column_type) -%}
   {%- set current = adapter.get_columns_in_relation(relation) | selectattr('name', 'equalto', column_name) | first -%}
-  {%- if current is defined and current.has_other_order(wanted) -%}
+  {%- if current is defined and current.moves_fields(wanted) -%}
     {%- do exceptions.raise_compiler_error(
       'column ' ~ column_name ~ ' of ' ~ relation.render() ~ ' cannot become ' ~ new_column_type ~ ': it is ' ~ current.data_type
-      ~ ', and a cast would give fields that are in another order the values of each other. '
+      ~ ', and a cast would give fields the values of others. '
       ~ 'Write the fields in the order of the table, with new ones at the end, or rebuild the table with --full-refresh'
     ) -%}
   {%- endif -%}

@@ -18,6 +18,9 @@
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {% do begin_snapshot() %}
+  {% if rebuild %}
+    {% do require_first_build(existing_relation, target_relation) %}
+  {% endif %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% if model.language == 'python' %}
@@ -31,7 +34,6 @@
   {% endif %}
 
   {% if rebuild %}
-    {% do require_first_build(existing_relation, target_relation) %}
     {% do drop_if_of_other_type(existing_relation, 'table') %}
     {% do undo_removed_layout(target_relation) %}
     {% set build_sql = get_create_table_as_sql(False, target_relation, query) %}
@@ -40,6 +42,9 @@
       {% call statement('source') -%}
         {{ get_create_table_as_sql(True, source_relation, query) }}
       {%- endcall %}
+    {% endif %}
+    {% if config.get('incremental_apply_config_changes', true) is not false %}
+      {% do undo_removed_layout(target_relation) %}
     {% endif %}
     {% set arguments = incremental_arguments(source_relation, existing_relation, target_relation) %}
     {% do apply_layout(target_relation) %}
@@ -76,11 +81,12 @@
     {%- do adapter.expand_target_column_types(from_relation=source_relation, to_relation=target_relation) -%}
   {%- endif -%}
   {%- set dest_columns = process_schema_changes(on_schema_change, source_relation, existing_relation) -%}
+  {%- set predicates = config.get('predicates', none) or config.get('incremental_predicates', none) -%}
   {% do return({
     'target_relation': target_relation,
     'temp_relation': source_relation,
     'unique_key': config.get('unique_key'),
     'dest_columns': dest_columns or adapter.get_columns_in_relation(existing_relation),
-    'incremental_predicates': config.get('predicates', none) or config.get('incremental_predicates', none)
+    'incremental_predicates': [predicates] if predicates is string else predicates
   }) %}
 {% endmacro %}

@@ -13,6 +13,9 @@
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {% do begin_snapshot() %}
+  {% if not target_relation_exists %}
+    {% do require_first_build(none, target_relation) %}
+  {% endif %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% set strategy_macro = strategy_dispatch(config.get('strategy')) %}
@@ -21,14 +24,13 @@
   {% if target_relation_exists %}
     {% set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() %}
     {% do adapter.assert_valid_snapshot_target_given_strategy(target_relation, names, strategy) %}
-    {% do add_new_fields(sql, target_relation) %}
+    {% do fit_structs(strategy, sql, target_relation) %}
     {% set staging_relation = build_snapshot_staging_table(strategy, sql, target_relation) %}
     {% set final_sql = snapshot_merge_sql(
       target=target_relation, source=staging_relation, insert_cols=fit_snapshot_target(strategy, staging_relation, target_relation)
     ) %}
     {% do apply_layout(target_relation) %}
   {% else %}
-    {% do require_first_build(none, target_relation) %}
     {% set final_sql = create_table_as(False, target_relation, build_snapshot_table(strategy, sql)) %}
   {% endif %}
 
@@ -68,17 +70,26 @@
 
 {#
   Adds new fields of structs in the query to the snapshot. The staging query needs them: it compares structs of the query with those of the
-  snapshot, and joins the rows of both by UNION.
+  snapshot, and joins the rows of both by UNION for `hard_deletes: new_record`. UNION takes the fields by position.
 #}
-{% macro add_new_fields(sql, target_relation) %}
+{% macro fit_structs(strategy, sql, target_relation) %}
   {%- set structs = {} -%}
-  {%- for column in adapter.get_columns_in_relation(target_relation) if column.data_type.startswith('struct<') -%}
+  {%- for column in adapter.get_columns_in_relation(target_relation) if 'struct<' in column.data_type -%}
     {%- do structs.update({column.name | lower: column}) -%}
   {%- endfor -%}
   {%- if structs -%}
     {%- set fields = [] -%}
     {%- for column in adapter.get_column_schema_from_query(get_empty_subquery_sql(sql)) if column.name | lower in structs -%}
-      {%- do fields.extend(column.fields_beyond(structs[column.name | lower])) -%}
+      {%- set known = structs[column.name | lower] -%}
+      {%- set new_fields = column.fields_beyond(known) -%}
+      {%- do fields.extend(new_fields) -%}
+      {%- if not new_fields and strategy.hard_deletes == 'new_record' and known.moves_fields(column) -%}
+        {%- do exceptions.raise_compiler_error(
+          'column ' ~ column.name ~ ' of the query is ' ~ column.data_type ~ ', and that of ' ~ target_relation.render() ~ ' is '
+          ~ known.data_type ~ ': with hard_deletes new_record, the record of a deletion would give fields the values of others. '
+          ~ 'Write the fields in the order of the table, with new ones at the end'
+        ) -%}
+      {%- endif -%}
     {%- endfor -%}
     {%- do create_columns(target_relation, fields) -%}
   {%- endif -%}

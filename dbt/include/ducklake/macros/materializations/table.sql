@@ -6,6 +6,7 @@
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {% do begin_snapshot() %}
+  {% do require_first_build(existing_relation, target_relation) %}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% if model.language == 'python' %}
@@ -16,7 +17,6 @@
     {% set query = 'select * from ' ~ result %}
   {% endif %}
 
-  {% do require_first_build(existing_relation, target_relation) %}
   {% do drop_if_of_other_type(existing_relation, 'table') %}
   {% do undo_removed_layout(target_relation) %}
   {% call statement('main' if model.language == 'sql' else 'build') -%}
@@ -44,7 +44,10 @@
 {% endmacro %}
 
 
-{# A table that dbt did not find is created and never replaced: a concurrent first build of the same relation is refused, unless for a full refresh. #}
+{#
+  A table that dbt did not find is created and never replaced: a concurrent first build of the same relation is refused, unless for a full
+  refresh. This runs before the hooks, which may create the table.
+#}
 {% macro require_first_build(existing_relation, target_relation) %}
   {% if existing_relation is none and not should_full_refresh() %}
     {% do adapter.require_absent(target_relation) %}

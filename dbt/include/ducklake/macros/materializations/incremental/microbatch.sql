@@ -1,5 +1,11 @@
-{# The rows in the batch's window of `event_time` are replaced by the model's rows for it. #}
+{#
+  The rows in the batch's window of `event_time` are replaced by the model's rows for it. The rows of a model that reads its own table are
+  computed before the window is emptied.
+#}
 {% macro ducklake__get_incremental_microbatch_sql(arg_dict) %}
+  {% if this.identifier | lower in (model.get('compiled_code') or '') | lower %}
+    {% do keep_source(arg_dict['temp_relation'], 'microbatch', 'reads the rows of the model after it has deleted those of the batch') %}
+  {% endif %}
   {%- set event_time = config.get('event_time') -%}
   {%- set start = config.get('__dbt_internal_microbatch_event_time_start') -%}
   {%- set end = config.get('__dbt_internal_microbatch_event_time_end') -%}

@@ -10,7 +10,6 @@
 {% macro ducklake__get_incremental_replace_where_sql(arg_dict) %}
   {%- set target, source = arg_dict['target_relation'], arg_dict['temp_relation'] -%}
   {%- set predicates = arg_dict['incremental_predicates'] or [] -%}
-  {%- set predicates = [predicates] if predicates is string else predicates | list -%}
   {%- if not predicates -%}
     {%- do exceptions.raise_compiler_error('replace_where needs incremental_predicates, which select the rows of the table to replace') -%}
   {%- endif -%}

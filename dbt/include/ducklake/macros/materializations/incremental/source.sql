@@ -19,11 +19,11 @@
 {% endmacro %}
 
 
-{# Called by a strategy that reads the source more than once. #}
-{% macro keep_source(source, strategy) %}
+{# Called by a strategy that reads the source more than once, or after it has changed a table that the source reads. #}
+{% macro keep_source(source, strategy, reason='reads the rows of the model twice') %}
   {% if source_kind() == 'view' %}
     {% do exceptions.raise_compiler_error(
-      strategy ~ ' reads the rows of the model twice, and a view might return other rows the second time, so tmp_relation_type cannot be view; '
+      strategy ~ ' ' ~ reason ~ ', and a view might return other rows then, so tmp_relation_type cannot be view; '
       ~ 'leave it out, or set it to table'
     ) %}
   {% elif not source_kind() %}
