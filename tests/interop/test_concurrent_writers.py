@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.ducklake.errors import ConflictError, LakeError, MissingFileError
+from dbt.adapters.ducklake.catalog.transaction.transaction import Transaction
+from dbt.adapters.ducklake.errors import ConflictError, LakeError, MissingFileError, NotFoundError
 from dbt.adapters.ducklake.session import LakeSession
 from dbt.adapters.ducklake.spark.read import local
 from tests.interop.conftest import Both, comparable_rows
@@ -202,3 +203,40 @@ def test_a_file_that_two_sessions_add_concurrently(both: Both, other: LakeSessio
         both.spark(add("[fl]*"))
     assert both.rows("SELECT id FROM t") == []
     assert both.rows("SELECT id FROM u") == [(1,), (1,)]
+
+
+def before_the_next_commit(monkeypatch: pytest.MonkeyPatch, change: Callable[[], Any]) -> None:
+    """Let a change happen once, just before the next transaction commits."""
+    commit = Transaction.commit
+
+    def after_the_change(transaction: Transaction) -> object:
+        monkeypatch.setattr(Transaction, "commit", commit)
+        change()
+        return commit(transaction)
+
+    monkeypatch.setattr(Transaction, "commit", after_the_change)
+
+
+@pytest.mark.parametrize("command", ["merge_adjacent_files()", "rewrite_data_files(delete_threshold => 0)"])
+def test_a_type_that_changes_during_a_compaction(both: Both, other: LakeSession, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.spark("CREATE TABLE t (id INT, f FLOAT)")
+    both.spark("INSERT INTO t VALUES (1, CAST(0.1 AS FLOAT)), (2, CAST(0.05 AS FLOAT))")
+    both.spark("INSERT INTO t VALUES (3, CAST(0.1 AS FLOAT)), (4, CAST(0.05 AS FLOAT))")
+    if "rewrite" in command:
+        both.spark("DELETE FROM t WHERE id IN (2, 4)")
+    before_the_next_commit(monkeypatch, lambda: other.execute("ALTER TABLE t ALTER COLUMN f TYPE DOUBLE"))
+    both.spark(f"CALL {command}")
+    assert both.rows("SELECT id FROM t WHERE f = CAST(0.10000000149011612 AS DOUBLE)") == [(1,), (3,)]
+
+
+def test_a_macro_that_expires_during_a_rollback(both: Both, writer: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    both.duckdb("CREATE TABLE t (id INTEGER)")
+    both.duckdb("CREATE MACRO plus(a) AS a + 1")
+    version = newest(both)
+    both.duckdb("DROP MACRO plus")
+    both.duckdb("INSERT INTO t VALUES (1)")
+    earlier = ", ".join(map(str, range(newest(both))))
+    before_the_next_commit(monkeypatch, lambda: writer(f"CALL ducklake_expire_snapshots('lake', versions => [{earlier}])"))
+    with pytest.raises(NotFoundError, match=f"snapshot {version} does not exist"):
+        both.spark(f"CALL ducklake_rollback('lake', version => {version})")
+    assert both.rows("SELECT * FROM t") == [(1,)]

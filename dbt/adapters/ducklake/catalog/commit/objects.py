@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from sqlalchemy import select
+
+from ...errors import ConflictError
 from ...format.changes import Kind
 from ...format.objects import Macro, Schema, Table, View
 from ...format.paths import relative_to
@@ -60,6 +63,17 @@ def _drop(state: CommitState) -> None:
 
 
 def _restore_macro(state: CommitState, macro_id: int, macro: Macro) -> None:
+    """Add a row for a dropped macro, whose implementations are still in the catalog.
+
+    Raises:
+        ConflictError: they are not, because concurrent maintenance has expired the last snapshot of the macro.
+    """
+    implementation = select(t.macro_impl.c.macro_id).where(t.macro_impl.c.macro_id == macro_id).limit(1)
+    if state.connection.execute(implementation).first() is None:
+        raise ConflictError(
+            f"the last snapshot of the macro {macro.schema_name}.{macro.name} has expired since the rollback was planned; nothing was "
+            "written, so run it again"
+        )
     state.add(
         t.macro,
         schema_id=state.catalog_id(state.schema_named(macro.schema_name).schema_id),

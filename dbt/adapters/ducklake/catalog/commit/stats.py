@@ -8,7 +8,7 @@ existing rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -97,19 +97,21 @@ def without_former_bounds(table: Table, changes: RowChanges) -> RowChanges:
 def widened_floats(state: CommitState, table: Table, *table_ids: int) -> frozenset[int]:
     """Return the ids of the columns that are float64 and were float32. A file with the columns of an earlier schema gets no bounds in them.
 
-    DuckDB casts the text of a bound to the new type, and the shortest text of a float32 is not its exact value.
+    DuckDB casts the text of a bound to the new type, and the shortest text of a float32 is not its exact value. A concurrent writer
+    may have changed the type since the transaction began.
 
     Args:
         state: the attempt.
         table: the table's definition.
         table_ids: the table's id in the catalog, and that of the table whose files it gets.
     """
-    doubles = {leaf.column_id for leaf in _walk(table) if leaf.type == "float64"}
-    if not doubles:
-        return frozenset()
     source = t.column
-    query = select(source.c.column_id).where(source.c.table_id.in_(table_ids), func.lower(source.c.column_type) == "float32")
-    return frozenset(doubles.intersection(state.connection.execute(query).scalars()))
+    type_name = func.lower(source.c.column_type)
+    query = select(source.c.column_id, type_name, source.c.end_snapshot).where(source.c.table_id.in_(table_ids))
+    rows: Sequence[Any] = state.connection.execute(query.where(type_name.in_(["float32", "float64"]))).all()
+    doubles = {leaf.column_id for leaf in _walk(table) if leaf.type == "float64"}
+    doubles |= {column_id for column_id, kind, end in rows if kind == "float64" and end is None}
+    return frozenset(doubles & {column_id for column_id, kind, _ in rows if kind == "float32"})
 
 
 def without_bounds_of(file: WrittenFile, column_ids: frozenset[int]) -> WrittenFile:
