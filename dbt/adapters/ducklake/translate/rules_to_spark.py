@@ -73,6 +73,8 @@ _BEFORE_LOWER = "translate(x, 'İΣ', 'iσ')"
 """Replaces the letters that Spark's `lower` maps differently: `İ` (to two letters) and `Σ` (at the end of a word)."""
 _AS_TIMESTAMP = "COALESCE(x, CAST(NULL AS TIMESTAMP_NTZ))"
 """Converts a date to a timestamp; a timestamp, with or without time zone, stays unchanged."""
+_QUALIFIED = "_ducklake_qualify"
+"""The column of the condition of QUALIFY."""
 
 
 def _fill(text: str, **parts: exp.Expr) -> exp.Expr:
@@ -183,6 +185,26 @@ def _without_materialized(node: exp.Expr) -> exp.Expr:
 
 
 # -- rules for expressions whose parts are already translated (`RULES`) --------------------------------------------------------
+
+
+def _select(node: exp.Expr) -> exp.Expr:
+    """Replace QUALIFY by a WHERE around the query: older versions of Spark do not have it, and newer ones prefer other names in it.
+
+    DISTINCT, ORDER BY, LIMIT and OFFSET apply to the rows that are left, so they move outside, where only selected columns have names.
+    """
+    qualify, order = node.args.get("qualify"), node.args.get("order")
+    if qualify is None or not isinstance(node, exp.Select):
+        return node
+    names = {fold(each.alias_or_name) for each in node.expressions}
+    for key in (each.this for each in order.expressions) if order is not None else ():
+        selected = isinstance(key, exp.Column) and not key.table and (node.is_star or fold(key.name) in names)
+        refuse_unless(selected or isinstance(key, exp.Literal))
+    outer = exp.select(exp.Star(except_=[exp.to_identifier(_QUALIFIED)])).where(exp.column(_QUALIFIED))
+    for name in ("with_", "distinct", "order", "limit", "offset"):
+        outer.set(name, node.args.get(name))
+        node.set(name, None)
+    node.set("qualify", None)
+    return outer.from_(node.select(exp.alias_(qualify.this, _QUALIFIED)).subquery("_t"))
 
 
 def _timestamp_add(node: exp.Expr) -> exp.Expr:
@@ -351,6 +373,7 @@ EARLY_RULES: dict[type[exp.Expr], Rule] = {
 }
 """The rule of an expression before its parts are translated."""
 RULES: dict[type[exp.Expr], Rule] = {
+    exp.Select: _select,
     **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
     **dict.fromkeys((exp.Extract, *_PART_FUNCTIONS), _date_part),
     exp.Cast: _cast,
