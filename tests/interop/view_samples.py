@@ -547,6 +547,8 @@ list_sort(l)
 list_distinct(l)
 list_filter(l, lambda x: x > 1)
 [e FOR e IN l IF e > 1]
+list_transform(l, lambda x, y: x + y)
+list_apply(l, lambda x, y: y)
 list_reduce([1, 2], lambda x, y: x + y)
 list_sum(l)
 list_position(l, 2)

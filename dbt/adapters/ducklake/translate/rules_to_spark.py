@@ -331,6 +331,12 @@ def _count(node: exp.Expr) -> exp.Expr:
     return node if node.this is not None else exp.Count(this=exp.Star())
 
 
+def _lambda(node: exp.Expr) -> exp.Expr:
+    """Refuse an index as second parameter: it starts at 1 in DuckDB and at 0 in Spark."""
+    refuse_unless(len(node.expressions) == 1)
+    return node
+
+
 def _struct_field(node: exp.Expr) -> exp.Expr:
     """Translate `struct_extract(x, 'name')`."""
     refuse_unless(is_text(node.expression))
@@ -390,6 +396,7 @@ RULES: dict[type[exp.Expr], Rule] = {
     exp.TimeToStr: _strftime,
     exp.AnyValue: _any_value,
     exp.StructExtract: _struct_field,
+    exp.Lambda: _lambda,
     exp.Values: _named_values,
 }
 """The rule of an expression after its parts are translated."""
