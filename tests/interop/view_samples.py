@@ -267,6 +267,9 @@ d + INTERVAL 1 WEEK
 d + INTERVAL 1 QUARTER
 d + INTERVAL (k) DAY
 ts + INTERVAL (i % 5) MONTH
+d + INTERVAL (n::INTEGER) DAY
+d + INTERVAL (n) DAY
+d + to_days(n::INTEGER)
 INTERVAL 1 DAY + d
 l[1]
 l[2]
@@ -539,6 +542,8 @@ time_bucket(INTERVAL 1 DAY, ts)
 ts AT TIME ZONE 'UTC'
 d + INTERVAL '1 month 2 days'
 ts + INTERVAL (k) SECOND
+d + to_days(CAST(trunc(CAST(x AS INTEGER)) AS INTEGER))
+ts + to_seconds(k)
 INTERVAL 1 DAY
 l[k:k+1]
 list_contains(l, 1)

@@ -155,9 +155,17 @@ def _unit_and_number(node: exp.Expr) -> tuple[str, exp.Expr] | None:
     if unit is None:
         return None
     number = node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
-    while isinstance(number, exp.Cast | exp.Trunc | exp.Paren):
-        number = number.this
-    return unit, number
+    return unit, _written_number(number, (exp.Cast,) if unit == "second" else (exp.Cast, exp.Trunc, exp.Cast))
+
+
+def _written_number(number: exp.Expr, layers: tuple[type[exp.Expr], ...]) -> exp.Expr:
+    """Return n of `to_days(CAST(trunc(CAST(n AS DOUBLE)) AS INTEGER))`, without the layers that DuckDB adds to `INTERVAL (n) DAY`."""
+    outer = inner = number
+    for layer in layers:
+        if not isinstance(inner, layer):
+            return number
+        outer, inner = inner, inner.this
+    return inner.unnest() if outer.args["to"].this is exp.DType.DOUBLE else number
 
 
 def _add_interval(node: exp.Expr) -> exp.Expr:
