@@ -374,6 +374,8 @@ SELECT k, name FROM t RIGHT JOIN u USING (k)
 SELECT k, name FROM t LEFT JOIN u USING (k)
 SELECT t.k, u.name FROM t CROSS JOIN u
 SELECT t.k, u.name FROM t, u WHERE t.k = u.k
+SELECT t.k, u.name, a.i FROM t, u LEFT JOIN u AS a ON u.k = a.k WHERE t.k = u.k
+SELECT t.k, u.name, a.i FROM t CROSS JOIN u RIGHT JOIN u AS a ON u.k = a.k AND t.k = u.k
 SELECT k FROM t SEMI JOIN u USING (k)
 SELECT k FROM t ANTI JOIN u ON t.k = u.k
 SELECT o, count(*) AS n, sum(i) AS total FROM t GROUP BY o HAVING count(*) > 1
@@ -648,6 +650,9 @@ SELECT -k AS k FROM t QUALIFY row_number() OVER (ORDER BY k) = 1
 SELECT k FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k) = 1 ORDER BY i LIMIT 1
 SELECT * FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k) = 1 ORDER BY t.i LIMIT 1
 SELECT * FROM t JOIN u USING (i)
+SELECT t.k, u.name FROM t, u RIGHT JOIN u AS a ON u.k = a.k
+SELECT t.k, u.name FROM t, u FULL JOIN u AS a ON u.k = a.k
+SELECT t.k, u.name FROM t, u JOIN u AS a USING (k)
 SELECT * FROM t NATURAL JOIN u
 SELECT * FROM t POSITIONAL JOIN u
 SELECT * FROM t ASOF JOIN u ON t.k >= u.k
@@ -940,6 +945,7 @@ SELECT * FROM t
 SELECT * EXCEPT (m, ms) FROM t
 SELECT t.k, name FROM t LEFT JOIN u ON t.k = u.k AND u.i > 5
 SELECT k, s, name FROM t FULL JOIN u USING (k)
+SELECT t.k, u.name, a.i FROM t, u RIGHT JOIN u AS a ON u.k = a.k AND t.k = u.k
 SELECT k FROM t LEFT SEMI JOIN u ON t.k = u.k
 SELECT k FROM t LEFT ANTI JOIN u USING (k)
 SELECT o, count(*) AS n, sum(i) AS total FROM t GROUP BY o HAVING count(*) > 1

@@ -215,6 +215,14 @@ def _select(node: exp.Expr) -> exp.Expr:
     return outer.from_(node.select(exp.alias_(qualify.this, _QUALIFIED)).subquery("_t"))
 
 
+def _join(node: exp.Expr) -> exp.Expr:
+    """Refuse a join after a comma whose left side matters: in DuckDB it is the relation after the comma, in Spark all relations before."""
+    if node.args.get("using") or node.args.get("side") in ("RIGHT", "FULL"):
+        before = node.parent.args["joins"][: node.index] if node.parent is not None else []
+        refuse_unless(all(any(join.args.get(name) for name in ("side", "kind", "on", "using")) for join in before))
+    return node
+
+
 def _timestamp_add(node: exp.Expr) -> exp.Expr:
     """Translate an expression that `_add_interval` marked; refuse a function of the same kind in the view's text."""
     refuse_unless(is_marked(node))
@@ -388,6 +396,7 @@ EARLY_RULES: dict[type[exp.Expr], Rule] = {
 """The rule of an expression before its parts are translated."""
 RULES: dict[type[exp.Expr], Rule] = {
     exp.Select: _select,
+    exp.Join: _join,
     **dict.fromkeys((exp.TimestampAdd, exp.TimestampSub), _timestamp_add),
     **dict.fromkeys((exp.Extract, *_PART_FUNCTIONS), _date_part),
     exp.Cast: _cast,
