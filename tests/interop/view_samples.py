@@ -363,7 +363,7 @@ SELECT k FROM t ORDER BY i DESC LIMIT 3
 SELECT k FROM t ORDER BY s NULLS FIRST, k DESC LIMIT 4 OFFSET 1
 SELECT DISTINCT o FROM t
 SELECT * FROM t
-SELECT t.* FROM t JOIN u USING (k)
+SELECT t.* FROM t JOIN u ON t.k = u.k
 SELECT * EXCLUDE (m, ms) FROM t
 SELECT t.k, name FROM t JOIN u ON t.k = u.k
 SELECT t.k, name FROM t LEFT JOIN u ON t.k = u.k AND u.i > 5
@@ -650,6 +650,7 @@ SELECT -k AS k FROM t QUALIFY row_number() OVER (ORDER BY k) = 1
 SELECT k FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k) = 1 ORDER BY i LIMIT 1
 SELECT * FROM t QUALIFY row_number() OVER (PARTITION BY o ORDER BY k) = 1 ORDER BY t.i LIMIT 1
 SELECT * FROM t JOIN u USING (i)
+SELECT u.* FROM t JOIN u USING (i)
 SELECT t.k, u.name FROM t, u RIGHT JOIN u AS a ON u.k = a.k
 SELECT t.k, u.name FROM t, u FULL JOIN u AS a ON u.k = a.k
 SELECT t.k, u.name FROM t, u JOIN u AS a USING (k)
@@ -967,6 +968,7 @@ SELECT k + 1 AS a, a * 2 AS b FROM t
 
 UNTRANSLATABLE_OF_SPARK = r"""
 l[k]
+EXISTS (SELECT u.* FROM t AS a JOIN u USING (i))
 TRY_CAST(s AS INT)
 try_cast(x AS INT)
 bround(n)

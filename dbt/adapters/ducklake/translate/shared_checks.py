@@ -108,9 +108,9 @@ def _table(node: exp.Expr) -> exp.Expr:
 
 
 def _star(node: exp.Expr) -> exp.Expr:
-    """Refuse `*` of a join with USING: Spark puts the merged columns first."""
+    """Refuse `*` and `t.*` of a join with USING: Spark puts the merged columns first."""
     select = node.find_ancestor(exp.Select)
-    counted = isinstance(node.parent, exp.Count | exp.Column)
+    counted = isinstance(node.parent, exp.Count)
     refuse_unless(counted or select is None or not any(join.args.get("using") for join in select.args.get("joins") or ()))
     return node
 
