@@ -141,3 +141,25 @@ def test_expressions_that_differ_by_type_are_not_translated_for_duckdb(filled: B
     judge = Judge(filled, filled.spark)
     queries = [f"SELECT {text} AS z FROM t" for text in each(samples.REFUSED_FOR_TYPES_OF_SPARK)]
     assert without(judge.offers(queries), "refused", "invalid") == {}
+
+
+CLOCK_CHANGES = """('2024-10-26 22:30:00+00'), ('2024-10-27 00:30:12.5+00'), ('2024-10-27 01:30:00+00'), ('2024-10-27 12:30:00+00'),
+    ('2024-03-30 00:30:00+00'), ('2024-03-31 00:30:00+00'), ('2024-03-31 12:30:00+00'), ('1880-01-01 12:00:00+00'), (NULL)"""
+
+
+@pytest.fixture
+def in_berlin(both: Both) -> Both:
+    """A table of instants around the changes of the clock, and sessions in a zone where it changes."""
+    both.spark("SET spark.sql.session.timeZone = Europe/Berlin")
+    both.duckdb("SET TimeZone = 'Europe/Berlin'")
+    both.duckdb("CREATE TABLE t (z TIMESTAMPTZ)")
+    both.duckdb(f"INSERT INTO t VALUES {CLOCK_CHANGES}")
+    return both
+
+
+def test_instants_are_alike_when_the_clock_changes(in_berlin: Both) -> None:
+    units = ("year", "quarter", "month", "week", "day", "minute")
+    judge = Judge(in_berlin, in_berlin.duckdb)
+    assert without(judge.queries([f"SELECT z, date_trunc('{unit}', z) AS a FROM t" for unit in units]), "equal") == {}
+    judge = Judge(in_berlin, in_berlin.spark)
+    assert without(judge.queries([f"SELECT z, date_trunc('{unit}', z) AS a FROM t" for unit in (*units, "hour")]), "equal") == {}

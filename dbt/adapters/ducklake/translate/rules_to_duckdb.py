@@ -137,6 +137,9 @@ def _part(node: exp.Expr) -> exp.Expr:
 def _truncated(node: exp.Expr) -> exp.Expr:
     unit = _UNITS.get(node.args["unit"].name.lower())
     refuse_unless(unit)
+    timestamp = exp.cast(node.this, exp.DType.TIMESTAMPTZ)
+    if unit == "hour":  # DuckDB's date_trunc returns the second of the two hours when the clock is put back
+        return _duckdb("x - to_minutes(minute(x)) - to_microseconds(microsecond(x))", x=timestamp)
     return _duckdb(f"CAST(date_trunc('{unit}', x) AS TIMESTAMPTZ)", x=node.this)
 
 

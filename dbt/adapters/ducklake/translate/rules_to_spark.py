@@ -45,8 +45,8 @@ _PART_FUNCTIONS = {**PART_OF, exp.Second: "second", exp.DayOfWeekIso: "isodow", 
 _PART_SYNONYMS = {"dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week", "dayofmonth": "day"}
 
 _TRUNCATION_TEMPLATES = {
-    "day": "y - (y - CAST(y AS DATE))",
-    **{part: f"y - (y - trunc(y, '{part}'))" for part in ("year", "quarter", "month", "week")},
+    "day": "COALESCE(CAST(y AS DATE), y)",
+    **{part: f"COALESCE(trunc(y, '{part}'), y)" for part in ("year", "quarter", "month", "week")},
     "hour": "y - make_dt_interval(0, 0, minute(y), extract(SECOND FROM y))",
     "minute": "y - make_dt_interval(0, 0, 0, extract(SECOND FROM y))",
 }

@@ -142,7 +142,7 @@ class _Check:
             case "Ceil" | "Floor":
                 return not (parent_kind == "Cast" and _type(parent) in _WHOLE) and not _is_decimal(_type(children[0]))
             case "SubtractDates" | "SubtractTimestamps":
-                return self.from_spark or parent_kind != "UnaryMinus"
+                return True
             case "GetMapValue":
                 return self.from_spark and _type(children[1]) != "string"
             case "DateAdd" | "DateAddYMInterval" if self.from_spark:
