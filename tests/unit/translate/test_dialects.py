@@ -52,6 +52,7 @@ def test_the_placeholder_is_a_name() -> None:
         ("select x.i from t as x at (version => 3)", 'SELECT x.i FROM t AS "x" AT (VERSION => 3)'),
         ("select * from t timestamp as of '2026-01-01'", "SELECT * FROM t AT (TIMESTAMP => '2026-01-01')"),
         ("select collect_list(a) from t", "SELECT (COALESCE(ARRAY_AGG(a) FILTER(WHERE NOT a IS NULL), [])) FROM t"),
+        ("select z - interval 30 hours from t", "SELECT (z - INTERVAL '1' DAY - INTERVAL '6' HOUR) FROM t"),
         ("select my_function(a) from t", None),
         ("select a from t order by a", "SELECT a FROM t ORDER BY a NULLS FIRST"),
         ("select 1; select 2", None),

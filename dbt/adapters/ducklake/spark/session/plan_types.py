@@ -28,6 +28,7 @@ _SAME_INSTANT = frozenset(
     }
 )
 _MOVED_DATES = ("DateAdd", "DateAddYMInterval")
+_MICROSECONDS_OF_DAY = 24 * 60 * 60 * 1_000_000
 _ARITHMETIC = ("Add", "Subtract", "Multiply", "Divide", "Remainder", "IntegralDivide", "Average", "Round")
 
 
@@ -78,6 +79,16 @@ def _is_null(expression: Any) -> bool:
 def _is_text(expression: Any) -> bool:
     """Whether the expression is a string cast to binary."""
     return expression.getClass().getSimpleName() == "Cast" and _type(expression.child()) == "string"
+
+
+def _is_days_or_less_than_one(interval: Any) -> bool:
+    """Whether both engines add the interval alike when the clock changes: Spark adds 24 hours as a day of the calendar."""
+    while interval.children().size() == 1:
+        interval = interval.children().apply(0)
+    units = [str(unit.sql()) for unit in _each(interval.children())]
+    if units[:1] != ["0"]:
+        return True
+    return abs(int(interval.eval(None))) < _MICROSECONDS_OF_DAY if interval.foldable() else units[:3] == ["0", "0", "0"]
 
 
 def _arithmetic_differs(kind: str, expression: Any, children: list[Any]) -> bool:
@@ -148,9 +159,11 @@ class _Check:
             case "DateAdd" | "DateAddYMInterval" if self.from_spark:
                 plain = kind == "DateAdd" and children[1].getClass().getSimpleName() != "ExtractANSIIntervalDays"
                 return not (plain or self._is_evident_date(children[0]))
-            case "TimestampAddInterval" if self.from_spark:
+            case "TimestampAddInterval" | "TimeAdd" if self.from_spark:  # TimeAdd in Spark 4.0
                 left = children[0]
                 return left.getClass().getSimpleName() == "Cast" and _type(left.child()) == "date" and not self._is_explicit(left)
+            case "TimestampAddInterval" | "TimeAdd" if _type(children[0]) == "timestamp":
+                return not (expression.zoneId().getRules().isFixedOffset() or _is_days_or_less_than_one(children[1]))
         return _arithmetic_differs(kind, expression, children) if kind in _ARITHMETIC else _operands_differ(kind, children)
 
     def _is_explicit(self, cast: Any) -> bool:
