@@ -34,6 +34,23 @@ def test_views_that_call_macros_are_read(macros: Both, query: str, rows: list[tu
     assert macros.rows("SELECT * FROM v") == rows
 
 
+NAMES = {
+    "each(x) AS list_transform(x, lambda e: e + 1)": ["each([id, w])"],
+    "mine(e) AS list_transform([5, 6], lambda e: e + 1)": ["mine(id)"],
+}
+"""Macros, and calls of them in SELECT … FROM a."""
+
+
+def test_names_in_macros_mean_what_they_mean_in_duckdb(both: Both) -> None:
+    both.duckdb("CREATE TABLE a AS SELECT * FROM (VALUES (1, 10, {'id': 5}), (2, 20, {'id': 6})) AS v(id, w, st)")
+    both.duckdb("CREATE TABLE b AS SELECT * FROM (VALUES (1, 100), (1, 101), (3, 300)) AS v(id, w)")
+    for macro in NAMES:
+        both.duckdb(f"CREATE MACRO {macro}")
+    calls = [call for listed in NAMES.values() for call in listed]
+    both.duckdb(f"CREATE VIEW v AS SELECT {', '.join(f'{call} AS c{i}' for i, call in enumerate(calls))} FROM a")
+    assert len(both.rows("SELECT * FROM v")) == 2
+
+
 def test_a_view_uses_the_macros_of_its_snapshot(macros: Both) -> None:
     macros.duckdb("CREATE VIEW v AS SELECT s.plus(1) AS p")
     before = macros.snapshots() - 1

@@ -86,7 +86,7 @@ def _body(macro: Macro, given: Sequence[exp.Expr]) -> exp.Expr:
     for body in macro.bodies:
         arguments = _arguments(body, given)
         if arguments is not None:
-            return _filled(sqlglot.parse_one(body.sql, read="duckdb"), arguments)
+            return _filled(sqlglot.parse_one(plain_duckdb(body.sql, keep_main=True), read="duckdb"), arguments)
     raise _UnclearError(f"no implementation of {macro.name} takes {len(given)} arguments")
 
 
