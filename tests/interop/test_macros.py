@@ -36,6 +36,10 @@ def test_views_that_call_macros_are_read(macros: Both, query: str, rows: list[tu
 
 NAMES = {
     "each(x) AS list_transform(x, lambda e: e + 1)": ["each([id, w])"],
+    "field(x) AS x.id + 1": ["field(st)", "field({'id': w})"],
+    "named(a) AS a.id": ["named(st)", "named({'id': 7})"],
+    "inner_field(x) AS x.p.q": ["inner_field({'p': {'q': w}})"],
+    "of_relation(x) AS (SELECT max(x.id) FROM b AS x)": ["of_relation(st)"],
     "mine(e) AS list_transform([5, 6], lambda e: e + 1)": ["mine(id)"],
 }
 """Macros, and calls of them in SELECT … FROM a."""

@@ -29,3 +29,9 @@ def expanded(text: str, **bodies: str) -> str | None:
 )
 def test_the_variables_of_a_lambda_are_no_parameters(body: str, argument: str, replaced: str) -> None:
     assert expanded(f"SELECT f({argument}) FROM t", f=body) == f"SELECT ({replaced}) FROM t"
+
+
+def test_a_field_of_a_parameter_is_one_of_the_argument() -> None:
+    assert expanded("SELECT f(st) FROM t", f="x.a") == "SELECT ((st).a) FROM t"
+    assert expanded("SELECT f(st.b) FROM t", f="x.a.b + 1") == "SELECT ((st.b).a.b + 1) FROM t"
+    assert expanded("SELECT f(st) FROM t", f="(SELECT max(x.a) FROM u AS x)") == "SELECT ((SELECT MAX(x.a) FROM u AS x)) FROM t"

@@ -116,9 +116,17 @@ def _default(text: str, kind: str) -> exp.Expr:
 
 def _filled(tree: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
     def fill(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Column) and not node.table and fold(node.name) in arguments:
-            argument = arguments[fold(node.name)].copy()
-            return argument if isinstance(argument, exp.Literal | exp.Column | exp.Cast) else exp.Paren(this=argument)
-        return node
+        if not isinstance(node, exp.Column):
+            return node
+        first, *fields = node.parts
+        in_query = node.find_ancestor(exp.Query) is not None
+        if fold(first.name) not in arguments or (fields and in_query):  # in a query, x is a relation in `x.a`
+            return node
+        argument = arguments[fold(first.name)].copy()
+        if fields or not isinstance(argument, exp.Literal | exp.Column | exp.Cast):
+            argument = exp.Paren(this=argument)
+        for field in fields:
+            argument = exp.Dot(this=argument, expression=field.copy())
+        return argument
 
     return tree.transform(fill)
