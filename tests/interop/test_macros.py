@@ -40,6 +40,10 @@ NAMES = {
     "named(a) AS a.id": ["named(st)", "named({'id': 7})"],
     "inner_field(x) AS x.p.q": ["inner_field({'p': {'q': w}})"],
     "of_relation(x) AS (SELECT max(x.id) FROM b AS x)": ["of_relation(st)"],
+    "total(x) AS (SELECT sum(w) FROM b WHERE b.id = x)": ["total(id)", "total(a.id)", "total(w - 9)", "total(3)"],
+    "above(x) AS (SELECT count(*) FROM b WHERE w > x)": ["above(w * 10)", "above(id + w)", "above(100)"],
+    "both_of(x) AS above(x) + total(x)": ["both_of(id)"],
+    "added(x) AS list_transform([1, 2], lambda e: e + x)": ["added(id)"],
     "mine(e) AS list_transform([5, 6], lambda e: e + 1)": ["mine(id)"],
 }
 """Macros, and calls of them in SELECT … FROM a."""
@@ -53,6 +57,16 @@ def test_names_in_macros_mean_what_they_mean_in_duckdb(both: Both) -> None:
     calls = [call for listed in NAMES.values() for call in listed]
     both.duckdb(f"CREATE VIEW v AS SELECT {', '.join(f'{call} AS c{i}' for i, call in enumerate(calls))} FROM a")
     assert len(both.rows("SELECT * FROM v")) == 2
+
+
+@pytest.mark.parametrize("query", ["SELECT total(id) AS c FROM a JOIN b USING (id)", "SELECT total(st.id) AS c FROM a"])
+def test_a_column_that_a_macro_may_take_for_its_own_is_refused(both: Both, query: str) -> None:
+    both.duckdb("CREATE TABLE a AS SELECT 1 AS id, {'id': 3} AS st")
+    both.duckdb("CREATE TABLE b AS SELECT 1 AS id, 2 AS w")
+    both.duckdb("CREATE MACRO total(x) AS (SELECT sum(w) FROM b WHERE b.id = x)")
+    both.duckdb(f"CREATE VIEW v AS {query}")
+    with pytest.raises(LakeError, match="a macro that it calls"):
+        both.session.execute("SELECT * FROM v").fetch()
 
 
 def test_a_view_uses_the_macros_of_its_snapshot(macros: Both) -> None:

@@ -35,3 +35,39 @@ def test_a_field_of_a_parameter_is_one_of_the_argument() -> None:
     assert expanded("SELECT f(st) FROM t", f="x.a") == "SELECT ((st).a) FROM t"
     assert expanded("SELECT f(st.b) FROM t", f="x.a.b + 1") == "SELECT ((st.b).a.b + 1) FROM t"
     assert expanded("SELECT f(st) FROM t", f="(SELECT max(x.a) FROM u AS x)") == "SELECT ((SELECT MAX(x.a) FROM u AS x)) FROM t"
+
+
+@pytest.mark.parametrize(
+    ("query", "argument"),
+    [
+        ("SELECT f(id) FROM t", "`t`.id"),
+        ("SELECT f(id) FROM s.t AS q", "`q`.id"),
+        ("SELECT f(t.id) FROM t, v", "t.id"),
+        ("SELECT f(1) FROM t, v", "1"),
+        ("SELECT f(id + 1) FROM t", "(`t`.id + 1)"),
+    ],
+)
+def test_a_column_in_an_argument_is_one_of_the_calling_query(query: str, argument: str) -> None:
+    replaced = expanded(query, f="(SELECT sum(w) FROM u WHERE u.id = x)")
+    assert replaced is not None
+    assert f"((SELECT SUM(w) FROM u WHERE u.id = {argument}))" in replaced
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT f(id) FROM t, v",
+        "SELECT f(id) FROM t JOIN v USING (id)",
+        "SELECT f(st.id) FROM t",
+        "SELECT -id AS id, f(id) FROM t",
+        "SELECT (SELECT f(t.id)) FROM t",
+        "SELECT f((SELECT max(id) FROM v)) FROM t",
+    ],
+)
+def test_a_column_that_the_macro_may_take_for_its_own_is_refused(query: str) -> None:
+    assert expanded(query, f="(SELECT sum(w) FROM u WHERE u.id = x)") is None
+
+
+def test_an_argument_with_the_name_of_a_variable_is_refused() -> None:
+    assert expanded("SELECT f(e) FROM t", f="list_transform([1], (lambda e: (e + x)))") is None
+    assert expanded("SELECT f(id) FROM t", f="list_transform([1], (lambda e: (e + x)))") is not None

@@ -39,8 +39,8 @@ class _UnclearError(Exception):
     """A call that cannot be replaced, such as one that no implementation fits."""
 
 
-def _expand(tree: exp.Expr, find: Find, depth: int) -> exp.Expr | None:
-    """Return the tree with its macro calls replaced; None if it has none."""
+def _expand(tree: exp.Expr, find: Find, depth: int, around: exp.Select | None = None) -> exp.Expr | None:
+    """Return the tree with its macro calls replaced; None if it has none. `around` is the query in which it is a part."""
     if depth > MAX_MACRO_DEPTH:
         raise _UnclearError("a macro that calls itself")
     for function in tree.find_all(exp.Func):
@@ -52,8 +52,9 @@ def _expand(tree: exp.Expr, find: Find, depth: int) -> exp.Expr | None:
         macro = find(parts, table is not None)
         if macro is None:
             continue
-        body = _body(macro, call.expressions)
-        body = _expand(body, find, depth + 1) or body
+        select = call.find_ancestor(exp.Select) or around
+        body = _body(macro, call.expressions, select)
+        body = _expand(body, find, depth + 1, select) or body
         replaced = True
         if table is not None:
             alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(macro.name))
@@ -81,12 +82,13 @@ def _place_of(call: exp.Anonymous) -> tuple[exp.Expr, tuple[str, ...], exp.Table
     return node, tuple(parts), None
 
 
-def _body(macro: Macro, given: Sequence[exp.Expr]) -> exp.Expr:
+def _body(macro: Macro, given: Sequence[exp.Expr], around: exp.Select | None) -> exp.Expr:
     """Return the body of the implementation that fits the arguments, with its parameters replaced by them."""
     for body in macro.bodies:
         arguments = _arguments(body, given)
         if arguments is not None:
-            return _filled(sqlglot.parse_one(plain_duckdb(body.sql, keep_main=True), read="duckdb"), arguments)
+            tree = sqlglot.parse_one(plain_duckdb(body.sql, keep_main=True), read="duckdb")
+            return _filled(tree, arguments, around, macro.is_table)
     raise _UnclearError(f"no implementation of {macro.name} takes {len(given)} arguments")
 
 
@@ -114,7 +116,16 @@ def _default(text: str, kind: str) -> exp.Expr:
     return exp.cast(exp.Literal.string(text), exp.DataType.build(spark_name(from_stored(kind)), dialect="spark"))
 
 
-def _filled(tree: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
+def _filled(tree: exp.Expr, arguments: Mapping[str, exp.Expr], around: exp.Select | None, is_table: bool) -> exp.Expr:
+    """Return the body of a macro with its parameters replaced.
+
+    Args:
+        tree: the body.
+        arguments: parameter → argument.
+        around: the query with the call.
+        is_table: the macro returns a table; DuckDB takes its arguments as text, so that the body's own relations come first.
+    """
+
     def fill(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Column):
             return node
@@ -123,6 +134,10 @@ def _filled(tree: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
         if fold(first.name) not in arguments or (fields and in_query):  # in a query, x is a relation in `x.a`
             return node
         argument = arguments[fold(first.name)].copy()
+        if in_query and not is_table:
+            argument = argument.transform(_qualified, around)
+        if _variables_around(node) & {fold(name.name) for name in argument.find_all(exp.Identifier)}:
+            raise _UnclearError("a lambda of the macro has a variable with a name in the argument")
         if fields or not isinstance(argument, exp.Literal | exp.Column | exp.Cast):
             argument = exp.Paren(this=argument)
         for field in fields:
@@ -130,3 +145,27 @@ def _filled(tree: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
         return argument
 
     return tree.transform(fill)
+
+
+def _variables_around(node: exp.Expr) -> set[str]:
+    """Return the variables of the lambdas that contain a node."""
+    around = node.find_ancestor(exp.Lambda)
+    return set() if around is None else {fold(variable.name) for variable in around.expressions} | _variables_around(around)
+
+
+def _qualified(node: exp.Expr, around: exp.Select | None) -> exp.Expr:
+    """Qualify a column of an argument with its relation, because a query in the macro may have relations with a column of that name."""
+    if isinstance(node, exp.Query):
+        raise _UnclearError("a query in an argument")
+    if not isinstance(node, exp.Column):
+        return node
+    clauses = [] if around is None else [around.args.get("from_"), *(around.args.get("joins") or ())]
+    relations = [clause.this.alias_or_name for clause in clauses if clause is not None]
+    if node.table:
+        if fold(node.parts[0].name) not in map(fold, relations):
+            raise _UnclearError("a column of an outer query, or a field")
+        return node
+    aliases = {fold(each.alias) for each in around.expressions if isinstance(each, exp.Alias)} if around is not None else set()
+    if len(relations) != 1 or not relations[0] or fold(node.name) in aliases:
+        raise _UnclearError("a column of one of several relations")
+    return exp.column(node.this, table=exp.to_identifier(relations[0], quoted=True))
