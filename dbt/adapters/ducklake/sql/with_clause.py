@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .references import fragment, references
-from .tokens import QUERY_STARTS, Cursor, Source
+from .tokens import QUERY_STARTS, Cursor, Kind, Source, words
 from .values import Sql
+
+OPERATORS = words("AND OR NOT IS IN BETWEEN LIKE ILIKE RLIKE REGEXP DIV")
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class WithClause:
         source = Source(sql.text)
         text, index, copied_to = "", 0, 0
         while index < len(source.tokens):
-            if source.tokens[index].word == "(" and source.token(index + 1).word in QUERY_STARTS:
+            if source.tokens[index].word == "(" and _query_begins(source, index + 1):
                 closing = source.partner[index]
                 start, end = source.tokens[index].end, source.tokens[closing].start
                 text += sql.text[copied_to:start] + self._prepended_to(sql.text[start:end])
@@ -50,6 +52,16 @@ class WithClause:
             if Source(clause).token(1).word != "RECURSIVE":
                 clause = "WITH RECURSIVE" + clause[len("WITH") :]
         return f"{clause},{query[ctes:]}"
+
+
+def _query_begins(source: Source, index: int) -> bool:
+    """Whether a query begins at a token. VALUES, TABLE, MAP and REDUCE may be names of columns and functions."""
+    word, after = source.token(index).word, source.token(index + 1)
+    if word in ("SELECT", "WITH", "FROM"):
+        return True
+    if after.kind is Kind.SYMBOL:
+        return word == "VALUES" and after.word == "("
+    return word in QUERY_STARTS and after.word not in OPERATORS
 
 
 def with_clause(cursor: Cursor) -> WithClause:
