@@ -953,6 +953,8 @@ SELECT o, count(*) AS n, sum(i) AS total FROM t GROUP BY o HAVING count(*) > 1
 SELECT o, i > 0 AS p, count(*) AS n FROM t GROUP BY ALL
 SELECT o, d, count(*) AS n FROM t GROUP BY ROLLUP (o, d)
 SELECT o, d, count(*) AS n FROM t GROUP BY CUBE (o, d)
+SELECT o, d, count(*) AS n FROM t GROUP BY o, d WITH ROLLUP
+SELECT o, year(d) AS y, count(*) AS n FROM t GROUP BY o, year(d) WITH CUBE
 SELECT k FROM t UNION SELECT k FROM u
 SELECT k, s FROM t UNION ALL SELECT k, name FROM u
 SELECT k FROM t MINUS SELECT k FROM u

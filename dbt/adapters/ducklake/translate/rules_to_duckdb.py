@@ -204,6 +204,15 @@ def _element(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def _group(node: exp.Expr) -> exp.Expr:
+    """Write `GROUP BY a WITH ROLLUP` as `GROUP BY ROLLUP (a)`."""
+    for of_all in (*(node.args.get("rollup") or ()), *(node.args.get("cube") or ())):
+        if not of_all.expressions:
+            of_all.set("expressions", node.expressions)
+            node.set("expressions", [])
+    return node
+
+
 def _collected(node: exp.Expr) -> exp.Expr:
     refuse_unless(node.args.get("nulls_excluded") and not isinstance(node.this, exp.Distinct | exp.Order))
     refuse_unless(not isinstance(node.parent, exp.Window | exp.Filter))
@@ -262,6 +271,7 @@ RULES: dict[type[exp.Expr], Rule] = {
     exp.AddMonths: _months_added,
     exp.Trim: _trim,
     exp.Bracket: _element,
+    exp.Group: _group,
     exp.ArrayAgg: _collected,
     exp.TimeToStr: _formatted,
     exp.Values: _values,
