@@ -15,7 +15,7 @@ from dbt.adapters.ducklake.catalog.lake import LakeCatalog
 from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
 from dbt.adapters.ducklake.credentials import DuckLakeCredentials
 from dbt.adapters.ducklake.errors import ConfigurationError, EngineError
-from dbt.adapters.ducklake.session import LakeSettings, connect
+from dbt.adapters.ducklake.session import Lake, LakeSettings, connect, lake
 
 
 def manager(tmp_path: Path, **profile: Any) -> DuckLakeConnectionManager:
@@ -55,6 +55,15 @@ def test_a_permanent_error_is_not_tried_again(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(FailedToConnectError, match="no such lake"):
         manager(tmp_path, retries={"connect_attempts": 5}).lake()
     assert len(calls) == 1
+
+
+def test_a_catalog_is_closed_if_its_data_path_cannot_be_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+    monkeypatch.setattr(lake, "write_mark", lambda catalog: (_ for _ in ()).throw(OSError("the disk is full")))
+    monkeypatch.setattr(LakeCatalog, "close", lambda catalog: closed.append(catalog.data_path))
+    with pytest.raises(OSError, match="the disk is full"):
+        Lake.open(LakeSettings(f"sqlite:{tmp_path}/lake.sqlite", data_path=f"{tmp_path}/files/"))
+    assert closed == [f"{tmp_path}/files/"]
 
 
 def test_connect_takes_every_setting_of_a_lake(tmp_path: Path) -> None:

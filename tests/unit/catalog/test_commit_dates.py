@@ -54,7 +54,7 @@ def registered(lake: LakeCatalog) -> list[tuple[object, ...]]:
 
 def test_a_file_is_not_rewritten_without_concurrent_commits(lake: LakeCatalog, begun: Transaction) -> None:
     rewriter = Rewriter(lake)
-    begun.rows.delete_rows(table_of(begun), delete_files=[second(begun)], redate=rewriter)
+    begun.rows.delete_rows(table_of(begun), delete_files=[second(begun)], rewrite_with_id=rewriter)
     begun.commit()
     assert rewriter.written == []
     assert registered(lake) == [("4.parquet", 3, 4, 10)]
@@ -64,7 +64,7 @@ def test_a_file_is_not_rewritten_without_concurrent_commits(lake: LakeCatalog, b
 def test_a_file_is_rewritten_before_the_lock_is_taken_and_again_after_a_concurrent_commit(lake: LakeCatalog, begun: Transaction) -> None:
     table = table_of(begun)
     rewriter = Rewriter(lake, concurrent_commits=1)  # this commit would never return if the lock were already taken
-    begun.rows.delete_rows(table, delete_files=[second(begun)], redate=rewriter)
+    begun.rows.delete_rows(table, delete_files=[second(begun)], rewrite_with_id=rewriter)
     commit_concurrently(lake)
     commit_concurrently(lake)
     snapshot = begun.commit()
@@ -77,7 +77,7 @@ def test_a_file_is_rewritten_before_the_lock_is_taken_and_again_after_a_concurre
 
 def test_after_a_conflict_all_rewritten_files_are_abandoned(lake: LakeCatalog, begun: Transaction) -> None:
     table = table_of(begun)
-    begun.rows.delete_rows(table, delete_files=[second(begun)], redate=Rewriter(lake))
+    begun.rows.delete_rows(table, delete_files=[second(begun)], rewrite_with_id=Rewriter(lake))
     committed(lake, lambda tx: tx.rows.delete_rows(table, ended_files=[0]))
     with pytest.raises(ConflictError, match="deleted rows of the same files"):
         begun.commit()

@@ -31,17 +31,17 @@ class StagedFile:
     """The columns that the table had when the file was written; the transaction may change them afterwards."""
 
 
-Redate = Callable[[WrittenDeleteFile, int, int], WrittenDeleteFile]
+RewriteWithId = Callable[[WrittenDeleteFile, int, int], WrittenDeleteFile]
 """Rewrites a delete file under another name. Arguments: the delete file, a snapshot id, and the new snapshot id of all later entries."""
 
 
 @dataclass(frozen=True)
 class StagedDeleteFile:
-    """A delete file to be registered. `redate` rewrites a file that contains the expected snapshot id of its transaction."""
+    """A delete file to be registered. `rewrite_with_id` rewrites a file that contains the expected snapshot id of its transaction."""
 
     file_id: int
     file: WrittenDeleteFile
-    redate: Redate | None = None
+    rewrite_with_id: RewriteWithId | None = None
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class RowChanges:
         inlined: Mapping[str, Collection[int]],
         new_id: Callable[[], int],
         first_row_id: int,
-        redate: Redate | None = None,
+        rewrite_with_id: RewriteWithId | None = None,
     ) -> RowChanges:
         """Return a copy with more deletes; a later delete file of a data file replaces the earlier one, and staged rows are removed.
 
@@ -217,14 +217,14 @@ class RowChanges:
             inlined: name of an inlined-data table or of staged rows → ids of the rows to delete.
             new_id: returns a new staged id.
             first_row_id: the row id that scans use for the staged row with the offset 0.
-            redate: rewrites delete files that contain the expected snapshot id.
+            rewrite_with_id: rewrites delete files that contain the expected snapshot id.
         """
         deletes, rows, ended = dict(self.delete_files), dict(self.ended_inlined), frozenset(ended_files)
         deleted = {name: {row_id - first_row_id for row_id in row_ids} for name, row_ids in inlined.items()}
         left = [staged.without(deleted.get(staged.name, ())) for staged in self.inlined]
         inlined = {name: row_ids for name, row_ids in inlined.items() if name not in {staged.name for staged in self.inlined}}
         for file in delete_files:
-            deletes[file.data_file_id] = StagedDeleteFile(new_id(), file, redate)
+            deletes[file.data_file_id] = StagedDeleteFile(new_id(), file, rewrite_with_id)
         for name, row_ids in inlined.items():
             rows[name] = rows.get(name, frozenset()) | frozenset(row_ids)
         committed = self.ended_files | frozenset(file_id for file_id in ended if file_id >= 0)

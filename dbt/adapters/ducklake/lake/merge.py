@@ -9,9 +9,10 @@ file for each data file and new files for their new versions, under the same row
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..format.files import LINEAGE_FILE, LINEAGE_POSITION
+from ..format.files import LINEAGE_FILE, LINEAGE_POSITION, ScanPlan
 from ..format.objects import Table
 from ..spark.rows.cached import cached
 from ..spark.rows.match import ACTION, BROADCAST_VALUES, SOURCE_ROW, Match, Outcome, When, numbered, outcome
@@ -64,32 +65,52 @@ def merge(context: Context, table: Table, request: MergeRequest) -> RowCounts:
             done = merge_small(context, table, request, target, lambda rows: match_in(rows).pairs(request.matched), small)
             if done is not None:
                 return done
-        match = match_in(target.rows())
-        matching = match.pairs(request.matched)  # before the early return, so that Spark reports an invalid condition in any case
-        if size == 0 and not request.not_matched_by_source:
-            return RowCounts()
-        to_delete: list[Positions] = []
-        inserted = updated = deleted = 0
-        with cached(matching) as pairs:
-            if request.matched:
-                found = outcome(pairs)
-                refuse_repeated(table, request, found)
-                updated, deleted = _stage_versions(context, table, pairs, request.matched, found, to_delete)
-            if request.not_matched:
-                inserted = insert(context, table, match.source_only(pairs, request.not_matched))
-        if request.not_matched_by_source:
-            with cached(match.target_only(request.not_matched_by_source)) as alone:
-                more = _stage_versions(context, table, alone, request.not_matched_by_source, outcome(alone), to_delete)
-            updated, deleted = updated + more[0], deleted + more[1]
-        # In one call: a data file has one delete file, and both kinds of clauses may delete rows of the same data file.
-        end_rows(context, table, plan, union(to_delete))
-        return RowCounts(inserted, updated, deleted)
+        return _merge_in_spark(context, table, request, plan, match_in(target.rows()), is_empty=size == 0)
 
 
-def _stage_versions(
-    context: Context, table: Table, rows: DataFrame, clauses: Sequence[When], found: Outcome, to_delete: list[Positions]
-) -> tuple[int, int]:
-    """Stage the new versions of updated rows, and collect the positions of all rows to delete.
+def _merge_in_spark(context: Context, table: Table, request: MergeRequest, plan: ScanPlan, match: Match, *, is_empty: bool) -> RowCounts:
+    """Stage the effect of a MERGE with Spark jobs that match the rows and write the files.
+
+    Args:
+        context: the transaction and Spark.
+        table: the target.
+        request: the merge.
+        plan: the scan plan of the target.
+        match: the two sides.
+        is_empty: whether the source has no rows.
+    """
+    matching = match.pairs(request.matched)  # before the early return, so that Spark reports an invalid condition in any case
+    if is_empty and not request.not_matched_by_source:
+        return RowCounts()
+    inserted = 0
+    changes: list[_Changes] = []
+    with cached(matching) as pairs:
+        if request.matched:
+            found = outcome(pairs)
+            refuse_repeated(table, request, found)
+            changes.append(_stage_versions(context, table, pairs, request.matched, found))
+        if request.not_matched:
+            inserted = insert(context, table, match.source_only(pairs, request.not_matched))
+    if request.not_matched_by_source:
+        with cached(match.target_only(request.not_matched_by_source)) as alone:
+            changes.append(_stage_versions(context, table, alone, request.not_matched_by_source, outcome(alone)))
+    updated = [positions for each in changes for positions in each.updated]
+    deleted = [positions for each in changes for positions in each.deleted]
+    # In one call: a data file has one delete file, and both kinds of clauses may delete rows of the same data file.
+    end_rows(context, table, plan, union([*updated, *deleted]))
+    return RowCounts(inserted, sum(map(count, updated)), sum(map(count, deleted)))
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """The positions of the rows that clauses update and delete, by clause."""
+
+    updated: list[Positions]
+    deleted: list[Positions]
+
+
+def _stage_versions(context: Context, table: Table, rows: DataFrame, clauses: Sequence[When], found: Outcome) -> _Changes:
+    """Stage the new versions of updated rows, and return the positions of the rows to end: the updated and the deleted ones.
 
     Args:
         context: the transaction and Spark.
@@ -97,21 +118,11 @@ def _stage_versions(
         rows: cached rows in the shape of `Match.pairs`.
         clauses: the WHEN clauses.
         found: the positions of the rows that each clause applies to.
-        to_delete: gets the positions of updated and deleted rows.
-
-    Returns:
-        The numbers of updated and of deleted rows.
     """
-    updated = deleted = 0
-    for index, positions in found.actions.items():
-        number = count(positions)
-        if clauses[index].action == "update":
-            updated += number
-        else:
-            deleted += number
-        to_delete.append(positions)
-    if updated:
-        updates = [i for i, clause in enumerate(clauses) if clause.action == "update"]
+    updates = [index for index, clause in enumerate(clauses) if clause.action == "update"]
+    updated = [positions for index, positions in found.actions.items() if index in updates]
+    deleted = [positions for index, positions in found.actions.items() if index not in updates]
+    if any(map(count, updated)):
         changed = rows.where(rows[ACTION].isin(updates)).drop(ACTION, LINEAGE_FILE, LINEAGE_POSITION, SOURCE_ROW)
         insert(context, table, changed, row_ids=True)
-    return updated, deleted
+    return _Changes(updated, deleted)

@@ -50,7 +50,9 @@ def end_rows(context: Context, table: Table, plan: ScanPlan, positions: Position
         remove(written.path for written in delete_files)
         raise
     if delete_files or ended or inlined:
-        context.transaction.rows.delete_rows(table, delete_files=delete_files, ended_files=ended, inlined=inlined, redate=with_snapshot)
+        context.transaction.rows.delete_rows(
+            table, delete_files=delete_files, ended_files=ended, inlined=inlined, rewrite_with_id=with_snapshot
+        )
     return count(positions)
 
 

@@ -7,12 +7,12 @@ The catalog stores a view in DuckDB's dialect if it can be translated, so that D
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..errors import NotFoundError, StatementError
 from ..format.identifiers import fold
 from ..format.objects import PROPERTY_TAG, Table, View
-from ..format.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, ViewColumn, columns_text, view_columns
+from ..format.view_columns import COLUMNS_TAG, SPARK_SQL_TAG, ViewColumn, columns_text
 from .context import Context
 from .schemas import required_schema
 from .tables import kind_of
@@ -107,13 +107,6 @@ def required_view(context: Context, schema: str, name: str) -> View:
     if not isinstance(existing, View):
         raise NotFoundError("view", f"{schema}.{name}", "" if existing is None else "It is a table")
     return existing
-
-
-def comment_on_view_columns(context: Context, view: View, comments: dict[str, str | None]) -> None:
-    """Stage comments on columns of a view, in a tag of ours because the format cannot store them."""
-    folded = {fold(name): comment for name, comment in comments.items()}
-    columns = [replace(c, comment=folded.get(fold(c.name), c.comment)) for c in view_columns(view)]
-    context.transaction.objects.put_view(replace(view, tags={**view.tags, COLUMNS_TAG: columns_text(columns)}))
 
 
 def _require_column_names(request: ViewRequest) -> None:

@@ -40,11 +40,6 @@ class FilesRead:
         """Return the files that a scan plan reads."""
         return cls(table, len(plan.files), len(plan.files) + plan.pruned_files, sum(file.size_bytes for file in plan.files))
 
-    @property
-    def is_pruned(self) -> bool:
-        """Whether some files are left out."""
-        return self.read < self.total
-
     def __str__(self) -> str:
         return f"{self.table}: {self.read} of {self.total} files"
 

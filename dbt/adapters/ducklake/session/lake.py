@@ -232,12 +232,18 @@ def _check_creation(settings: LakeSettings, data_path: str) -> None:
 
 def _open_once(settings: LakeSettings) -> LakeCatalog:
     catalog = LakeCatalog.open(settings, settings.retry, partial(_check_creation, settings))
+    try:
+        _prepare(catalog, settings)
+    except BaseException:
+        catalog.close()
+        raise
+    return catalog
+
+
+def _prepare(catalog: LakeCatalog, settings: LakeSettings) -> None:
+    """Check an opened lake's packages, mark its data path and migrate it, as the settings require."""
     if catalog.encrypted:
-        try:
-            require_packages()
-        except BaseException:
-            catalog.close()
-            raise
+        require_packages()
     if catalog.former_data_path is not None:
         logger.warning(
             "The lake %s had no tables yet: its files go to %s from now on, and not to %s",
@@ -249,9 +255,4 @@ def _open_once(settings: LakeSettings) -> LakeCatalog:
     if catalog.is_new or catalog.former_data_path is not None:
         write_mark(catalog)
     if settings.automatic_migration:
-        try:
-            migrate(catalog)
-        except BaseException:
-            catalog.close()
-            raise
-    return catalog
+        migrate(catalog)

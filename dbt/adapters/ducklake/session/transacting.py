@@ -13,6 +13,7 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..catalog.staged import CommitMessage
 from ..errors import CancelledError, ConflictError, DataError, LakeError, StatementError
 from ..format.objects import Snapshot
 from ..lake.missing_files import removal_conflict
@@ -21,7 +22,7 @@ from ..run.environment import Environment, SessionState
 from ..spark.errors import translate
 from ..spark.files.storage import remove
 from .journal import Committed, Journal, Step
-from .transactions import CommitMessage, TablesByLake, Transactions
+from .transactions import TablesByLake, Transactions
 from .work import SparkWork
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class TransactionalWork(SparkWork):
 
     def set_commit_message(self, author: str | None, message: str | None, extra_info: str | None = None) -> None:
         """Set author, message and extra information of the open transaction and of all later snapshots."""
-        self._message = (author, message, extra_info)
+        self._message = CommitMessage(author, message, extra_info)
         if self._transactions is not None:
             self._transactions.set_commit_message(self._message)
 
@@ -172,7 +173,7 @@ class TransactionalWork(SparkWork):
             if transactions is None or journal is None:
                 raise conflict
             if journal.obstacle is not None:
-                raise ConflictError(f"{conflict}. The transaction was not replayed, because {journal.obstacle}") from conflict
+                raise _not_replayed(conflict, journal.obstacle) from conflict
             changed = transactions.changed_tables()
             self._wait(conflict, replan)
             self._abandon(transactions)
@@ -201,7 +202,7 @@ class TransactionalWork(SparkWork):
                     return journal.committed(self._commit(transactions), written, staged=staged)
                 except ConflictError as conflict:
                     if journal.obstacle is not None:
-                        raise ConflictError(f"{conflict}. The transaction was not replayed, because {journal.obstacle}") from conflict
+                        raise _not_replayed(conflict, journal.obstacle) from conflict
                     if replan == REPLANS:
                         raise
                     if replan == 0:
@@ -241,7 +242,7 @@ class TransactionalWork(SparkWork):
                     for step in journal.steps:
                         self._replay(step, check_counts)
                 except ConflictError as change:
-                    raise ConflictError(f"{conflict}. The transaction was not replayed, because {change}") from conflict
+                    raise _not_replayed(conflict, change) from conflict
         except BaseException:
             state.lake, state.schema, state.temporary = after
             self._abandon(transactions)
@@ -323,3 +324,7 @@ class TransactionalWork(SparkWork):
                 with suppress(Exception):  # Spark may have ended
                     self._state.registry.forget(view, self._spark)
                     frame.unpersist()
+
+
+def _not_replayed(conflict: ConflictError, reason: object) -> ConflictError:
+    return ConflictError(f"{conflict}. The transaction was not replayed, because {reason}")

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..catalog.staged import CommitMessage
 from ..catalog.transaction.transaction import Savepoint, Transaction
 from ..errors import ConflictError, StatementError
 from ..format.objects import Snapshot, Table
 from ..format.positions import with_positions
 
-CommitMessage = tuple[str | None, str | None, str | None]
-"""Author, message, extra information."""
 TablesByLake = Mapping[str, Sequence[Table]]
+"""Lake name → tables."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Transactions:
         if lake not in self._begun:
             transaction = self._begin(lake, lambda: self._require_only(lake))
             if self._message is not None:
-                transaction.set_commit_message(*self._message)
+                _set_message(transaction, self._message)
             self._begun[lake] = _Begun(transaction, transaction.savepoint())
         return self._begun[lake].transaction
 
@@ -52,7 +52,7 @@ class Transactions:
         """Set the commit message of the snapshot."""
         self._message = message
         for transaction in self._all():
-            transaction.set_commit_message(*message)
+            _set_message(transaction, message)
 
     def savepoint(self) -> dict[str, Savepoint]:
         """Return the current state, for `restore`."""
@@ -124,6 +124,10 @@ class Transactions:
                 f"the lake {lake} cannot be changed here: this transaction has changed the lake {other}, and a transaction can change only "
                 f"one lake. COMMIT first; in dbt, write to {lake} in a separate model, with `database: {lake}`"
             )
+
+
+def _set_message(transaction: Transaction, message: CommitMessage) -> None:
+    transaction.set_commit_message(message.author, message.message, message.extra_info)
 
 
 def _without_positions(table: Table) -> Table:

@@ -2,14 +2,13 @@
 
 Specification: the pages "Snapshots" and "Conflict Resolution". An attempt waits for other writers, reads the newest snapshot, checks for
 conflicts with everything committed since its transaction began, and writes all rows in batches. A retry uses the same files, except for
-delete files that contain the id of the new snapshot (`dated`).
+delete files that contain the id of the new snapshot (`with_snapshot_id`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlalchemy import select
 
@@ -20,11 +19,12 @@ from ...format.options import truth
 from ...format.paths import with_separator
 from ..read.history import latest_snapshot
 from ..read.reader import DefinitionCache, SnapshotReader
-from ..staged import CommitMessage, RowChanges, Staged, StagedDeleteFile
+from ..staged import CommitMessage, Staged
 from ..store import tables as t
 from ..store.database import ConcurrentWriteError
 from ..store.retries import RetrySettings
 from .conflicts import require_no_conflict
+from .delete_file_ids import contains_expected_id, with_snapshot_id
 from .objects import write_objects
 from .options import read_options, write_staged_options
 from .rows import write_rows
@@ -110,10 +110,10 @@ def _commit_once(
     cache: DefinitionCache, base: SnapshotReader, next_row_ids: Mapping[int, int], progress: CommitProgress
 ) -> Snapshot | None:
     start = base.snapshot.snapshot_id
-    if names_snapshot(progress.staged, start):  # files are slow to write, so write them before taking the lock
+    if contains_expected_id(progress.staged, start):  # files are slow to write, so write them before taking the lock
         with cache.database.reading() as connection:
             following = latest_snapshot(connection).snapshot_id + 1
-        progress.staged = dated(progress.staged, start, following, progress.rewritten)
+        progress.staged = with_snapshot_id(progress.staged, start, following, progress.rewritten)
     with cache.database.writing() as connection:
         state = CommitState(connection, cache.database, cache.data_path, base, latest_snapshot(connection), progress.staged)
         snapshot = _write_changes(state, next_row_ids, progress) if state.staged.has_changes else None
@@ -127,7 +127,7 @@ def _write_changes(state: CommitState, next_row_ids: Mapping[int, int], progress
     _require_message(state)
     _require_same_data_path(state)
     require_no_conflict(state)
-    progress.staged = dated(state.staged, state.base.snapshot.snapshot_id, state.snapshot_id, progress.rewritten)
+    progress.staged = with_snapshot_id(state.staged, state.base.snapshot.snapshot_id, state.snapshot_id, progress.rewritten)
     state.staged = progress.staged
     write_objects(state)
     write_rows(state, next_row_ids)
@@ -176,61 +176,3 @@ def _require_same_data_path(state: CommitState) -> None:
             f"the lake stores its files at {stored} now, but at {state.data_path} when this process opened it; nothing was committed, "
             "so run it again"
         )
-
-
-_THREADS = 8
-
-
-def names_snapshot(staged: Staged, start: int) -> bool:
-    """Whether a delete file contains the expected snapshot id of the transaction, which is pinned to the snapshot `start`."""
-    return any(_names(each, start) for changes in staged.rows.values() for each in changes.delete_files.values())
-
-
-def dated(staged: Staged, start: int, snapshot_id: int, written: list[str]) -> Staged:
-    """Rewrite the delete files whose expected snapshot id is not `snapshot_id`.
-
-    Args:
-        staged: the staged changes.
-        start: the snapshot that the transaction is pinned to; greater ids in a delete file are expected ids.
-        snapshot_id: the id of the new snapshot.
-        written: the path of each new file is appended as soon as it is written.
-
-    Returns:
-        The staged changes with the new delete files.
-
-    Raises:
-        ConflictError: a delete file has another expected snapshot id and cannot be rewritten.
-    """
-    for table_id, changes in staged.rows.items():
-        outdated = dict(_outdated(changes, start, snapshot_id))
-        if not outdated:
-            continue
-
-        def renewed(old: StagedDeleteFile) -> StagedDeleteFile:
-            return _renewed(old, start, snapshot_id, written)
-
-        with ThreadPoolExecutor(_THREADS) as pool:
-            files = dict(zip(outdated, pool.map(renewed, outdated.values()), strict=True))
-        staged = staged.with_rows(table_id, replace(changes, delete_files={**changes.delete_files, **files}))
-    return staged
-
-
-def _names(staged: StagedDeleteFile, start: int) -> bool:
-    return staged.file.max_snapshot is not None and staged.file.max_snapshot > start
-
-
-def _outdated(changes: RowChanges, start: int, snapshot_id: int) -> Iterator[tuple[int, StagedDeleteFile]]:
-    for file_id, staged in changes.delete_files.items():
-        if _names(staged, start) and staged.file.max_snapshot != snapshot_id:
-            yield file_id, staged
-
-
-def _renewed(old: StagedDeleteFile, start: int, snapshot_id: int, written: list[str]) -> StagedDeleteFile:
-    if old.redate is None:
-        raise ConflictError(
-            f"the delete file {old.file.path} records that snapshot {old.file.max_snapshot} deleted its rows, but a concurrent transaction "
-            "has committed that snapshot; nothing was written, so run it again"
-        )
-    file = old.redate(old.file, start, snapshot_id)
-    written.append(file.path)
-    return replace(old, file=file)

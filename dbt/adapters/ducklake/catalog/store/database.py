@@ -76,10 +76,8 @@ class Database:
             LakeError: a row of a metadata table is damaged.
         """
         try:
-            with self._translated(), self._engine.connect() as connection, connection.begin():
-                self.dialect.begin_read(connection)
-                with naming_damaged_rows(connection):
-                    yield connection
+            with self._read_transaction() as connection:
+                yield connection
         except ConcurrentWriteError as error:
             raise self._busy(error) from error
 
@@ -91,17 +89,23 @@ class Database:
         """
 
         def attempt() -> T:
-            with self._translated(), self._engine.connect() as plain:
-                connection = plain.execution_options(ducklake_retried=True)
-                with connection.begin():
-                    self.dialect.begin_read(connection)
-                    with naming_damaged_rows(connection):
-                        return work(connection)
+            with self._read_transaction(ducklake_retried=True) as connection:
+                return work(connection)
 
         try:
             return retry.policy(ConcurrentWriteError)(attempt)
         except ConcurrentWriteError as error:
             raise self._busy(error) from error
+
+    @contextmanager
+    def _read_transaction(self, **options: bool) -> Iterator[Connection]:
+        """Open a reading transaction on a connection with these execution options."""
+        with self._translated(), self._engine.connect() as plain:
+            connection = plain.execution_options(**options)
+            with connection.begin():
+                self.dialect.begin_read(connection)
+                with naming_damaged_rows(connection):
+                    yield connection
 
     def _busy(self, error: ConcurrentWriteError) -> EngineError:
         return EngineError(f"other writers keep the catalog database {self.location} busy: {error}")

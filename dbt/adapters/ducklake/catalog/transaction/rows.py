@@ -11,7 +11,7 @@ from ...format.files import ColumnFilter, ColumnStats, WrittenDeleteFile, Writte
 from ...format.objects import Table
 from ..read.row_state import base_has_rows
 from ..read.view import CatalogView
-from ..staged import Flush, Redate, RowChanges
+from ..staged import Flush, RewriteWithId, RowChanges
 from ..store.database import Database
 from .staging import Staging
 
@@ -61,7 +61,7 @@ class RowStaging:
         delete_files: Sequence[WrittenDeleteFile] = (),
         ended_files: Collection[int] = (),
         inlined: Mapping[str, Collection[int]] | None = None,
-        redate: Redate | None = None,
+        rewrite_with_id: RewriteWithId | None = None,
     ) -> None:
         """Stage deletes.
 
@@ -70,15 +70,17 @@ class RowStaging:
             delete_files: each contains all deleted positions of its data file, which may be a staged one.
             ended_files: ids of data files whose rows are all deleted; a staged file is abandoned.
             inlined: inlined-data table of the scan plan → ids of the rows to delete, which may be staged rows.
-            redate: rewrites delete files that contain the expected snapshot id, if the commit gets another id. Without it, such a commit
-                fails with a conflict.
+            rewrite_with_id: rewrites delete files that contain the expected snapshot id, if the commit gets another id. Without it, such
+                a commit fails with a conflict.
         """
         self._staging.require_open()
         for file in delete_files:
             self._staging.files[file.path] = None
         changes = self._staging.rows_of(table)
         first = self._next_row_id(table) if changes.inlined and inlined else 0
-        self._staging.put_rows(table, changes.with_deletes(delete_files, ended_files, inlined or {}, self._staging.new_id, first, redate))
+        self._staging.put_rows(
+            table, changes.with_deletes(delete_files, ended_files, inlined or {}, self._staging.new_id, first, rewrite_with_id)
+        )
 
     def read_as_input(self, table: Table) -> None:
         """Stage that the position of a model includes the staged changes of a table."""

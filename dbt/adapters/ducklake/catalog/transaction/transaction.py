@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...errors import StatementError
-from ...format.files import ColumnFilter, Condition, DataFile, Filters, InlinedDeletes, ScanPlan, WriteOptions
+from ...format.files import ColumnFilter, Condition, Filters, InlinedDeletes, ScanPlan, WriteOptions
 from ...format.objects import Macro, Snapshot, Table, View
 from ...format.options import Options
 from ..commit.commit import CommitProgress, commit, require_committable
@@ -76,11 +76,6 @@ class Transaction(CatalogView):
         changes = self._staging.rows_of(table)
         first = self._next_row_id(table) if changes.adds_rows else 0
         return staged_scan_plan(self.base, table, changes, within, first)
-
-    def staged_files(self, table: Table) -> list[DataFile]:
-        """Return the data files that this transaction adds to a table."""
-        ids = self._staging.rows_of(table).staged_ids()
-        return [each for each in self.scan_plan(table).files if each.data_file_id in ids]
 
     def inlined_deletes(self, table: Table) -> tuple[InlinedDeletes, ...]:
         """Return the inlined deletes of the table's committed files; none if this transaction has truncated it."""
