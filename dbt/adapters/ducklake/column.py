@@ -12,7 +12,7 @@ from .errors import DuckLakeError
 from .format.datatype import DataType, Field
 from .format.identifiers import backquoted, fold
 from .format.nested_fields import new_fields
-from .format.types import can_promote, decimal_parameters, parse_type, spark_name, stored
+from .format.types import can_promote, decimal_parameters, parse_type, spark_name
 
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _FLOATS = frozenset({"float", "double"})
@@ -62,7 +62,7 @@ class DuckLakeColumn(Column):
     def can_expand_to(self, other_column: Column) -> bool:
         """Whether the lake can change this column's type to the other's without rewriting files."""
         try:
-            return can_promote(stored(parse_type(self.dtype)), stored(parse_type(other_column.dtype)))
+            return can_promote(parse_type(self.dtype).name, parse_type(other_column.dtype).name)
         except DuckLakeError:
             return False
 

@@ -134,18 +134,23 @@ class LakeCursor:
         statements = split(with_values(sql, bindings) if bindings else sql)
         self.result, self._rows, self._position = None, None, 0
         session = self._handle.session
-        is_group = len(statements) > 1 and not session.in_transaction and not any(map(controls_transaction, statements))
-        if is_group:
-            self._handle.begin()
+        if len(statements) > 1 and not session.in_transaction and not any(map(controls_transaction, statements)):
+            self._execute_group(statements)
+            return
+        for statement in statements:
+            self.result = session.execute(statement)
+
+    def _execute_group(self, statements: Sequence[str]) -> None:
+        """Run statements in a transaction of their own."""
+        session = self._handle.session
+        self._handle.begin()
         try:
             for statement in statements:
                 self.result = session.execute(statement)
-            if is_group:
-                self._handle.commit()
-                self.result = session.last_commit.results[-1]
+            self._handle.commit()
+            self.result = session.last_commit.results[-1]
         except BaseException:
-            if is_group:
-                self._handle.rollback()
+            self._handle.rollback()
             raise
 
     def fetchone(self) -> tuple[Any, ...] | None:

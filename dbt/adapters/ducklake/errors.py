@@ -76,6 +76,7 @@ class DamagedFileError(LakeError):
     """
 
     def __init__(self, path: str, reason: str) -> None:
+        self.path = path
         super().__init__(
             f"The file {path} is damaged, or is not the one that the lake's catalog lists: {reason.strip().rstrip('.')}. "
             "Restore it from a backup; statements that do not read it still work"

@@ -8,8 +8,9 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -175,18 +176,18 @@ class Sender:
         try:
             while (event := self._waiting.get()) is not None:
                 if self._failure is None:
-                    self._attempt(event)
-            self._attempt(None)
+                    self._attempt(partial(self._emit, event))
+            self._attempt(partial(self._client.close, FLUSH_SECONDS))
         finally:
             connections.removeFilter(quiet)
 
-    def _attempt(self, event: Event | None) -> None:
-        """Send an event, or close the client."""
+    def _emit(self, event: Event) -> None:
+        self._client.emit(client_event(event))
+
+    def _attempt(self, action: Callable[[], object]) -> None:
+        """Call an action, and record its error if it is the first."""
         try:
-            if event is None:
-                self._client.close(FLUSH_SECONDS)
-            else:
-                self._client.emit(client_event(event))
+            action()
         except Exception as error:
             self._failure = self._failure or kinds_of_error(error)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta, timezone
@@ -11,6 +12,8 @@ from decimal import Decimal
 from typing import Any
 
 import click
+
+from ..format.printable import printable
 
 format_option: Callable[[Any], Any] = click.option(
     "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True, help="How rows are shown."
@@ -46,9 +49,9 @@ def _show_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for place, name in enumerate(names):
         numeric = any(_is_number(row[place]) for row in rows) and all(row[place] is None or _is_number(row[place]) for row in rows)
-        table.add_column(Text(_printable(name)), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(printable(name, keep="\n")), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_printable(_short(value)), style="" if value is not None else "dim") for value in row))
+        table.add_row(*(Text(printable(_short(value), keep="\n"), style="" if value is not None else "dim") for value in row))
     width = None if sys.stdout.isatty() else 10_000  # a file or pipe has no width, so nothing is wrapped
     Console(width=width, highlight=False).print(table)
 
@@ -86,7 +89,7 @@ def _plain(value: Any) -> Any:
         case None | bool() | int() | str():
             return value
         case float():
-            return value if value == value and abs(value) != float("inf") else str(value)
+            return value if math.isfinite(value) else str(value)
         case bytes() | bytearray():
             return value.hex()
         case datetime() | date() | time():
@@ -101,8 +104,3 @@ def _plain(value: Any) -> Any:
             return [_plain(inner) for inner in value]
         case _:
             return str(value)
-
-
-def _printable(text: str) -> str:
-    """Escape the control characters in a string, which a terminal would interpret."""
-    return "".join(character if character.isprintable() or character == "\n" else repr(character)[1:-1] for character in text)

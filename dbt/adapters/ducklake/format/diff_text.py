@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import timezone
 from typing import Any
 
 from .diff import ADDED, CHANGED, REMOVED, ColumnChange, Compared, Example, TableDiff
+from .printable import printable
 
+Show = Callable[[str], str]
+"""Returns a name or a value as it is shown."""
 FORMATS = ("text", "json", "markdown")
 _MARKS = {ADDED: "+", REMOVED: "-", CHANGED: "~", "dropped": "-"}
 _MAX_LENGTH = 60
@@ -135,16 +138,16 @@ def _column_counts(diff: TableDiff) -> str:
     return ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("added", "dropped", "changed"))
 
 
-def _place(side: Compared, show: Any = str) -> str:
+def _place(side: Compared, show: Show = str) -> str:
     time = f"{side.time.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
     return f"{show(side.name)} at snapshot {side.snapshot_id} ({time})" + (" with staged changes" if side.staged else "")
 
 
-def _key(diff: TableDiff, show: Any = str) -> str:
+def _key(diff: TableDiff, show: Show = str) -> str:
     return "row id" if diff.key is None else ", ".join(show(name) for name in diff.key)
 
 
-def _details(change: ColumnChange, show: Any = str) -> str:
+def _details(change: ColumnChange, show: Show = str) -> str:
     parts = []
     if change.renamed is not None:
         parts.append(f"renamed from {show(change.renamed[0])}")
@@ -153,14 +156,14 @@ def _details(change: ColumnChange, show: Any = str) -> str:
             pass
         case (None, str(type_)) | (str(type_), None):
             parts.append(show(type_))
-        case (before, after):
+        case (str(before), str(after)):
             parts.append(f"{show(before)} → {show(after)}")
     if change.nullable is not None:
         parts.append("now nullable" if change.nullable[1] else "now NOT NULL")
     return ", ".join(parts)
 
 
-def _notes(diff: TableDiff, show: Any) -> Iterator[str]:
+def _notes(diff: TableDiff, show: Show) -> Iterator[str]:
     if diff.not_compared:
         yield f"not compared, because their types differ: {', '.join(show(name) for name in diff.not_compared)}"
     before, after = diff.rows.unpaired
@@ -171,30 +174,30 @@ def _notes(diff: TableDiff, show: Any) -> Iterator[str]:
         )
 
 
-def _example(example: Example, show: Any) -> str:
+def _example(example: Example, show: Show) -> str:
     if example.kind == CHANGED:
         return f"{_named(example.key, show)}: {_values(example, show)}"
     return _values(example, show)
 
 
-def _values(example: Example, show: Any) -> str:
+def _values(example: Example, show: Show) -> str:
     if example.kind == CHANGED:
         before, after = example.before or {}, example.after or {}
         return ", ".join(f"{show(name)} {_value(before[name], show)} → {_value(after[name], show)}" for name in after)
     return _named(example.after if example.kind == ADDED else example.before, show)
 
 
-def _named(values: Mapping[str, str | None] | None, show: Any) -> str:
+def _named(values: Mapping[str, str | None] | None, show: Show) -> str:
     return ", ".join(f"{show(name)} = {_value(value, show)}" for name, value in (values or {}).items())
 
 
-def _value(value: str | None, show: Any) -> str:
+def _value(value: str | None, show: Show) -> str:
     return "NULL" if value is None else show(value)
 
 
 def _shown(text: str) -> str:
     """Return a value as one line, without control characters, which a terminal would interpret, and truncated to `_MAX_LENGTH`."""
-    plain = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text[: _MAX_LENGTH + 1])
+    plain = printable(text[: _MAX_LENGTH + 1])
     return plain if len(plain) <= _MAX_LENGTH else plain[:_MAX_LENGTH] + "…"
 
 

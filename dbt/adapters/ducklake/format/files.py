@@ -16,6 +16,8 @@ ROW_ID_FIELD_ID = 2147483540
 ROW_ID_COLUMN = "_ducklake_internal_row_id"
 SNAPSHOT_ID_FIELD_ID = 2147483539
 SNAPSHOT_ID_COLUMN = "_ducklake_internal_snapshot_id"
+ARROW_FIELD_ID = b"PARQUET:field_id"
+"""The key in the metadata of an Arrow field where PyArrow reads and writes the field id."""
 EMBEDDED_IDS = frozenset({ROW_ID_FIELD_ID, SNAPSHOT_ID_FIELD_ID})
 ROW_ID = Column(ROW_ID_FIELD_ID, ROW_ID_COLUMN, "int64")
 """The column of row ids in files whose rows do not have consecutive new row ids: new versions of rows, and rows of several files."""

@@ -10,12 +10,13 @@ import json
 import math
 import re
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 _TYPES = ("point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection")
 _DIMENSIONS = ("", "z", "m", "zm")
 _POINT, _LINESTRING, _POLYGON, _MULTIPOINT = 1, 2, 3, 4
+_GEOMETRYCOLLECTION = 7
 _TOKEN = re.compile(r"\s*([A-Za-z]+|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[(),])")
 _AXES = ("x", "y", "z", "m")
 
@@ -94,7 +95,7 @@ def _read(data: bytes) -> Extent:
     low: list[float] = [math.inf] * 4
     high: list[float] = [-math.inf] * 4
     for dimensions, numbers in points:
-        axes = (0, 1, *((2,) if dimensions in (1, 3) else ()), *((3,) if dimensions in (2, 3) else ()))
+        axes = _axes(dimensions)
         for place, axis in enumerate(axes):
             known = [number for number in numbers[place :: len(axes)] if number == number]
             if known:
@@ -111,7 +112,7 @@ def _geometry(data: bytes, at: int, points: list[tuple[int, Sequence[float]]]) -
     if order != 1 or not 1 <= kind <= len(_TYPES) or dimensions > 3:
         raise ValueError(f"{data[:40].hex()} is not a geometry in ISO well-known binary, little-endian")
     at += 5
-    width = 2 + (dimensions in (1, 3)) + (dimensions in (2, 3))
+    width = len(_axes(dimensions))
     if kind == _POINT:
         return code, _coordinates(data, at, 1, width, dimensions, points)
     (count,) = struct.unpack_from("<I", data, at)
@@ -125,6 +126,11 @@ def _geometry(data: bytes, at: int, points: list[tuple[int, Sequence[float]]]) -
         else:
             _, at = _geometry(data, at, points)
     return code, at
+
+
+def _axes(dimensions: int) -> tuple[int, ...]:
+    """Return which of `_AXES` the coordinates of a geometry have: x, y, z for the dimensions 1 and 3, m for 2 and 3."""
+    return (0, 1, *((2,) if dimensions in (1, 3) else ()), *((3,) if dimensions in (2, 3) else ()))
 
 
 def _coordinates(data: bytes, at: int, count: int, width: int, dimensions: int, points: list[tuple[int, Sequence[float]]]) -> int:
@@ -151,6 +157,7 @@ class _Text:
         self._at = 0
 
     def finish(self) -> None:
+        """Require that all tokens are read."""
         if self._at != len(self._tokens):
             raise self._error()
 
@@ -165,7 +172,7 @@ class _Text:
             self._take()
             dimensions = _DIMENSIONS.index(suffix)
         dimensions = dimensions or 0
-        width = 2 + (dimensions in (1, 3)) + (dimensions in (2, 3))
+        width = len(_axes(dimensions))
         return struct.pack("<BI", 1, kind + 1000 * dimensions) + self._body(kind, dimensions, width)
 
     def _body(self, kind: int, dimensions: int, width: int) -> bytes:
@@ -181,7 +188,7 @@ class _Text:
             return self._many(lambda: self._vertex(width))
         if kind == _POLYGON:
             return self._many(lambda: self._many(lambda: self._vertex(width)))
-        if kind == len(_TYPES):
+        if kind == _GEOMETRYCOLLECTION:
             return self._many(lambda: self.geometry(dimensions))
         inner = kind - 3
         head = struct.pack("<BI", 1, inner + 1000 * dimensions)
@@ -189,8 +196,7 @@ class _Text:
             return self._many(lambda: head + self._vertex(width))
         return self._many(lambda: head + self._body(inner, dimensions, width))
 
-    def _many(self, one: object) -> bytes:
-        assert callable(one)
+    def _many(self, one: Callable[[], bytes]) -> bytes:
         self._expect("(")
         parts = [one()]
         while self._peek() == ",":

@@ -25,6 +25,7 @@ from .timestamps import DAY_NANOS, days_from_civil
 from .types import decimal_parameters
 
 _HOUR_NANOS = DAY_NANOS // 24
+_CALENDAR_PARTS = ("year", "month", "day", "hour")
 _EXACT_TEXTS = (Encoding.BOOLEAN, Encoding.INTEGER, Encoding.DECIMAL, Encoding.DATE)
 
 
@@ -112,9 +113,9 @@ def _calendar(keys: Sequence[KeyValue], type_name: str) -> ColumnStats | None:
     """
     if type_name == "timestamptz" or not leaf_type(type_name).is_dated:
         return None
-    parts = {key.transform: key.value for key in keys if key.transform in ("year", "month", "day", "hour")}
+    parts = {key.transform: key.value for key in keys if key.transform in _CALENDAR_PARTS}
     known = []
-    for name in ("year", "month", "day", "hour"):
+    for name in _CALENDAR_PARTS:
         text = parts.get(name)
         if text is None:
             break

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 
 from ..errors import LakeError
 from .datatype import DataType, Field, decimal, decimal_parameters
+from .identifiers import backquoted
 from .leaf_types import LEAF_TYPES, STORED_NAMES, leaf_type
 from .objects import Column
 from .type_text import parse_type
@@ -32,7 +33,6 @@ __all__ = [
     "next_column_id",
     "parse_type",
     "spark_name",
-    "stored",
 ]
 
 NESTED = frozenset({"list", "map", "struct"})
@@ -56,11 +56,6 @@ def from_stored(text: str, fields: tuple[Field, ...] = ()) -> DataType:
     if name not in STORED_NAMES or name == "decimal":
         raise LakeError(f"the catalog has a column of the unknown type {text!r}: a newer version of dbt-ducklake may support it")
     return DataType(STORED_NAMES[name].name)
-
-
-def stored(type_: DataType) -> str:
-    """Return the text that the catalog stores for a type; its nested fields are stored as separate rows."""
-    return type_.name
 
 
 def spark_name(type_: DataType) -> str:
@@ -96,13 +91,7 @@ def assign_ids(fields: Sequence[Field], first_id: int) -> tuple[Column, ...]:
 
     Nested fields are always nullable: DuckLake has NOT NULL for top-level columns only.
     """
-    columns: list[Column] = []
-    next_id = first_id
-    for field in fields:
-        column = _column(field, next_id, field.nullable)
-        columns.append(column)
-        next_id += sum(1 for _ in column.walk())
-    return tuple(columns)
+    return _columns(fields, first_id, top_level=True)
 
 
 def next_column_id(columns: Iterable[Column]) -> int:
@@ -118,8 +107,8 @@ def can_promote(old: str, new: str) -> bool:
     """
     old_decimal, new_decimal = decimal_parameters(old), decimal_parameters(new)
     if old_decimal is not None and new_decimal is not None:
-        (p, s), (q, t) = old_decimal, new_decimal
-        return (p, s) != (q, t) and t >= s and q - t >= p - s
+        (old_precision, old_scale), (new_precision, new_scale) = old_decimal, new_decimal
+        return old_decimal != new_decimal and new_scale >= old_scale and new_precision - new_scale >= old_precision - old_scale
     before, after = leaf_type(old), leaf_type(new)
     if new_decimal is not None:
         return before.is_integer and new_decimal[0] - new_decimal[1] >= before.digits
@@ -128,15 +117,16 @@ def can_promote(old: str, new: str) -> bool:
     return new in before.promotions
 
 
-def _column(field: Field, column_id: int, nullable: bool) -> Column:
-    children: list[Column] = []
-    next_id = column_id + 1
-    for child in field.type.fields:
-        column = _column(child, next_id, True)
-        children.append(column)
+def _columns(fields: Sequence[Field], first_id: int, *, top_level: bool) -> tuple[Column, ...]:
+    columns: list[Column] = []
+    next_id = first_id
+    for field in fields:
+        children = _columns(field.type.fields, next_id + 1, top_level=False)
+        column = Column(next_id, field.name, field.type.name, children, field.nullable or not top_level, comment=field.comment)
+        columns.append(column)
         next_id += sum(1 for _ in column.walk())
-    return Column(column_id, field.name, field.type.name, tuple(children), nullable, comment=field.comment)
+    return tuple(columns)
 
 
 def _field_name(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+    return name if _PLAIN_NAME.fullmatch(name) else backquoted(name)

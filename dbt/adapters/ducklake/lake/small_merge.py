@@ -49,19 +49,22 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, most: i
     Returns:
         The rows; None if there are more, or if a value cannot be inserted. Only the general merge knows whether that row is inserted.
     """
-    usable = usable_keys(source.alias(request.source_alias), request.keys)
-    whole = source_columns(source, request.source_alias) if usable and request.only_compares and not request.virtual else None
-    also = [*key_columns(usable), *(() if whole is None else (whole[0],))]
-    rows = candidates(source, request.source_alias, table.columns, request.not_matched, also)
+    usable_key_pairs = usable_keys(source.alias(request.source_alias), request.keys)
+    can_match_here = bool(usable_key_pairs) and request.only_compares and not request.virtual
+    row_sql, row_type = (source_columns(source, request.source_alias) if can_match_here else None) or (None, None)
+    extra_columns, names = [*key_columns(usable_key_pairs)], [*key_names(usable_key_pairs)]
+    if row_sql is not None:
+        extra_columns.append(row_sql)
+        names.append(SOURCE_COLUMNS)
+    rows = candidates(source, request.source_alias, table.columns, request.not_matched, extra_columns)
     columns = table.columns if request.not_matched else ()
-    names = [*key_names(usable), *(() if whole is None else (SOURCE_COLUMNS,))]
     try:
         found = fetch(rows, columns, None, most, extra=(SOURCE_ROW, ACTION, *names))
         if found is None:
             return None
-        keys = [(column.name, name) for (column, _), name in zip(usable, value_names(usable), strict=True)]
-        local = None if whole is None else LocalSource(found, whole[1], keys)
-        return SmallSource(found, ranges_of(found, usable), most, local)
+        keys = [(column.name, name) for (column, _), name in zip(usable_key_pairs, value_names(usable_key_pairs), strict=True)]
+        local = None if row_type is None else LocalSource(found, row_type, keys)
+        return SmallSource(found, ranges_of(found, usable_key_pairs), most, local)
     except (DataError, UnicodeDecodeError):  # a value that may not be inserted at all, or a key that is not valid UTF-8
         return None
 

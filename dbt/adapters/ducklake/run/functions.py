@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..__version__ import version as package_version
 from ..errors import StatementError
 from ..format.identifiers import fold
 from ..lake.changes import VIRTUAL, SnapshotOrTime, table_changes, table_deletions, table_insertions
@@ -126,11 +127,9 @@ def _options(env: Environment, _given: Arguments) -> Result:
 
 
 def _settings(env: Environment, _given: Arguments) -> Result:
-    from ..__version__ import version
-
     catalog = env.context.catalog
     columns = [(name, "string") for name in ("catalog_type", "extension_version", "data_path")]
-    return local("SETTINGS", columns, [(catalog.database_kind, f"dbt-ducklake {version}", catalog.data_path)])
+    return local("SETTINGS", columns, [(catalog.database_kind, f"dbt-ducklake {package_version}", catalog.data_path)])
 
 
 FUNCTIONS: dict[str, Procedure] = {

@@ -41,7 +41,12 @@ class _Sides:
 
     def of(self, kind: str) -> tuple[Side, ...]:
         """Return the sides whose columns the expressions of a clause may name."""
-        return {"not_matched": (self.source,), "not_matched_by_source": (self.target,)}.get(kind, (self.target, self.source))
+        match kind:
+            case "not_matched":
+                return (self.source,)
+            case "not_matched_by_source":
+                return (self.target,)
+        return (self.target, self.source)
 
 
 def run_merge(env: Environment, statement: Merge) -> Result:

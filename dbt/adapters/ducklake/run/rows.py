@@ -44,9 +44,7 @@ def run_insert(env: Environment, statement: Insert) -> Result:
         return changed("INSERT", RowCounts(inserted=inserted))
     rows = _arranged(table, statement, env.query(query))
     if statement.replace_where is not None:
-        side = side_of(table, None, statement.name)
-        removed = _delete_where(env, target, table, side, statement.name, statement.replace_where)
-        return changed("INSERT", RowCounts(inserted=insert(target.context, table, rows), deleted=removed.deleted))
+        return changed("INSERT", _replace_where(env, target, table, statement.name, statement.replace_where, rows))
     if not statement.overwrite:
         return changed("INSERT", RowCounts(inserted=insert(target.context, table, rows)))
     return changed("INSERT OVERWRITE", _overwrite(env, target, table, statement, rows, named))
@@ -66,9 +64,7 @@ def _overwrite(
         columns = [column for column in table.columns if fold(column.name) in values]
         assigned = partial(_assigned, strict=env.planning.settings().ansi)
         condition = " AND ".join(f"{backquoted(column.name)} <=> {assigned(values[fold(column.name)], column)}" for column in columns)
-        side = side_of(table, None, statement.name)
-        removed = _delete_where(env, target, table, side, statement.name, Sql(condition))
-        return RowCounts(inserted=insert(target.context, table, rows), deleted=removed.deleted)
+        return _replace_where(env, target, table, statement.name, Sql(condition), rows)
     if statement.partition or dynamic:
         return overwrite_partitions(target.context, table, rows, table.partition_fields if dynamic else named)
     return overwrite(target.context, table, rows)
@@ -133,6 +129,12 @@ def _delete_where(env: Environment, target: Environment, table: Table, side: Sid
     text = _bound(env, name, side, condition)
     scanned = _scan(target, table, plan, [condition])
     return delete(target.context, table, scanned, lambda rows: rows.alias(side.alias).where(text), within)
+
+
+def _replace_where(env: Environment, target: Environment, table: Table, name: Name, condition: Sql, rows: DataFrame) -> RowCounts:
+    """Delete the rows that pass a condition, then insert `rows`."""
+    removed = _delete_where(env, target, table, side_of(table, None, name), name, condition)
+    return RowCounts(inserted=insert(target.context, table, rows), deleted=removed.deleted)
 
 
 def _scan(target: Environment, table: Table, plan: ScanPlan, expressions: Sequence[Sql]) -> TargetScan:

@@ -92,8 +92,9 @@ class LakeSession(TransactionalWork):
                     return Result("ROLLBACK")
                 case PassThrough():
                     self._prevent("a statement such as SET changed the Spark session")
-                case CreateTemporaryView(name=name) | DropRelation(name=name) if len(name.parts) == 1 and self._is_in_spark(name.parts[0]):
-                    self._prevent(f"it replaced or dropped the temporary view {name}, which belongs to Spark")
+                case CreateTemporaryView(name=name) | DropRelation(name=name):
+                    if len(name.parts) == 1 and self._is_in_spark(name.parts[0]):
+                        self._prevent(f"it replaced or dropped the temporary view {name}, which belongs to Spark")
             deferred = self.lake.deferred_statements(self.node()) if is_maintenance(statement) else None
             if deferred is not None:
                 deferred.append(text)

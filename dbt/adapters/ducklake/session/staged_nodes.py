@@ -140,10 +140,8 @@ class StagedNodes:
         needs = {name for name in self._staged if name in plan.reads}
         if known is not None or not (needs or plan.tests):
             return known
-        for name in () if plan.is_test else sorted(needs):
-            failure = self._staged[name].failure
-            if failure is not None:
-                raise StatementError(f"it reads {_short(name)}, which is not published, because {failure}")
+        if not plan.is_test:
+            self._require_publishable(needs)
         run = StagedRun(self._catalog_of, partial(self._changes, frozenset(needs)), self._ids)
         if not plan.is_test:
             self._staged[node] = _Staged(run, needs, set(plan.tests), bool(plan.tests))
@@ -153,6 +151,12 @@ class StagedNodes:
             if node in staged.waits:
                 staged.needs |= needs - {name}
         return run
+
+    def _require_publishable(self, needs: Collection[str]) -> None:
+        for name in sorted(needs):
+            failure = self._staged[name].failure
+            if failure is not None:
+                raise StatementError(f"it reads {_short(name)}, which is not published, because {failure}")
 
     def _changes(self, nodes: Collection[str], lake: str) -> Staged:
         """Return the staged changes of nodes that are not published in the meantime."""

@@ -29,7 +29,7 @@ def separate(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> 
     while changed:
         changed = False
         for scope, chain in chains:
-            while _separated(scope, chain, source, outer):
+            while _rename_one(scope, chain, source, outer):
                 changed = True
 
 
@@ -43,32 +43,6 @@ def _beginnings(chain: tuple[int, int], source: Source) -> Iterator[tuple[str, .
     """Yield the first two and the first three parts of a dotted name, folded."""
     parts = tuple(fold(token.identifier) for token in source.tokens[chain[0] : min(chain[1], chain[0] + 5) : 2] if token.is_identifier)
     return (parts[:length] for length in (2, 3) if len(parts) >= length)
-
-
-def _separated(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequence[Name]) -> bool:
-    """Rename a relation for one dotted name, and return whether that was necessary."""
-    found = _owner(scope, chain, source, outer)
-    if found is None:
-        return False
-    owner, reference, name = found.scope, found.reference, found.name
-    called = fold(found.alias or name.parts[-1])
-    is_star = source.token(chain[1] - 1).word == "*"
-    for inner in scope.enclosing():
-        if inner is owner and not is_star:
-            break  # Spark finds a column of two relations in one FROM by its name, or refuses it
-        for other, captor in inner.names():
-            if other != called or (inner is owner and captor == reference):
-                continue
-            if captor is not None and not captor.aliased and captor.alias is None and len(captor.name.parts) > 1:
-                inner.whole.add(captor.start)
-            elif owner is not None and reference is not None and reference.start not in owner.whole:
-                owner.whole.add(reference.start)
-            else:
-                raise StatementError(f"{name} and another relation are both called {name.parts[-1]} here; give one of them an alias")
-            return True
-        if inner is owner:
-            break
-    return False
 
 
 @dataclass(frozen=True)
@@ -86,6 +60,39 @@ class _Owner:
     def alias(self) -> str | None:
         """The alias that the relation gets; None if it is the last part of its name."""
         return None if self.reference is None else self.reference.alias
+
+
+def _rename_one(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequence[Name]) -> bool:
+    """Give one relation its whole name as the alias if a dotted name would otherwise mean another relation; return whether it did."""
+    owner = _owner(scope, chain, source, outer)
+    if owner is None:
+        return False
+    called = fold(owner.alias or owner.name.parts[-1])
+    collision = _collision(scope, owner, called, is_star=source.token(chain[1] - 1).word == "*")
+    if collision is None:
+        return False
+    inner, other = collision
+    if other is not None and not other.aliased and other.alias is None and len(other.name.parts) > 1:
+        inner.whole.add(other.start)
+    elif owner.scope is not None and owner.reference is not None and owner.reference.start not in owner.scope.whole:
+        owner.scope.whole.add(owner.reference.start)
+    else:
+        last = owner.name.parts[-1]
+        raise StatementError(f"{owner.name} and another relation are both called {last} here; give one of them an alias")
+    return True
+
+
+def _collision(scope: Scope, owner: _Owner, called: str, *, is_star: bool) -> tuple[Scope, Reference | None] | None:
+    """Return the innermost relation that Spark would take `called` for in place of the owner; None if there is none."""
+    for inner in scope.enclosing():
+        if inner is owner.scope and not is_star:
+            break  # Spark finds a column of two relations in one FROM by its name, or refuses it
+        for name, other in inner.names():
+            if name == called and not (inner is owner.scope and other == owner.reference):
+                return inner, other
+        if inner is owner.scope:
+            break
+    return None
 
 
 def _owner(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequence[Name]) -> _Owner | None:
@@ -109,8 +116,9 @@ def _owner(scope: Scope, chain: tuple[int, int], source: Source, outer: Sequence
 def _renamed(scopes: Sequence[Scope], source: Source, outer: Sequence[Name]) -> Iterator[Qualifier]:
     """Yield the qualifiers of one part that mean a relation which got its whole name as the alias."""
     for scope in scopes:
-        renamed = any(inner.whole for inner in scope.enclosing())
-        for start, stop in scope.chains if renamed else ():
+        if not any(inner.whole for inner in scope.enclosing()):
+            continue
+        for start, stop in scope.chains:
             if _owner(scope, (start, stop), source, outer) is not None:
                 continue
             called = fold(source.tokens[start].identifier)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..format.identifiers import fold
@@ -60,13 +60,15 @@ class Scope:
                 parts = folded(reference.name)
                 names.setdefault(parts[-1], set()).add(parts)
         return [
-            replace(reference, alias=".".join(reference.name.parts))
-            if not reference.aliased
-            and reference.alias is None
-            and (reference.start in self.whole or len(names[folded(reference.name)[-1]]) > 1)
-            else reference
+            replace(reference, alias=".".join(reference.name.parts)) if self._needs_whole_name(reference, names) else reference
             for reference in self.references
         ]
+
+    def _needs_whole_name(self, reference: Reference, names: Mapping[str, set[tuple[str, ...]]]) -> bool:
+        """Whether a reference has no alias, and its last part means another relation too; `names`: last part → names that end with it."""
+        if reference.aliased or reference.alias is not None:
+            return False
+        return reference.start in self.whole or len(names[folded(reference.name)[-1]]) > 1
 
     def enclosing(self) -> Iterator[Scope]:
         """Yield this scope and those around it, the innermost first."""

@@ -108,23 +108,12 @@ class DefinitionLoader:
                 definitions[entry.relation_id] = error
                 continue
             schema, own_tags = schemas[entry.schema_id], tags.get(entry.relation_id, {})
-            definitions[entry.relation_id] = (
-                Table(
-                    entry.relation_id,
-                    entry.row.table_uuid,
-                    schema.name,
-                    entry.row.table_name,
-                    resolve(schema.path, entry.row.path, entry.row.path_is_relative),
-                    columns[entry.relation_id],
-                    greatest[entry.relation_id] + 1,
-                    partitionings.get(entry.relation_id),
-                    sortings.get(entry.relation_id, ()),
-                    own_tags.get("comment"),
-                    other_tags(own_tags),
-                )
-                if entry.is_table
-                else _view(entry.row, schema, own_tags)
-            )
+            if not entry.is_table:
+                definitions[entry.relation_id] = _view(entry.row, schema, own_tags)
+                continue
+            table_id = entry.relation_id
+            layout = partitionings.get(table_id), sortings.get(table_id, ())
+            definitions[table_id] = _table(entry.row, schema, columns[table_id], greatest[table_id] + 1, layout, own_tags)
         return definitions
 
     def _columns(self, ids: list[int] | None) -> dict[int, tuple[Column, ...]]:
@@ -164,8 +153,8 @@ class DefinitionLoader:
         for row in self._undamaged(keys, self._rows(_restricted(query, info.c.table_id, ids))):
             field = PartitionField(row.column_id, row.transform)
             earlier = found.get(row.table_id)
-            continues = earlier is not None and earlier.partition_id == row.partition_id
-            found[row.table_id] = Partitioning(row.partition_id, (*(earlier.fields if earlier and continues else ()), field))
+            fields = earlier.fields if earlier is not None and earlier.partition_id == row.partition_id else ()
+            found[row.table_id] = Partitioning(row.partition_id, (*fields, field))
         return found
 
     def _sortings(self, ids: list[int] | None) -> dict[int, tuple[SortField, ...]]:
@@ -236,6 +225,28 @@ def _default(row: Any) -> Default | None:
     if value is None or value == "NULL":
         return None
     return Default(value, row.default_value_type or "literal", row.default_value_dialect or "duckdb")
+
+
+def _table(
+    row: Any,
+    schema: Schema,
+    columns: tuple[Column, ...],
+    next_column_id: int,
+    layout: tuple[Partitioning | None, tuple[SortField, ...]],
+    tags: dict[str, str],
+) -> Table:
+    return Table(
+        row.table_id,
+        row.table_uuid,
+        schema.name,
+        row.table_name,
+        resolve(schema.path, row.path, row.path_is_relative),
+        columns,
+        next_column_id,
+        *layout,
+        tags.get("comment"),
+        other_tags(tags),
+    )
 
 
 def _view(row: Any, schema: Schema, tags: dict[str, str]) -> View:

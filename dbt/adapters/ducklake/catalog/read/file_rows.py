@@ -19,18 +19,6 @@ from ..store import tables as t
 from ..store.database import Database, batches
 from ..store.row_rules import checked, damaged_row
 
-DELETE_COLUMNS: tuple[ColumnElement[Any], ...] = (
-    t.delete_file.c.delete_file_id,
-    t.delete_file.c.path.label("delete_path"),
-    t.delete_file.c.path_is_relative.label("delete_path_is_relative"),
-    t.delete_file.c.format.label("delete_format"),
-    t.delete_file.c.delete_count,
-    t.delete_file.c.file_size_bytes.label("delete_size_bytes"),
-    t.delete_file.c.footer_size.label("delete_footer_size"),
-    t.delete_file.c.begin_snapshot.label("delete_begin_snapshot"),
-    t.delete_file.c.encryption_key.label("delete_encryption_key"),
-)
-"""The columns that `delete_file` reads, with names that differ from those of data files."""
 DELETE_LABELS = {
     "delete_file_id": "delete_file_id",
     "path": "delete_path",
@@ -42,7 +30,9 @@ DELETE_LABELS = {
     "begin_snapshot": "delete_begin_snapshot",
     "encryption_key": "delete_encryption_key",
 }
-"""Column of `ducklake_delete_file` → its name in `DELETE_COLUMNS`."""
+"""Column of `ducklake_delete_file` → its name in `DELETE_COLUMNS`, which differs from those of data files."""
+DELETE_COLUMNS: tuple[ColumnElement[Any], ...] = tuple(t.delete_file.c[name].label(label) for name, label in DELETE_LABELS.items())
+"""The columns that `delete_file` reads."""
 
 
 def data_file(row: Any, table: Table, mappings: Mapping[int, tuple[MappedField, ...]]) -> DataFile:

@@ -34,7 +34,8 @@ def merged(start: Staged, mine: Staged, others: Staged, read: Collection[int | N
     """
     added = {}
     apart = set(read) | mine.inputs | others.inputs
-    for table_id in (_changed(start.rows, mine.rows) & others.rows.keys()) - apart if None not in read else ():
+    changed_by_both = set() if None in read else (_changed(start.rows, mine.rows) & others.rows.keys()) - apart
+    for table_id in changed_by_both:
         rows = _appended_to(start, mine, table_id)
         if rows is not None and start.tables.get(table_id) == others.tables.get(table_id):
             added[table_id] = rows

@@ -98,13 +98,16 @@ class Transaction(CatalogView):
 
     def write_options(self, table: Table) -> WriteOptions:
         """Return the options for writing data files of a table."""
-        schema = self.schema(table.schema_name)
-        return self.options().write_options(schema_id=None if schema is None else schema.schema_id, table_id=table.table_id)
+        return self.options().write_options(**self._scope(table))
 
     def inlining_row_limit(self, table: Table, default: int) -> int:
         """Return the maximum number of rows of one statement that are inlined in the catalog; 0 for none."""
+        return self.options().inlining_row_limit(default, **self._scope(table))
+
+    def _scope(self, table: Table) -> dict[str, int | None]:
+        """Return the ids of a table and its schema, for `Options`."""
         schema = self.schema(table.schema_name)
-        return self.options().inlining_row_limit(default, schema_id=None if schema is None else schema.schema_id, table_id=table.table_id)
+        return {"schema_id": None if schema is None else schema.schema_id, "table_id": table.table_id}
 
     def require_writable(self) -> None:
         """Raise an error if changes are not allowed; called before files are written, and by every staged change."""

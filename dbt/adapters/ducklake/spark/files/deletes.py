@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from ...errors import DamagedFileError, LakeError, MissingFileError
 from ...format.deletion_vectors import encode_deletion_vector, read_deletion_vector
 from ...format.files import (
+    ARROW_FIELD_ID,
     DELETE_PATH_FIELD_ID,
     DELETE_POSITION_FIELD_ID,
     SNAPSHOT_ID,
@@ -37,7 +38,6 @@ from .physical import THREADS
 
 POSITION_BITS = 40
 """The bits of a position in a key; no file has 2^40 rows."""
-_ID = b"PARQUET:field_id"
 _FILE = (Column(DELETE_PATH_FIELD_ID, "file_path", "varchar"), Column(DELETE_POSITION_FIELD_ID, "pos", "int64"), SNAPSHOT_ID)
 _COLUMNS = tuple(zip(_FILE, (pa.string(), pa.int64(), pa.int64()), strict=True))
 
@@ -222,4 +222,4 @@ def _integers(values: Sequence[int] | pa.Array) -> pa.Array:
 
 
 def _field(name: str, type_: pa.DataType, field_id: int) -> pa.Field:
-    return pa.field(name, type_, nullable=True, metadata={_ID: str(field_id).encode()})
+    return pa.field(name, type_, nullable=True, metadata={ARROW_FIELD_ID: str(field_id).encode()})

@@ -16,13 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...errors import LakeError, MissingFileError
-from ...format.files import DataFile
+from ...format.files import ARROW_FIELD_ID, DataFile
 from ...format.identifiers import fold
 from . import storage
 from .footer_bytes import parse_footer, read_footer
 
 THREADS = 8
-_FIELD_ID = b"PARQUET:field_id"
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ def schema_of(schema: pq.ParquetSchema) -> tuple[FileField, ...]:
 
 def _field(field: Any, leaves: Iterator[Any]) -> FileField:
     """Combine Arrow's field, which has the nesting and field ids, with Parquet's leaf columns, which have the exact types."""
-    raw = (field.metadata or {}).get(_FIELD_ID)
+    raw = (field.metadata or {}).get(ARROW_FIELD_ID)
     field_id = int(raw) if raw is not None and int(raw) >= 0 else None
     kind, children = _nested(field.type)
     if kind is None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ...errors import LakeError
-from ...format.files import SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID
+from ...format.files import ARROW_FIELD_ID, SNAPSHOT_ID_COLUMN, SNAPSHOT_ID_FIELD_ID
 from ...format.paths import data_file_name
 from ...format.versions import MergedFile, RewrittenFile
 from . import storage
@@ -71,7 +71,7 @@ def with_snapshot_ids(file: MergedFile) -> RewrittenFile:
 def _chunks(file: MergedFile, sizes: list[int]) -> bytes:
     """Return a Parquet file with only the column of snapshot ids, in row groups of `sizes` rows."""
     ends = [count for _, count in file.pieces]
-    type_ = pa.field(SNAPSHOT_ID_COLUMN, pa.int64(), metadata={"PARQUET:field_id": str(SNAPSHOT_ID_FIELD_ID)})
+    type_ = pa.field(SNAPSHOT_ID_COLUMN, pa.int64(), metadata={ARROW_FIELD_ID: str(SNAPSHOT_ID_FIELD_ID).encode()})
     schema = pa.schema([type_])
     sink = io.BytesIO()
     with pq.ParquetWriter(sink, schema, compression="snappy", store_schema=False) as writer:

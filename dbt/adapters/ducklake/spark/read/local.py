@@ -15,12 +15,21 @@ import pyarrow.parquet as pq
 from pyspark.sql import types as T
 
 from ...errors import LakeError
-from ...format.files import INLINED_BASE, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, ROW_ID_FIELD_ID, DataFile, ScanPlan
+from ...format.files import (
+    ARROW_FIELD_ID,
+    INLINED_BASE,
+    LINEAGE_FILE,
+    LINEAGE_POSITION,
+    LINEAGE_ROW_ID,
+    ROW_ID_FIELD_ID,
+    DataFile,
+    ScanPlan,
+)
 from ..files import storage
 from ..files.deletes import deleted_keys
 from ..files.physical import THREADS
 from ..values.local import LocalRows, can_be_local
-from ..values.types import struct_type
+from ..values.types import FIELD_ID, struct_type
 from .file_groups import FileGroup, group_files
 from .inlined import InlinedColumn, inlined_columns
 from .inlined_values import arrow_type
@@ -31,7 +40,6 @@ MAX_BYTES = 512 * 1024
 """The maximum size of the rows, because Spark sends a local relation with each task. Files are smaller than their rows."""
 MAX_FILES = 16
 _LINEAGE = (LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID)
-_FIELD_ID = b"PARQUET:field_id"
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
@@ -111,7 +119,7 @@ def _row_ids(embedded: pa.ChunkedArray | None, file: DataFile, positions: pa.Arr
 
 
 def _field_id(field: pa.Field) -> int | None:
-    found = (field.metadata or {}).get(_FIELD_ID)
+    found = (field.metadata or {}).get(ARROW_FIELD_ID)
     return None if found is None else int(found)
 
 
@@ -121,7 +129,7 @@ def _column(by_id: dict[int | None, pa.ChunkedArray], field: T.StructField, kind
     Raises:
         _NotHereError: Spark must convert it, or fill in a default.
     """
-    found = by_id.get(field.metadata.get("parquet.field.id"))
+    found = by_id.get(field.metadata.get(FIELD_ID))
     if found is None:
         if "EXISTS_DEFAULT" in field.metadata:
             raise _NotHereError

@@ -21,7 +21,7 @@ from ...format.objects import Column
 from ...format.types import data_type_of, decimal_parameters, from_stored, spark_name
 from ..files.physical import FileField, field_by_id, field_by_name
 from ..values.conversions import Constant, Conversion, Elements, Entries, Fields, Refuse, same_type
-from ..values.types import spark_type
+from ..values.types import FIELD_ID, spark_type
 from .leaf_reading import leaf_reading, variant_kind
 
 LIST_ELEMENT_NAMES = ("list", "element", "array")
@@ -107,7 +107,7 @@ def _has_hidden_name(type_: DataType) -> bool:
 
 
 def _is_found_by_id_alone(field: StructField) -> bool:
-    return field.name.startswith(_HIDDEN) and "parquet.field.id" in field.metadata
+    return field.name.startswith(_HIDDEN) and FIELD_ID in field.metadata
 
 
 def needs_footer(plan: ScanPlan) -> bool:
@@ -139,16 +139,8 @@ def initial_value(column: Column) -> Constant | Refuse:
 def read_column(column: Column, lookup: ColumnLookup) -> Reading:
     """Return how to read a top-level column, also if the files do not have it."""
     final = spark_type(column)
-    if lookup.schema is not None and lookup.find(column) is None:
-        value = initial_value(column)
-        return Reading(_absent(column, final), None if value == Constant(None) else value, final)
-    name, requested, conversion = _read(column, lookup, final)
-    metadata = {} if lookup.mapping is not None else _by_id(column.column_id)
-    if lookup.schema is None:
-        metadata |= _existence_default(initial_literal(column))
-    if requested is None:
-        return Reading(_absent(column, final), conversion, final)
-    return Reading(StructField(name, requested, True, metadata), conversion, final)
+    field, conversion = _request(column, lookup, final)
+    return Reading(field, conversion, final)
 
 
 def signature(readings: Sequence[Reading]) -> str:
@@ -162,7 +154,7 @@ def extra_long(name: str, field_id: int) -> StructField:
 
 
 def _by_id(field_id: int) -> dict[str, object]:
-    return {"parquet.field.id": field_id}
+    return {FIELD_ID: field_id}
 
 
 def _existence_default(literal: str | None) -> dict[str, object]:
@@ -172,6 +164,20 @@ def _existence_default(literal: str | None) -> dict[str, object]:
 
 def _absent(column: Column, final: DataType) -> StructField:
     return StructField(hidden_name(column.column_id), final)
+
+
+def _request(column: Column, lookup: ColumnLookup, final: DataType) -> tuple[StructField, Conversion]:
+    """Return the field to request for a column or a field of a struct, and its conversion, also if the files do not have it."""
+    if lookup.schema is not None and lookup.find(column) is None:
+        value = initial_value(column)
+        return _absent(column, final), None if value == Constant(None) else value
+    name, requested, conversion = _read(column, lookup, final)
+    metadata = {} if lookup.mapping is not None else _by_id(column.column_id)
+    if lookup.schema is None and lookup.parent is None:  # Spark's reader fills in defaults of top-level columns only
+        metadata |= _existence_default(initial_literal(column))
+    if requested is None:
+        return _absent(column, final), conversion
+    return StructField(name, requested, True, metadata), conversion
 
 
 def _read(column: Column, lookup: ColumnLookup, final: DataType) -> tuple[str, DataType | None, Conversion]:
@@ -222,17 +228,8 @@ def _read_struct(column: Column, inner: ColumnLookup, final: DataType) -> tuple[
     fields: list[StructField] = []
     conversions: list[Conversion] = []
     for child, target in zip(column.children, final.fields, strict=True):
-        if inner.schema is not None and inner.find(child) is None:
-            fields.append(_absent(child, target.dataType))
-            value = initial_value(child)
-            conversions.append(None if value == Constant(None) else value)
-            continue
-        name, requested, conversion = _read(child, inner, target.dataType)
-        metadata = {} if inner.mapping is not None else _by_id(child.column_id)
-        if requested is None:
-            fields.append(_absent(child, target.dataType))
-        else:
-            fields.append(StructField(name, requested, True, metadata))
+        field, conversion = _request(child, inner, target.dataType)
+        fields.append(field)
         conversions.append(conversion)
     return StructType(fields), Fields(tuple(conversions)) if any(conversion is not None for conversion in conversions) else None
 

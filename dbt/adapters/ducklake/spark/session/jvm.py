@@ -161,7 +161,13 @@ Spawn = Callable[[list[str], Mapping[str, str], IO[bytes], TemporaryFolder], "su
 """Starts a command with an environment, a file for its output, and a temporary folder, whose lock it inherits."""
 
 
-def start_jvm(java_home: Path, config: Mapping[str, str], log: IO[bytes], started: Any = None, spawn: Spawn = spawn) -> Jvm:
+def start_jvm(
+    java_home: Path,
+    config: Mapping[str, str],
+    log: IO[bytes],
+    started: Callable[[subprocess.Popen[bytes]], None] | None = None,
+    launch: Spawn = spawn,
+) -> Jvm:
     """Start a JVM and wait until PySpark can attach to it.
 
     Args:
@@ -169,7 +175,7 @@ def start_jvm(java_home: Path, config: Mapping[str, str], log: IO[bytes], starte
         config: the Spark configuration at the start.
         log: the file for the JVM's output.
         started: called with the process as soon as it exists; ending the process ends the wait.
-        spawn: starts the process, which must end when the JVM does, and the JVM with it.
+        launch: starts the process, which must end when the JVM does, and the JVM with it.
 
     Raises:
         JvmEndedError: the process ended.
@@ -181,7 +187,7 @@ def start_jvm(java_home: Path, config: Mapping[str, str], log: IO[bytes], starte
     temporary.mkdir(mode=0o700)
     try:
         command, variables = command_and_environment(java_home, _with_temporary(config, temporary), start / "address")
-        process = spawn(command, variables, log, folder)
+        process = launch(command, variables, log, folder)
         if started is not None:
             started(process)
         port, secret = await_address(start / "address", process)

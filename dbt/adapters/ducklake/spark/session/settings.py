@@ -93,7 +93,11 @@ class SparkSettings:
         remote: the Spark Connect URL (`sc://host:port`), instead of `master`.
         app_name: the application's name in Spark's UI.
         config: Spark configuration, which overrides our defaults.
-        fast_start: for tests and CI: only the first compiler of Java, so it starts with half the work, and long queries run slower.
+        fast_start: for tests and CI: use only the JVM's first compiler (C1). Spark starts with half the CPU time, but long queries run
+            slower.
+        log_path: the file to append Spark's log to; None: the log is not kept.
+        keep_alive: how long a local Spark waits for another command after this process: seconds, or a number with `s`, `m` or `h`, such
+            as `15m`.
     """
 
     master: str | None = DEFAULT_MASTER
@@ -102,9 +106,7 @@ class SparkSettings:
     config: Mapping[str, str] = field(default_factory=dict, repr=False)
     fast_start: bool = False
     log_path: str | None = None
-    """The file to append Spark's log to; None: the log is not kept."""
     keep_alive: str | int | None = None
-    """How long a local Spark waits for another command after this process: seconds, or a number with `s`, `m` or `h`, such as `15m`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "config", {str(k): as_text(v) for k, v in self.config.items()})
@@ -148,7 +150,8 @@ class SparkSettings:
         match = re.fullmatch(r"\s*(\d+)\s*([smh]?)\s*", str(self.keep_alive))
         if match is None:
             raise ConfigurationError(f"`keep_alive` must be a duration such as 90s, 15m or 2h, not {self.keep_alive!r}")
-        return int(match.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600}[match.group(2)] or None
+        seconds = int(match.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600}[match.group(2)]
+        return seconds or None  # 0 means: do not keep it
 
     def with_encrypted_files(self) -> SparkSettings:
         """Return the settings of a local Spark that encrypts its temporary files; other Sparks have settings of their own."""

@@ -18,6 +18,8 @@ from .conversions import same_type
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
 
+ERROR_START, ERROR_END = "[DUCKLAKE_DATA]", "[/DUCKLAKE_DATA]"
+"""What is around the text of `failure` in the message of Spark's exception."""
 _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _DIGITS = dict(zip(_INTEGERS, (3, 5, 10, 19), strict=True))
 """The maximum number of decimal digits of each."""
@@ -70,7 +72,7 @@ def _cheap(target: T.DataType) -> T.DataType | str:
 
 def failure(text: SparkColumn) -> SparkColumn:
     """Return an expression that raises an error which `conform.data_error` recognizes."""
-    return F.raise_error(F.concat(F.lit("[DUCKLAKE_DATA]"), text, F.lit("[/DUCKLAKE_DATA]")))
+    return F.raise_error(F.concat(F.lit(ERROR_START), text, F.lit(ERROR_END)))
 
 
 def _assigned_map(value: SparkColumn, source: T.MapType, target: T.MapType, column: str) -> SparkColumn:

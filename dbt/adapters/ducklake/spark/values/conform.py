@@ -18,7 +18,7 @@ from ...format.leaf_types import LeafType, leaf_type
 from ...format.objects import Column
 from ...format.text_patterns import TIMESTAMP_NS
 from ...format.timestamps import INFINITY_MICROS, MIN_NANOS
-from .assignment import assigned, failure
+from .assignment import ERROR_END, ERROR_START, assigned, failure
 from .rules import null_text
 from .types import FIELD_ID, file_type, spark_type
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Check = Callable[[SparkColumn, LeafType, str], SparkColumn]
 
-_MARK = re.compile(r"\[DUCKLAKE_DATA\](.*?)\[/DUCKLAKE_DATA\]", re.DOTALL)
+_DATA_ERROR = re.compile(f"{re.escape(ERROR_START)}(.*?){re.escape(ERROR_END)}", re.DOTALL)
 
 
 def conform(value: SparkColumn, source: T.DataType, column: Column) -> SparkColumn:
@@ -65,7 +65,7 @@ def data_errors() -> Iterator[None]:
 
 def data_error(error: BaseException | str) -> DataError | None:
     """Return the error that an expression of `conform` raised in Spark; None if `error`, an exception or its text, is another error."""
-    match = _MARK.search(str(error))
+    match = _DATA_ERROR.search(str(error))
     return DataError(match[1]) if match else None
 
 

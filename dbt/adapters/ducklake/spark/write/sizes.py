@@ -23,7 +23,9 @@ SMALL_BYTES = 16 * 1024 * 1024
 MAX_TASK_BYTES = 256 * 1024 * 1024
 """The maximum size of a writing task in shuffle bytes, so that large files do not leave cores idle."""
 _TASK_SIZE = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
-_TASK_SIZE_DEFAULT = ("67108864b", "64mb", "64m")
+_DEFAULT_TASK_BYTES = 64 * 2**20
+"""Spark's default advisory task size."""
+_TASK_SIZE_DEFAULT = (f"{_DEFAULT_TASK_BYTES}b", "64mb", "64m")
 
 _ESTIMATE = re.compile(r"sizeInBytes=([\d.]+(?:E[+-]?\d+)?) ([KMGTPE]?i?B)")
 _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50, "EiB": 2**60}
@@ -44,21 +46,22 @@ def arranged(rows: DataFrame, keys: Sequence[str], order: Sequence[SparkColumn],
         order: the sort keys.
         options: the lake's options.
     """
-    size, plan = (None, "") if keys else _plan(rows)
-    # A plan that runs Python can be expensive even with few rows, so it keeps its tasks.
-    large = size is None or size > SMALL_BYTES or "Python" in plan or "MapIn" in plan
-    if options.per_thread_output:
-        pass
-    elif keys:
-        # One task and one file for each partition; Spark splits or joins tasks that are too large or too small.
-        rows = rows.hint("rebalance", *[F.col(key) for key in keys])
-    elif not large:
-        rows = rows.coalesce(1)
-    elif order:
-        rows = rows.repartitionByRange(*order)
+    if not options.per_thread_output:
+        rows = _in_tasks(rows, keys, order)
     if not order and not (keys and options.encrypted):  # Spark's writer sorts by the keys itself
         return rows
     return rows.sortWithinPartitions(*[F.col(key) for key in keys], *order)
+
+
+def _in_tasks(rows: DataFrame, keys: Sequence[str], order: Sequence[SparkColumn]) -> DataFrame:
+    if keys:
+        # One task and one file for each partition; Spark splits or joins tasks that are too large or too small.
+        return rows.hint("rebalance", *[F.col(key) for key in keys])
+    size, plan = _size_and_plan(rows)
+    # A plan that runs Python can be expensive even with few rows, so it keeps its tasks.
+    if size is not None and size <= SMALL_BYTES and "Python" not in plan and "MapIn" not in plan:
+        return rows.coalesce(1)
+    return rows.repartitionByRange(*order) if order else rows
 
 
 @contextmanager
@@ -66,7 +69,7 @@ def large_tasks(spark: SparkSession, target_file_size: int) -> Iterator[None]:
     """Increase Spark's advisory task size to the target file size while a table is written, unless the user changed the setting."""
     wanted = min(target_file_size, MAX_TASK_BYTES)
     before = spark.conf.get(_TASK_SIZE, None)
-    if before is None or before.lower() not in _TASK_SIZE_DEFAULT or wanted <= 64 * 2**20:
+    if before is None or before.lower() not in _TASK_SIZE_DEFAULT or wanted <= _DEFAULT_TASK_BYTES:
         yield
         return
     spark.conf.set(_TASK_SIZE, f"{wanted}b")
@@ -96,7 +99,7 @@ def _width(column: Column) -> int:
     return leaf_type(column.type).width
 
 
-def _plan(rows: DataFrame) -> tuple[int | None, str]:
+def _size_and_plan(rows: DataFrame) -> tuple[int | None, str]:
     """Return Spark's estimate of the result size in bytes (None without an estimate), and the text of the plan."""
     frame: Any = rows
     if not is_connect(rows.sparkSession):

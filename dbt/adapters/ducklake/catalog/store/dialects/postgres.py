@@ -21,7 +21,7 @@ from ....format.inlined import base_type
 from ....format.inlined_cells import value_text
 from ....format.leaf_types import STORED_NAMES, leaf_type
 from ....format.objects import Column
-from ....format.types import NESTED
+from ....format.types import NESTED, decimal_parameters
 from .dialect import CatalogDialect
 
 _RETRYABLE = frozenset({"23505", "40001", "40P01", "55P03", "42P06", "42P07"})
@@ -58,12 +58,10 @@ def _is_write_conflict(error: BaseException) -> bool:
     return getattr(error, "sqlstate", None) in _RETRYABLE
 
 
-def _with_parameters(found: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
+def _with_parameters(type_: TypeEngine[Any], column: Column) -> TypeEngine[Any]:
     """Return NUMERIC with the precision and scale of `decimal(p,s)`; other types are unchanged."""
-    parameters = [part.strip() for part in column.type.partition("(")[2].rstrip(") ").split(",")]
-    if isinstance(found, NUMERIC) and len(parameters) == 2:
-        return NUMERIC(int(parameters[0]), int(parameters[1]))
-    return found
+    parameters = decimal_parameters(column.type)
+    return NUMERIC(*parameters) if isinstance(type_, NUMERIC) and parameters is not None else type_
 
 
 def _cell(value: Any, column: Column) -> Any:
