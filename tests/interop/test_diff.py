@@ -376,7 +376,7 @@ class TestTwoRelations:
             second.execute("CREATE TABLE prod.t AS SELECT CAST(id AS INT) AS id, 'a1' AS v, 0.5D AS n FROM range(1, 3) r(id)")
         assert table.session.lake.attach(settings) == "lake2"
         assert table.session.lake.attach(replace(settings, database="again")) == "lake2"
-        with pytest.raises(ConfigurationError, match="the name lake2 is taken: the lakes are lake, lake2"):
+        with pytest.raises(ConfigurationError, match="the name lake2 is already used by another lake; the lakes are lake, lake2"):
             table.session.lake.attach(replace(settings, path=f"{tmp_path}/third.sqlite"))
         found = diff(table.session, other="lake2.prod.t", key="id")
         assert (counts(found), found["from"]["relation"]) == ((18, 0, 1), "lake2.prod.t")

@@ -256,7 +256,7 @@ def test_a_user_of_the_server_without_rights(postgres_url: str, tmp_path: Path) 
         try:
             found = of_catalog(settings(tmp_path, path=as_user))
             assert "permission denied for schema public" in found[CATALOG]
-            assert "docs/guides/access-control.md" in found[CATALOG]
+            assert "the documentation (access control)" in found[CATALOG]
             with connect(postgres_url, f"{tmp_path}/files/"):
                 pass
             server.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {user}")
@@ -317,7 +317,7 @@ def test_an_object_store_that_does_not_answer_and_spark_without_its_jar(
     found = failures(examine(settings(tmp_path, data_path=f"s3://bucket-{os.getpid()}/lake/"), runtime))
     assert list(found) == [DATA_PATH, SPARK_DATA_PATH]
     assert "the credentials of its storage" in found[DATA_PATH]
-    assert "`spark.jars.packages`; docs/object-storage.md lists the jars" in found[SPARK_DATA_PATH]
+    assert "`spark.jars.packages`. The documentation (object storage) lists the JARs" in found[SPARK_DATA_PATH]
 
 
 # -- Java and Spark ------------------------------------------------------------------------------------------------------------------
@@ -373,7 +373,7 @@ def test_a_pair_that_does_not_work_is_found_before_the_start(tmp_path: Path, mon
         (
             {"config": {"spark.jars": "/nowhere/missing.jar"}},
             "the JARs of Spark exist",
-            "/nowhere/missing.jar does not exist; correct `spark.jars`",
+            "these JARs do not exist: /nowhere/missing.jar; correct `spark.jars`",
         ),
     ],
 )

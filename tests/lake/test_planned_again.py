@@ -44,7 +44,7 @@ def test_two_merges_of_one_key_update_one_row(t: LakeSession, other: LakeSession
     assert rows(t, "SELECT name FROM t WHERE id = 7") == [("mine",)]
     (message,) = t.messages  # type: ignore[attr-defined]
     assert "a concurrent transaction inserted rows" in message
-    assert "planned again at the newest snapshot, try 2 of at most 11" in message
+    assert "Trying again at the newest snapshot (attempt 2 of 11)" in message
     files = rows(t, "SELECT count(DISTINCT data_file) FROM ducklake_list_files('lake', 't')")
     assert t.last_commit.written.count >= 1
     assert files >= [(2,)]
@@ -120,7 +120,7 @@ def test_the_error_names_the_statement_that_prevents_a_replay(t: LakeSession, ot
         (lambda: t.sql("SELECT * FROM t").count(), "received a DataFrame of its rows"),
         (lambda: t.create_temp_view("made", t.spark().range(3)), "rows of a DataFrame"),
         (fails, "one of its statements failed"),
-        (lambda: other.execute("ALTER TABLE t ALTER COLUMN id COMMENT 'The key'"), r"main\.t has another definition"),
+        (lambda: other.execute("ALTER TABLE t ALTER COLUMN id COMMENT 'The key'"), r"the definition of main\.t has changed"),
     ):
         t.begin()
         work()

@@ -114,7 +114,7 @@ def test_each_config_without_effect_gives_a_warning_unless_it_has_the_only_possi
     ],
 )
 def test_a_config_of_access_is_refused(config: dict[str, Any], columns: dict[str, Any], named: str) -> None:
-    assert (refused_access(config, columns) or "").startswith(f"A lake cannot keep {named}: ")
+    assert (refused_access(config, columns) or "").startswith(f"A lake cannot enforce {named}: ")
     assert refused_access({"grants": {}, "row_filter": None}, {"a": {"column_mask": None}}) is None
 
 

@@ -78,7 +78,7 @@ def test_a_failure_shows_the_models_own_traceback() -> None:
     ("package", "problem"),
     [
         ("no_such_package_at_all>=1", "needs the package no_such_package_at_all>=1: install it"),
-        ("agate<0.1", "needs the package agate<0.1, and .* is installed"),
+        ("agate<0.1", "needs the package agate<0.1, but .* is installed"),
         ("agate 1.0", "'agate 1.0', which is not a valid requirement"),
     ],
 )

@@ -7,11 +7,11 @@ from typing import Any
 
 from .layout import bucketed_column
 
-_ACCESS = "access is that of the catalog database and of the storage"
+_ACCESS = "access is controlled by the catalog database and the storage"
 _CLUSTER = "Python models run in dbt's own process"
 _FORMAT = "tables of a lake are Parquet"
 _PLACE = "the lake's `data_path` determines where its files are"
-_STAGING = "nothing is staged in the lake; a node is one transaction"
+_STAGING = "there are no staging tables; a node is one transaction"
 _MAINTENANCE = "run maintenance with `CHECKPOINT` or `dbt run-operation`"
 
 WITHOUT_MEANING: Mapping[str, str] = {
@@ -27,7 +27,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "properties": "use `tblproperties`",
     "table_properties": "use `tblproperties`",
     "databricks_tags": "use `tags` or `meta`, with `persist_docs`",
-    "databricks_compute": "a run has one Spark",
+    "databricks_compute": "all nodes of a run use the same Spark application",
     "indexes": "a lake has no indexes; files are skipped by their statistics, so `sorted_by` helps",
     "on_table_exists": "a table is always replaced in place",
     "versions_to_keep": "the lake's `expire_older_than` determines how long snapshots are kept",
@@ -106,7 +106,7 @@ def refused_access(config: Mapping[str, Any], columns: Mapping[str, Any]) -> str
     if not names:
         return None
     return (
-        f"A lake cannot keep {', '.join(names)}: {_ACCESS}. Give access there, and remove the config, or set `unenforced_access: warn` "
+        f"A lake cannot enforce {', '.join(names)}: {_ACCESS}. Grant it there and remove the config, or set `unenforced_access: warn` "
         "to build the node without it"
     )
 

@@ -123,7 +123,7 @@ def _check_packages(node: Mapping[str, Any]) -> None:
         except PackageNotFoundError:
             raise DbtRuntimeError(f"Python model {node['name']} needs the package {wanted}: install it where dbt runs") from None
         if not wanted.specifier.contains(installed, prereleases=True):
-            raise DbtRuntimeError(f"Python model {node['name']} needs the package {wanted}, and {installed} is installed where dbt runs")
+            raise DbtRuntimeError(f"Python model {node['name']} needs the package {wanted}, but {installed} is installed where dbt runs")
 
 
 def _own_traceback(error: BaseException, filename: str) -> str:

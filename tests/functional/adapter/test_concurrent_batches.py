@@ -33,7 +33,7 @@ select id, at, run from {{ source('raw', 'events') }}
 DOCUMENTED = """
 models: [{name: batches, description: All of them, columns: [{name: at, description: When}]}]
 """
-LOST = "planned again"
+LOST = "Trying again at the newest snapshot"
 
 
 @dataclass(frozen=True)

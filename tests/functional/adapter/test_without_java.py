@@ -71,8 +71,8 @@ def test_a_node_with_configs_of_access_is_refused_unless_told_otherwise(tmp_path
     done = dbt(tmp_path, "seed")
 
     assert "PASS=1 WARN=0 ERROR=2" in done.stdout
-    assert done.stdout.count("A lake cannot keep grants") == 2, "an error and a warning"
-    assert "A lake cannot keep column_mask of id" in done.stdout
+    assert done.stdout.count("A lake cannot enforce grants") == 2, "an error and a warning"
+    assert "A lake cannot enforce column_mask of id" in done.stdout
 
 
 def test_the_docs_show_the_seed(folder: Path) -> None:

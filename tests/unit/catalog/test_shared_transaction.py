@@ -236,7 +236,7 @@ def test_a_change_of_what_it_started_from_is_refused(sqlite_lake: LakeCatalog, c
         case "position":
             transaction.rows.read_as_input(table_of(transaction))
             create_in(transaction, "later")
-    with pytest.raises(StatementError, match="is not published yet"):
+    with pytest.raises(StatementError, match="that is not published yet"):
         transaction.commit()
     assert not later.writes
 

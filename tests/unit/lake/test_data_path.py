@@ -63,7 +63,7 @@ def test_a_corrected_data_path_takes_the_mark_along(tmp_path: Path, caplog: pyte
     with Lake.open(settings("one")):
         assert owner_of(f"{tmp_path}/one/") is not None
     with caplog.at_level("WARNING"), Lake.open(settings("two")):
-        assert f"its files go to {tmp_path}/two/ from now on, and not to {tmp_path}/one/" in caplog.text
+        assert f"its data path is now {tmp_path}/two/ instead of {tmp_path}/one/" in caplog.text
     assert owner_of(f"{tmp_path}/one/") is None, "another lake can use it"
     assert owner_of(f"{tmp_path}/two/") is not None
     (tmp_path / "three" / "main" / "t").mkdir(parents=True)

@@ -36,7 +36,7 @@ def probe_data_path(path: str, *, read_only: bool) -> timedelta | None:
     except (OSError, ValueError) as error:
         verb = "read" if read_only else "written to"
         raise ConfigurationError(
-            f"the data path {path} cannot be {verb}: {error}. Check the path, the rights on it, and the credentials of its storage "
+            f"the data path {path} cannot be {verb}: {error}. Check the path, the permissions on it, and the credentials of its storage "
             f"in `secrets` of the profile or in this process's environment.{hint(str(error))}"
         ) from error
     return None
@@ -53,7 +53,7 @@ def probe_with_spark(spark: SparkSession, path: str, *, encrypted: bool) -> None
         found = write_and_read(spark, path, encrypted=encrypted)
     if not found:
         raise ConfigurationError(
-            f"the executors wrote to {path}, and this machine cannot see the file: data_path must be a folder or an object store that "
+            f"the executors wrote to {path}, but this machine cannot see the file: data_path must be a folder or an object store that "
             "this machine and all machines of the cluster share, under the same path"
         )
 
@@ -78,7 +78,7 @@ def _existing(path: str) -> Iterator[None]:
 
 def _write_and_read(directory: str) -> timedelta:
     name = f"{directory.rstrip('/')}/dbt_ducklake_probe_{uuid4().hex}"
-    content = b"dbt debug was here"
+    content = b"dbt-ducklake probe"
     files, inner = filesystem(name)
     try:
         before = datetime.now(timezone.utc)

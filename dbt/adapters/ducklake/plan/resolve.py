@@ -207,7 +207,10 @@ class _Resolver:
 
     def _deeper(self, what: str, names: Names) -> _Resolver:
         if self.depth >= MAX_DEPTH:
-            raise LakeError(f"{what} refers to itself; CREATE OR REPLACE it with SQL that does not")
+            raise LakeError(
+                f"{what} is nested more than {MAX_DEPTH} levels deep, so it probably refers to itself; "
+                "CREATE OR REPLACE it with SQL that does not"
+            )
         return _Resolver(names, self.planning, self.depth + 1, self.views)
 
 

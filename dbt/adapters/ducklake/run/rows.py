@@ -196,7 +196,7 @@ def _arranged(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
         given = [column.name for column in table.columns if fold(column.name) not in static]
     if len(given) != len(rows.columns):
         raise StatementError(
-            f"INSERT into {statement.name}: {len(given)} columns are to be filled ({', '.join(given)}) "
+            f"INSERT into {statement.name}: {len(given)} columns are expected ({', '.join(given)}), "
             f"but the query returns {len(rows.columns)} ({', '.join(rows.columns)})"
         )
     positions: dict[str, int] = {}
@@ -206,8 +206,8 @@ def _arranged(table: Table, statement: Insert, rows: DataFrame) -> DataFrame:
             raise StatementError(f"INSERT into {statement.name}: column {name} is given twice")
         if fold(column.name) in static:
             raise StatementError(
-                f"INSERT into {statement.name}: column {name} has a value in PARTITION, so the query cannot fill it, too. "
-                "Leave it out of one of them"
+                f"INSERT into {statement.name}: column {name} has a value in PARTITION, so the query cannot also set it. "
+                "Remove it from PARTITION or from the query"
             )
         positions[fold(column.name)] = index
     numbered = rows.toDF(*[f"_c{index}" for index in range(len(given))])

@@ -53,7 +53,7 @@ def with_columns(sql: Sql, *sides: Side) -> Sql:
         found = [(side.alias, column) for side in shown for column in side.columns]
         unknown = set(star.excepts) - {fold(column) for _, column in found}
         if unknown:
-            raise StatementError(f"EXCEPT ({', '.join(sorted(unknown))}): there is no such column. Leave it out")
+            raise StatementError(f"EXCEPT names columns that do not exist: {', '.join(sorted(unknown))}. Remove them")
         return [f"{backquoted(alias)}.{backquoted(column)}" for alias, column in found if fold(column) not in star.excepts]
 
     return sql.with_columns(columns)

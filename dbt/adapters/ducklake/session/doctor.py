@@ -172,7 +172,8 @@ def _jars(paths: str) -> str:
     missing = [each for each in local if not glob.glob("/" + each[len("file:") :].lstrip("/") if each.startswith("file:") else each)]
     if missing:
         raise ConfigurationError(
-            f"{', '.join(missing)} does not exist; correct `spark.jars`. docs/object-storage.md lists those of object stores"
+            f"these JARs do not exist: {', '.join(missing)}; correct `spark.jars`. The documentation (object storage) lists those for "
+            "object stores"
         )
     return f"{len(local)} local files"
 
@@ -209,8 +210,7 @@ def _answer(addresses: list[tuple[str, int]]) -> str:
         except OSError as error:
             problems.append(f"{host}:{port}: {error}")
     raise ConfigurationError(
-        f"nothing answers at the address of Spark ({'; '.join(problems)}). Start it, or correct `spark.master` or `spark.remote` in the "
-        "profile"
+        f"no connection to Spark was accepted ({'; '.join(problems)}). Start it, or correct `spark.master` or `spark.remote` in the profile"
     )
 
 
@@ -234,7 +234,7 @@ def _job(runtime: SparkRuntime, session: SparkSession, place: _Place) -> str:
             raise ConfigurationError(
                 f"no executor has written a file within {JOB_SECONDS} seconds. Either the cluster has no free cores or memory for "
                 "executors of the size of `spark.executor.memory` and `spark.executor.cores`, or the executors cannot reach dbt's machine "
-                "(`spark.driver.host`); the master's page shows which"
+                "(`spark.driver.host`); the web UI of the Spark master shows which"
             ) from error
         raise found from error
     finally:

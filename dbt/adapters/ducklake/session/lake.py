@@ -110,7 +110,9 @@ class Lake:
                 if known.location == settings.location and not (known.is_past or settings.is_past):
                     return name
             if self.has(settings.database):
-                raise ConfigurationError(f"the name {settings.database} is taken: the lakes are {', '.join(self.names)}")
+                raise ConfigurationError(
+                    f"the name {settings.database} is already used by another lake; the lakes are {', '.join(self.names)}"
+                )
             self._attached = {**self._attached, settings.database: settings}
             return settings.database
 
@@ -246,7 +248,7 @@ def _prepare(catalog: LakeCatalog, settings: LakeSettings) -> None:
         require_packages()
     if catalog.former_data_path is not None:
         logger.warning(
-            "The lake %s had no tables yet: its files go to %s from now on, and not to %s",
+            "The lake %s has no tables yet, so its data path is now %s instead of %s",
             settings.database,
             catalog.data_path,
             catalog.former_data_path,

@@ -132,7 +132,7 @@ class StagedNodes:
     @property
     def unpublished(self) -> dict[str, str]:
         """The nodes that are not published, with the reason."""
-        return {name: staged.failure or "the command did not end as planned" for name, staged in self._staged.items()}
+        return {name: staged.failure or "the command ended before the node could be published" for name, staged in self._staged.items()}
 
     def _run_of(self, node: str, plan: NodePlan) -> StagedRun | None:
         """Return the staged changes of a node or test; None if it need not wait."""

@@ -213,7 +213,7 @@ class TransactionalWork(SparkWork):
 
     def _wait(self, conflict: ConflictError, replan: int) -> None:
         reason = str(conflict).partition(";")[0]
-        self.notify(f"{reason}. It is planned again at the newest snapshot, try {replan + 2} of at most {REPLANS + 1}")
+        self.notify(f"{reason}. Trying again at the newest snapshot (attempt {replan + 2} of {REPLANS + 1})")
         self._require_not_cancelled()
         time.sleep(self.lake.settings.retry.seconds(replan))
 

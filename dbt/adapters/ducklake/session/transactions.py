@@ -112,7 +112,7 @@ class Transactions:
             for table in expected:
                 found = base.by_id(table.table_id)
                 if not isinstance(found, Table) or _without_positions(found) != _without_positions(table):
-                    raise ConflictError(f"{table.schema_name}.{table.name} has another definition now")
+                    raise ConflictError(f"the definition of {table.schema_name}.{table.name} has changed")
 
     def _all(self) -> Iterator[Transaction]:
         return (begun.transaction for begun in self._begun.values())

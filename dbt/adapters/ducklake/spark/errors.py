@@ -111,7 +111,7 @@ def translate(error: BaseException, names: Mapping[str, str] | None = None) -> D
         what = f"the class {no_class[1].replace('/', '.')}" if no_class[1] else f"a file system for {no_class[2]}://"
         return EngineError(
             f"Spark lacks {what}: a jar is missing from its class path. Name it in the profile, under spark.config, as `spark.jars` "
-            "or `spark.jars.packages`; docs/object-storage.md lists the jars for object stores"
+            "or `spark.jars.packages`. The documentation (object storage) lists the JARs for object stores"
         )
     if _lost_jvm(error):
         return EngineError(

@@ -21,7 +21,7 @@ _TRIED = Table("dbt_ducklake_debug", MetaData(), Column("tried", Integer))
 """A table such as those of inlined rows, which a commit may create."""
 _RIGHTS = (
     "the user of 'path' needs the rights to create and drop tables in the schema of the catalog, and to select, insert, update and "
-    "delete in them (docs/guides/access-control.md); a user who only reads sets read_only: true"
+    "delete in them, as the documentation (access control) describes; a user who only reads sets read_only: true"
 )
 
 

@@ -92,7 +92,7 @@ def _inseparable(action: str, relation: Any) -> StatementError:
     name = getattr(relation, "name", None)
     what = ".".join(filter(None, (getattr(relation, "schema_name", None), name))) if name is not None else "a table, macro or option"
     return StatementError(
-        f"{what} cannot be {action} here, because an earlier node changed it, or created its schema, and is not published yet. "
+        f"{what} cannot be {action} here: an earlier node that is not published yet changed it or created its schema. "
         "Set publish: run, so that they are published together, or publish: node"
     )
 

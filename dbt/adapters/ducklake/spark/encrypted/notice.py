@@ -24,7 +24,7 @@ def announce(spark: SparkSession) -> None:
 def _announce(spark_encrypts: bool) -> None:
     logger.warning(
         "The lake is encrypted: its rows pass through DuckDB in Spark's Python workers, which takes several times as long as with other "
-        "lakes; see docs/guides/encryption.md"
+        "lakes; the documentation (encryption) says why"
     )
     if not spark_encrypts:
         logger.warning(

@@ -98,7 +98,8 @@ def hint(text: str) -> str:
         found.append(_shown(environment_endpoint(os.environ), region, None))
     return (
         f" The object store was addressed as {'; '.join(found)}. Check `endpoint`, `region`, `url_style`, `use_ssl` and the keys in the "
-        "profile's `secrets`, or AWS_ENDPOINT_URL, AWS_REGION and the keys in the environment: docs/object-storage.md"
+        "profile's `secrets`, or AWS_ENDPOINT_URL, AWS_REGION and the keys in the environment. The documentation (object storage) "
+        "describes them"
     )
 
 
