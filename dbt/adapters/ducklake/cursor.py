@@ -61,7 +61,14 @@ class LakeHandle:
             self.session.begin()
 
     def commit(self) -> Snapshot | None:
-        """Commit the transaction and return its snapshot; None if nothing changed or no transaction is open."""
+        """Commit the transaction, and call the listeners of `on_commit`.
+
+        Returns:
+            The snapshot; None if nothing changed or no transaction is open.
+
+        Raises:
+            ConflictError: a concurrent writer committed a conflicting change, and the transaction cannot be replayed; it is rolled back.
+        """
         if not self.session.in_transaction:
             return None
         listeners, self._listeners = self._listeners, []
@@ -80,7 +87,7 @@ class LakeHandle:
             self._listeners.append((self.session.steps, listener))
 
     def rollback(self) -> None:
-        """Discard the staged changes of the transaction."""
+        """Discard the staged changes of the transaction. Do nothing if no transaction is open."""
         self._listeners = []
         if self.session.in_transaction:
             self.session.rollback()
@@ -130,6 +137,10 @@ class LakeCursor:
         Args:
             sql: the text; the result is that of its last statement.
             bindings: values for the placeholders `%s` or `?` in the text.
+
+        Raises:
+            DbtRuntimeError: the numbers of placeholders and values differ.
+            DuckLakeError: a statement failed.
         """
         statements = split(with_values(sql, bindings) if bindings else sql)
         self.result, self._rows, self._position = None, None, 0

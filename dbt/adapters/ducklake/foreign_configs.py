@@ -1,4 +1,4 @@
-"""Configs of other adapters: those of access, which are refused, those that do nothing, with a warning, and those with another meaning."""
+"""Configs of other adapters: access configs are refused, configs without effect give a warning, and those with another meaning a note."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
 }
 """The reason why each config does nothing, or what to use instead."""
 ACCESS_CONFIGS = ("grants", "row_filter", "column_mask", "lf_grants", "view_security")
-"""Configs of access. A node that has one is refused, because its rows would be readable to more or fewer users than it says."""
+"""Access configs. A node that has one is refused, because its rows would be readable to more or fewer users than the config allows."""
 _REACTIONS = ("continue", "fail")
 _HARMLESS = {"file_format": ("parquet", "ducklake"), "submission_method": ("in_process",)}
 """Values that already describe a lake and need no warning."""
@@ -95,7 +95,7 @@ def config_warnings(config: Mapping[str, Any]) -> list[str]:
 
 
 def refused_access(config: Mapping[str, Any], columns: Mapping[str, Any]) -> str | None:
-    """Return why a node is refused, or warned of if its `unenforced_access` says so; None if it has no config of access.
+    """Return the message for a node with access configs, an error unless the node sets `unenforced_access: warn`; None if it has none.
 
     Args:
         config: the configs of the node.

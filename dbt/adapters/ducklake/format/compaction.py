@@ -68,8 +68,8 @@ def to_merge(candidates: Iterable[Candidate], target: int, at_least: int = 0, be
     Args:
         candidates: the files, in the order of their rows.
         target: the target size of a file, in bytes; larger files are not merged.
-        at_least: smaller files are not merged, in bytes.
-        below: files of this size or larger are not merged, in bytes; None for the target.
+        at_least: the minimum size of a file to merge, in bytes.
+        below: files of at least this size in bytes are not merged; None: `target`.
     """
     limit = target if below is None else min(target, below)
     small = [each for each in candidates if at_least <= each.file.size_bytes < limit and not each.file.has_deletes]

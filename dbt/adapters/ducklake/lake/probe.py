@@ -89,6 +89,6 @@ def _write_and_read(directory: str) -> timedelta:
             if stream.read() != content:
                 raise OSError("a file was read back with different content")
         written: datetime = files.get_file_info(inner).mtime.astimezone(timezone.utc)
-        return written - min(max(written, before), after)
+        return written - min(max(written, before), after)  # zero if the file's time is between our two times
     finally:
         remove([name])

@@ -45,7 +45,7 @@ class Difference:
 
     @property
     def of_dropped_table(self) -> Difference:
-        """This difference for a table that was dropped: no rows end, and all earlier rows are restored."""
+        """The difference if the table was dropped: no live rows end, and all earlier rows are restored."""
         return replace(self, plan=replace(self.plan, inlined_current=()), rows_before=0)
 
     @property

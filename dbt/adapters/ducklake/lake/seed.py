@@ -21,7 +21,7 @@ from .small import write_small
 from .tables import TableRequest, create_table
 
 InZone = Callable[[datetime], datetime]
-"""Returns a time without a time zone in that of the session."""
+"""Returns a local time with the session's time zone."""
 
 
 def load_rows(
@@ -47,6 +47,9 @@ def load_rows(
 
     Returns:
         The number of rows.
+
+    Raises:
+        DataError: a value does not fit its column; the message names both.
     """
     table = context.transaction.find(schema, name)
     if rebuild or not isinstance(table, Table):
@@ -85,5 +88,5 @@ def _instant(value: Any, in_zone: InZone) -> Any:
     local = local_time(value)
     try:
         return value if local is None else in_zone(local).astimezone(timezone.utc)
-    except OverflowError:  # the first or last day that Python has
+    except OverflowError:  # a time outside Python's range after conversion to UTC
         return value

@@ -27,7 +27,7 @@ _PAIR = (ACTION, LINEAGE_FILE, LINEAGE_POSITION, LINEAGE_ROW_ID, SOURCE_ROW)
 
 @dataclass(frozen=True)
 class SmallSource:
-    """The fetched rows of a source: SOURCE_ROW, ACTION of a row without a match, its keys, and the values to insert."""
+    """The fetched rows of a source: SOURCE_ROW, the ACTION that applies if the row has no match, the keys, and the values to insert."""
 
     rows: pa.Table
     ranges: list[KeyRange]
@@ -47,7 +47,7 @@ def fetch_source(source: DataFrame, table: Table, request: MergeRequest, most: i
         most: the maximum number of rows.
 
     Returns:
-        The rows; None if there are more, or if a value cannot be inserted. Only the general merge knows whether that row is inserted.
+        The rows; None if there are more, or if a value cannot be inserted: only the general merge knows whether its row is inserted at all.
     """
     usable_key_pairs = usable_keys(source.alias(request.source_alias), request.keys)
     can_match_here = bool(usable_key_pairs) and request.only_compares and not request.virtual
@@ -107,7 +107,7 @@ def merge_small(
 
 
 def _local_pairs(context: Context, table: Table, request: MergeRequest, target: TargetScan, source: SmallSource) -> pa.Table | None:
-    """Return the pairs that match of a small target; None if Spark must find them, or if an expression has an error."""
+    """Return the matching pairs of a small target; None if Spark must find them, or if an expression has an error."""
     if source.local is None or target.local is None:
         return None
     aliases = (request.target_alias, request.source_alias)

@@ -94,7 +94,7 @@ def _strings_like_columns(text: str, bound: Bound) -> list[str]:
 
 
 def _column_names(bound: Bound, seen: set[int]) -> Iterator[str]:
-    """Return the names of the columns of all relations. A temporary view without its own column names has those of what it reads."""
+    """Yield the names of the columns of all relations. A temporary view without its own column names has those of what it reads."""
     if id(bound) in seen:
         return
     seen.add(id(bound))
@@ -113,7 +113,7 @@ def _column_names(bound: Bound, seen: set[int]) -> Iterator[str]:
 
 
 def version_of(names: Names, view: LakeView) -> Version:
-    """Return the version of the rows that `view`, a view of the lake of `names`, shows."""
+    """Return the version of the rows that a lake view shows; `names` gives the lake."""
     return Version(view.snapshot.snapshot_id, names.lakes.view(names.lake).snapshot.snapshot_id, view.revision)
 
 

@@ -25,7 +25,7 @@ def changed_table(env: Environment, name: Name) -> tuple[Environment, Table]:
 class Side:
     """A relation whose columns an expression of UPDATE, DELETE or MERGE may name.
 
-    The rows that Spark gets have further columns, such as the positions of rows, which a star must not mean.
+    Spark's rows also have internal columns, such as row positions, which `*` must not include.
     """
 
     alias: str
@@ -74,7 +74,7 @@ def assigned_values(table: Table, assignments: Sequence[Assignment], alias: str,
         bind: returns SQL for Spark.
 
     Raises:
-        StatementError: a column or field is assigned twice.
+        StatementError: a column or field is assigned twice, or as a whole and by field, or a field of something other than a struct is.
     """
     values: dict[str, str] = {}
     nested: dict[str, dict[tuple[str, ...], str]] = {}

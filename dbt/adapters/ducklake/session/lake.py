@@ -68,7 +68,7 @@ class Lake:
 
         Args:
             settings: the lake and how to get Spark.
-            spark: a Spark session, or the Spark that several lakes of this process share, instead of the settings'.
+            spark: a Spark session or a runtime shared with other lakes; None: Spark as the settings describe.
 
         Raises:
             ConfigurationError: the settings contradict each other or the catalog.
@@ -140,7 +140,7 @@ class Lake:
             return self._catalogs[name]
 
     def begin(self, name: str, allow: Callable[[], None] = lambda: None, node: str | None = None) -> Transaction:
-        """Begin a transaction of a lake: of the run or the node if one is staged, else on the newest snapshot.
+        """Begin a transaction on a lake: part of the staged run or node if there is one, else on the newest snapshot.
 
         Args:
             name: the name from `named`.
@@ -186,7 +186,10 @@ class Lake:
 
     @contextmanager
     def turn(self, tables: TablesByLake) -> Iterator[None]:
-        """Make sessions that change the same tables wait for each other; the key is the first of the tables."""
+        """Let sessions that change the same table run one after another.
+
+        They are matched by the smallest (lake, table id) of their tables.
+        """
         key = min(((lake, table.table_id) for lake, found in tables.items() for table in found), default=("", 0))
         with self._lock:
             turn = self._turns.setdefault(key, threading.Lock())

@@ -1,4 +1,4 @@
-"""Lines that say how far a long statement has come: the first after ten seconds, then one every thirty."""
+"""Report the progress of long statements: first after 10 seconds, then every 30 seconds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Watched:
 
 
 class Watch:
-    """A thread that reports everything that runs for long. It starts with the first."""
+    """A thread that reports what has been running for long; it starts when the first is registered."""
 
     def __init__(self) -> None:
         self._running: set[Watched] = set()
@@ -75,7 +75,7 @@ class Watch:
             each.report(time.monotonic())
 
     def _due(self) -> list[Watched]:
-        """Return what is to be reported, or nothing after a wait."""
+        """Return what is due; if nothing is, wait until something is or the set changes, and return an empty list."""
         with self._changed:
             now = time.monotonic()
             due = [each for each in self._running if each.due <= now]

@@ -237,7 +237,9 @@ class LakeSession(TransactionalWork):
             return self._record_step(load, not_received)[0]
 
     def set_positions(self, model: Sequence[str], query: str, *, rebuilt: bool) -> None:
-        """Stage up to which snapshots a model has read its inputs, in the open transaction that read their changes.
+        """Stage the positions of a model: for each input, the snapshot up to which the model has read its changes.
+
+        Call this in the transaction that read them.
 
         Args:
             model: the parts of the name of the model's table.

@@ -50,7 +50,7 @@ class StagedNodes:
 
     Args:
         catalog_of: returns the catalog of a lake by its name.
-        plans: the plan of each node; others, such as hooks of the command, are transactions of the lake.
+        plans: the plan of each node. Work without a plan, such as the command's hooks, commits directly to the lake.
     """
 
     def __init__(self, catalog_of: Callable[[str], LakeCatalog], plans: Mapping[str, NodePlan]) -> None:
@@ -106,7 +106,7 @@ class StagedNodes:
             self._publish({name for name, staged in self._staged.items() if staged.tested and not staged.waits})
 
     def finish(self, built: Collection[str], *, untested: bool = False) -> None:
-        """Publish what can be published at the end of the command; `unpublished` are the others.
+        """Publish at the end of the command what can be published; `unpublished` then has the rest.
 
         Args:
             built: the nodes that succeeded.
@@ -184,7 +184,8 @@ class StagedNodes:
         errors: list[ConflictError] = []
         in_order = sorted((name for name in self._staged if name in ready), key=lambda name: len(self._all_needs(name)))
         for name in in_order:
-            for other in sorted(self._all_needs(name) - {name}):  # not published yet, because its tests read this node in turn
+            # a need that is not published yet: its tests read this node, so each waits for the other
+            for other in sorted(self._all_needs(name) - {name}):
                 errors += self._do(other, StagedRun.require_committable)
             errors += self._do(name, StagedRun.publish_alone)
             if self._staged[name].failure is None:
@@ -206,7 +207,8 @@ class StagedNodes:
     def _all_needs(self, name: str) -> set[str]:
         """Return the staged nodes that a node needs, directly or through others, and itself.
 
-        So a node has more of them than each that it needs, unless that one needs it, too (their tests read each other).
+        Sorted by the number of their needs, nodes come after the nodes that they need, except nodes that need each other because their
+        tests read both.
         """
         found, left = {name}, [name]
         while left:

@@ -17,7 +17,7 @@ from ..spark.files.storage import remove
 
 
 class StagedRun:
-    """The shared transactions of a run, one for each lake that it uses, of which one may change its lake. Thread-safe.
+    """The shared transactions of a run, one for each lake that it uses. Only one of the lakes may be changed. Thread-safe.
 
     Args:
         catalog_of: returns the catalog of a lake by its name.

@@ -1,6 +1,7 @@
-"""The transactions on several lakes that end together: one for each lake, begun at its first use, of which only one may change its lake.
+"""Transactions on several lakes that end together: one for each lake, begun when the lake is first used.
 
-Two catalogs cannot be committed together, so changes of a second lake are refused before anything is staged or written for it.
+Only one of the lakes may be changed. Two catalogs cannot be committed together, so changes of a second lake are refused before anything
+is staged or written for it.
 """
 
 from __future__ import annotations

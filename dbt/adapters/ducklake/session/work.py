@@ -48,7 +48,7 @@ class SparkWork:
         self.notify: Callable[[str], None] = logger.info
         """Receives messages about replays, and about the progress of long statements."""
         self.warn: Callable[[str], None] = logger.warning
-        """Receives warnings of what a statement probably does not mean, each once for a node."""
+        """Receives warnings about SQL that probably does not do what its author intended; each is given once per node."""
         self._warned: set[tuple[str | None, str]] = set()
         self.node: Callable[[], str | None] = lambda: None
         """Returns the node that the session works for."""
@@ -111,7 +111,7 @@ class SparkWork:
     @contextmanager
     def _working(self, description: str) -> Iterator[None]:
         """Run Spark jobs in this session's job group, and translate Spark's errors to ours."""
-        if self._scopes is not None:  # one working block inside another
+        if self._scopes is not None:  # nested: the outer block does the work
             yield
             return
         if not self.in_transaction:

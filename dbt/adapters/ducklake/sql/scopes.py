@@ -29,7 +29,9 @@ class Scope:
     defined: set[str] = field(default_factory=set)
     """The names of virtual columns that the SELECT gave to expressions so far; later they mean these expressions."""
     selects: bool = False
+    """Whether it has the word SELECT; the outermost scope of an expression has none."""
     joins_naturally: bool = False
+    """Whether its FROM has a NATURAL JOIN."""
 
     def name_virtual(self, name: str, qualifier: tuple[str, ...] = ()) -> None:
         """Record a virtual column, which may belong to this SELECT or to an enclosing one."""

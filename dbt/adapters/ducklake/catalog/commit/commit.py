@@ -166,7 +166,10 @@ def _require_message(state: CommitState) -> None:
 
 
 def _require_same_data_path(state: CommitState) -> None:
-    """Require that the lake has the data path with which this process opened it. Another one may correct it while there are no tables."""
+    """Require that the lake has the data path with which this process opened it.
+
+    Another process may change it as long as the lake has no tables.
+    """
     if not any(table_id < 0 for table_id in state.staged.tables):
         return
     facts = t.metadata.c

@@ -26,7 +26,17 @@ from .stats import widened_floats, without_bounds_of
 
 
 def write_flush(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
-    """Register the files and remove their rows and deletes from the catalog."""
+    """Register the files of a flush and remove their rows and deletes from the catalog.
+
+    Args:
+        state: the commit.
+        table: the table.
+        table_id: its id in the catalog.
+        flush: the files, and the rows and deletes that they replace.
+
+    Raises:
+        ConflictError: inlined rows or deletes changed since they were read.
+    """
     _drop_superseded(state, table_id)
     _remove_rows(state, table, flush)
     floats = widened_floats(state, table, table_id)
@@ -49,7 +59,11 @@ def _remove_rows(state: CommitState, table: Table, flush: Flush) -> None:
 
 
 def write_flushed_deletes(state: CommitState, table: Table, table_id: int, flush: Flush) -> None:
-    """Register the delete files of committed data files and remove their deletes from the catalog."""
+    """Register the delete files of committed data files and remove their deletes from the catalog; for the arguments see `write_flush`.
+
+    Raises:
+        ConflictError: inlined deletes changed since they were read.
+    """
     state.log(Kind.INLINE_FLUSH, table_id)
     superseded = supersede_delete_files(state, table, [file.data_file_id for file in flush.delete_files])
     for file in flush.delete_files:

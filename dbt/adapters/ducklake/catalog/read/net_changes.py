@@ -28,6 +28,9 @@ def read_net_changes(connection: Connection, database: Database, table: Table, e
         earlier: the earlier snapshot.
         later: the snapshot of `after`, or the one on which its staged changes are based.
         after: the scan plan of the later rows.
+
+    Raises:
+        LakeError: a row of the catalog is damaged.
     """
     history = read_history(connection, table.table_id)
     before = read_rows(connection, database, table, history, earlier)

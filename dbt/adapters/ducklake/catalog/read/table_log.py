@@ -43,7 +43,15 @@ class TableLogEntry:
 
 
 def read_table_log(connection: Connection, database: Database, table_id: int, until: int, limit: int | None = None) -> list[TableLogEntry]:
-    """Return the snapshots up to `until` that changed a table, newest first, at most `limit` of them."""
+    """Return the snapshots that changed a table, newest first.
+
+    Args:
+        connection: a connection to the catalog database.
+        database: the catalog database.
+        table_id: the table.
+        until: the last snapshot id.
+        limit: the maximum number of snapshots; None for all.
+    """
     first = first_snapshot(connection, table_id)
     named: set[int] = set(connection.scalars(select(t.table.c.begin_snapshot).where(t.table.c.table_id == table_id)))
     found: list[tuple[SnapshotRecord, tuple[Kind, ...]]] = []
@@ -74,7 +82,10 @@ def created(connection: Connection, table_id: int) -> datetime | None:
 
 
 def _records(table_id: int, named: Collection[int], until: int) -> Select[Any]:
-    """Return the query for the snapshots whose log may name the table; that of the table 12 also contains `:1`."""
+    """Return the query for the snapshots whose log may name the table.
+
+    It is a substring match: `:1` also matches table 12, so the caller checks the parsed changes.
+    """
     key, log = t.snapshot.c.snapshot_id, t.snapshot_changes
     return (
         select(t.snapshot, *list(log.c)[1:])

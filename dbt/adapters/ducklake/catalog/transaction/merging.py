@@ -21,7 +21,7 @@ _OBJECTS = ("schemas", "tables", "views", "dropped_macros", "restored_macros", "
 
 
 def merged(start: Staged, mine: Staged, others: Staged, read: Collection[int | None] = ()) -> Staged:
-    """Return `others` with the changes between `start` and `mine`.
+    """Return `others` with the changes that lead from `start` to `mine`.
 
     Args:
         start: the staged changes from which both started.
@@ -61,8 +61,8 @@ def difference(start: Staged, after: Staged) -> Staged:
     """Return the changes of `after` that `start` does not have, without the commit message.
 
     Raises:
-        StatementError: one of them changes what `start` changes, other than by appending rows, or a position includes it, so that neither
-            can be committed alone.
+        StatementError: one of them changes what `start` changes, other than by appending rows, or a model read the changes of a table
+            that `start` changes; such changes cannot be committed separately.
     """
     added = {}
     for table_id in _changed_tables(start, after) & (start.tables.keys() | start.rows.keys()):

@@ -160,7 +160,7 @@ class Transaction(CatalogView):
         return self.staged.has_changes or bool(self.staged.options)
 
     def abandoned_files(self) -> list[str]:
-        """Return files that were staged and are not part of the lake: abandoned files, and all files if the commit failed.
+        """Return the staged files that are not part of the lake: those that were discarded, and all if the commit failed.
 
         The result is final only when the transaction is over, because `restore` can stage files again. If the database failed during the
         commit, the snapshot may exist, so its files are left out.
@@ -244,7 +244,10 @@ class Transaction(CatalogView):
         return staged
 
     def _next_row_id(self, table: Table) -> int:
-        """Return the first row id of the staged rows if no concurrent writer inserts; a commit checks it if rows depend on it."""
+        """Return the first row id that staged rows get if no concurrent writer inserts rows.
+
+        The commit checks this if a read depended on it.
+        """
         known = self._staging.next_row_ids
         if table.table_id not in known:
             known[table.table_id] = next_row_id(self._cache.database, table.table_id)

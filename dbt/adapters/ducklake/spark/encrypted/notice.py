@@ -24,7 +24,7 @@ def announce(spark: SparkSession) -> None:
 def _announce(spark_encrypts: bool) -> None:
     logger.warning(
         "The lake is encrypted: its rows pass through DuckDB in Spark's Python workers, which takes several times as long as with other "
-        "lakes; the documentation (encryption) says why"
+        "lakes; the documentation (encryption) describes it"
     )
     if not spark_encrypts:
         logger.warning(

@@ -68,7 +68,19 @@ def read_file(
     *,
     contains_nan: Mapping[int, bool] | None = None,
 ) -> WrittenFile | None:
-    """Read one file like `read_files`; None if it has no rows, but the file is not removed."""
+    """Read the footer of one new file and add missing ids of nested nodes.
+
+    Args:
+        file: the file, which is not removed.
+        columns: as in `read_files`.
+        contains_nan: as in `read_files`.
+
+    Returns:
+        The file; None if it has no rows.
+
+    Raises:
+        LakeError: the file does not have the expected fields.
+    """
     footer = read_footer(file.path, file.size_bytes)
     metadata = parse_footer(footer)
     if metadata.num_rows == 0:

@@ -30,6 +30,7 @@ _CODECS = {
 }
 _HIGHEST_LEVELS = {"zstd": 22, "gzip": 9, "brotli": 11}
 _GZIP_LEVELS = ("NO_COMPRESSION", "BEST_SPEED", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "BEST_COMPRESSION")
+"""Hadoop's names of the gzip levels 0 to 9."""
 
 
 def codec(options: WriteOptions) -> str:

@@ -64,7 +64,7 @@ def net_changes(spark: SparkSession, plan: ChangePlan, start: int, *, old_versio
 
 
 def _without_equals(both: DataFrame, values: list[SparkColumn]) -> DataFrame:
-    """Remove as many new and old rows with equal values as cancel each other."""
+    """Remove pairs of one new and one old row with equal values."""
     number = F.row_number().over(Window.partitionBy(*values, _IS_NEW).orderBy(ROW))
     of_value = Window.partitionBy(*values)
     new, old = (F.sum(F.when(F.col(_IS_NEW) == is_new, 1).otherwise(0)).over(of_value) for is_new in (True, False))

@@ -52,10 +52,10 @@ class Jvm:
     """A JVM that PySpark can attach to. It ends when its standard input is closed, also by the end of the process that started it.
 
     Args:
-        process: the JVM or its keeper, or the lease of a kept one.
+        process: the handle whose end ends the JVM: the process itself, the process that keeps it, or the connection to a kept JVM.
         port: where it listens.
         secret: what clients must send.
-        folder: its temporary folder; None if its keeper removes that. What Spark leaves in it if it is killed is removed with it.
+        folder: its temporary folder, removed with everything that a killed Spark left in it; None if the keeping process removes it.
         has_context: whether it already has a SparkContext, of an earlier command.
     """
 
@@ -131,7 +131,7 @@ def command_and_environment(java_home: Path, config: Mapping[str, str], address:
     """Return the command that starts a JVM, and its environment.
 
     Args:
-        java_home: the Java.
+        java_home: the folder of the Java installation.
         config: the Spark configuration at the start.
         address: the file to which the JVM writes its port and secret, in a folder that only the user can read.
     """
@@ -144,10 +144,19 @@ def command_and_environment(java_home: Path, config: Mapping[str, str], address:
 
 
 def spawn(command: list[str], variables: Mapping[str, str], log: IO[bytes], folder: TemporaryFolder) -> subprocess.Popen[bytes]:
-    """Start a process that Ctrl-C does not end, although the terminal sends it to all processes.
+    """Start a process that ignores Ctrl-C, which the terminal sends to the whole process group.
 
     A shell ignores the signal, and the JVM inherits that. `preexec_fn` could do the same, but it can deadlock if the process has threads.
     The JVM also keeps the lock of its temporary folder, because it may live longer than this process.
+
+    Args:
+        command: the program and its arguments.
+        variables: the whole environment.
+        log: the file for the output of the process.
+        folder: the temporary folder whose lock the process inherits.
+
+    Raises:
+        OSError: the process could not be started.
     """
     options: dict[str, Any] = {"pass_fds": folder.descriptors}
     if os.name == "nt":
@@ -171,7 +180,7 @@ def start_jvm(
     """Start a JVM and wait until PySpark can attach to it.
 
     Args:
-        java_home: the Java.
+        java_home: the folder of the Java installation.
         config: the Spark configuration at the start.
         log: the file for the JVM's output.
         started: called with the process as soon as it exists; ending the process ends the wait.
@@ -223,7 +232,9 @@ def await_address(address: Path, process: subprocess.Popen[bytes]) -> tuple[int,
 
 
 def cache_names(jvm: Any) -> None:
-    """Store the classes of `CACHED_NAMES` in the view, where Python finds them before Py4J asks the JVM for each name at each use.
+    """Store the classes of `CACHED_NAMES` as attributes of Py4J's JVM object.
+
+    So Py4J does not ask the JVM for each name at each use.
 
     Names that this Spark lacks are skipped. A name without its package, such as `functions`, is slow: the JVM searches all jars once for
     each imported package.

@@ -1,4 +1,7 @@
-"""Which Spark settings may be secret, as Spark, Hadoop and dbt know them; only settings with harmless names are shown."""
+"""Decide which Spark settings may be shown.
+
+Only those with names known to be harmless, and not matched by Spark's or Hadoop's redaction patterns.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ REDACTED = (
 """Our value for `REDACTION`. Spark's own lacks `fs.azure.account.key.…`, `fs.azure.sas.…`, `fs.s3a.encryption.key`, passwords in URLs."""
 
 SENSITIVE = re.compile(r"key|sas|credential|pass|pwd|secret|token|oauth|authorization|(?:^|[._-])sig(?:nature)?(?:[._-]|$)", re.IGNORECASE)
-"""Names whose values are hidden, wherever they stand."""
+"""Names whose values are hidden everywhere."""
 _SIZES = r"memory|memoryOverhead|memoryOverheadFactor|cores|instances|maxResultSize|host|port|bindAddress|heartbeatInterval"
 _HARMLESS = re.compile(
     rf"spark\.(?:app\.name|master|submit\.deployMode|cores\.max|default\.parallelism|local\.dir|log\.level|jars|jars\.packages"
@@ -28,7 +31,10 @@ _HARMLESS = re.compile(
 
 
 def may_show(config: Mapping[str, str]) -> Callable[[str, str], bool]:
-    """Return a function of a setting's name and value: whether the name is known to be harmless, and no pattern of `config` hides it."""
+    """Return a function (name, value) → whether the setting may be shown.
+
+    Its name is known to be harmless, and no redaction pattern of `config` matches.
+    """
     hadoop = re.split(r"[,\n]", config.get(HADOOP_REDACTION, ""))
     patterns = [_compiled(each.strip()) for each in (config.get(REDACTION, ""), *hadoop) if each.strip()]
 

@@ -35,9 +35,9 @@ both is 1024, and 128 for broadcasts.
 _NEW_OBJECTS = {"spark.hadoop.fs.s3a.performance.flags": "create"}
 """Spark's connector for S3 then does not ask, with a HEAD and a listing, whether a new file exists: our names are uuids."""
 _PAGE_SIZE = "2m"
-"""The minimum memory of a broadcast join. A table with delete files needs two or three such joins. Spark's default, 1/16 of the memory of
-each core up to 64 MiB, allows 30 of them on two cores. With more, a query of many tables drops and rebuilds them, twenty times slower, or
-fails ("Could not allocate memory to grow BytesToBytesMap"): benchmarks/bench_many_tables.py.
+"""Spark's page size, and so the minimum memory of a broadcast join. A table with delete files needs two or three such joins. Spark's
+default, 1/16 of the memory of each core up to 64 MiB, allows 30 of them on two cores. With more, a query of many tables drops and rebuilds
+them, twenty times slower, or fails ("Could not allocate memory to grow BytesToBytesMap"): benchmarks/bench_many_tables.py.
 """
 
 
@@ -143,7 +143,7 @@ class SparkSettings:
         """How long Spark waits for another command, in seconds; None: it ends with this process.
 
         Raises:
-            ConfigurationError: `keep_alive` is no duration.
+            ConfigurationError: `keep_alive` is not a duration.
         """
         if self.keep_alive is None:
             return None

@@ -37,7 +37,7 @@ MAX_COPIED_BYTES = 5 * 2**30
 def new_directory(parent: str) -> Iterator[str]:
     """Yield the path of a new directory below `parent` for one job; if the block fails, the directory is removed.
 
-    In an object store, so are files whose paths only begin with that path.
+    In an object store, files whose names begin with that path are removed too.
 
     Raises:
         DataError: the block failed because a value does not fit its column.
@@ -59,7 +59,21 @@ def new_directory(parent: str) -> Iterator[str]:
 def run(
     rows: DataFrame, target: str, options: WriteOptions, keys: Sequence[str] = (), rows_per_file: int | None = None
 ) -> list[tuple[str, int]]:
-    """Write the rows below `target`, in a directory for each value of `keys`, and return (path, size in bytes) of each file."""
+    """Write rows as Parquet files.
+
+    Args:
+        rows: the rows.
+        target: the directory of the job.
+        options: the options of the files.
+        keys: the partition key columns; each value has a directory.
+        rows_per_file: the maximum number of rows of a file; None for no limit.
+
+    Returns:
+        (path, size in bytes) of each file.
+
+    Raises:
+        ConfigurationError: the codec is unknown.
+    """
     local = storage.is_local(target)
     writer_options = spark_options(options, local=local)
     if (ignored := ignored_option(options, lambda: rows.sparkSession.version)) is not None:

@@ -80,7 +80,7 @@ def _cell(value: Any, column: Column) -> Any:
 
 
 def _parse_number(stored: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Convert a string that is certainly a number. Most are recognized without the regular expression, which is slow."""
+    """Convert a string to a double if it is a number, else to NULL. Most are recognized without the regular expression, which is slow."""
     is_plain = and_(func.translate(stored, "0123456789", "").in_(("", ".")), func.length(stored).between(2, 40))
     return case((or_(is_plain, stored.regexp_match(_NUMBER)), cast(stored, DOUBLE_PRECISION)))
 
